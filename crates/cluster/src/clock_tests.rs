@@ -1,7 +1,8 @@
 //! The time service and its client, over the loopback.
 
-use crate::clock_check::{self, Check};
+use crate::agent::clock_check::{Check, wait_until};
 use crate::clock_service::{CLIENTS_MAX, ClockService};
+use crate::clock_verdict;
 use crate::message::ClockCheck;
 use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
@@ -76,7 +77,7 @@ fn an_honest_service_agrees() {
     // last one, and what lies between them shorter than RUN.
     let ours = Duration::from_nanos(ours_ns);
     assert!(!ours.is_zero() && ours <= took, "{found:?} in {took:?}");
-    let (message, finding) = clock_check::judge(&found, &plan(address));
+    let (message, finding) = clock_verdict::judge(&found, &plan(address));
     assert!(message.contains("the time service 127.0.0.1:"), "{message}");
     assert_eq!(finding, None);
     // The service counts an answer when it has gone, which we may have seen before.
@@ -93,7 +94,7 @@ fn an_instant_is_waited_for_and_not_missed() {
     let (_phase, over) = std::sync::mpsc::channel::<()>();
     for millis in [0, 30, 700] {
         let instant = clock.now() + Nanos::from_millis(millis);
-        assert!(clock_check::wait_until(&clock, || instant, &over));
+        assert!(wait_until(&clock, || instant, &over));
         // The clock and the one that pauses go by may be slewed apart by 0.1 %.
         let now = clock.now() + Nanos::from_millis(1);
         assert!(now >= instant, "{now:?} {instant:?}");
@@ -111,7 +112,7 @@ fn a_clock_that_runs_differently_is_told() {
         host: "time".into(),
         port: 2010,
     };
-    let (_, finding) = clock_check::judge(&found, &service);
+    let (_, finding) = clock_verdict::judge(&found, &service);
     let finding = finding.expect("10 s in 300 s");
     assert!(
         finding.message.starts_with("the clock here is slow"),
@@ -125,7 +126,7 @@ fn a_clock_that_runs_differently_is_told() {
         service_ns: 310_000_000_000,
         bound_ns: 200_000,
     };
-    assert_eq!(clock_check::judge(&inside, &service).1, None);
+    assert_eq!(clock_verdict::judge(&inside, &service).1, None);
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
     };
     let found = check(gone, 10);
     assert!(matches!(&found, ClockCheck::Failed { .. }), "{found:?}");
-    let (message, finding) = clock_check::judge(&found, &plan(gone));
+    let (message, finding) = clock_verdict::judge(&found, &plan(gone));
     assert!(message.contains("'filermark clock'"), "{message}");
     assert!(finding.is_some());
 

@@ -12,8 +12,9 @@ mod beats;
 pub mod build;
 mod child;
 mod client_reads;
-mod clock_check;
+mod clock_reading;
 pub mod clock_service;
+mod clock_verdict;
 mod clocks;
 pub mod facts;
 pub mod frame;
@@ -47,6 +48,7 @@ mod tool;
 pub mod validate;
 mod warmup;
 mod watchdog;
+mod watched_space;
 mod waves;
 
 #[cfg(test)]
@@ -64,5 +66,5 @@ mod sim;
 #[cfg(test)]
 mod space_tests;
 
-pub use clock_check::{WallOffset, wall_offset};
+pub use clock_reading::{WallOffset, wall_offset};
 pub use run::{Progress, RunError, RunOptions, RunOutcome, run};

@@ -7,12 +7,9 @@
 //! so the user may overrule it.
 
 use crate::message::FreeSpace;
-use filermark_driver_kit::driver::ClaimReport;
-use filermark_engine::name::MARKER;
-use filermark_model::plan::{DriverPlan, MountPoint, Target};
+use filermark_model::plan::{MountPoint, Target};
 use filermark_model::{Bytes, OpsPerSec, RunPlan};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -208,103 +205,4 @@ pub(crate) fn of_its_own(plan: &RunPlan, client: usize, said: Vec<FreeSpace>) ->
         !there.mounts.is_empty() && mounts.all(|mount| own.contains(mount) && names(mount))
     };
     said.into_iter().filter(is_own).collect()
-}
-
-/// What one client sees, mount point by mount point.
-#[derive(Debug)]
-pub(crate) struct Seen {
-    /// Whether the paths are of this host's own.
-    mounted: bool,
-    file_systems: Vec<(String, FreeSpace)>,
-}
-
-impl Seen {
-    /// Nothing yet; the driver says what the paths mean.
-    pub fn by(driver: &DriverPlan) -> Self {
-        Self {
-            mounted: driver.facts().target == Target::Mounted,
-            file_systems: Vec::new(),
-        }
-    }
-
-    /// Adds what a claim has found. Several mount points of one file system, which
-    /// have one device number, count once.
-    pub fn add(&mut self, mount: &MountPoint, kept: bool, host: &str, found: &ClaimReport) {
-        let Some(space) = found.space else {
-            return;
-        };
-        let device = match self.mounted {
-            true => device_of(&mount.path),
-            false => mount.to_string(),
-        };
-        match self.file_systems.iter_mut().find(|(d, _)| *d == device) {
-            Some((_, known)) => {
-                known.bytes = known.bytes.min(space.free_bytes);
-                known.kept |= kept;
-                known.mounts.push(mount.clone());
-            }
-            None => {
-                let free = FreeSpace {
-                    mounts: vec![mount.clone()],
-                    file_system: match self.mounted {
-                        true => name_of(&device, host, found),
-                        // An export or a share is the same from every client.
-                        false => device.clone(),
-                    },
-                    bytes: space.free_bytes,
-                    total_bytes: space.total_bytes,
-                    kept,
-                };
-                self.file_systems.push((device, free));
-            }
-        }
-    }
-
-    /// All of it, for the prime.
-    pub fn into_free(self) -> Vec<FreeSpace> {
-        self.file_systems.into_iter().map(|(_, f)| f).collect()
-    }
-}
-
-/// Names a file system, so that two hosts that see one are seen to do so: a remote
-/// one by what is mounted, a local one by its host and device.
-fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
-    let source = found.server_facts.iter().find(|(name, _)| name == SOURCE);
-    match source {
-        Some((_, source)) if source.contains(':') || source.starts_with("//") => source.clone(),
-        _ => format!("{host} {} {device}", boot_id()),
-    }
-}
-
-/// Tells hosts apart that call themselves the same: copies of one virtual machine.
-fn boot_id() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
-}
-
-/// The fact in which the driver of mounted file systems says what is mounted there.
-const SOURCE: &str = "source";
-
-/// Whether an earlier run has left files that this one may use again. To be asked
-/// before the directory is claimed.
-pub(crate) fn is_kept(driver: &DriverPlan, mount: &MountPoint, dir_name: &str) -> bool {
-    let facts = driver.facts();
-    if facts.target != Target::Mounted || !facts.reuses_kept {
-        return false;
-    }
-    let dir = Path::new(&mount.path).join(dir_name);
-    let mut names = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    names.any(|name| name.file_name() != MARKER)
-}
-
-/// The number of the device that a path is on; the path itself where there is none.
-#[cfg(unix)]
-fn device_of(path: &str) -> String {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path).map_or_else(|_| path.to_owned(), |found| found.dev().to_string())
-}
-
-#[cfg(not(unix))]
-fn device_of(path: &str) -> String {
-    path.to_owned()
 }

@@ -1,9 +1,7 @@
 //! The space that a composite needs, against what is free.
 
 use crate::message::FreeSpace;
-use crate::space::{Seen, check, is_kept, of_its_own};
-use filermark_driver_kit::driver::{ClaimReport, Space};
-use filermark_engine::name::MARKER;
+use crate::space::{check, of_its_own};
 use filermark_model::RunPlan;
 use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan, Target};
 use filermark_results::testing::composite::composite_record;
@@ -125,77 +123,6 @@ fn file_systems_that_say_nothing_are_not_judged() {
     let silent = vec![Vec::new(); plan.clients.len()];
     assert_eq!(check(&plan, &silent).refusal, None);
     assert_eq!(check(&plan, &[]).refusal, None);
-}
-
-fn mount(path: &str) -> MountPoint {
-    MountPoint {
-        host: "localhost".into(),
-        path: path.into(),
-    }
-}
-
-/// What `host` sees of a mount point at a path of this machine.
-fn found(host: &str, path: &str, source: &str) -> Vec<FreeSpace> {
-    let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
-    seen.add(&mount(path), false, host, &report(source, 70));
-    seen.into_free()
-}
-
-fn report(source: &str, bytes: u64) -> ClaimReport {
-    ClaimReport {
-        space: Some(Space {
-            free_bytes: bytes,
-            total_bytes: 0,
-        }),
-        server_facts: vec![("source".to_owned(), source.to_owned())],
-        ..ClaimReport::default()
-    }
-}
-
-#[test]
-fn file_systems_are_told_apart() {
-    let name = |host, path, source| found(host, path, source)[0].file_system.clone();
-    // The same export is the same on all hosts; a local disk is not.
-    assert_eq!(
-        name("one", "/proc", "nas:/vol"),
-        name("two", "/proc", "nas:/vol")
-    );
-    assert_ne!(
-        name("one", "/proc", "nas:/vol"),
-        name("one", "/proc", "nas:/vol2")
-    );
-    assert_ne!(name("one", "/proc", "disk"), name("two", "/proc", "disk"));
-    // On one host the device decides: two names of one export are one.
-    let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
-    seen.add(&mount("/proc"), false, "one", &report("nas:/vol/a", 70));
-    seen.add(&mount("/proc/self"), true, "one", &report("nas:/vol/b", 60));
-    seen.add(&mount("/dev"), false, "one", &report("dev", 90));
-    seen.add(&mount("/silent"), false, "one", &ClaimReport::default());
-    let free = seen.into_free();
-    let told: Vec<_> = free
-        .iter()
-        .map(|f| (f.mounts.len(), f.bytes, f.kept))
-        .collect();
-    assert_eq!(told, [(2, 60, true), (1, 90, false)]);
-}
-
-#[test]
-fn only_files_that_will_be_used_again_count_as_kept() {
-    let dir = tempfile::tempdir().unwrap();
-    let mount = mount(dir.path().to_str().unwrap());
-    let driver = |reuse_kept| {
-        DriverPlan::Posix(PosixPlan {
-            reuse_kept,
-            ..PosixPlan::default()
-        })
-    };
-    assert!(!is_kept(&driver(true), &mount, "run"));
-    std::fs::create_dir(dir.path().join("run")).unwrap();
-    std::fs::write(dir.path().join("run").join(MARKER), "").unwrap();
-    assert!(!is_kept(&driver(true), &mount, "run"));
-    std::fs::create_dir(dir.path().join("run").join("CL0")).unwrap();
-    assert!(is_kept(&driver(true), &mount, "run"));
-    assert!(!is_kept(&driver(false), &mount, "run"));
 }
 
 fn classic() -> RunPlan {

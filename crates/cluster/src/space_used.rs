@@ -4,9 +4,6 @@
 //! allocates later; one that loses far more has other users. Either changes what a
 //! result is worth, so it is in the record and, where it is conspicuous, a finding.
 
-use crate::facts::FreeSpace;
-use crate::limits::FILE_SYSTEMS_MAX;
-use filermark_driver_kit::driver::{Driver, Space};
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Finding, Rule, Severity};
 use filermark_results::record::{SpaceChange, SpaceUse};
@@ -18,34 +15,6 @@ const WRITTEN_BYTES_MIN: u64 = 64 << 20;
 const STORED_PCNT_MIN: f64 = 80.0;
 const STORED_PCNT_MAX: f64 = 150.0;
 const SOURCE: &str = "Filermark, docs/src/reference/rules.md";
-
-/// Free space of each of these file systems now; `None`: it is not stated.
-pub(crate) fn ask(driver: &dyn Driver, file_systems: &[FreeSpace]) -> Vec<Option<Space>> {
-    let of = |file_system: &FreeSpace| {
-        let mount = file_system.mounts.first()?;
-        driver.space(mount).ok().flatten()
-    };
-    file_systems.iter().take(FILE_SYSTEMS_MAX).map(of).collect()
-}
-
-/// The file systems whose space is known before and after.
-pub(crate) fn changes(
-    file_systems: &[FreeSpace],
-    before: &[Option<Space>],
-    after: &[Option<Space>],
-) -> Vec<SpaceChange> {
-    let pairs = before.iter().zip(after);
-    let of = |(file_system, (before, after)): (&FreeSpace, (&Option<Space>, &Option<Space>))| {
-        let (before, after) = (before.as_ref()?, after.as_ref()?);
-        Some(SpaceChange {
-            file_system: file_system.file_system.clone(),
-            total_bytes: after.total_bytes,
-            before_bytes: before.free_bytes,
-            after_bytes: after.free_bytes,
-        })
-    };
-    file_systems.iter().zip(pairs).filter_map(of).collect()
-}
 
 /// Adds what one client has seen: all clients begin and end INIT at about the same
 /// time, so the most before and the least after hold.
@@ -154,28 +123,5 @@ mod tests {
         // Little was written, or nobody states anything.
         assert_eq!(of(10, 5_000, 5_000), None);
         assert_eq!(judge(&used(1_000, Vec::new())), None);
-    }
-
-    #[test]
-    fn only_what_is_known_on_both_sides_is_a_change() {
-        let file_systems = ["nas:/a", "nas:/b"].map(|name| FreeSpace {
-            mounts: Vec::new(),
-            file_system: name.into(),
-            bytes: 0,
-            total_bytes: 0,
-            kept: false,
-        });
-        let space = |free_bytes| {
-            Some(Space {
-                free_bytes,
-                total_bytes: 9,
-            })
-        };
-        let found = changes(&file_systems, &[space(5), None], &[space(3), space(2)]);
-        let told: Vec<_> = found
-            .iter()
-            .map(|c| (c.file_system.as_str(), c.before_bytes, c.after_bytes))
-            .collect();
-        assert_eq!(told, [("nas:/a", 5, 3)]);
     }
 }

@@ -3,13 +3,17 @@
 //! Four threads: one reads orders, one writes reports, one works (`work`), one sums
 //! up what the shards say while they do (`live`); this one decides ([`duty`]).
 
+pub(crate) mod clock_check;
 pub mod duty;
+mod free_space;
 mod inspect;
 mod lease;
 pub(crate) mod lengths;
 mod link;
 mod live;
+mod pulse;
 mod reads;
+mod space_used;
 mod space_watch;
 mod threads;
 pub mod validate;

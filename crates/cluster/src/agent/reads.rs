@@ -2,8 +2,8 @@
 //! each mount point when RUN begins and when it ends, held against what operations
 //! have read.
 
+use super::clock_check::wait_until;
 use crate::client_reads::{read_bytes, unread};
-use crate::clock_check::wait_until;
 use filermark_driver_kit::driver::{Driver, Fetched};
 use filermark_engine::clock::Clock;
 use filermark_engine::shard::Timetable;

@@ -1,22 +1,22 @@
 //! What an agent does on its host: the engine, and the run's directories. One task at
 //! a time, on a thread of its own; what a task came to is its report.
 
+use super::clock_check::Check;
 use super::duty::Task;
+use super::free_space;
 use super::inspect::{Laid, inspect};
 use super::lease::{Lease, Waiting, in_the_way};
 use super::lengths::Lengths;
 use super::link::Reports;
 use super::live;
+use super::pulse::Pulse;
 use super::reads::{Reads, Sampled};
+use super::space_used;
 use super::space_watch::SpaceWatch;
-use crate::beats::Pulse;
-use crate::clock_check::Check;
 use crate::facts::InspectRequest;
 use crate::handover;
 use crate::message::{FreeSpace, Left, Report, Share, Tasks};
 use crate::secure::seal::Opener;
-use crate::space;
-use crate::space_used;
 use crate::watchdog::no_watchdog;
 use filermark_driver_kit::claim::{Turn, is_of_others};
 use filermark_driver_kit::driver::{Driver, Reach};
@@ -420,10 +420,10 @@ impl Prepared {
         let mut remarks = Vec::new();
         let mut facts = Vec::new();
         let mut lacking = Vec::new();
-        let mut free = space::Seen::by(&self.plan.driver);
+        let mut free = free_space::Seen::by(&self.plan.driver);
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
-            let kept = space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
+            let kept = free_space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
             let mut found = self
                 .driver
                 .claim_watched(&mount, &self.claim, watch)

@@ -5,7 +5,7 @@ use super::state::Run;
 use super::watch::Watch;
 use crate::agents::Agents;
 use crate::client_reads::attributed;
-use crate::clock_check;
+use crate::clock_verdict;
 use crate::message::{ClockCheck, Report};
 use crate::plausible::{implausible, implausible_lengths, implausible_reads, implausible_stalls};
 use filermark_model::stall::{ProcessRole, ProcessStalls};
@@ -114,7 +114,7 @@ impl Run<'_> {
     pub fn judge_clock(&mut self, client: usize, check: &ClockCheck) -> Option<Finding> {
         let service = self.options.plan.clock_service.clone()?;
         let host = self.options.plan.clients.get(client)?.name.clone();
-        let (message, finding) = clock_check::judge(check, &service);
+        let (message, finding) = clock_verdict::judge(check, &service);
         self.remark(&host, message);
         finding
     }

@@ -8,7 +8,7 @@ use crate::leftovers::run_id_front;
 use crate::message::{FreeSpace, Order, Report, Share};
 use crate::scripts;
 use crate::space;
-use crate::stop_if::unwatched;
+use crate::watched_space::unwatched;
 use crate::waves::waves;
 use filermark_model::launch::OnLost;
 use filermark_model::{Nanos, Rule};

@@ -11,10 +11,10 @@ mod shares;
 pub(crate) use probe::Laid;
 
 use super::validate::check_here;
+use crate::agent::free_space::Seen;
 use crate::facts::{HostFacts, InspectFacts, InspectRequest, OwnName, ValidationFacts};
 use crate::identity::own_hello;
 use crate::own_host::{firewall, names, system};
-use crate::space::Seen;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_model::plan::{DriverPlan, IpChoice, MountPoint};
 use filermark_results::Environment;

@@ -3,9 +3,9 @@
 
 use super::limits::ALL_MAX;
 use super::probe;
+use crate::agent::free_space::{Seen, is_kept};
 use crate::facts::{MountLook, Mounted};
 use crate::parallel::each_within;
-use crate::space::{Seen, is_kept};
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_posix::survey;

@@ -2,9 +2,9 @@
 //! the exports mount.
 
 use super::limits::ALL_MAX;
+use crate::agent::free_space::Seen;
 use crate::facts::{ExportLook, ServerLook, ServiceLook};
 use crate::parallel::each_within;
-use crate::space::Seen;
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_nfs::survey::{Service, export, hasty, services};
 

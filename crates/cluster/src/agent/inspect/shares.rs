@@ -3,9 +3,9 @@
 
 use super::limits::ALL_MAX;
 use super::servers::{by_host, late};
+use crate::agent::free_space::Seen;
 use crate::facts::{ExportLook, ServerLook, ServiceLook};
 use crate::parallel::each_within;
-use crate::space::Seen;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_smb::client::try_connection;
 use filermark_smb::login::Refusals;

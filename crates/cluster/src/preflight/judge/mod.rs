@@ -19,7 +19,7 @@ use crate::facts::HostFacts;
 use crate::launch::ssh::SshClient;
 use crate::message::FreeSpace;
 use crate::space;
-use crate::stop_if::unwatched;
+use crate::watched_space::unwatched;
 use client::Client;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::{Bytes, RunPlan};
