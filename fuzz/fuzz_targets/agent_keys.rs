@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_cluster::secure::keys::{ClientKey, PrimeKeys};
+use filermark_link::secure::keys::{ClientKey, PrimeKeys};
 use std::path::Path;
 
 // Keys, or a message that has none of what was read behind the word "secret".

@@ -1,7 +1,7 @@
 #![no_main]
 
-use filermark_cluster::frame::Deframer;
-use filermark_cluster::message::{Order, Report};
+use filermark_link::frame::Deframer;
+use filermark_link::message::{Order, Report};
 
 // What an agent is told and what it says, from anybody: no bytes make it panic, and no
 // length is believed.

@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_cluster::secure::introduce::{INVITATION_LEN_MAX, Invitation, LINE_LEN_MAX, Line};
+use filermark_link::secure::introduce::{INVITATION_LEN_MAX, Invitation, LINE_LEN_MAX, Line};
 
 // What is understood is said again in the same way, and never at more length.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -3,8 +3,8 @@
 //!
 //! Nothing here looks at a clock or prints: [`Console::hear`] gives the text.
 
-use filermark_cluster::Progress;
 use filermark_model::{LoadPoint, RunPlan};
+use filermark_prime::Progress;
 use filermark_results::bands::band_lines;
 use filermark_results::record::PointRecord;
 use filermark_results::{Environment, Phase, RunRecord, Timestamp, console};

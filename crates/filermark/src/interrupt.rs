@@ -112,7 +112,7 @@ fn hear(signal: i32) {
     if wish.count > 1 {
         live::leave();
         live::say_line(&wish.left);
-        filermark_cluster::scripts::end_all_at_once();
+        filermark_prime::scripts::end_all_at_once();
         std::process::exit(i32::from(code()));
     }
     wish.stop.raise();

@@ -4,8 +4,8 @@
 use crate::cli::OutputArgs;
 use crate::interrupt;
 use crate::product;
-use filermark_cluster::hosts::{HostOutcome, HostState, HostStep, megabytes};
 use filermark_engine::driver::StopFlag;
+use filermark_hosts::admin::{HostOutcome, HostState, HostStep, megabytes};
 use filermark_model::launch::HostPlan;
 use serde_json::{Value, json};
 use std::collections::HashMap;

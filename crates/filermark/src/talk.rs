@@ -5,10 +5,10 @@
 use crate::console::Console;
 use crate::copies::Copy;
 use crate::live::{self, Facts, State, View};
-use filermark_cluster::Progress;
 use filermark_meters::collect::Snapshot;
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
+use filermark_prime::Progress;
 use filermark_results::Timestamp;
 use std::time::{Duration, Instant};
 

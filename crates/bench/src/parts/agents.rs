@@ -4,13 +4,13 @@
 use crate::Measured;
 use crate::cpu::{peak_bytes, process_ns};
 use crate::figure::{Bar, Figure};
-use filermark_cluster::pretend::{self, PretendLauncher};
-use filermark_cluster::switchboard::Lines;
-use filermark_cluster::{Progress, RunOptions, run};
 use filermark_engine::driver::StopFlag;
+use filermark_link::switchboard::Lines;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
 use filermark_model::{Nanos, RunPlan};
+use filermark_prime::pretend::{self, PretendLauncher};
+use filermark_prime::{Progress, RunOptions, run};
 use filermark_results::{Outcome, Phase};
 use std::io::Read;
 use std::os::unix::net::{UnixListener, UnixStream};

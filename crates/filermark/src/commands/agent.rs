@@ -3,20 +3,20 @@
 use crate::cli::AgentArgs;
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
-use filermark_cluster::agent::serve_until;
-use filermark_cluster::hosts::stop::end_run;
-use filermark_cluster::launch::AGENT_PORT;
-use filermark_cluster::launch::tag::RunTag;
-use filermark_cluster::limits::CLEAN_UP_MAX;
-use filermark_cluster::secure::Identity;
-use filermark_cluster::secure::dial::HostPort;
-use filermark_cluster::secure::introduce::HostName;
-use filermark_cluster::secure::join::{
-    self, Call, INVITATION_MAX, Listener, own_names, read_invitation,
-};
-use filermark_cluster::secure::keys::{ClientKey, PrimeKeys, make_keys};
+use filermark_agent::serve_until;
 use filermark_config::hosts::expand_hosts;
 use filermark_engine::driver::StopFlag;
+use filermark_hosts::admin::stop::end_run;
+use filermark_hosts::launch::AGENT_PORT;
+use filermark_hosts::launch::tag::RunTag;
+use filermark_link::limits::CLEAN_UP_MAX;
+use filermark_link::secure::Identity;
+use filermark_link::secure::dial::HostPort;
+use filermark_link::secure::introduce::HostName;
+use filermark_link::secure::join::{
+    self, Call, INVITATION_MAX, Listener, own_names, read_invitation,
+};
+use filermark_link::secure::keys::{ClientKey, PrimeKeys, make_keys};
 use filermark_model::plan::IpChoice;
 use std::fs::File;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use crate::cli::ClockArgs;
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
-use filermark_cluster::clock_service::ClockService;
 use filermark_engine::driver::StopFlag;
+use filermark_link::clock_service::ClockService;
 use std::process::ExitCode;
 use std::time::Duration;
 

@@ -4,9 +4,9 @@ use crate::cli::{InstallArgs, OutputArgs};
 use crate::exit::{Ended, Failure};
 use crate::roster::{self, Watch};
 use crate::{interrupt, plain};
-use filermark_cluster::build::own_build;
-use filermark_cluster::hosts::{HostLimits, install};
 use filermark_engine::driver::StopFlag;
+use filermark_hosts::admin::{HostLimits, install};
+use filermark_link::build::own_build;
 use filermark_model::launch::LaunchPlan;
 use serde_json::json;
 

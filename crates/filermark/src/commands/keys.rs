@@ -4,8 +4,8 @@ use crate::cli::{KeysArgs, OutputArgs};
 use crate::exit::{Ended, Failure};
 use crate::plain;
 use crate::roster::{self, Watch};
-use filermark_cluster::hosts::keys::{KeysOptions, KeysReport, keys as set_up};
-use filermark_cluster::hosts::{HostLimits, HostState};
+use filermark_hosts::admin::keys::{KeysOptions, KeysReport, keys as set_up};
+use filermark_hosts::admin::{HostLimits, HostState};
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -9,15 +9,15 @@ use crate::exit::{Ended, Failure};
 use crate::live::{Facts, say_line};
 use crate::talk::{Talk, TalkStyle};
 use crate::{interrupt, plain, product};
-use filermark_cluster::hosts::HostLimits;
-use filermark_cluster::hosts::install::ensure_installed;
-use filermark_cluster::launch::EveryLauncher;
-use filermark_cluster::launch::tag::RunTag;
-use filermark_cluster::switchboard::Lines;
-use filermark_cluster::{Progress, RunOptions, RunOutcome};
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
+use filermark_hosts::admin::HostLimits;
+use filermark_hosts::admin::install::ensure_installed;
+use filermark_hosts::launch::EveryLauncher;
+use filermark_hosts::launch::tag::RunTag;
+use filermark_link::switchboard::Lines;
 use filermark_model::Severity;
+use filermark_prime::{Progress, RunOptions, RunOutcome};
 use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -229,7 +229,7 @@ fn sweep(
             }
         },
     };
-    let outcome = filermark_cluster::run(options, Box::new(board));
+    let outcome = filermark_prime::run(options, Box::new(board));
     talk.rest();
     outcome.map_err(Failure::of)
 }

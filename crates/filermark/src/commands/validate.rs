@@ -4,17 +4,17 @@ use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
 use crate::exit::{Ended, Failure};
 use crate::{interrupt, plain, product};
-use filermark_cluster::agent::validate::check_here;
-use filermark_cluster::facts::{CheckVerdict, Checked, Validation};
-use filermark_cluster::validate::{
-    Outcome, ValidateOptions, Validated, validate as go_round, why_over,
-};
+use filermark_agent::validate::check_here;
 use filermark_config::{Resolved, mount_point_count};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
+use filermark_link::facts::{CheckVerdict, Checked, Validation};
 use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
+use filermark_prime::validate::{
+    Outcome, ValidateOptions, Validated, validate as go_round, why_over,
+};
 use filermark_results::Timestamp;
 use serde_json::{Value, json};
 use std::process::ExitCode;

@@ -14,9 +14,9 @@ use event::{
     Ending, Event, Figures, Line, PointEnded, PointWanted, RunBegan, RunEnded, SCHEMA_VERSION,
     Second,
 };
-use filermark_cluster::Progress;
 use filermark_model::stats::{Interval, PointStats};
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
+use filermark_prime::Progress;
 use filermark_results::{
     Heartbeat, Outcome, Phase, PointRecord, RunRecord, ScriptRecord, ScriptStatus, Verdict,
 };

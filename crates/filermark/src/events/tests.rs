@@ -1,8 +1,8 @@
 //! Every kind of event against the published schema.
 
 use super::*;
-use filermark_cluster::Progress;
 use filermark_model::{LoadPoint, Nanos, OpsPerSec};
+use filermark_prime::Progress;
 use filermark_results::testing::composite::composite_record;
 use filermark_results::{PointStatus, testing};
 use serde_json::Value;

@@ -3,8 +3,8 @@
 
 use super::facts::{Facts, SHARE_MIN};
 use super::guess::{Guess, Left, Place};
-use filermark_cluster::Progress;
 use filermark_model::stats::Interval;
+use filermark_prime::Progress;
 use filermark_results::{Phase, PointRecord};
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 use crate::client_hosts::Field;
 use crate::sweep::{Ended, PROGRAM};
 use crate::turns::beside_others;
-use filermark_cluster::build::MARK;
+use filermark_link::build::MARK;
 use filermark_results::Outcome;
 use filermark_testbed::Hosts;
 use std::os::unix::fs::PermissionsExt;

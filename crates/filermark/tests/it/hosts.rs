@@ -2,8 +2,8 @@
 //! of a run is ended, keys are set up; and what goes wrong is told as it is.
 
 use crate::turns;
-use filermark_cluster::frame;
-use filermark_cluster::message::Order;
+use filermark_link::frame;
+use filermark_link::message::Order;
 use filermark_testbed::{Hosts, Sandbox, available};
 use serde_json::Value;
 use std::io::{Read, Write};

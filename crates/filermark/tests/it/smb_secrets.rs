@@ -4,7 +4,7 @@
 
 use crate::sweep::{Ended, Sweep};
 use crate::turns::beside_others;
-use filermark_cluster::frame::Deframer;
+use filermark_link::frame::Deframer;
 use filermark_testbed::{Samba, SambaOptions, Strace, available};
 use rustix::process::Signal;
 use std::os::unix::fs::{FileExt, PermissionsExt};

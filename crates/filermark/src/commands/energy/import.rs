@@ -4,7 +4,6 @@ use crate::cli::energy::{ImportArgs, RoleArg};
 use crate::exit::{Ended, Failure};
 use crate::files::{Draft, refuse_inputs};
 use crate::{interrupt, live, product};
-use filermark_cluster::identity::own_host;
 use filermark_energy::import::{
     self, Columns, Ids, ImportError, ImportReport, Options, Sink, Table,
 };
@@ -12,6 +11,7 @@ use filermark_energy::log::{
     ClockFacts, Head, Instrument, Lab, LogLine, LogWriter, Role, SCHEMA_VERSION, WriteError,
 };
 use filermark_engine::driver::StopFlag;
+use filermark_link::identity::own_host;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::{Timestamp, text::one_line};
 use serde_json::json;

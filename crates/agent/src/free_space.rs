@@ -1,0 +1,184 @@
+//! Free space as one client sees it, file system by file system.
+
+use filermark_driver_kit::driver::ClaimReport;
+use filermark_engine::name::MARKER;
+use filermark_link::facts::FreeSpace;
+use filermark_model::plan::{DriverPlan, MountPoint, Target};
+use std::path::Path;
+
+/// What one client sees, mount point by mount point.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Whether the paths are of this host's own.
+    mounted: bool,
+    file_systems: Vec<(String, FreeSpace)>,
+}
+
+impl Seen {
+    /// Nothing yet; the driver says what the paths mean.
+    pub fn by(driver: &DriverPlan) -> Self {
+        Self {
+            mounted: driver.facts().target == Target::Mounted,
+            file_systems: Vec::new(),
+        }
+    }
+
+    /// Adds what a claim has found. Several mount points of one file system, which
+    /// have one device number, count once.
+    pub fn add(&mut self, mount: &MountPoint, kept: bool, host: &str, found: &ClaimReport) {
+        let Some(space) = found.space else {
+            return;
+        };
+        let device = match self.mounted {
+            true => device_of(&mount.path),
+            false => mount.to_string(),
+        };
+        match self.file_systems.iter_mut().find(|(d, _)| *d == device) {
+            Some((_, known)) => {
+                known.bytes = known.bytes.min(space.free_bytes);
+                known.kept |= kept;
+                known.mounts.push(mount.clone());
+            }
+            None => {
+                let free = FreeSpace {
+                    mounts: vec![mount.clone()],
+                    file_system: match self.mounted {
+                        true => name_of(&device, host, found),
+                        // An export or a share is the same from every client.
+                        false => device.clone(),
+                    },
+                    bytes: space.free_bytes,
+                    total_bytes: space.total_bytes,
+                    kept,
+                };
+                self.file_systems.push((device, free));
+            }
+        }
+    }
+
+    /// All of it, for the prime.
+    pub fn into_free(self) -> Vec<FreeSpace> {
+        self.file_systems.into_iter().map(|(_, f)| f).collect()
+    }
+}
+
+/// Names a file system, so that two hosts that see one are seen to do so: a remote
+/// one by what is mounted, a local one by its host and device.
+fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
+    let source = found.server_facts.iter().find(|(name, _)| name == SOURCE);
+    match source {
+        Some((_, source)) if source.contains(':') || source.starts_with("//") => source.clone(),
+        _ => format!("{host} {} {device}", boot_id()),
+    }
+}
+
+/// Tells hosts apart that call themselves the same: copies of one virtual machine.
+fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
+}
+
+/// The fact in which the driver of mounted file systems says what is mounted there.
+const SOURCE: &str = "source";
+
+/// Whether an earlier run has left files that this one may use again. To be asked
+/// before the directory is claimed.
+pub(crate) fn is_kept(driver: &DriverPlan, mount: &MountPoint, dir_name: &str) -> bool {
+    let facts = driver.facts();
+    if facts.target != Target::Mounted || !facts.reuses_kept {
+        return false;
+    }
+    let dir = Path::new(&mount.path).join(dir_name);
+    let mut names = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    names.any(|name| name.file_name() != MARKER)
+}
+
+/// The number of the device that a path is on; the path itself where there is none.
+#[cfg(unix)]
+fn device_of(path: &str) -> String {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).map_or_else(|_| path.to_owned(), |found| found.dev().to_string())
+}
+
+#[cfg(not(unix))]
+fn device_of(path: &str) -> String {
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_driver_kit::driver::Space;
+    use filermark_model::plan::PosixPlan;
+
+    fn mount(path: &str) -> MountPoint {
+        MountPoint {
+            host: "localhost".into(),
+            path: path.into(),
+        }
+    }
+
+    /// What `host` sees of a mount point at a path of this machine.
+    fn found(host: &str, path: &str, source: &str) -> Vec<FreeSpace> {
+        let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
+        seen.add(&mount(path), false, host, &report(source, 70));
+        seen.into_free()
+    }
+
+    fn report(source: &str, bytes: u64) -> ClaimReport {
+        ClaimReport {
+            space: Some(Space {
+                free_bytes: bytes,
+                total_bytes: 0,
+            }),
+            server_facts: vec![("source".to_owned(), source.to_owned())],
+            ..ClaimReport::default()
+        }
+    }
+
+    #[test]
+    fn file_systems_are_told_apart() {
+        let name = |host, path, source| found(host, path, source)[0].file_system.clone();
+        // The same export is the same on all hosts; a local disk is not.
+        assert_eq!(
+            name("one", "/proc", "nas:/vol"),
+            name("two", "/proc", "nas:/vol")
+        );
+        assert_ne!(
+            name("one", "/proc", "nas:/vol"),
+            name("one", "/proc", "nas:/vol2")
+        );
+        assert_ne!(name("one", "/proc", "disk"), name("two", "/proc", "disk"));
+        // On one host the device decides: two names of one export are one.
+        let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
+        seen.add(&mount("/proc"), false, "one", &report("nas:/vol/a", 70));
+        seen.add(&mount("/proc/self"), true, "one", &report("nas:/vol/b", 60));
+        seen.add(&mount("/dev"), false, "one", &report("dev", 90));
+        seen.add(&mount("/silent"), false, "one", &ClaimReport::default());
+        let free = seen.into_free();
+        let told: Vec<_> = free
+            .iter()
+            .map(|f| (f.mounts.len(), f.bytes, f.kept))
+            .collect();
+        assert_eq!(told, [(2, 60, true), (1, 90, false)]);
+    }
+
+    #[test]
+    fn only_files_that_will_be_used_again_count_as_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let mount = mount(dir.path().to_str().unwrap());
+        let driver = |reuse_kept| {
+            DriverPlan::Posix(PosixPlan {
+                reuse_kept,
+                ..PosixPlan::default()
+            })
+        };
+        assert!(!is_kept(&driver(true), &mount, "run"));
+        std::fs::create_dir(dir.path().join("run")).unwrap();
+        std::fs::write(dir.path().join("run").join(MARKER), "").unwrap();
+        assert!(!is_kept(&driver(true), &mount, "run"));
+        std::fs::create_dir(dir.path().join("run").join("CL0")).unwrap();
+        assert!(is_kept(&driver(true), &mount, "run"));
+        assert!(!is_kept(&driver(false), &mount, "run"));
+    }
+}

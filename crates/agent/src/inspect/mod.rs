@@ -1,0 +1,123 @@
+//! What an agent finds on its host. Facts only; nothing here says whether they are good.
+//! Everything has a limit, whatever cannot be read stays unknown, and nothing fails for it.
+
+mod limits;
+mod mounts;
+mod probe;
+mod processes;
+mod servers;
+mod shares;
+
+pub(crate) use probe::Laid;
+
+use super::validate::check_here;
+use crate::free_space::Seen;
+use filermark_engine::driver::{Claim, StopFlag};
+use filermark_link::facts::{HostFacts, InspectFacts, InspectRequest, OwnName, ValidationFacts};
+use filermark_link::identity::own_hello;
+use filermark_link::own_host::{firewall, names, system};
+use filermark_model::plan::{DriverPlan, IpChoice, MountPoint};
+use filermark_results::Environment;
+
+/// Carries out what the prime asks of this agent. `laid` are the probe files that
+/// this agent has to remove again.
+pub fn inspect(request: InspectRequest, laid: &mut Laid, stop: &StopFlag) -> InspectFacts {
+    let outcomes = match request {
+        InspectRequest::Host {
+            driver,
+            mounts,
+            dir_name,
+            log_in,
+            password: _,
+        } => return InspectFacts::Host(Box::new(host(&driver, &mounts, &dir_name, log_in))),
+        InspectRequest::Validate {
+            driver,
+            mount,
+            dir_name,
+            run_id,
+            first_only,
+            password: _,
+        } => {
+            let claim = Claim { dir_name, run_id };
+            let checked = check_here(&driver, &mount, &claim, first_only, stop, &mut |_| {});
+            return InspectFacts::Validated(match checked {
+                Ok(validation) => ValidationFacts::Done(validation),
+                Err(why) => ValidationFacts::Failed(why),
+            });
+        }
+        InspectRequest::LayProbes { probes } => laid.lay(probes),
+        InspectRequest::FindProbes { probes } => probe::find(&probes, stop),
+        InspectRequest::RemoveProbes { probes } => laid.remove(probes),
+    };
+    InspectFacts::Probes { outcomes }
+}
+
+fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool) -> HostFacts {
+    // First, for the rest makes load itself.
+    let load = processes::look();
+    let hello = own_hello();
+    let mut seen = Seen::by(driver);
+    let (mut found_mounts, mut servers) = (Vec::new(), Vec::new());
+    match driver {
+        DriverPlan::Posix(_) => {
+            found_mounts = mounts::look(mounts, &hello.host, &mut seen, driver, dir_name);
+        }
+        DriverPlan::Nfs(plan) => servers = servers::look(mounts, plan, &hello.host, &mut seen),
+        DriverPlan::Smb(plan) => {
+            servers = shares::look(mounts, plan, log_in, &hello.host, &mut seen);
+        }
+        DriverPlan::Null => {}
+    }
+    HostFacts {
+        environment: Environment::collect(env!("CARGO_PKG_VERSION")),
+        addresses: names::own_addresses(),
+        own_name: own_name(&hello.host),
+        hello: Some(hello),
+        memory_available_bytes: system::memory_available_bytes(),
+        limits: system::limits(),
+        program: std::env::current_exe()
+            .ok()
+            .map(|path| path.display().to_string()),
+        low_ports: system::low_ports(),
+        sysctls: system::sysctls(),
+        governors: system::governors(),
+        nic_mbps: system::nic_mbps(),
+        firewall: firewall::look(),
+        load,
+        selinux_enforcing: system::selinux_enforcing(),
+        mounts: found_mounts,
+        servers,
+        free: seen.into_free(),
+    }
+}
+
+fn own_name(name: &str) -> OwnName {
+    let addresses = names::forward(name, IpChoice::Any).unwrap_or_default();
+    OwnName {
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+        loopback_line: names::loopback_line(&names::hosts_file(), name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_link::facts::LoadFacts;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_host_is_looked_at() {
+        let mut facts = host(&DriverPlan::Null, &[], "filermark.x", true);
+        // Shares of a core come back but for their last digit.
+        facts.load = LoadFacts::default();
+        assert_eq!(facts.hello, Some(own_hello()));
+        assert!(facts.memory_available_bytes.is_some_and(|m| m > 1 << 20));
+        assert!(facts.environment.core_count > 0);
+        assert!(facts.mounts.is_empty() && facts.servers.is_empty() && facts.free.is_empty());
+        let json = serde_json::to_string(&facts).expect("facts travel");
+        assert_eq!(
+            serde_json::from_str::<HostFacts>(&json).expect("back"),
+            facts
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! What else the host does: two looks at all processes, a moment apart (Linux).
+
+use filermark_link::facts::{Busy, LoadFacts};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// Between the two looks.
+const MOMENT: Duration = Duration::from_millis(500);
+/// Most processes that are looked at.
+const PROCESSES_MAX: usize = 100_000;
+/// The clock that processes are charged by ticks so often a second on every Linux
+/// (USER_HZ).
+const TICKS_PER_S: f64 = 100.0;
+
+/// What a process used so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Charge {
+    name: String,
+    /// Processor time, in ticks.
+    used: u64,
+    /// When it was started, in ticks: another process with its number has another one.
+    /// Its name may change meanwhile (kernel threads tell in it what they do).
+    started: u64,
+}
+
+/// Looks twice.
+pub(super) fn look() -> LoadFacts {
+    let (began, before) = (Instant::now(), charges());
+    if before.is_empty() {
+        return LoadFacts::default();
+    }
+    std::thread::sleep(MOMENT);
+    let after = charges();
+    let own = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let own = charge_in(&own).map_or(String::new(), |(_, charge)| charge.name);
+    compare(&before, &after, &own, began.elapsed())
+}
+
+/// What ran between two looks; what has our own name (the prime, other agents) is ours.
+fn compare(
+    before: &HashMap<u32, Charge>,
+    after: &HashMap<u32, Charge>,
+    own: &str,
+    elapsed: Duration,
+) -> LoadFacts {
+    let ticks = TICKS_PER_S * elapsed.as_secs_f64().max(1e-3);
+    let mut facts = LoadFacts::default();
+    for (pid, charge) in after {
+        // What has come in between is charged with all that it used.
+        let earlier = before.get(pid).filter(|c| c.started == charge.started);
+        let used = charge.used.saturating_sub(earlier.map_or(0, |c| c.used));
+        let name = &charge.name;
+        if name == own || used == 0 {
+            continue;
+        }
+        let percent = used as f64 / ticks * 100.0;
+        facts.others_percent += percent;
+        if facts.busiest.as_ref().is_none_or(|b| b.percent < percent) {
+            facts.busiest = Some(Busy {
+                name: name.clone(),
+                pid: *pid,
+                percent,
+            });
+        }
+    }
+    facts
+}
+
+fn charges() -> HashMap<u32, Charge> {
+    let dirs = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = dirs.filter_map(|dir| dir.file_name().to_str()?.parse::<u32>().ok());
+    let read = |pid| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        charge_in(&text)
+    };
+    pids.take(PROCESSES_MAX).filter_map(read).collect()
+}
+
+/// From a line of `/proc/PID/stat` (proc_pid_stat(5)). The name stands in parentheses
+/// and may have anything in it.
+fn charge_in(line: &str) -> Option<(u32, Charge)> {
+    let (pid, rest) = line.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    // utime, stime and starttime are fields 14, 15 and 22; the one behind the name is
+    // field 3.
+    let charge = Charge {
+        name: name.to_owned(),
+        used: ticks(11)?.saturating_add(ticks(12)?),
+        started: ticks(19)?,
+    };
+    Some((pid.parse().ok()?, charge))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_stat_is_read() {
+        let line = "42 (a) (b c) S 1 42 42 0 -1 4194560 1 2 3 4 70 30 0 0 20 0 1 0 5";
+        assert_eq!(charge_in(line), Some((42, charge("a) (b c", 100, 5))));
+        for bad in ["", "42", "x (a) S 1", "42 (a) S 1 2 3"] {
+            assert_eq!(charge_in(bad), None, "{bad}");
+        }
+    }
+
+    fn charge(name: &str, used: u64, started: u64) -> Charge {
+        Charge {
+            name: name.to_owned(),
+            used,
+            started,
+        }
+    }
+
+    /// Processes that were started at the tick of their number.
+    fn charges(all: &[(u32, &str, u64)]) -> HashMap<u32, Charge> {
+        let of =
+            |(pid, name, used): &(u32, &str, u64)| (*pid, charge(name, *used, u64::from(*pid)));
+        all.iter().map(of).collect()
+    }
+
+    /// As it happened: a kernel thread was charged with all that it had used since the
+    /// host was started, and took 675 % of a core.
+    #[test]
+    fn a_process_that_changes_its_name_is_still_the_same() {
+        let before = charges(&[(9, "kworker/u8:2-events", 100_000)]);
+        let after = charges(&[(9, "kworker/u8:2-flush", 100_025)]);
+        let facts = compare(&before, &after, "filermark", Duration::from_millis(500));
+        let busiest = facts.busiest.expect("the thread");
+        assert_eq!(
+            (busiest.name.as_str(), busiest.percent),
+            ("kworker/u8:2-flush", 50.0)
+        );
+        assert_eq!(facts.others_percent, 50.0);
+    }
+
+    #[test]
+    fn the_busiest_other_process_is_named() {
+        let before = charges(&[
+            (1, "init", 5),
+            (2, "dd", 100),
+            (3, "filermark", 0),
+            (4, "old", 9),
+        ]);
+        let mut after = charges(&[(1, "init", 5), (2, "dd", 150), (3, "filermark", 80)]);
+        after.insert(4, charge("new", 10, 99));
+        let facts = compare(&before, &after, "filermark", Duration::from_secs(1));
+        let busiest = facts.busiest.expect("dd");
+        assert_eq!((busiest.name.as_str(), busiest.pid), ("dd", 2));
+        assert!((busiest.percent - 50.0).abs() < 1e-9);
+        assert!(
+            (facts.others_percent - 60.0).abs() < 1e-9,
+            "the new one counts"
+        );
+        let idle = compare(&after, &after, "filermark", Duration::from_secs(1));
+        assert_eq!(idle, LoadFacts::default());
+    }
+}

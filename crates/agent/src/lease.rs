@@ -1,0 +1,496 @@
+//! What an agent does for the run directory's lease: it tells the prime for what a claim
+//! waits, renews the markers, and looks whether its procs find room.
+//!
+//! Each mount point has a thread of its own, from its claim on: one that answers slowly
+//! does not let the leases of the others run out. Where another client of the run has
+//! written a marker, this agent looks at it, and renews it when no other agent does.
+
+use super::streams::Reports;
+use filermark_driver_kit::claim::lease::{
+    self, HEARTBEAT, OTHERS_LOOK, STAND_IN, UNSEEN_MAX, Watch,
+};
+use filermark_driver_kit::claim::{Renewed, Turn};
+use filermark_driver_kit::driver::{ClaimReport, Driver};
+use filermark_engine::driver::{Claim, DriverError, StopFlag};
+use filermark_engine::file_action::tree_name;
+use filermark_engine::name::{Name, NameKind};
+use filermark_engine::stopping;
+use filermark_link::message::Report;
+use filermark_model::RunPlan;
+use filermark_model::plan::MountPoint;
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// An agent that waits: it can be stopped, and the prime is told for what.
+pub(super) struct Waiting<'a> {
+    pub reports: &'a Reports,
+    pub stop: &'a StopFlag,
+}
+
+impl Watch for Waiting<'_> {
+    fn pause(&self, time: Duration) -> bool {
+        std::thread::sleep(time);
+        !self.stop.is_raised()
+    }
+
+    fn waiting(&self, sentence: &str) {
+        self.reports.send(&Report::Waiting {
+            sentence: sentence.to_owned(),
+        });
+    }
+}
+
+/// How long a renewal under way is waited for when the lease is to end.
+const END_MAX: Duration = Duration::from_secs(2);
+
+/// The lease of a run directory, as this agent sees it: renewed on a thread of its own
+/// until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub mount: MountPoint,
+    known: Arc<Mutex<Known>>,
+    /// Ends the thread.
+    until: Sender<()>,
+    /// Ends a renewal that is under way.
+    quit: StopFlag,
+    /// Is disconnected when the thread has ended.
+    ended: Receiver<()>,
+}
+
+/// What is known of it.
+#[derive(Debug)]
+struct Known {
+    /// Another run has taken the directory over: a sentence.
+    lost: Option<String>,
+    /// When the marker was last seen to be this run's and to be renewed ([`lease::now`]).
+    seen: Duration,
+}
+
+/// Holds a lease, on its thread.
+struct Holder {
+    driver: Arc<dyn Driver>,
+    claim: Claim,
+    mount: MountPoint,
+    known: Arc<Mutex<Known>>,
+    /// Another client's heartbeat, and since when it has stood there.
+    other: Option<(u64, Duration)>,
+    /// This process renews the marker.
+    is_own: bool,
+}
+
+impl Lease {
+    /// Begins with the directory that was claimed just now. Where another run takes it
+    /// over, `stop` is raised: nothing more is to be done there.
+    pub fn begin(
+        driver: Arc<dyn Driver>,
+        claim: &Claim,
+        mount: &MountPoint,
+        stop: StopFlag,
+    ) -> std::io::Result<Self> {
+        let (until, wake) = channel::<()>();
+        let (running, ended) = channel::<()>();
+        let known = Arc::new(Mutex::new(Known {
+            lost: None,
+            seen: lease::now(),
+        }));
+        let holder = Holder::new(driver, claim, mount, known.clone());
+        let quit = StopFlag::new();
+        let heeded = quit.clone();
+        let hold = move || {
+            // Dropped last: who sees it gone finds nothing of the holder.
+            let _running = running;
+            let mut holder = holder;
+            let _heeding = stopping::heed(&heeded);
+            while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
+                // A failure the operations of the run will say as well.
+                if let Err(e) = holder.look(lease::now()) {
+                    tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
+                }
+                if holder.is_lost() {
+                    stop.raise();
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("agent-lease".into());
+        thread.spawn(hold)?;
+        Ok(Self {
+            mount: mount.clone(),
+            known,
+            until,
+            quit,
+            ended,
+        })
+    }
+
+    /// Why it is lost, if it is.
+    pub fn lost(&self) -> Option<String> {
+        lock(&self.known).lost.clone()
+    }
+
+    /// [`Self::lost`], after a look. Where that does not find the marker, and the last
+    /// one that did is so long ago that another run may have taken the directory over,
+    /// the lease counts as lost, too.
+    pub fn lost_by_now(&self, driver: &Arc<dyn Driver>, claim: &Claim) -> Option<String> {
+        if let Some(lost) = self.lost() {
+            return Some(lost);
+        }
+        let mut holder = Holder::new(driver.clone(), claim, &self.mount, self.known.clone());
+        let lost = holder.lost_by(&lease::now);
+        // What the look itself has found it has said.
+        if let (Some(lost), false) = (&lost, holder.is_lost()) {
+            tracing::warn!(
+                target: "filermark_cluster",
+                "{lost}; `filermark stop` removes later what is this run's"
+            );
+        }
+        lost
+    }
+
+    /// Ends it. A renewal that is under way is waited for a little: one over SMB keeps
+    /// the marker from being removed. A server that does not answer does not delay the end.
+    pub fn end(self) {
+        let Self {
+            until, quit, ended, ..
+        } = self;
+        drop(until);
+        quit.raise();
+        let _ = ended.recv_timeout(END_MAX);
+    }
+}
+
+impl Holder {
+    fn new(
+        driver: Arc<dyn Driver>,
+        claim: &Claim,
+        mount: &MountPoint,
+        known: Arc<Mutex<Known>>,
+    ) -> Self {
+        Self {
+            driver,
+            claim: claim.clone(),
+            mount: mount.clone(),
+            known,
+            other: None,
+            is_own: false,
+        }
+    }
+
+    /// Until the next look. Whether another client renews the marker, the first one says.
+    fn pause(&self) -> Duration {
+        match self.is_own {
+            true => HEARTBEAT,
+            false => OTHERS_LOOK,
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        lock(&self.known).lost.is_some()
+    }
+
+    /// Why nothing may be removed, after a look: see [`Lease::lost_by_now`].
+    fn lost_by(&mut self, clock: &dyn Fn() -> Duration) -> Option<String> {
+        let why = match self.look(clock()) {
+            Ok(true) => return lock(&self.known).lost.clone(),
+            Ok(false) => "its marker is gone".to_owned(),
+            Err(e) => format!("its marker cannot be looked at ({e})"),
+        };
+        let Known { lost, seen } = &*lock(&self.known);
+        let unseen = clock().saturating_sub(*seen);
+        if lost.is_some() || unseen < UNSEEN_MAX {
+            return lost.clone();
+        }
+        Some(format!(
+            "{}/{}: nothing is removed: {why}, and was last seen {} s ago; another run may have \
+             taken the directory over",
+            self.mount,
+            self.claim.dir_name,
+            unseen.as_secs()
+        ))
+    }
+
+    /// Looks at the marker and renews it if it is this agent's turn; whether there is one.
+    fn look(&mut self, now: Duration) -> Result<bool, DriverError> {
+        let turn = match self.other {
+            Some((heartbeat, since)) if now.saturating_sub(since) >= STAND_IN => {
+                Turn::StandIn(heartbeat)
+            }
+            _ => Turn::Own,
+        };
+        match self.driver.renew(&self.mount, &self.claim, turn)? {
+            Renewed::Done => {
+                (self.other, self.is_own) = (None, true);
+                lock(&self.known).seen = now;
+            }
+            Renewed::ByAnother(heartbeat) => {
+                self.is_own = false;
+                match self.other {
+                    Some((before, _)) if before == heartbeat => {}
+                    before => {
+                        self.other = Some((heartbeat, now));
+                        // How long the first one has stood there is not known.
+                        if before.is_some() {
+                            lock(&self.known).seen = now;
+                        }
+                    }
+                }
+            }
+            Renewed::Gone => return Ok(false),
+            Renewed::Lost(who) => {
+                let sentence = format!(
+                    "{}/{}: another run has taken the run's directory over: {who}; choose \
+                     another suffix (-s) for one of the two",
+                    self.mount, self.claim.dir_name
+                );
+                tracing::error!(target: "filermark_cluster", "{sentence}");
+                lock(&self.known).lost = Some(sentence);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why procs of a client cannot make their directories: an earlier run's are there still,
+/// because of what is not ours in them. `None`: they can.
+pub(super) fn in_the_way(
+    plan: &RunPlan,
+    client: u32,
+    mount: &MountPoint,
+    (claim, found): (&Claim, &ClaimReport),
+) -> Option<String> {
+    if found.occupied.is_empty() {
+        return None;
+    }
+    let procs = plan.procs_of(client as usize).into_iter();
+    let here = procs.filter(|(_, at)| at == mount);
+    let needed: BTreeSet<String> = here.map(|(number, _)| dir_of(plan, number)).collect();
+    let taken: Vec<&str> = (found.occupied.iter().map(String::as_str))
+        .filter(|name| needed.contains(*name))
+        .take(4)
+        .collect();
+    (!taken.is_empty()).then(|| {
+        format!(
+            "{mount}/{}: {} is in the way of this run, because of what is not Filermark's: {}; \
+             move that away, or choose another suffix (-s)",
+            claim.dir_name,
+            taken.join(", "),
+            found.foreign.join(", ")
+        )
+    })
+}
+
+/// The directory of a proc in the run directory.
+fn dir_of(plan: &RunPlan, number: u32) -> String {
+    let component = plan.proc(number).and_then(|proc| {
+        let composite = plan.benchmark.composite()?;
+        composite.components.get(proc.component as usize)
+    });
+    match component {
+        Some(component) => {
+            let workload = &component.workload;
+            let shared = plan.fileset.sharing || workload.attributes.sharemode;
+            tree_name(number, &workload.name, shared)
+        }
+        None => {
+            let name = Name::new(NameKind::ProcDir, number).text();
+            String::from_utf8_lossy(name.as_bytes()).into_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_driver_kit::claim::lease::WATCH;
+    use filermark_driver_kit::driver::Reach;
+    use filermark_engine::driver::{Capabilities, LoadDriver, ShardDriver, ShardSetup};
+    use filermark_engine::null::NullDriver;
+    use std::collections::VecDeque;
+
+    /// When the lease began.
+    const BEGAN: Duration = Duration::from_secs(1000);
+
+    /// Answers renewals as it was told, and keeps whose turn it was.
+    #[derive(Default)]
+    struct Scripted {
+        answers: Mutex<VecDeque<Renewed>>,
+        turns: Mutex<Vec<Turn>>,
+    }
+
+    impl Driver for Scripted {
+        fn name(&self) -> &'static str {
+            "scripted"
+        }
+        fn claim_watched(
+            &self,
+            _: &MountPoint,
+            _: &Claim,
+            _: &dyn Watch,
+        ) -> Result<ClaimReport, DriverError> {
+            Ok(ClaimReport::default())
+        }
+        fn release_watched(
+            &self,
+            _: &MountPoint,
+            _: &Claim,
+            _: Reach,
+            _: &dyn Watch,
+        ) -> Result<ClaimReport, DriverError> {
+            Ok(ClaimReport::default())
+        }
+        fn renew(&self, _: &MountPoint, _: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+            self.turns.lock().unwrap().push(turn);
+            let next = self.answers.lock().unwrap().pop_front();
+            next.ok_or_else(|| DriverError {
+                place: "h:/e".into(),
+                step: "renew".into(),
+                reason: "silent".into(),
+                advice: String::new(),
+            })
+        }
+    }
+
+    impl LoadDriver for Scripted {
+        fn capabilities(&self) -> Capabilities {
+            NullDriver.capabilities()
+        }
+        fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
+            NullDriver.open_shard(setup)
+        }
+        fn status_text(&self, code: u32) -> String {
+            code.to_string()
+        }
+        fn fatal_advice(&self, _: u32) -> Option<&'static str> {
+            None
+        }
+    }
+
+    fn mount() -> MountPoint {
+        MountPoint {
+            host: "h".into(),
+            path: "/e".into(),
+        }
+    }
+
+    fn claim() -> Claim {
+        Claim {
+            dir_name: "filermark.s".into(),
+            run_id: "ours".into(),
+        }
+    }
+
+    fn holder(answers: impl IntoIterator<Item = Renewed>) -> (Arc<Scripted>, Holder) {
+        let driver = Arc::new(Scripted {
+            answers: Mutex::new(answers.into_iter().collect()),
+            ..Scripted::default()
+        });
+        let known = Known {
+            lost: None,
+            seen: BEGAN,
+        };
+        let known = Arc::new(Mutex::new(known));
+        let holder = Holder::new(driver.clone(), &claim(), &mount(), known);
+        (driver, holder)
+    }
+
+    #[test]
+    fn a_client_stands_in_before_a_watcher_takes_the_run_for_dead() {
+        let by = Renewed::ByAnother;
+        let (driver, mut holder) = holder([by(7), by(8), by(8), by(8), Renewed::Done]);
+        // The client that renews it dies just behind its renewal to 8, before the first
+        // of these looks that sees it.
+        let mut stood_in = None;
+        for look in 1..=5 {
+            assert_eq!(holder.pause(), OTHERS_LOOK, "from the first look on");
+            let now = BEGAN + OTHERS_LOOK * look;
+            assert!(holder.look(now).is_ok() && !holder.is_lost());
+            if holder.other.is_none() {
+                stood_in = Some(now - (BEGAN + OTHERS_LOOK));
+            }
+        }
+        assert_eq!(holder.pause(), HEARTBEAT, "the marker is its own now");
+        assert!(stood_in.is_some_and(|after| after < WATCH), "{stood_in:?}");
+        let turns = driver.turns.lock().unwrap();
+        assert_eq!(turns.last(), Some(&Turn::StandIn(8)));
+        assert!(
+            turns[..4].iter().all(|turn| *turn == Turn::Own),
+            "{turns:?}"
+        );
+    }
+
+    #[test]
+    fn a_lease_that_is_lost_is_told_with_place_and_run() {
+        let who = "run other (process 7 on host toad, since then)".to_owned();
+        let (_, mut holder) = holder([Renewed::Done, Renewed::Lost(who)]);
+        assert_eq!(holder.look(BEGAN), Ok(true));
+        assert!(!holder.is_lost());
+        assert_eq!(holder.look(BEGAN), Ok(true));
+        assert!(holder.is_lost());
+        assert!(holder.look(BEGAN).is_err(), "the server is silent");
+        let lost = lock(&holder.known).lost.clone().expect("a sentence");
+        for part in [
+            "h:/e/filermark.s",
+            "run other (process 7 on host toad",
+            "(-s)",
+        ] {
+            assert!(lost.contains(part), "{part} in {lost}");
+        }
+    }
+
+    /// CLEANUP goes by names: it looks first, whenever the last look was.
+    #[test]
+    fn a_marker_that_is_not_seen_before_clean_up_counts_as_lost_in_time() {
+        let at = |after: Duration| move || BEGAN + after;
+        let (driver, mut holder) = holder([Renewed::Done]);
+        assert_eq!(holder.lost_by(&at(HEARTBEAT)), None);
+        assert_eq!(driver.turns.lock().unwrap().len(), 1, "it has looked");
+        // No other run can have it yet.
+        let early = HEARTBEAT + UNSEEN_MAX - Duration::from_nanos(1);
+        assert_eq!(holder.lost_by(&at(early)), None);
+        let late = HEARTBEAT + UNSEEN_MAX;
+        let lost = holder.lost_by(&at(late)).expect("it is silent for long");
+        for part in [
+            "h:/e/filermark.s: nothing is removed",
+            "silent",
+            "last seen 20 s ago",
+        ] {
+            assert!(lost.contains(part), "{part} in {lost}");
+        }
+        // The next look may see it again.
+        driver.answers.lock().unwrap().push_back(Renewed::Done);
+        assert_eq!(holder.lost_by(&at(late)), None);
+    }
+
+    #[test]
+    fn what_is_not_renewed_does_not_count_as_seen() {
+        let by = Renewed::ByAnother;
+        let (_, mut holder) = holder([Renewed::Gone, by(3), by(3), by(4), by(4)]);
+        let seen = |holder: &Holder| lock(&holder.known).seen;
+        for (look, answer, last) in [(1, false, 0), (2, true, 0), (3, true, 0), (4, true, 4)] {
+            assert_eq!(holder.look(BEGAN + OTHERS_LOOK * look), Ok(answer));
+            assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * last, "look {look}");
+        }
+        assert_eq!(holder.look(BEGAN + OTHERS_LOOK * 5), Ok(true));
+        assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * 4);
+        let (_, mut gone) = self::holder([Renewed::Gone, Renewed::Gone]);
+        assert_eq!(gone.lost_by(&|| BEGAN), None);
+        let lost = gone.lost_by(&|| BEGAN + UNSEEN_MAX);
+        assert!(lost.is_some_and(|lost| lost.contains("its marker is gone")));
+    }
+
+    #[test]
+    fn a_lease_ends_when_it_is_told_to() {
+        let (driver, _) = holder([]);
+        let lease = Lease::begin(driver, &claim(), &mount(), StopFlag::new()).expect("a thread");
+        assert_eq!(lease.lost(), None);
+        let known = Arc::downgrade(&lease.known);
+        lease.end();
+        assert!(known.upgrade().is_none(), "the thread has ended");
+    }
+}

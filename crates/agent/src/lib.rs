@@ -1,0 +1,143 @@
+//! The agent: carries out the prime's orders on one client host.
+//!
+//! Four threads: one reads orders, one writes reports, one works (`work`), one sums
+//! up what the shards say while they do (`live`); this one decides ([`filermark_link::duty`]).
+
+pub mod clock_check;
+mod free_space;
+mod inspect;
+mod lease;
+pub mod lengths;
+mod live;
+mod pulse;
+mod reads;
+mod space_used;
+mod space_watch;
+mod streams;
+mod threads;
+pub mod validate;
+mod work;
+
+pub use threads::ThreadLauncher;
+
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::StopFlag;
+use filermark_link::duty::{Act, Duty, Task};
+use filermark_link::identity;
+use filermark_link::message::Hello;
+use filermark_link::secure::seal::Opener;
+use lengths::Lengths;
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use streams::{Input, Reports, read_orders, spawn};
+
+/// Orders that may wait for the agent.
+const ORDERS_MAX: usize = 64;
+/// How often the agent looks at the time.
+const TICK: Duration = Duration::from_millis(200);
+/// How long the last reports may take to leave.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Serves one prime until the link ends.
+pub fn serve(orders: impl Read + Send + 'static, reports: impl Write + Send + 'static) {
+    serve_until(orders, reports, &StopFlag::new());
+}
+
+/// Serves one prime until the link ends, or somebody on this host raises `quit`.
+pub fn serve_until(
+    orders: impl Read + Send + 'static,
+    reports: impl Write + Send + 'static,
+    quit: &StopFlag,
+) {
+    let (sender, inputs) = sync_channel(ORDERS_MAX);
+    let (reports, written) = Reports::to(reports, sender.clone());
+    let stop = StopFlag::new();
+    let clock = Clock::real();
+    let relay = sender.clone();
+    let began = spawn("agent-orders", move || read_orders(orders, &relay));
+    let opener = Opener::new();
+    let hello = identity::agent_hello(&opener);
+    let lengths = Lengths::default();
+    let tasks = work::begin(
+        reports.clone(),
+        opener,
+        stop.clone(),
+        clock.clone(),
+        lengths.clone(),
+        move |report| {
+            let _ = sender.send(Input::Done(Box::new(report)));
+        },
+    );
+    let (true, Ok(tasks)) = (began, tasks) else {
+        return;
+    };
+    let agent = Agent {
+        hello,
+        clock,
+        stop,
+        reports,
+        tasks,
+        lengths,
+    };
+    agent.live(&inputs, quit);
+    drop(agent);
+    // The writer ends with the last of the reports; a link that takes none is left.
+    let _ = written.recv_timeout(FAREWELL);
+}
+
+struct Agent {
+    hello: Hello,
+    clock: Clock,
+    stop: StopFlag,
+    reports: Reports,
+    tasks: Sender<Task>,
+    lengths: Lengths,
+}
+
+impl Agent {
+    fn live(&self, inputs: &Receiver<Input>, quit: &StopFlag) {
+        let mut duty = Duty::new(self.hello.clone(), self.clock.now());
+        loop {
+            let input = inputs.recv_timeout(TICK);
+            let now = self.clock.now();
+            let mut acts = match input {
+                Ok(Input::Order(order)) => {
+                    tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
+                    duty.hear(*order, now, unix_ns())
+                }
+                Ok(Input::LinkEnded) => duty.link_ended(),
+                Ok(Input::Done(report)) => duty.done(*report),
+                Err(RecvTimeoutError::Timeout) => duty.tick(now),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if quit.is_raised() {
+                acts.extend(duty.told_to_end("it was told to end on its host"));
+            }
+            for act in acts {
+                match act {
+                    Act::Tell(report) => {
+                        if !self.reports.send(&report) {
+                            // What cannot be told any more: nobody is there.
+                            self.stop.raise();
+                        }
+                    }
+                    Act::Begin(task) => {
+                        self.stop.lower();
+                        self.lengths.clear();
+                        let _ = self.tasks.send(task);
+                    }
+                    Act::EndWarmup(warmup) => self.lengths.end_warmup(warmup, now),
+                    Act::EndRun(runtime) => self.lengths.end_run(runtime, now),
+                    Act::Stop => self.stop.raise(),
+                    Act::End => return,
+                }
+            }
+        }
+    }
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |t| t.as_nanos() as u64)
+}

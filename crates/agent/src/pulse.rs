@@ -1,0 +1,221 @@
+//! Heartbeats as an agent takes them while load is made: every so often each proc's rate
+//! (`-G`, `-q`, HEARTBEAT_NOTIFICATIONS). The prime puts those of all agents together.
+
+use super::clock_check::wait_until;
+use filermark_engine::clock::Clock;
+use filermark_engine::live_counts::LiveCounts;
+use filermark_engine::shard::Timetable;
+use filermark_link::limits::HEARTBEAT_INTERVAL_MIN;
+use filermark_link::message::Beat;
+use filermark_model::Nanos;
+use filermark_results::Phase;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// The taking of heartbeats of one load point; ends when it is dropped.
+pub(crate) struct Pulse {
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pulse {
+    /// Takes heartbeats from `counts` and gives them to `tell`, till that says no.
+    pub fn begin(
+        counts: Arc<LiveCounts>,
+        clock: &Clock,
+        timetable: Timetable,
+        interval: Nanos,
+        tell: impl FnMut(Beat) -> bool + Send + 'static,
+    ) -> Self {
+        let (over, ended) = channel::<()>();
+        let clock = clock.clone();
+        let mut tell = tell;
+        let work = move || {
+            let mut taken = Taken::new(counts);
+            let mut ticks = Ticks::new(timetable, interval);
+            loop {
+                let due = || ticks.due().map_or(Nanos::ZERO, |tick| tick.at);
+                let over = !wait_until(&clock, due, &ended);
+                let Some(tick) = ticks.take() else {
+                    return;
+                };
+                // One that falls together with the end of RUN is still taken.
+                if over && clock.now() < tick.at {
+                    return;
+                }
+                let beat = taken.take(&tick, clock.now());
+                if tick.number > 0 && !tell(beat) {
+                    return;
+                }
+            }
+        };
+        // Without a thread there are no heartbeats, and nothing else is missing.
+        let thread = std::thread::Builder::new()
+            .name("agent-pulse".into())
+            .spawn(work);
+        Self {
+            over: Some(over),
+            thread: thread.ok(),
+        }
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        self.over.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// When counts are to be read: at the beginning of each phase (number 0, which
+/// only sets the mark) and then after each interval.
+#[derive(Clone, Copy)]
+struct Tick {
+    at: Nanos,
+    phase: Phase,
+    number: u32,
+}
+
+struct Ticks {
+    timetable: Timetable,
+    interval: Nanos,
+    next: Tick,
+}
+
+impl Ticks {
+    fn new(timetable: Timetable, interval: Nanos) -> Self {
+        Self {
+            interval: interval.max(HEARTBEAT_INTERVAL_MIN),
+            next: Tick {
+                at: timetable.latest().warmup_start,
+                phase: Phase::Warmup,
+                number: 0,
+            },
+            timetable,
+        }
+    }
+
+    /// The next one, as far as the beginning of RUN is known.
+    fn due(&mut self) -> Option<Tick> {
+        let times = self.timetable.times();
+        let end = match self.next.phase {
+            Phase::Warmup => times.run_start,
+            _ => times.run_end,
+        };
+        if self.next.at > end {
+            if self.next.phase != Phase::Warmup {
+                return None;
+            }
+            self.next = Tick {
+                at: times.run_start,
+                phase: Phase::Run,
+                number: 0,
+            };
+        }
+        Some(self.next)
+    }
+
+    fn take(&mut self) -> Option<Tick> {
+        let tick = self.due()?;
+        self.next = Tick {
+            at: tick.at + self.interval,
+            phase: tick.phase,
+            number: tick.number + 1,
+        };
+        Some(tick)
+    }
+}
+
+/// The counts when they were last read.
+struct Taken {
+    counts: Arc<LiveCounts>,
+    before: Vec<(u32, u64)>,
+    at: Nanos,
+}
+
+impl Taken {
+    fn new(counts: Arc<LiveCounts>) -> Self {
+        Self {
+            counts,
+            before: Vec::new(),
+            at: Nanos::ZERO,
+        }
+    }
+
+    fn take(&mut self, tick: &Tick, now: Nanos) -> Beat {
+        let mut counted = Vec::with_capacity(self.before.len());
+        self.counts.snapshot(&mut counted);
+        let before = self
+            .before
+            .iter()
+            .map(|(_, n)| *n)
+            .chain(std::iter::repeat(0));
+        let procs = counted.iter().zip(before);
+        let procs = procs.map(|((number, n), before)| (*number, n.saturating_sub(before)));
+        let beat = Beat {
+            phase: tick.phase,
+            number: tick.number,
+            elapsed_ns: now.since(self.at).0,
+            procs: procs.collect(),
+        };
+        self.before = counted;
+        self.at = now;
+        beat
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_engine::shard::RunTimes;
+
+    #[test]
+    fn both_phases_are_counted_from_their_own_beginning() {
+        let clock = Clock::real();
+        let start = clock.now() + Nanos::from_millis(20);
+        let at = |ms| start + Nanos::from_millis(ms);
+        let times = RunTimes {
+            warmup_start: start,
+            run_start: at(1_000),
+            run_end: at(2_200),
+        };
+        let counts = Arc::new(LiveCounts::new(vec![4]));
+        let (sender, receiver) = channel();
+        let tell = move |beat| sender.send(beat).is_ok();
+        let pulse = Pulse::begin(
+            counts.clone(),
+            &clock,
+            times.into(),
+            Nanos::from_millis(400),
+            tell,
+        );
+        let mut total = 0;
+        let mut count = |ms, n| {
+            clock.sleep_until(at(ms));
+            total += n;
+            counts.set(0, total);
+        };
+        count(200, 10);
+        // After the last whole interval of WARMUP: told of neither phase.
+        count(900, 5);
+        count(1_200, 7);
+        clock.sleep_until(at(2_200));
+        drop(pulse);
+        let told: Vec<Beat> = receiver.iter().collect();
+        let phases: Vec<_> = told.iter().map(|b| (b.phase, b.number)).collect();
+        let (warmup, run) = (Phase::Warmup, Phase::Run);
+        assert_eq!(
+            phases,
+            [(warmup, 1), (warmup, 2), (run, 1), (run, 2), (run, 3)]
+        );
+        let done = |phase| -> u64 {
+            let all = told.iter().filter(|b| b.phase == phase);
+            all.flat_map(|b| &b.procs).map(|(_, n)| n).sum()
+        };
+        assert_eq!(told[0].procs[0].0, 4);
+        assert_eq!((done(warmup), done(run)), (10, 7));
+    }
+}

@@ -1,0 +1,269 @@
+//! Where the bytes come from that a client reads in RUN: what the system counts for
+//! each mount point when RUN begins and when it ends, held against what operations
+//! have read.
+
+use super::clock_check::wait_until;
+use filermark_driver_kit::driver::{Driver, Fetched};
+use filermark_engine::clock::Clock;
+use filermark_engine::shard::Timetable;
+use filermark_link::client_reads::{read_bytes, unread};
+use filermark_model::client_reads::{ClientReads, ReadCounter};
+use filermark_model::plan::MountPoint;
+use filermark_model::{PointStats, RunPlan};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// Longest wait for the last reading.
+const READING_MAX: Duration = Duration::from_secs(5);
+
+/// Length of the name of a counter, in hexadecimal digits.
+const SOURCE_CHARS: usize = 16;
+
+/// Whose counters are read.
+pub(super) struct Sampled {
+    pub plan: Arc<RunPlan>,
+    /// Which client of it.
+    pub client: usize,
+    pub driver: Arc<dyn Driver>,
+    pub mounts: Vec<MountPoint>,
+}
+
+/// What was counted for each mount point at one instant; one that was not open is not
+/// among them.
+type Reading = Vec<(MountPoint, Fetched)>;
+
+/// Two readings that are being made on a thread: when RUN began, and when it ended.
+pub(super) struct Reads {
+    sampled: Arc<Sampled>,
+    readings: Result<Receiver<[Reading; 2]>, std::io::Error>,
+    /// Closed when the phase is over.
+    phase: Option<Sender<()>>,
+}
+
+impl Sampled {
+    fn read(&self) -> Reading {
+        let of = |mount: &MountPoint| Some((mount.clone(), self.driver.fetched(mount)?));
+        self.mounts.iter().filter_map(of).collect()
+    }
+
+    fn client_name(&self) -> &str {
+        let client = self.plan.clients.get(self.client);
+        client.map_or("", |c| &c.name)
+    }
+}
+
+impl Reads {
+    /// Will read at the beginning and at the end of RUN. `None`: the driver speaks to the
+    /// server itself, and no cache of this host can answer.
+    pub fn begin(sampled: Sampled, clock: &Clock, timetable: Timetable) -> Option<Self> {
+        if !sampled.plan.driver.facts().host_cache {
+            return None;
+        }
+        let (sender, readings) = channel();
+        let (phase, over) = channel::<()>();
+        let sampled = Arc::new(sampled);
+        let (theirs, clock) = (sampled.clone(), clock.clone());
+        let work = move || {
+            if !wait_until(&clock, || timetable.times().run_start, &over) {
+                return;
+            }
+            let first = theirs.read();
+            wait_until(&clock, || timetable.times().run_end, &over);
+            let _ = sender.send([first, theirs.read()]);
+        };
+        let thread = std::thread::Builder::new().name("agent-reads".into());
+        Some(Self {
+            sampled,
+            readings: thread.spawn(work).map(|_| readings),
+            phase: Some(phase),
+        })
+    }
+
+    /// What came of it, now that RUN has ended: of each mount point something, if only
+    /// that it is not known, and why.
+    pub fn finish(mut self, stats: &PointStats) -> Vec<ClientReads> {
+        self.phase.take();
+        let name = self.sampled.client_name();
+        let read_bytes = read_bytes(&self.sampled.plan, self.sampled.client, stats);
+        let readings = match &self.readings {
+            Ok(readings) => readings
+                .recv_timeout(READING_MAX)
+                .map_err(|_| "the counters were not read in time".to_owned()),
+            Err(e) => Err(format!(
+                "the thread that reads the counters was not started: {e}"
+            )),
+        };
+        let mounts = &self.sampled.mounts;
+        match readings {
+            Ok(readings) => combined(name, mounts, &readings, &read_bytes),
+            Err(why) => mounts
+                .iter()
+                .map(|mount| unread(name, mount, &why, &read_bytes))
+                .collect(),
+        }
+    }
+}
+
+/// An entry for each counter, with all mount points that share it.
+fn combined(
+    client: &str,
+    mounts: &[MountPoint],
+    [before, after]: &[Reading; 2],
+    read_bytes: &BTreeMap<MountPoint, u64>,
+) -> Vec<ClientReads> {
+    let host = kernel_id(client);
+    let of = |reading: &Reading, mount: &MountPoint| {
+        let found = reading.iter().find(|(m, _)| m == mount);
+        found.map(|(_, fetched)| fetched.clone())
+    };
+    let mut all: BTreeMap<String, ClientReads> = BTreeMap::new();
+    let mut others = Vec::new();
+    for mount in mounts {
+        let (Some(first), Some(last)) = (of(before, mount), of(after, mount)) else {
+            let why = "the mount point was not open in RUN";
+            others.push(unread(client, mount, why, read_bytes));
+            continue;
+        };
+        let entry = all.entry(first.source.clone()).or_insert_with(|| {
+            let fetched = between(&first, &last);
+            ClientReads {
+                client: client.to_owned(),
+                mounts: Vec::new(),
+                file_system: first.file_system,
+                counter: first.counter,
+                read_bytes: 0,
+                fetched_bytes: fetched.ok(),
+                source: source_id(&host, &first.source),
+                unknown: fetched.err().map(str::to_owned),
+            }
+        });
+        entry.mounts.push(mount.to_string());
+        entry.read_bytes += read_bytes.get(mount).copied().unwrap_or(0);
+    }
+    all.into_values().chain(others).collect()
+}
+
+/// What a counter counted from the first reading to the last, or why that is not known.
+fn between(first: &Fetched, last: &Fetched) -> Result<u64, &'static str> {
+    if first.counter == ReadCounter::Unknown {
+        return Err("nothing counts that there");
+    }
+    match (first.bytes, last.bytes) {
+        (None, _) => Err("its counter could not be read when RUN began"),
+        (_, None) => Err("its counter could not be read when RUN ended"),
+        (Some(first), Some(last)) => {
+            let fetched = last.checked_sub(first);
+            fetched.ok_or("its counter went back: it was mounted again, perhaps")
+        }
+    }
+}
+
+/// Names the kernel that counts: agents on one host share it, in containers too. Where
+/// it has no name, it is this client's own.
+fn kernel_id(client: &str) -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| client.to_owned(), |id| id.trim().to_owned())
+}
+
+/// Names a counter of a kernel, without telling more of it than is needed.
+fn source_id(kernel: &str, source: &str) -> String {
+    let mut id = filermark_results::record::sha256(format!("{kernel}\n{source}").as_bytes());
+    id.truncate(SOURCE_CHARS);
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::Nanos;
+    use filermark_model::plan::DriverPlan;
+
+    fn mount(path: &str) -> MountPoint {
+        MountPoint {
+            host: "localhost".into(),
+            path: path.into(),
+        }
+    }
+
+    fn fetched(source: &str, bytes: Option<u64>) -> Fetched {
+        Fetched {
+            source: source.into(),
+            file_system: "ext4".into(),
+            counter: ReadCounter::Block,
+            bytes,
+        }
+    }
+
+    #[test]
+    fn mount_points_with_one_counter_are_taken_together() {
+        let reading = |disk, other| {
+            vec![
+                (mount("/a"), fetched("disk", Some(disk))),
+                (mount("/b"), fetched("disk", Some(disk + 1))),
+                (mount("/c"), fetched("other", other)),
+            ]
+        };
+        let read = BTreeMap::from([(mount("/a"), 100), (mount("/b"), 50), (mount("/c"), 7)]);
+        let mounts = ["/a", "/b", "/c", "/d"].map(mount);
+        let all = combined(
+            "h",
+            &mounts,
+            &[reading(1_000, Some(9)), reading(1_060, Some(3))],
+            &read,
+        );
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[0].mounts, ["localhost:/a", "localhost:/b"]);
+        assert_eq!((all[0].read_bytes, all[0].fetched_bytes), (150, Some(60)));
+        assert_eq!(all[0].memory_bytes(), Some(90));
+        assert_eq!(all[0].source.len(), SOURCE_CHARS);
+        assert_ne!(all[0].source, all[1].source);
+        assert_eq!((all[1].read_bytes, all[1].fetched_bytes), (7, None));
+        let why = |at: usize| all[at].unknown.as_deref().unwrap_or("");
+        assert!(why(1).contains("went back"), "{}", why(1));
+        assert!(why(2).contains("was not open"), "{}", why(2));
+        // The same counter has the same name, whichever client reports it.
+        let first = combined(
+            "h",
+            &mounts[..1],
+            &[reading(1, None), reading(1, None)],
+            &read,
+        );
+        assert_eq!(first[0].source, all[0].source);
+        let gone = combined("h", &mounts, &[reading(1, None), Vec::new()], &read);
+        assert!(
+            gone.iter()
+                .all(|r| r.fetched_bytes.is_none() && r.unknown.is_some())
+        );
+        assert_eq!(gone.len(), 4);
+    }
+
+    #[test]
+    fn a_reading_that_is_not_made_is_told_with_its_reason() {
+        let mut plan = filermark_results::testing::composite::composite_record()
+            .run
+            .plan;
+        plan.clients.truncate(1);
+        let mounts: Vec<MountPoint> = plan.clients[0].mounts.clone();
+        let sampled = |plan: &RunPlan| Sampled {
+            plan: Arc::new(plan.clone()),
+            client: 0,
+            driver: Arc::new(filermark_engine::null::NullDriver),
+            mounts: mounts.clone(),
+        };
+        let clock = Clock::real();
+        let never = filermark_engine::shard::RunTimes {
+            warmup_start: Nanos::ZERO,
+            run_start: Nanos::MAX,
+            run_end: Nanos::MAX,
+        };
+        let begun = Reads::begin(sampled(&plan), &clock, never.into()).expect("mounted");
+        let told = begun.finish(&PointStats::default());
+        assert_eq!(told.len(), mounts.len());
+        let why = told[0].unknown.as_deref();
+        assert_eq!(why, Some("the counters were not read in time"));
+        plan.driver = DriverPlan::Null;
+        assert!(Reads::begin(sampled(&plan), &clock, never.into()).is_none());
+    }
+}

@@ -1,0 +1,50 @@
+//! Agents on threads of this process.
+
+use super::serve;
+use filermark_link::start::{Launched, Launcher, Leash};
+use filermark_model::launch::HostPlan;
+use std::os::unix::net::UnixStream;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Agents on threads of this process: for tests, and for programs that embed a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadLauncher;
+
+impl Launcher for ThreadLauncher {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+        let start = || {
+            let (ours, theirs) = UnixStream::pair()?;
+            let reads = theirs.try_clone()?;
+            let ended = std::thread::Builder::new()
+                .name(format!("agent-{}", host.client))
+                .spawn(move || serve(reads, theirs))?;
+            Ok(Launched {
+                from_agent: Box::new(ours.try_clone()?),
+                to_agent: Box::new(ours),
+                leash: Box::new(ThreadLeash(Some(ended))),
+            })
+        };
+        start().map_err(|e: std::io::Error| format!("cannot be started: {e}"))
+    }
+}
+
+/// Holds an agent on threads of this process.
+struct ThreadLeash(Option<JoinHandle<()>>);
+
+impl Leash for ThreadLeash {
+    fn last_words(&mut self) -> Option<String> {
+        None
+    }
+
+    fn let_go(&mut self, limit: Duration) {
+        let since = Instant::now();
+        let Some(thread) = self.0.take() else { return };
+        while !thread.is_finished() && since.elapsed() < limit {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+}

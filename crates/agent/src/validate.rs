@@ -1,0 +1,86 @@
+//! `validate` on this host: the checks of the driver's protocol at one mount point.
+
+use filermark_driver_kit::validation::{self, CheckResult, Level, Verdict};
+use filermark_engine::driver::{Claim, StopFlag};
+use filermark_link::facts::{CheckVerdict, Checked, NotChecked, Validation};
+use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_smb::login::Refusals;
+
+/// One check, as it is sent to the prime.
+fn checked(result: &CheckResult) -> Checked {
+    let verdict = match &result.verdict {
+        Verdict::Pass => CheckVerdict::Pass,
+        Verdict::Fail {
+            expected,
+            got,
+            section,
+        } => CheckVerdict::Fail {
+            expected: expected.clone(),
+            got: got.clone(),
+            section: section.clone(),
+        },
+        Verdict::Skipped { why } => CheckVerdict::Skipped { why: why.clone() },
+    };
+    Checked {
+        id: result.id.into(),
+        procedure: result.procedure.into(),
+        dialect: result.dialect.map(Into::into),
+        title: result.title.into(),
+        verdict,
+        notes: result.notes.clone(),
+        elapsed_ns: u64::try_from(result.elapsed.as_nanos()).unwrap_or(u64::MAX),
+        text: result.render_text(),
+    }
+}
+
+/// All checks, as they are sent to the prime.
+fn all_checked(report: &validation::Report, user_is_refused: bool) -> Validation {
+    Validation {
+        user_is_refused,
+        protocol: report.protocol.into(),
+        is_success: report.is_success(),
+        summary: report.summary(),
+        text: report.render_text(),
+        checks: report.results.iter().map(checked).collect(),
+    }
+}
+
+/// Runs the checks of the driver's protocol at a mount point, from this host; `hear` is
+/// told of each as it ends.
+///
+/// # Errors
+/// Nothing could be checked.
+pub fn check_here(
+    driver: &DriverPlan,
+    mount: &MountPoint,
+    claim: &Claim,
+    first_only: bool,
+    stop: &StopFlag,
+    hear: &mut dyn FnMut(&CheckResult),
+) -> Result<Validation, NotChecked> {
+    let level = match first_only {
+        true => Level::First,
+        false => Level::All,
+    };
+    let mut hear = |result: &CheckResult| hear(result);
+    let refusals = Refusals::default();
+    let report = match driver {
+        DriverPlan::Nfs(nfs) => {
+            filermark_nfs::validate::validate(nfs, mount, claim, level, stop, &mut hear)
+        }
+        DriverPlan::Smb(smb) => {
+            let refusals = &refusals;
+            filermark_smb::validate::validate(smb, mount, claim, level, stop, refusals, &mut hear)
+        }
+        DriverPlan::Posix(_) | DriverPlan::Null => {
+            return Err("there is no protocol to validate".to_owned().into());
+        }
+    };
+    match report {
+        Ok(report) => Ok(all_checked(&report, refusals.is_refused())),
+        Err(e) => Err(NotChecked {
+            reason: e.to_string(),
+            user_is_refused: refusals.is_refused(),
+        }),
+    }
+}

@@ -1,0 +1,620 @@
+//! What an agent does on its host: the engine, and the run's directories. One task at
+//! a time, on a thread of its own; what a task came to is its report.
+
+use super::clock_check::Check;
+use super::free_space;
+use super::inspect::{Laid, inspect};
+use super::lease::{Lease, Waiting, in_the_way};
+use super::lengths::Lengths;
+use super::live;
+use super::pulse::Pulse;
+use super::reads::{Reads, Sampled};
+use super::space_used;
+use super::space_watch::SpaceWatch;
+use super::streams::Reports;
+use filermark_driver_kit::claim::{Turn, is_of_others};
+use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::{Claim, DriverError, StopFlag};
+use filermark_engine::engine::{Engine, EngineSetup};
+use filermark_engine::null::NullDriver;
+use filermark_engine::recorder::Live;
+use filermark_engine::shard::{PhaseError, RunTimes, TaskReport, Timetable};
+use filermark_engine::stopping;
+use filermark_engine::watchdog::Watchdog;
+use filermark_link::duty::Task;
+use filermark_link::facts::InspectRequest;
+use filermark_link::handover;
+use filermark_link::message::{FreeSpace, Left, Report, Share, Tasks};
+use filermark_link::secure::seal::Opener;
+use filermark_link::watchdog::no_watchdog;
+use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::{LoadPoint, Nanos, RunPlan};
+use filermark_nfs::driver::NfsDriver;
+use filermark_posix::PosixDriver;
+use filermark_results::{Environment, MountFacts};
+use filermark_smb::driver::SmbDriver;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::time::Instant;
+
+/// Words of the shards that may wait; more are dropped.
+const LIVE_QUEUE: usize = 4096;
+
+/// Begins to work off tasks; `done` is told what each came to. Ends when the sender
+/// of tasks is gone.
+pub(super) fn begin(
+    reports: Reports,
+    opener: Opener,
+    stop: StopFlag,
+    clock: Clock,
+    lengths: Lengths,
+    done: impl Fn(Report) + Send + 'static,
+) -> std::io::Result<Sender<Task>> {
+    let (sender, tasks) = channel::<Task>();
+    let (live, words) = sync_channel(LIVE_QUEUE);
+    let (flusher, asked) = live::Flusher::new(live.clone());
+    let teller = reports.clone();
+    std::thread::Builder::new()
+        .name("agent-live".into())
+        .spawn(move || live::tell(&words, &asked, &teller))?;
+    std::thread::Builder::new()
+        .name("agent-work".into())
+        .spawn(move || {
+            let mut work = Work {
+                stop,
+                opener,
+                reports,
+                live,
+                flusher,
+                clock,
+                lengths,
+                prepared: None,
+                probes: Laid::default(),
+            };
+            let _heeding = stopping::heed(&work.stop);
+            while let Ok(task) = tasks.recv() {
+                let report = work.carry_out(task);
+                work.flusher.flush();
+                done(report);
+            }
+        })?;
+    Ok(sender)
+}
+
+struct Prepared {
+    plan: Arc<RunPlan>,
+    /// Which client of it this is.
+    client: usize,
+    driver: Arc<dyn Driver>,
+    claim: Claim,
+    mounts: Vec<MountPoint>,
+    /// The file systems behind them, where they state their space.
+    file_systems: Vec<FreeSpace>,
+    engine: Option<Engine>,
+    /// Those of the directories that were claimed.
+    leases: Vec<Lease>,
+}
+
+struct Work {
+    stop: StopFlag,
+    /// Opens what the prime has sealed for this agent.
+    opener: Opener,
+    reports: Reports,
+    live: SyncSender<Live>,
+    flusher: live::Flusher,
+    clock: Clock,
+    lengths: Lengths,
+    prepared: Option<Prepared>,
+    /// Preflight's files that are still to be removed.
+    probes: Laid,
+}
+
+impl Work {
+    fn carry_out(&mut self, task: Task) -> Report {
+        match task {
+            Task::Inspect(request) => self.inspect(*request),
+            Task::Prepare(share) => self.prepare(share),
+            Task::Init { point, watch_space } => self.init(point, &watch_space),
+            Task::Run {
+                point,
+                warmup_at,
+                watch_space,
+            } => self.run(point, warmup_at, &watch_space),
+            Task::Cleanup => self.cleanup(),
+            Task::Release { orphans } => self.release(orphans),
+            Task::Sweep(mut share) => match handover::open(&mut share, &mut self.opener) {
+                Ok(()) => self.sweep(share),
+                Err(reason) => failed(reason),
+            },
+            Task::TidyUp => self.tidy_up(),
+        }
+    }
+
+    fn inspect(&mut self, mut request: InspectRequest) -> Report {
+        if let InspectRequest::Host {
+            driver, password, ..
+        }
+        | InspectRequest::Validate {
+            driver, password, ..
+        } = &mut request
+            && let Err(reason) = handover::open_into(driver, password.take(), &mut self.opener)
+        {
+            return failed(reason);
+        }
+        let facts = inspect(request, &mut self.probes, &self.stop);
+        Report::Inspected(Box::new(facts))
+    }
+
+    fn prepare(&mut self, mut share: Share) -> Report {
+        if let Err(reason) = handover::open(&mut share, &mut self.opener) {
+            return failed(reason);
+        }
+        let (plan, client, claim) = parts(share);
+        let driver = driver_of(&plan);
+        let missing = plan
+            .benchmark
+            .mix
+            .shares()
+            .iter()
+            .find(|(op, _)| !driver.capabilities().ops.contains(*op));
+        if let Some((op, _)) = missing {
+            return failed(format!(
+                "the {} driver cannot do '{op}', which the mix asks for",
+                driver.name()
+            ));
+        }
+        let mounts = mounts_of(&plan, client);
+        let prepared = self.prepared.insert(Prepared {
+            plan,
+            client: client as usize,
+            driver,
+            claim,
+            mounts,
+            file_systems: Vec::new(),
+            engine: None,
+            leases: Vec::new(),
+        });
+        let watch = Waiting {
+            reports: &self.reports,
+            stop: &self.stop,
+        };
+        match prepared.connect(client, &self.clock, &watch, &self.live) {
+            Ok(report) => report,
+            Err(report) => report,
+        }
+    }
+
+    fn init(&mut self, point: LoadPoint, watch_space: &[String]) -> Report {
+        let (driver, file_systems) = match &self.prepared {
+            Some(p) => (p.driver.clone(), p.file_systems.clone()),
+            None => return failed("not prepared".into()),
+        };
+        let before = space_used::ask(&*driver, &file_systems);
+        let (watched, reports) = (driver.clone(), self.reports.clone());
+        let _space = SpaceWatch::begin(watched, &file_systems, watch_space, reports);
+        self.with_engine(|engine| {
+            let began = Instant::now();
+            let done = engine.init(point)?;
+            let tasks = tasks(done, began);
+            let after = space_used::ask(&*driver, &file_systems);
+            let space = space_used::changes(&file_systems, &before, &after);
+            Ok(Report::Populated { tasks, space })
+        })
+    }
+
+    fn run(&mut self, point: LoadPoint, warmup_start: Nanos, watch_space: &[String]) -> Report {
+        let Some(plan) = self.prepared.as_ref().map(|p| p.plan.clone()) else {
+            return failed("no plan yet".into());
+        };
+        let (phases, reports) = (plan.phases, self.reports.clone());
+        let client = self.prepared.as_ref().map(Sampled::of);
+        let lengths = self.lengths.clone();
+        let _space = self.prepared.as_ref().and_then(|p| {
+            let (driver, reports) = (p.driver.clone(), reports.clone());
+            SpaceWatch::begin(driver, &p.file_systems, watch_space, reports)
+        });
+        self.with_engine(|engine| {
+            let late = engine.clock().now().since(warmup_start);
+            let run_start = warmup_start + phases.warmup;
+            let latest = RunTimes {
+                warmup_start,
+                run_start,
+                run_end: run_start + phases.longest_run(),
+            };
+            let timetable = match phases.runtime_max {
+                Some(_) => Timetable::with_open_end(latest),
+                None => Timetable::from(latest),
+            };
+            lengths.begin(&timetable);
+            let counts = engine.live_counts();
+            let reads =
+                client.and_then(|client| Reads::begin(client, engine.clock(), timetable.clone()));
+            let watchdog = match Watchdog::begin(engine.clock(), timetable.run_start()) {
+                Ok(watchdog) => watchdog,
+                Err(e) => return Ok(failed(no_watchdog(&e))),
+            };
+            let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
+                let reports = reports.clone();
+                let tell = move |beat| reports.send(&Report::Heartbeat(beat));
+                Pulse::begin(counts, engine.clock(), timetable.clone(), interval, tell)
+            });
+            let check = plan
+                .clock_service
+                .as_ref()
+                .map(|s| Check::begin(s, engine.clock(), timetable.clone()));
+            let stats = engine.run(point, timetable)?;
+            let stalls = watchdog.finish();
+            // The last heartbeat goes before the figures.
+            drop(pulse);
+            let reads = reads.map_or_else(Vec::new, |reads| reads.finish(&stats));
+            let phases = lengths.finish();
+            Ok(Report::Measured {
+                stats: Box::new(stats),
+                clock: check.map(Check::finish),
+                late_ns: late.0,
+                warmup_ns: phases.warmup.0,
+                runtime_ns: phases.runtime.0,
+                run_late_ns: phases.late.0,
+                stalls,
+                reads,
+            })
+        })
+    }
+
+    fn with_engine(
+        &mut self,
+        act: impl FnOnce(&mut Engine) -> Result<Report, PhaseError>,
+    ) -> Report {
+        let Some(prepared) = &mut self.prepared else {
+            return failed("not prepared".into());
+        };
+        if let Some(lost) = prepared.lost() {
+            return failed(lost);
+        }
+        let Some(engine) = &mut prepared.engine else {
+            return failed("not prepared".into());
+        };
+        let report = act(engine).unwrap_or_else(|e| phase_failed(&e));
+        match prepared.lost() {
+            Some(lost) => failed(lost),
+            None => report,
+        }
+    }
+
+    /// What this agent's procs made goes.
+    fn cleanup(&mut self) -> Report {
+        let began = Instant::now();
+        match self.prepared.as_mut().map(Prepared::clean_up) {
+            None => cleaned(TaskReport::default(), began, Vec::new()),
+            Some(Ok(done)) => cleaned(done, began, Vec::new()),
+            Some(Err(report)) => report,
+        }
+    }
+
+    /// The run's directories go, with whatever is in them: what procs could not
+    /// remove, and what lost clients made.
+    fn release(&mut self, orphans: Vec<MountPoint>) -> Report {
+        let began = Instant::now();
+        let Some(mut prepared) = self.prepared.take() else {
+            return cleaned(TaskReport::default(), began, Vec::new());
+        };
+        // Its threads and open files first.
+        prepared.engine = None;
+        self.stop.lower();
+        prepared.mounts.extend(orphans);
+        let (task_count, left_behind) = prepared.release(Reach::All);
+        let done = TaskReport {
+            task_count,
+            ..TaskReport::default()
+        };
+        cleaned(done, began, left_behind)
+    }
+
+    /// What a run that is over has left goes.
+    fn sweep(&self, share: Share) -> Report {
+        let began = Instant::now();
+        let (plan, client, claim) = parts(share);
+        let driver = driver_of(&plan);
+        let mut done = TaskReport::default();
+        let mut left = Vec::new();
+        let watch = Waiting {
+            reports: &self.reports,
+            stop: &self.stop,
+        };
+        for mount in mounts_of(&plan, client) {
+            match driver.release_watched(&mount, &claim, Reach::Leftovers, &watch) {
+                Ok(report) => {
+                    done.task_count += report.removed_count;
+                    left.extend(report.foreign.into_iter().map(Left::entry));
+                    left.extend(report.not_removed.into_iter().map(Left::not_removed));
+                }
+                Err(e) => {
+                    done.failed_count += 1;
+                    left.push(not_removed(&mount, &claim, &e));
+                }
+            }
+        }
+        cleaned(done, began, left)
+    }
+
+    /// The prime is gone: leaves nothing of its own behind, and nothing of the others'
+    /// in disorder, for they may still be at work.
+    fn tidy_up(&mut self) -> Report {
+        let began = Instant::now();
+        self.probes.remove_all();
+        let Some(mut prepared) = self.prepared.take() else {
+            return cleaned(TaskReport::default(), began, Vec::new());
+        };
+        if prepared.plan.fileset.keep {
+            prepared.end_lease();
+            return cleaned(TaskReport::default(), began, Vec::new());
+        }
+        let lost = prepared.lost_by_now();
+        let done = match &lost {
+            None => prepared.remove_made().unwrap_or_default(),
+            Some(_) => TaskReport::default(),
+        };
+        prepared.engine = None;
+        self.stop.lower();
+        let alone = prepared.plan.clients.len() == 1;
+        let (_, mut left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
+        // The rest alone may leave what this agent's procs made, and not name it.
+        if !alone && left.is_empty() {
+            left.extend(lost.map(Left::ours));
+        }
+        for Left { sentence, .. } in &left {
+            tracing::warn!(target: "filermark_cluster", "left behind: {sentence}");
+        }
+        cleaned(done, began, left)
+    }
+}
+
+impl Sampled {
+    fn of(prepared: &Prepared) -> Self {
+        Self {
+            plan: prepared.plan.clone(),
+            client: prepared.client,
+            driver: prepared.driver.clone(),
+            mounts: prepared.mounts.clone(),
+        }
+    }
+}
+
+fn driver_of(plan: &RunPlan) -> Arc<dyn Driver> {
+    match &plan.driver {
+        DriverPlan::Nfs(settings) => Arc::new(NfsDriver::new(settings.clone())),
+        DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
+        DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
+        DriverPlan::Null => Arc::new(NullDriver),
+    }
+}
+
+/// The plan, which client of it this is, and the run's directory.
+fn parts(share: Share) -> (Arc<RunPlan>, u32, Claim) {
+    let claim = Claim {
+        dir_name: share.dir_name,
+        run_id: share.run_id,
+    };
+    (Arc::new(*share.plan), share.client, claim)
+}
+
+/// The client's mount points, each once.
+fn mounts_of(plan: &RunPlan, client: u32) -> Vec<MountPoint> {
+    let client = plan.clients.get(client as usize);
+    let mut mounts = client.map_or_else(Vec::new, |c| c.mounts.clone());
+    mounts.sort();
+    mounts.dedup();
+    mounts
+}
+
+impl Prepared {
+    fn connect(
+        &mut self,
+        client: u32,
+        clock: &Clock,
+        watch: &Waiting<'_>,
+        live: &SyncSender<Live>,
+    ) -> Result<Report, Report> {
+        let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
+        let mut remarks = Vec::new();
+        let mut facts = Vec::new();
+        let mut lacking = Vec::new();
+        let mut free = free_space::Seen::by(&self.plan.driver);
+        let mounts = std::mem::take(&mut self.mounts);
+        for mount in mounts {
+            let kept = free_space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
+            let mut found = self
+                .driver
+                .claim_watched(&mount, &self.claim, watch)
+                .map_err(|e| match watch.stop.is_raised() {
+                    // Nobody but the user raises it at this time.
+                    true => phase_failed(&PhaseError::Stopped),
+                    false => failed(e.to_string()),
+                })?;
+            let way = in_the_way(&self.plan, client, &mount, (&self.claim, &found));
+            if found.removed_count > 0 {
+                // What the leftovers took is free now.
+                let now = self.driver.space(&mount).ok().flatten();
+                found.space = now.or(found.space);
+                remarks.push(format!(
+                    "{mount}: removed {} leftovers of an earlier run",
+                    found.removed_count
+                ));
+            }
+            remarks.extend(
+                found
+                    .foreign
+                    .iter()
+                    .map(|f| format!("{f}: not ours, left alone")),
+            );
+            let stay = found.not_removed.iter();
+            remarks.extend(stay.map(|place| format!("{place}: the server did not remove it")));
+            lacking.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
+            free.add(&mount, kept, &environment.host, &found);
+            facts.push(MountFacts {
+                mount: mount.to_string(),
+                facts: found.server_facts,
+            });
+            // Only what was claimed is released.
+            self.mounts.push(mount.clone());
+            let (driver, stop) = (self.driver.clone(), watch.stop.clone());
+            let lease = Lease::begin(driver, &self.claim, &mount, stop).map_err(|e| {
+                failed(format!(
+                    "{mount}/{}: the lease of the run's directory cannot be renewed: no thread \
+                     could be started for it: {e}; is the host at its limit of processes (ulimit -u)?",
+                    self.claim.dir_name
+                ))
+            })?;
+            self.leases.push(lease);
+            if let Some(why) = way {
+                return Err(failed(why));
+            }
+        }
+        let engine = Engine::start(EngineSetup {
+            plan: self.plan.clone(),
+            client: client as usize,
+            driver: self.driver.clone(),
+            claim: self.claim.clone(),
+            clock: clock.clone(),
+            stop: watch.stop.clone(),
+            live: Some(live.clone()),
+        })
+        .map_err(|e| phase_failed(&e))?;
+        environment.mounts = facts;
+        if let Some(port) = self.plan.driver.facts().port {
+            environment.resolve_servers(self.mounts.iter().map(|m| m.host.as_str()), port);
+        }
+        let shard_count = engine.shard_count() as u32;
+        self.engine = Some(engine);
+        self.file_systems = free.into_free();
+        Ok(Report::Ready {
+            environment: Box::new(environment),
+            shard_count,
+            remarks,
+            free: self.file_systems.clone(),
+            lacking,
+        })
+    }
+
+    /// The files stay, and the markers say that nobody is at work there any more.
+    fn end_lease(&mut self) {
+        self.end_leases();
+        for mount in &self.mounts {
+            if let Err(e) = self.driver.renew(mount, &self.claim, Turn::End) {
+                tracing::debug!(target: "filermark_cluster", "end of the lease: {e}");
+            }
+        }
+    }
+
+    /// Removes what its procs made, unless the directory is another run's by now, or may
+    /// be: names may be the same there.
+    fn clean_up(&mut self) -> Result<TaskReport, Report> {
+        if let Some(lost) = self.lost_by_now() {
+            return Err(failed(lost));
+        }
+        self.remove_made()
+    }
+
+    fn remove_made(&mut self) -> Result<TaskReport, Report> {
+        // The looks at the markers may have taken long.
+        if stopping::is_wished() {
+            return Err(phase_failed(&PhaseError::Stopped));
+        }
+        match self.engine.as_mut().map(Engine::cleanup) {
+            None => Ok(TaskReport::default()),
+            Some(done) => done.map_err(|e| phase_failed(&e)),
+        }
+    }
+
+    /// Why this agent may not go on, if another run has taken one of its directories over.
+    fn lost(&self) -> Option<String> {
+        self.leases.iter().find_map(Lease::lost)
+    }
+
+    /// The same before something is removed, after a look at every marker.
+    fn lost_by_now(&self) -> Option<String> {
+        let leases = self.leases.iter();
+        leases
+            .filter_map(|lease| lease.lost_by_now(&self.driver, &self.claim))
+            .next()
+    }
+
+    fn end_leases(&mut self) {
+        for lease in self.leases.drain(..) {
+            lease.end();
+        }
+    }
+
+    /// How many objects that removed, and what stays. The leases end first: whoever
+    /// removes files keeps the lease meanwhile.
+    fn release(&mut self, reach: Reach) -> (u64, Vec<Left>) {
+        let mut removed_count = 0;
+        let mut left = Vec::new();
+        for mount in &self.mounts {
+            if let Some(at) = self.leases.iter().position(|lease| lease.mount == *mount) {
+                self.leases.swap_remove(at).end();
+            }
+            match self.driver.release(mount, &self.claim, reach) {
+                Ok(report) => {
+                    removed_count += report.removed_count;
+                    if !report.foreign.is_empty() {
+                        let place = mount.below(&self.claim.dir_name);
+                        left.push(Left::ours(format!(
+                            "{place}: it holds what is not this run's (named beside) and stays \
+                             until that is gone"
+                        )));
+                    }
+                    left.extend(report.foreign.into_iter().map(Left::entry));
+                    left.extend(report.not_removed.into_iter().map(Left::not_removed));
+                }
+                Err(e) => left.push(not_removed(mount, &self.claim, &e)),
+            }
+        }
+        (removed_count, left)
+    }
+}
+
+/// A run's directory that stays, and why. It is named with its host, also where the
+/// failure is that of the server.
+fn not_removed(mount: &MountPoint, claim: &Claim, error: &DriverError) -> Left {
+    let sentence = match error.place.starts_with(&mount.to_string()) {
+        true => error.to_string(),
+        false => format!("{}: {error}", mount.below(&claim.dir_name)),
+    };
+    match is_of_others(error) {
+        true => Left::foreign(sentence),
+        false => Left::ours(sentence),
+    }
+}
+
+fn cleaned(report: TaskReport, began: Instant, left_behind: Vec<Left>) -> Report {
+    Report::Cleaned {
+        tasks: tasks(report, began),
+        left_behind,
+    }
+}
+
+fn tasks(report: TaskReport, began: Instant) -> Tasks {
+    Tasks {
+        task_count: report.task_count,
+        failed_count: report.failed_count,
+        bytes: report.bytes,
+        uncached_count: report.uncached_count,
+        elapsed_ns: began.elapsed().as_nanos() as u64,
+    }
+}
+
+fn failed(reason: String) -> Report {
+    Report::Failed {
+        reason,
+        stopped: false,
+    }
+}
+
+fn phase_failed(error: &PhaseError) -> Report {
+    Report::Failed {
+        reason: error.to_string(),
+        stopped: *error == PhaseError::Stopped,
+    }
+}

@@ -1,7 +1,0 @@
-//! What a process reads about the host that it runs on: an agent about its client, the
-//! prime about its own host. Facts only; nothing here says whether they are good.
-
-pub(crate) mod addresses;
-pub(crate) mod firewall;
-pub(crate) mod names;
-pub(crate) mod system;

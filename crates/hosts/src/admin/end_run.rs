@@ -1,0 +1,158 @@
+//! Ends the agents of one run on this host: what `filermark agent --end-run` does.
+//!
+//! A process is one of them when it belongs to this user, its command line is exactly
+//! that of an agent of this run, and the file that it runs is a Filermark program. It is
+//! held by a descriptor from before the last look on, so that a number that the system
+//! gives to another process in between is not hit.
+
+use super::stop::{EndReport, EndedAgent, Ending};
+use crate::launch::tag::RunTag;
+use filermark_link::build::has_mark;
+use filermark_link::child;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take to end what was killed.
+const KILL_MAX: Duration = Duration::from_secs(2);
+/// Longest command line that is looked at, in bytes.
+const CMDLINE_LEN_MAX: usize = 4096;
+
+/// An agent that was found.
+struct Found {
+    pid: u32,
+    /// Names the very process, whatever becomes of its number.
+    handle: OwnedFd,
+}
+
+/// Asks the agents of a run to end, waits so long for them to clean up, and ends those
+/// that are left.
+pub(super) fn end_run(tag: &RunTag, patience: Duration) -> EndReport {
+    let mut report = EndReport::new(tag);
+    let mut waiting = Vec::new();
+    for (pid, opened) in agents_of(tag) {
+        match opened.and_then(|found| send(&found, Signal::TERM).map(|()| found)) {
+            Ok(found) => waiting.push(found),
+            Err(why) => report.agents.push(EndedAgent {
+                pid,
+                ending: Ending::Refused { reason: why },
+            }),
+        }
+    }
+    let (gone, left) = wait(waiting, patience);
+    report.add(gone, &Ending::Asked);
+    for found in &left {
+        let _ = send(found, Signal::KILL);
+    }
+    let (gone, left) = wait(left, KILL_MAX);
+    report.add(gone, &Ending::Killed);
+    let stuck = Ending::Refused {
+        reason: "it does not end although it was killed: it hangs in the kernel, on a file system that does not answer".into(),
+    };
+    report.add(left.iter().map(|f| f.pid).collect(), &stuck);
+    report.agents.sort_by_key(|a| a.pid);
+    report
+}
+
+/// The processes that are agents of the run, each held.
+fn agents_of(tag: &RunTag) -> Vec<(u32, Result<Found, String>)> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries
+        .flatten()
+        .filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    let mine = std::process::id();
+    let agents = pids.filter(|pid| *pid != mine && is_agent(*pid, tag));
+    agents
+        .filter_map(|pid| match hold(pid) {
+            // It may have become another one before it was held.
+            Ok(handle) if is_agent(pid, tag) => Some((pid, Ok(Found { pid, handle }))),
+            Ok(_) => None,
+            Err(rustix::io::Errno::SRCH) => None,
+            Err(e) => Some((pid, Err(format!("it cannot be held: {e}")))),
+        })
+        .collect()
+}
+
+fn hold(pid: u32) -> rustix::io::Result<OwnedFd> {
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pidfd_open(raw.ok_or(rustix::io::Errno::SRCH)?, PidfdFlags::empty())
+}
+
+fn is_agent(pid: u32, tag: &RunTag) -> bool {
+    let dir = PathBuf::from(format!("/proc/{pid}"));
+    let is_ours = fs::metadata(&dir).is_ok_and(|m| m.uid() == rustix::process::geteuid().as_raw());
+    is_ours
+        && command_line(&dir).is_some_and(|line| is_agent_line(&line, tag))
+        && File::open(dir.join("exe")).is_ok_and(|exe| has_mark(exe).unwrap_or(false))
+}
+
+fn command_line(dir: &Path) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let mut line = Vec::new();
+    let file = File::open(dir.join("cmdline")).ok()?;
+    file.take(CMDLINE_LEN_MAX as u64)
+        .read_to_end(&mut line)
+        .ok()?;
+    Some(line)
+}
+
+/// Whether a command line, as /proc has it, is that of an agent of the run.
+fn is_agent_line(line: &[u8], tag: &RunTag) -> bool {
+    let Some(line) = line.strip_suffix(&[0]) else {
+        return false;
+    };
+    let mut words = line.split(|b| *b == 0).skip(1);
+    let expected = tag.agent_args();
+    expected
+        .iter()
+        .all(|word| words.next() == Some(word.as_bytes()))
+        && words.next().is_none()
+}
+
+fn send(found: &Found, signal: Signal) -> Result<(), String> {
+    match pidfd_send_signal(&found.handle, signal) {
+        // It has ended by itself meanwhile.
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(e) => Err(format!("it cannot be told to end: {e}")),
+    }
+}
+
+/// Waits so long for them to end; gives the numbers of those that did, and the others.
+fn wait(mut waiting: Vec<Found>, limit: Duration) -> (Vec<u32>, Vec<Found>) {
+    let deadline = Instant::now() + limit;
+    let mut gone = Vec::new();
+    loop {
+        waiting.retain(|found| {
+            let ended = has_ended(found);
+            if ended {
+                gone.push(found.pid);
+            }
+            !ended
+        });
+        if waiting.is_empty() || Instant::now() >= deadline {
+            return (gone, waiting);
+        }
+        std::thread::sleep(child::LOOK);
+    }
+}
+
+/// A process that has ended makes its descriptor readable, also while its parent has
+/// not taken notice of it.
+fn has_ended(found: &Found) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut fds = [PollFd::new(&found.handle, PollFlags::IN)];
+    matches!(poll(&mut fds, Some(&now)), Ok(n) if n > 0)
+}
+
+#[cfg(test)]
+#[path = "end_run_tests.rs"]
+mod tests;

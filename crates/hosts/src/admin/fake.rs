@@ -1,0 +1,141 @@
+//! Hosts for tests: an `ssh` that is a shell script. It runs the remote command here,
+//! with another home directory per host, as a login shell there would.
+
+use filermark_link::build::{MARK, Program};
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The script: notes its arguments, passes over options up to `--`, tells its
+/// configuration (`-G`), lets the host's own script have the first word (`$D/HOST.rc`: noise, failures), and runs the command.
+const SSH: &str = r#"#!/bin/sh
+D=DIR
+printf '%s\n' "$*" >>"$D/calls"
+for word; do if [ "$word" = -G ]; then exec cat "$D/configuration"; fi; done
+while [ "$1" != -- ]; do shift; done
+host=$2; remote=$3
+HOME=$D/$host; export HOME
+cd "$HOME" || exit 255
+if [ -f "$D/$host.rc" ]; then . "$D/$host.rc"; fi
+exec /bin/sh -c "$remote"
+"#;
+
+/// A program of ours that is a script: what `install` brings to the hosts.
+const PROGRAM: &str = "#!/bin/sh
+# MARK
+case $1 in
+--version) echo filermark 0.1.0;;
+agent) shift; echo agent \"$@\"; cat;;
+*) exit 2;;
+esac
+";
+
+/// Hosts below a directory of their own.
+pub(crate) struct FakeHosts {
+    dir: TempDir,
+}
+
+impl FakeHosts {
+    pub fn new(hosts: &[&str]) -> Self {
+        let all = Self {
+            dir: tempfile::tempdir().expect("a directory"),
+        };
+        let dir = all.dir.path().display().to_string();
+        all.script("ssh", &SSH.replace("DIR", &dir));
+        all.script("filermark", &PROGRAM.replace("MARK", MARK));
+        for host in hosts {
+            fs::create_dir(all.home(host)).expect("a home");
+        }
+        all
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn home(&self, host: &str) -> PathBuf {
+        self.path(host)
+    }
+
+    /// Writes an executable file.
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        write_executable(&path, text);
+        path
+    }
+
+    /// What a host's login shell does before it runs a command.
+    pub fn rc(&self, host: &str, script: &str) {
+        fs::write(self.path(&format!("{host}.rc")), script).expect("a file");
+    }
+
+    /// The program that is to be brought there.
+    pub fn program(&self) -> Program {
+        Program::read(self.path("filermark")).expect("the program")
+    }
+
+    /// Where it lies on a host.
+    pub fn installed(&self, host: &str) -> PathBuf {
+        let build = self.program().build().to_owned();
+        self.home(host)
+            .join(format!(".cache/filermark/{build}/filermark"))
+    }
+
+    /// How ssh was called so far.
+    pub fn calls(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path("calls")).unwrap_or_default();
+        text.lines().map(String::from).collect()
+    }
+
+    pub fn plan(&self, hosts: &[&str]) -> LaunchPlan {
+        let mut plan = LaunchPlan::local(hosts.iter().map(|h| (*h).to_owned()));
+        for host in &mut plan.hosts {
+            host.launcher = LauncherKind::Ssh;
+        }
+        plan.ssh_command = vec![self.path("ssh").display().to_string()];
+        plan
+    }
+
+    pub fn host(&self, name: &str) -> HostPlan {
+        self.plan(&[name]).hosts.remove(0)
+    }
+}
+
+/// All regular files below a directory, sorted, relative to it.
+pub(crate) fn files_below(dir: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(next) = dirs.pop() {
+        for entry in fs::read_dir(&next).expect("a directory").flatten() {
+            let path = entry.path();
+            match path.is_dir() && !path.is_symlink() {
+                true => dirs.push(path),
+                false => files.push(path.strip_prefix(dir).expect("below").display().to_string()),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Written beside and moved, so that nobody holds it open for writing while another
+/// thread of the test forks.
+pub(crate) fn write_executable(path: &Path, text: &str) {
+    let status = std::process::Command::new("/bin/sh")
+        .args([
+            "-c",
+            "printf %s \"$1\" >\"$2\" && chmod 755 \"$2\"",
+            "sh",
+            text,
+        ])
+        .arg(path)
+        .status()
+        .expect("a shell");
+    assert!(status.success());
+    assert_eq!(
+        fs::metadata(path).expect("the file").permissions().mode() & 0o777,
+        0o755
+    );
+}

@@ -1,0 +1,265 @@
+//! Ends what a run has left on its clients (netmist's `-k`, manual N): the agents of
+//! exactly this run, and nobody else's.
+//!
+//! On this host it is done here; on others the program there does it
+//! (`agent --end-run`), which tells in one line what it ended. What dead agents left
+//! on file systems is not this room's business.
+
+use super::answer::Answer;
+use super::install::answer_in;
+use super::remote::{self, Call, NoReply, Reply};
+use super::scripts::{END_RUN, command_line};
+use super::slurm_jobs;
+use super::{HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, side_by_side};
+use crate::launch::process::Exit;
+use crate::launch::ssh::{RemoteProgram, SshClient, destination, quote};
+use crate::launch::tag::RunTag;
+use filermark_link::build::own_build;
+use filermark_link::limits::CLEAN_UP_MAX;
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use filermark_model::words::tame;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What the way to a host may take beyond that.
+const WAY_MAX: Duration = Duration::from_secs(30);
+
+/// What was ended on one host; one line of JSON between programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndReport {
+    /// Which run.
+    pub run: String,
+    /// What was found, in the order of their numbers.
+    pub agents: Vec<EndedAgent>,
+}
+
+/// An agent that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedAgent {
+    /// The number of its process.
+    pub pid: u32,
+    /// What became of it.
+    #[serde(flatten)]
+    pub ending: Ending,
+}
+
+/// What became of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ending", rename_all = "snake_case")]
+pub enum Ending {
+    /// It was asked to end, and did.
+    Asked,
+    /// It did not end in time and was killed.
+    Killed,
+    /// It runs still.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl EndReport {
+    pub(super) fn new(tag: &RunTag) -> Self {
+        Self {
+            run: tag.as_str().to_owned(),
+            agents: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, pids: Vec<u32>, ending: &Ending) {
+        self.agents.extend(pids.into_iter().map(|pid| EndedAgent {
+            pid,
+            ending: ending.clone(),
+        }));
+    }
+
+    /// State and sentence of a host.
+    fn verdict(&self) -> (HostState, String) {
+        let run = &self.run;
+        if self.agents.is_empty() {
+            return (HostState::Nothing, format!("no agent of run '{run}' there"));
+        }
+        let of = |wanted: fn(&Ending) -> bool| -> Vec<String> {
+            let found = self.agents.iter().filter(|a| wanted(&a.ending));
+            found.map(|a| a.pid.to_string()).collect()
+        };
+        let mut parts = Vec::new();
+        let asked = of(|e| *e == Ending::Asked);
+        if !asked.is_empty() {
+            parts.push(format!("ended {}", processes(&asked)));
+        }
+        let killed = of(|e| *e == Ending::Killed);
+        if !killed.is_empty() {
+            parts.push(format!(
+                "killed {}, what it made may be left",
+                processes(&killed)
+            ));
+        }
+        let mut state = HostState::Done;
+        for agent in &self.agents {
+            if let Ending::Refused { reason } = &agent.ending {
+                state = HostState::Failed;
+                parts.push(format!("process {} runs still: {reason}", agent.pid));
+            }
+        }
+        (state, parts.join("; "))
+    }
+}
+
+fn processes(pids: &[String]) -> String {
+    match pids {
+        [one] => format!("process {one}"),
+        more => format!("processes {}", more.join(", ")),
+    }
+}
+
+/// Ends the agents of a run on this host; waits so long for them to clean up.
+///
+/// # Errors
+/// One sentence: this system has no way to find them.
+pub fn end_run(tag: &RunTag, patience: Duration) -> Result<EndReport, String> {
+    #[cfg(target_os = "linux")]
+    {
+        Ok(super::end_run::end_run(tag, patience))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = patience;
+        Err(format!(
+            "agents can only be found on Linux; end what has 'agent --stdio --run {tag}' on its command line by hand"
+        ))
+    }
+}
+
+/// Ends the agents of a run on every client of the plan, each host once.
+pub fn stop(
+    plan: &LaunchPlan,
+    tag: &RunTag,
+    limits: &HostLimits,
+    observe: Observe<'_>,
+) -> Vec<HostOutcome> {
+    let client = SshClient::of(plan);
+    let work = |host: &HostPlan, tell: &dyn Fn(HostStep)| {
+        tell(HostStep::Ending);
+        let ended = match host.launcher {
+            LauncherKind::Local => end_run(tag, CLEAN_UP_MAX).map(|r| r.verdict()),
+            LauncherKind::Ssh => over_ssh(&client, host, tag, limits),
+            LauncherKind::Slurm => slurm_jobs::end_jobs(plan, tag),
+            LauncherKind::Connect(_) | LauncherKind::Accept => Ok((
+                HostState::ByHand,
+                "its agent was started by hand: end it there with Ctrl-C".into(),
+            )),
+        };
+        let (state, detail) = ended.unwrap_or_else(|why| (HostState::Failed, why));
+        tell(HostStep::Over(state));
+        HostOutcome::new(host, state, detail)
+    };
+    side_by_side(&one_local(plan), work, observe)
+}
+
+/// The hosts, with this one only once, whose clients have other names; and with one of
+/// Slurm's for all, which has one job for them.
+fn one_local(plan: &LaunchPlan) -> Vec<HostPlan> {
+    let (mut local, mut slurm) = (false, false);
+    let mut hosts = each_once(plan);
+    hosts.retain(|h| match h.launcher {
+        LauncherKind::Local => !std::mem::replace(&mut local, true),
+        LauncherKind::Slurm => !std::mem::replace(&mut slurm, true),
+        _ => true,
+    });
+    hosts
+}
+
+fn over_ssh(
+    client: &SshClient,
+    host: &HostPlan,
+    tag: &RunTag,
+    limits: &HostLimits,
+) -> Result<(HostState, String), String> {
+    let place = RemoteProgram::of(host, own_build());
+    let owner = match place.own_place {
+        true => "own",
+        false => "users",
+    };
+    let call = Call {
+        client,
+        host,
+        remote: command_line(END_RUN, &[&place.word, &quote(tag.as_str()), owner]),
+        program: place.shown.clone(),
+        input: None,
+        limit: (CLEAN_UP_MAX + WAY_MAX).min(limits.whole),
+        limits,
+    };
+    let reply = match remote::run(&call, &|_| {}) {
+        Ok(reply) => reply,
+        Err(NoReply::Failed(why)) => return Err(why),
+        Err(NoReply::Stopped) => return Err("stopped on request".into()),
+    };
+    if let Some(report) = report_in(&reply.output, tag) {
+        return Ok(report.verdict());
+    }
+    if reply.exit == Exit::Code(2) {
+        return Err(format!(
+            "{} is of another version and cannot end agents; `filermark install -r RC`, then stop again",
+            place.shown
+        ));
+    }
+    answer_in(&reply, host)
+        .map(|answer| only_looked(&answer, host, tag))
+        .map_err(|e| no_answer(e, &reply))
+}
+
+fn no_answer(why: NoReply, reply: &Reply) -> String {
+    match why {
+        NoReply::Failed(why) => why,
+        NoReply::Stopped => format!("no answer ({:?})", reply.exit),
+    }
+}
+
+/// The report among the lines that were printed.
+fn report_in(output: &[u8], tag: &RunTag) -> Option<EndReport> {
+    let text = String::from_utf8_lossy(output);
+    let mut reports = text
+        .lines()
+        .filter(|l| l.starts_with('{'))
+        .filter_map(|l| serde_json::from_str::<EndReport>(l).ok());
+    reports.find(|r| r.run == tag.as_str()).map(tamed)
+}
+
+/// With reasons that a terminal may show.
+fn tamed(mut report: EndReport) -> EndReport {
+    for agent in &mut report.agents {
+        if let Ending::Refused { reason } = &mut agent.ending {
+            *reason = tame(reason, 200);
+        }
+    }
+    report
+}
+
+/// Without a program there, a shell has looked and ended nothing.
+fn only_looked(answer: &Answer, host: &HostPlan, tag: &RunTag) -> (HostState, String) {
+    let pids: Vec<_> = answer
+        .all("pid")
+        .filter(|p| p.bytes().all(|b| b.is_ascii_digit()))
+        .map(String::from)
+        .collect();
+    if !pids.is_empty() {
+        let detail = format!(
+            "{} of run '{tag}' found there, but no program that could end it: `filermark install -r RC` and stop again, or `ssh {} kill {}`",
+            processes(&pids),
+            destination(host),
+            pids.join(" ")
+        );
+        return (HostState::Failed, detail);
+    }
+    if answer.get("looked") != "yes" {
+        let detail = "neither the program nor /proc is there: nobody has looked; `filermark install -r RC` and stop again";
+        return (HostState::Failed, detail.into());
+    }
+    let detail = format!("no agent of run '{tag}' there, nor the program");
+    (HostState::Nothing, detail)
+}
+
+#[cfg(test)]
+#[path = "stop_tests.rs"]
+mod tests;

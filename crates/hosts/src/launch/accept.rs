@@ -1,0 +1,128 @@
+//! Agents that were started by hand and come by themselves: the prime waits for them.
+
+use super::remote::{AGENT_PORT, RemoteLeash, bind, launched, prime_keys};
+use super::seats::{Absent, KnownBy, Seats};
+use filermark_link::identity::own_host;
+use filermark_link::secure::dial::HostPort;
+use filermark_link::secure::door::{Door, Limits};
+use filermark_link::secure::introduce::HostName;
+use filermark_link::secure::keys::client_file;
+use filermark_link::start::{Launched, Launcher, Leash};
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Waits for agents that connect to it (`LauncherKind::Accept`). Dropping it ends the
+/// waiting, not the connections.
+pub struct AcceptLauncher {
+    seats: Arc<Seats>,
+    door: Door,
+    limit: Duration,
+    /// What agents are to connect to.
+    here: String,
+}
+
+impl AcceptLauncher {
+    /// Begins to wait.
+    ///
+    /// # Errors
+    /// The plan names no file with keys, or a bad one, or nothing can be listened on.
+    pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
+        let keys = prime_keys(plan, |launcher| *launcher == LauncherKind::Accept)?;
+        let identity = keys.identity()?;
+        let listener = bind(plan, AGENT_PORT)?;
+        let clients = plan.hosts.iter().enumerate();
+        let clients = clients.filter(|(_, host)| host.launcher == LauncherKind::Accept);
+        let clients = clients.map(|(number, host)| (number, host.client.as_str()));
+        let seats = Arc::new(Seats::new(clients, KnownBy::Key(keys)));
+        let inside = seats.clone();
+        let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
+        let door = Door::open(listener, Limits::PRIME, Arc::new(receive))
+            .map_err(|e| format!("cannot wait for agents: {e}"))?;
+        Ok(Self {
+            here: address_for_agents(plan, door.address())?,
+            seats,
+            door,
+            limit: Duration::from_nanos(plan.start_timeout.0),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.door.address()
+    }
+
+    /// The command that brings the agent of a client here, to be given on that client.
+    pub fn command(&self, client: &str) -> String {
+        format!(
+            "filermark agent --connect {} --secret-file {}",
+            self.here,
+            client_file(client)
+        )
+    }
+}
+
+/// As the plan says it; else this host's name, or the address that is listened on.
+fn address_for_agents(plan: &LaunchPlan, listens: SocketAddr) -> Result<String, String> {
+    let port = listens.port();
+    if let Some(said) = &plan.prime_address {
+        let said = HostPort::parse(said, port).map_err(|e| format!("PRIME_ADDRESS: {e}"))?;
+        return Ok(said.to_string());
+    }
+    if !listens.ip().is_unspecified() {
+        return Ok(listens.to_string());
+    }
+    Ok(HostName::parse(&own_host()).map_or_else(
+        |_| format!("PRIME:{port}"),
+        |host| HostPort { host, port }.to_string(),
+    ))
+}
+
+impl Launcher for AcceptLauncher {
+    fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String> {
+        let (seat, secured) = self
+            .seats
+            .take(client, self.limit, || None)
+            .map_err(|absent| self.in_words(&absent, &host.client))?;
+        let leash = SeatLeash {
+            link: RemoteLeash(secured.hold.clone()),
+            seats: self.seats.clone(),
+            seat,
+        };
+        launched(secured, Box::new(leash))
+    }
+}
+
+impl AcceptLauncher {
+    fn in_words(&self, absent: &Absent, client: &str) -> String {
+        match absent {
+            Absent::Hopeless(reason) => reason.clone(),
+            Absent::NoSeat => "is not one of those whose agents connect by themselves".into(),
+            Absent::TimedOut => format!(
+                "its agent did not connect to {} within {:.0?}; start it on {client} with: {}",
+                self.here,
+                self.limit,
+                self.command(client)
+            ),
+        }
+    }
+}
+
+/// Gives the seat back when the agent is let go.
+pub(super) struct SeatLeash {
+    pub link: RemoteLeash,
+    pub seats: Arc<Seats>,
+    pub seat: usize,
+}
+
+impl Leash for SeatLeash {
+    fn last_words(&mut self) -> Option<String> {
+        self.link.last_words()
+    }
+
+    fn let_go(&mut self, limit: Duration) {
+        self.link.let_go(limit);
+        self.seats.give_back(self.seat);
+    }
+}

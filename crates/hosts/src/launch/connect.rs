@@ -1,0 +1,130 @@
+//! Agents that were started by hand and wait: the prime connects to each.
+
+use super::remote::{RemoteLeash, launched, prime_keys};
+use filermark_link::secure::dial::{HostPort, dial};
+use filermark_link::secure::introduce::{HostName, Line, hear, say};
+use filermark_link::secure::join::INTRODUCTION_MAX;
+use filermark_link::secure::keys::{PrimeKeys, client_file};
+use filermark_link::secure::{Identity, SecureError, Secured, secure_client};
+use filermark_link::start::{Launched, Launcher};
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use filermark_model::plan::IpChoice;
+use std::time::{Duration, Instant};
+
+/// How long an agent that does not listen yet, or still tidies up after another run, is
+/// tried again.
+const AGAIN_MAX: Duration = Duration::from_secs(10);
+/// Pause before that.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Connects to agents that wait for it (`LauncherKind::Connect`).
+pub struct ConnectLauncher {
+    keys: PrimeKeys,
+    ip: IpChoice,
+    limit: Duration,
+}
+
+impl ConnectLauncher {
+    /// For this plan.
+    ///
+    /// # Errors
+    /// The plan names no file with keys, or a bad one.
+    pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
+        let is_kind = |launcher: &LauncherKind| matches!(launcher, LauncherKind::Connect(_));
+        Ok(Self {
+            keys: prime_keys(plan, is_kind)?,
+            ip: plan.ip,
+            limit: Duration::from_nanos(plan.start_timeout.0),
+        })
+    }
+
+    /// Connects, and again where that may help.
+    fn call(&self, to: &HostPort, identity: &Identity) -> Result<Secured, SecureError> {
+        let since = Instant::now();
+        loop {
+            let left = self.limit.saturating_sub(since.elapsed());
+            let error = match self.attempt(to, identity, left) {
+                Ok(secured) => return Ok(secured),
+                Err(error) => error,
+            };
+            let again = matches!(
+                error,
+                SecureError::Refused | SecureError::Ended | SecureError::TurnedAway(_)
+            );
+            if !again || since.elapsed() + PAUSE >= self.limit.min(AGAIN_MAX) {
+                return Err(error);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn attempt(
+        &self,
+        to: &HostPort,
+        identity: &Identity,
+        limit: Duration,
+    ) -> Result<Secured, SecureError> {
+        let deadline = Instant::now() + limit;
+        let tcp = dial(to, self.ip, limit)?;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let secured = secure_client(tcp, identity, left().min(INTRODUCTION_MAX))?;
+        match hear(&secured, Instant::now() + left().min(INTRODUCTION_MAX))? {
+            Line::Agent(_) => say(&secured, &Line::Welcome)?,
+            Line::Refused(why) => return Err(SecureError::TurnedAway(why)),
+            Line::Welcome => return Err(SecureError::Nonsense("a prime's".into())),
+        }
+        Ok(secured)
+    }
+
+    fn in_words(&self, to: &HostPort, error: &SecureError) -> String {
+        let file = client_file(to.host.as_str());
+        let start = format!(
+            "start it on {} with: filermark agent --listen {}:{} --secret-file {file}",
+            to.host,
+            if self.ip == IpChoice::V6 || to.host.as_str().contains(':') {
+                "[::]"
+            } else {
+                "0.0.0.0"
+            },
+            to.port
+        );
+        let advice = match error {
+            SecureError::WrongKey | SecureError::KeyRefused => format!(
+                "bring {file}, made together with SECRET_FILE, to {} and start the agent again",
+                to.host
+            ),
+            SecureError::TurnedAway(_) => "".into(),
+            SecureError::TimedOut(_) | SecureError::NoRoute => {
+                format!(
+                    "is {} up, and does a firewall let port {} through?",
+                    to.host, to.port
+                )
+            }
+            SecureError::NoAddress { .. } => "check the name, or name the address".into(),
+            _ => start,
+        };
+        let end = if advice.is_empty() { "" } else { "; " };
+        format!("cannot connect to its agent at {to}: {error}{end}{advice}")
+    }
+}
+
+impl Launcher for ConnectLauncher {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+        let LauncherKind::Connect(port) = host.launcher else {
+            return Err(format!(
+                "is to be started by {}, not connected to",
+                host.launcher
+            ));
+        };
+        let name = host.client.trim_matches(['[', ']']);
+        let name = HostName::parse(name).map_err(|e| format!("cannot be connected to: {e}"))?;
+        let to = HostPort { host: name, port };
+        // Takes this client's key and no other, also not that of another client.
+        let identity = self.keys.identity_for(&host.client)?;
+        let secured = self
+            .call(&to, &identity)
+            .map_err(|e| self.in_words(&to, &e))?;
+        let leash = Box::new(RemoteLeash(secured.hold.clone()));
+        launched(secured, leash)
+    }
+}

@@ -1,0 +1,84 @@
+//! What agents have in common that are reached over TLS: their streams and the leash.
+
+use filermark_link::secure::keys::PrimeKeys;
+use filermark_link::secure::{Hold, Outlet, Secured};
+use filermark_link::start::{Launched, Leash};
+use filermark_model::launch::{LaunchPlan, LauncherKind};
+use filermark_model::plan::IpChoice;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::time::Duration;
+
+/// The port of agents and primes that wait for each other, where none is named.
+pub const AGENT_PORT: u16 = 20049;
+/// How long the end of a connection may take to be told.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// An agent at the end of this connection, held by this leash.
+pub(super) fn launched(secured: Secured, leash: Box<dyn Leash>) -> Result<Launched, String> {
+    let from_agent = secured
+        .stream
+        .try_clone()
+        .map_err(|e| format!("cannot be spoken to: {e}"))?;
+    Ok(Launched {
+        from_agent: Box::new(from_agent),
+        to_agent: Box::new(Outlet::of(secured.stream)),
+        leash,
+    })
+}
+
+/// Holds an agent that somebody else started, by its connection.
+pub(super) struct RemoteLeash(pub Hold);
+
+impl Leash for RemoteLeash {
+    fn last_words(&mut self) -> Option<String> {
+        self.0.wait_ended(LAST_WORDS);
+        self.0.last_words()
+    }
+
+    fn let_go(&mut self, limit: Duration) {
+        if !self.0.wait_ended(limit) {
+            self.0.cut();
+        }
+    }
+}
+
+/// The prime's own key and those of its clients, as the plan names the file. There is one
+/// of each client of this kind.
+pub(super) fn prime_keys(
+    plan: &LaunchPlan,
+    is_kind: fn(&LauncherKind) -> bool,
+) -> Result<PrimeKeys, String> {
+    let file = plan.secret_file.as_ref().ok_or(
+        "agents started by hand need keys: make the files with \
+         'filermark agent --make-keys DIR --clients LIST', move DIR/client-NAME.key to each \
+         client, and set SECRET_FILE=DIR/prime.key",
+    )?;
+    let keys = PrimeKeys::read(file).map_err(|e| e.to_string())?;
+    for host in plan.hosts.iter().filter(|host| is_kind(&host.launcher)) {
+        keys.require(&host.client)?;
+    }
+    Ok(keys)
+}
+
+/// Listens where the plan says, or on all addresses of the family.
+pub(super) fn bind(plan: &LaunchPlan, port: u16) -> Result<TcpListener, String> {
+    let all_v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let all_v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let bound = match (plan.listen, plan.ip) {
+        (Some(address), _) => TcpListener::bind(address),
+        (None, IpChoice::V4) => TcpListener::bind(all_v4),
+        (None, IpChoice::V6) => TcpListener::bind(all_v6),
+        // The second where there is no IPv6 at all; the first takes both families.
+        (None, IpChoice::Any) => TcpListener::bind(all_v6).or_else(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => Err(error),
+            _ => TcpListener::bind(all_v4),
+        }),
+    };
+    bound.map_err(|error| {
+        let place = plan
+            .listen
+            .map_or_else(|| format!("port {port}"), |a| a.to_string());
+        format!("cannot wait for agents on {place}: {error}; PRIME_LISTEN names another place")
+    })
+}

@@ -1,0 +1,290 @@
+//! Whether a client has what the plan needs of it: program, clock, memory, limits.
+
+use super::client::Client;
+use crate::admin::install::setcap_command;
+use crate::launch::ssh::quote;
+use crate::preflight::check::Check;
+use filermark_link::clocks::ClockOffset;
+use filermark_model::Bytes;
+use filermark_model::units::counted;
+
+/// Times of day further apart than this are told, in nanoseconds `[own]`.
+const CLOCKS_APART_NS: u64 = 100_000_000;
+/// A bound of a clock's offset beyond this is told, in nanoseconds `[own]`.
+const CLOCK_BOUND_NS: u64 = 20_000_000;
+
+/// The program, and what the host is.
+pub(super) fn host(client: &Client<'_>) -> Vec<Check> {
+    let (name, facts) = (client.name, client.facts);
+    let mut checks = Vec::new();
+    if let Some(hello) = &facts.hello {
+        // Another build would not have been let in.
+        let sentence = format!(
+            "filermark {}, build {}, as here",
+            hello.version, hello.build
+        );
+        checks.push(Check::ok(name, "version", sentence));
+    }
+    let environment = &facts.environment;
+    let mut parts = vec![format!("calls itself {}", environment.host)];
+    if !facts.addresses.is_empty() {
+        const SHOWN: usize = 4;
+        parts.push(facts.addresses[..facts.addresses.len().min(SHOWN)].join(", "));
+    }
+    parts.push(format!("{} {}", environment.os, environment.kernel));
+    let cores = counted(environment.core_count.into(), "core");
+    parts.push(format!("{cores}, {}", Bytes(environment.memory_bytes)));
+    checks.push(Check::ok(name, "host", parts.join("; ")));
+    checks.extend(own_name(client));
+    checks
+}
+
+/// RESVPORT=on: whether the program there may call from low ports. A capability that the
+/// program has on the prime is no part of the file that `install` copies.
+pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
+    let (name, facts) = (client.name, client.facts);
+    match (client.driver.facts().reserved_ports, facts.low_ports?) {
+        (false, _) => None,
+        (true, true) => {
+            let sentence = "the program may call from source ports below 1024 (RESVPORT=on)";
+            Some(Check::ok(name, "ports", sentence))
+        }
+        (true, false) => {
+            let sentence = "the program may not call from source ports below 1024 (RESVPORT=on): \
+                 this user is not root, and the file there has no capability for it; `install` \
+                 copies none";
+            let check = Check::failure(name, "ports", sentence);
+            let Some(program) = &facts.program else {
+                return Some(check);
+            };
+            Some(check.mend(setcap_command(client.ssh, client.host, &quote(program))))
+        }
+    }
+}
+
+/// Slides E: no "127.0.0.1 hostname" in /etc/hosts.
+fn own_name(client: &Client<'_>) -> Option<Check> {
+    let line = client.facts.own_name.loopback_line.as_ref()?;
+    if client.is_alone {
+        return None;
+    }
+    let sentence = format!(
+        "/etc/hosts there gives its own name a loopback address ({line}): whoever it tells its name or address may be sent astray (the Emerald training of 2018 wants that line gone); write its own address there"
+    );
+    Some(Check::warning(client.name, "name", sentence).mend("${EDITOR:-vi} /etc/hosts"))
+}
+
+/// The clock, against the prime's.
+pub(super) fn clock(client: &Client<'_>) -> Option<Check> {
+    let ClockOffset {
+        unix_offset_ns,
+        error_ns,
+        ..
+    } = client.clock?;
+    let (name, apart) = (client.name, unix_offset_ns.unsigned_abs());
+    let way = if unix_offset_ns < 0 {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let found = format!(
+        "time of day {} {way} the prime's, known within {}",
+        span(apart),
+        span(error_ns)
+    );
+    Some(if apart > CLOCKS_APART_NS.saturating_add(error_ns) {
+        let sentence = format!(
+            "{found}; phases start at one instant all the same, but the times in logs and of files do not fit together"
+        );
+        Check::warning(name, "clock", sentence).mend("chronyc makestep")
+    } else if error_ns > CLOCK_BOUND_NS {
+        let sentence = format!(
+            "{found}: its clock cannot be known better than that over so slow a way, and phases start no better together"
+        );
+        Check::warning(name, "clock", sentence)
+    } else {
+        Check::ok(name, "clock", found)
+    })
+}
+
+fn span(ns: u64) -> String {
+    match ns {
+        0..=999_999 => format!("{:.0} us", ns as f64 / 1e3),
+        1_000_000..=9_999_999_999 => format!("{:.1} ms", ns as f64 / 1e6),
+        _ => format!("{:.0} s", ns as f64 / 1e9),
+    }
+}
+
+/// Memory, against the definition's figure and our own.
+pub(super) fn memory(client: &Client<'_>) -> Option<Check> {
+    let (name, needs) = (client.name, &client.needs);
+    let available = client.facts.memory_available_bytes?;
+    let procs = counted(needs.proc_count, "proc");
+    let free = Bytes(available);
+    Some(if available < needs.own_memory_bytes {
+        let sentence = format!(
+            "{free} available, but the program alone takes {} for {procs}: fewer procs on this client (PROCS, LOAD), or more clients",
+            Bytes(needs.own_memory_bytes)
+        );
+        Check::failure(name, "memory", sentence)
+    } else if available < needs.advised_memory_bytes {
+        let sentence = format!(
+            "{free} available; the largest load wants {} for {procs} on this client, the page cache included (the manual of the 2014 generation; the Emerald training of 2018): more clients, or a smaller LOAD",
+            Bytes(needs.advised_memory_bytes)
+        );
+        Check::warning(name, "memory", sentence)
+    } else {
+        let wanted = needs.advised_memory_bytes.max(needs.own_memory_bytes);
+        let sentence = format!("{free} available, {} wanted for {procs}", Bytes(wanted));
+        Check::ok(name, "memory", sentence)
+    })
+}
+
+/// Open files and threads.
+pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
+    let (name, needs, limits) = (client.name, &client.needs, &client.facts.limits);
+    // Agents raise the soft limit to the hard one by themselves.
+    let hard = limits.open_files_hard.unwrap_or(u64::MAX);
+    let procs = counted(needs.proc_count, "proc");
+    let (least, best) = (needs.open_files_min, needs.open_files_best);
+    let raise =
+        |to: u64| format!("echo '* hard nofile {to}' | sudo tee -a /etc/security/limits.conf");
+    let files = if hard < least {
+        let sentence = format!(
+            "open files are limited to {hard}, {procs} need {least}: raise the hard limit (limits.conf and a new session, LimitNOFILE of the service), or run fewer procs per client"
+        );
+        Check::failure(name, "files", sentence).mend(raise(best))
+    } else if hard < best {
+        let sentence = format!(
+            "open files are limited to {hard}; with {best}, {procs} need not close files that they will use again (netmist's manual advises a large limit)"
+        );
+        Check::warning(name, "files", sentence).mend(raise(best))
+    } else {
+        let limit = limits
+            .open_files_hard
+            .map_or("any".into(), |l| l.to_string());
+        Check::ok(
+            name,
+            "files",
+            format!("{limit} open files allowed, {best} wanted"),
+        )
+    };
+    let mut checks = vec![files];
+    if let Some(limit) = limits.threads.filter(|limit| *limit < needs.thread_count) {
+        let sentence = format!(
+            "processes and threads are limited to {limit}, {procs} take {}",
+            needs.thread_count
+        );
+        let command = format!(
+            "echo '* - nproc {}' | sudo tee -a /etc/security/limits.conf",
+            needs.thread_count.saturating_mul(2)
+        );
+        checks.push(Check::failure(name, "threads", sentence).mend(command));
+    }
+    checks
+}
+
+/// Clients that are one host: pairs of names.
+pub(super) fn twins(clients: &[Client<'_>]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (at, client) in clients.iter().enumerate() {
+        let is_same = |other: &&Client<'_>| {
+            let (a, b) = (other.facts, client.facts);
+            a.environment.host == b.environment.host && a.addresses == b.addresses
+        };
+        if let Some(first) = clients[..at].iter().find(is_same) {
+            let sentence = format!(
+                "is the same host as {} ({}): it makes the load of both, and has the memory and the cores of one",
+                first.name, client.facts.environment.host
+            );
+            checks.push(Check::warning(client.name, "host", sentence));
+        }
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Made;
+    use super::*;
+    use crate::preflight::check::Verdict;
+
+    #[test]
+    fn memory_is_held_against_both_figures() {
+        let mut made = Made::new();
+        made.needs.own_memory_bytes = 1 << 30;
+        made.needs.advised_memory_bytes = 4 << 30;
+        let of = |made: &mut Made, available: u64| {
+            made.facts.memory_available_bytes = Some(available);
+            memory(&made.client()).expect("known").verdict
+        };
+        assert_eq!(of(&mut made, 5 << 30), Verdict::Ok);
+        assert_eq!(of(&mut made, 3 << 30), Verdict::Warning);
+        assert_eq!(of(&mut made, 1 << 20), Verdict::Failure);
+        made.facts.memory_available_bytes = None;
+        assert_eq!(memory(&made.client()), None);
+    }
+
+    #[test]
+    fn limits_are_held_against_the_plan() {
+        let mut made = Made::new();
+        (made.needs.open_files_min, made.needs.open_files_best) = (500, 2000);
+        let verdicts = |made: &Made| -> Vec<Verdict> {
+            limits(&made.client()).iter().map(|c| c.verdict).collect()
+        };
+        assert_eq!(verdicts(&made), [Verdict::Ok]);
+        made.facts.limits.open_files_hard = Some(1024);
+        assert_eq!(verdicts(&made), [Verdict::Warning]);
+        made.facts.limits.open_files_hard = Some(499);
+        (made.needs.thread_count, made.facts.limits.threads) = (100, Some(99));
+        assert_eq!(verdicts(&made), [Verdict::Failure, Verdict::Failure]);
+        let checks = limits(&made.client());
+        assert!(checks[0].command.as_ref().unwrap().contains("nofile 2000"));
+    }
+
+    #[test]
+    fn clocks_that_differ_are_told() {
+        let mut made = Made::new();
+        let of = |made: &mut Made, apart: i64, bound: u64| {
+            made.clock = Some(ClockOffset {
+                offset_ns: 0,
+                error_ns: bound,
+                unix_offset_ns: apart,
+            });
+            clock(&made.client()).expect("known")
+        };
+        assert_eq!(of(&mut made, -3_200_000, 50_000).verdict, Verdict::Ok);
+        let sentence = of(&mut made, -3_200_000, 50_000).sentence;
+        assert_eq!(
+            sentence,
+            "time of day 3.2 ms behind the prime's, known within 50 us"
+        );
+        let late = of(&mut made, 7_000_000_000, 50_000);
+        assert_eq!(late.verdict, Verdict::Warning);
+        assert!(late.command.is_some());
+        assert_eq!(of(&mut made, 0, 60_000_000).verdict, Verdict::Warning);
+        made.clock = None;
+        assert_eq!(clock(&made.client()), None);
+    }
+
+    #[test]
+    fn one_host_under_two_names_is_told() {
+        let (mut one, mut two) = (Made::new(), Made::new());
+        one.host.client = "a".into();
+        two.host.client = "b".into();
+        let checks = twins(&[one.client(), two.client()]);
+        assert_eq!(checks.len(), 1);
+        assert_eq!(checks[0].host, "b");
+        two.facts.environment.host = "elsewhere".into();
+        assert!(twins(&[one.client(), two.client()]).is_empty());
+    }
+
+    #[test]
+    fn the_trap_of_the_hosts_file_matters_to_many_only() {
+        let mut made = Made::new();
+        made.facts.own_name.loopback_line = Some("127.0.1.1 h1".into());
+        assert!(own_name(&made.client()).is_some());
+        made.is_alone = true;
+        assert!(own_name(&made.client()).is_none());
+    }
+}

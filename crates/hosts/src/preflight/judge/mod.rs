@@ -1,0 +1,129 @@
+//! Judging: facts in, lines out. Nothing here looks at anything by itself, so that it
+//! can be tried with made-up facts.
+
+mod around;
+mod client;
+mod host;
+mod mounts;
+pub(super) mod names;
+pub(super) mod prime;
+mod servers;
+mod tuning;
+
+pub(super) use mounts::Sighting;
+
+use super::check::{ALL, Check};
+use super::needs;
+use crate::launch::ssh::SshClient;
+use client::Client;
+use filermark_link::clocks::ClockOffset;
+use filermark_link::facts::HostFacts;
+use filermark_link::message::FreeSpace;
+use filermark_link::space;
+use filermark_link::watched_space::unwatched;
+use filermark_model::launch::LaunchPlan;
+use filermark_model::{Bytes, RunPlan};
+use std::collections::BTreeMap;
+
+/// What was found at one client.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// What its agent says.
+    pub facts: Option<HostFacts>,
+    /// Its clock.
+    pub clock: Option<ClockOffset>,
+    /// Why there is no agent, or none any more.
+    pub lost: Option<String>,
+    /// SSH does not reach it, which has been told.
+    pub unreached: bool,
+}
+
+/// All lines about clients whose agents were asked, and about what they share.
+pub(super) fn clients(
+    plan: &RunPlan,
+    launch: &LaunchPlan,
+    found: &[Found],
+    sightings: &[Sighting],
+) -> Vec<Check> {
+    let facts = |at: usize| found.get(at).and_then(|f| f.facts.as_ref());
+    let cores = |at: usize| facts(at).map_or(1, |f| f.environment.core_count);
+    let needs = needs::of_clients(plan, cores);
+    let ssh = SshClient::of(launch);
+    let mut checks = Vec::new();
+    let mut there = Vec::new();
+    for (at, (host, found)) in launch.hosts.iter().zip(found).enumerate() {
+        if let Some(reason) = &found.lost {
+            checks.push(Check::failure(&host.client, "agent", reason.clone()).mend_as_told());
+        }
+        let Some(facts) = &found.facts else { continue };
+        there.push(Client {
+            at,
+            name: &host.client,
+            host,
+            ssh: &ssh,
+            driver: &plan.driver,
+            facts,
+            needs: needs.get(at).copied().unwrap_or_default(),
+            clock: found.clock,
+            has_clock_service: plan.clock_service.is_some(),
+            is_alone: launch.hosts.len() == 1,
+        });
+    }
+    for client in &there {
+        checks.extend(one(client, &there));
+    }
+    checks.extend(host::twins(&there));
+    for sighting in sightings {
+        checks.extend(mounts::sameness(&there, sighting, plan.shares_trees()));
+    }
+    let of_client = |at| Some((at, space::of_its_own(plan, at, facts(at)?.free.clone())));
+    let known: BTreeMap<usize, Vec<FreeSpace>> =
+        (0..plan.clients.len()).filter_map(of_client).collect();
+    let unwatched = unwatched(plan, &known);
+    checks.extend(unwatched.map(|text| Check::warning(ALL, "stop-if", text)));
+    let free: Vec<Vec<FreeSpace>> = (0..plan.clients.len())
+        .map(|at| known.get(&at).cloned().unwrap_or_default())
+        .collect();
+    checks.extend(free_space(plan, &free));
+    checks
+}
+
+fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
+    let mut checks = host::host(client);
+    checks.extend(host::clock(client));
+    checks.extend(host::memory(client));
+    checks.extend(host::limits(client));
+    checks.extend(host::low_ports(client));
+    checks.extend(tuning::judge(client));
+    checks.push(around::cpu(client));
+    checks.push(around::machine(client));
+    checks.push(around::firewall(client));
+    checks.extend(around::selinux(client));
+    checks.push(around::load(client));
+    checks.extend(servers::judge(client));
+    checks.extend(mounts::mounts(client, all));
+    checks
+}
+
+/// Free space against the largest load point, as a run will judge it.
+fn free_space(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Vec<Check> {
+    if free.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let verdict = space::check(plan, free);
+    let refusal = verdict.refusal.into_iter();
+    let mut checks: Vec<Check> = refusal
+        .map(|text| Check::failure(ALL, "space", text))
+        .collect();
+    let warn = |text| Check::warning(ALL, "space", text);
+    checks.extend(verdict.warnings.into_iter().map(warn));
+    if checks.is_empty() {
+        let wanted = Bytes(space::need_bytes(plan));
+        let sentence = format!("the largest load point fits: it may take {wanted}");
+        checks.push(Check::ok(ALL, "space", sentence));
+    }
+    checks
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,155 @@
+//! Whether a client reaches the servers, and may mount and write.
+
+use super::client::Client;
+use crate::launch::ssh::quote;
+use crate::preflight::check::Check;
+use filermark_link::facts::{ExportLook, ServerLook};
+use filermark_model::Bytes;
+use filermark_model::plan::MountPoint;
+
+/// A connection that takes longer to be made is told, in microseconds `[own]`: the
+/// way is no local network.
+const CONNECT_US_MAX: u64 = 20_000;
+
+/// The lines about the servers of one client.
+pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for server in &client.facts.servers {
+        checks.push(services(client, server));
+        for export in &server.exports {
+            checks.push(judge_export(client, server, export));
+        }
+    }
+    checks
+}
+
+fn services(client: &Client<'_>, server: &ServerLook) -> Check {
+    let name = client.name;
+    let transport = client.driver.facts().transport.unwrap_or_default().name();
+    let failed = server
+        .services
+        .iter()
+        .find_map(|s| Some((s, s.connected_us.as_ref().err()?)));
+    if let Some((service, reason)) = failed {
+        let at = match service.address.as_str() {
+            "" => String::new(),
+            address => format!(" at {address}"),
+        };
+        let up = format!("; is the server up, and does a firewall let {transport} through?");
+        let advice = match service.name.as_str() {
+            "portmapper" => format!("{up} With NFS_PORT and MOUNT_PORT it is not needed"),
+            "name" => String::new(),
+            "nfs" if transport == "UDP" => {
+                format!("{up} Many servers are built without UDP by now: TCP=on goes over TCP")
+            }
+            _ => up,
+        };
+        let sentence = format!("{}: {}{at}: {reason}{advice}", server.host, service.name);
+        let check = Check::failure(name, "server", sentence);
+        return match service.name.as_str() {
+            "name" => check.mend(format!(
+                "echo {} | sudo tee -a /etc/hosts",
+                quote(&format!("ADDRESS {}", server.host))
+            )),
+            "smb" => {
+                let port = service.address.rsplit(':').next().unwrap_or_default();
+                check.mend(format!("nc -vz {} {port}", quote(&server.host)))
+            }
+            _ => check.mend(format!("rpcinfo -p {}", quote(&server.host))),
+        };
+    }
+    let reached = server
+        .services
+        .iter()
+        .filter_map(|s| Some((s, *s.connected_us.as_ref().ok()?)));
+    let shown = reached.clone().map(|(s, us)| {
+        let ms = us as f64 / 1e3;
+        format!("{} {} in {ms:.2} ms", s.name, s.address)
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let over = match transport {
+        "UDP" => " over UDP",
+        _ => "",
+    };
+    let sentence = format!("{} answers{over}: {shown}", server.host);
+    match reached.map(|(_, us)| us).min() {
+        Some(us) if us > CONNECT_US_MAX => Check::warning(
+            name,
+            "server",
+            format!("{sentence}: the way there is part of every response time"),
+        ),
+        _ => Check::ok(name, "server", sentence),
+    }
+}
+
+fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -> Check {
+    let place = MountPoint {
+        host: server.host.clone(),
+        path: export.path.clone(),
+    };
+    let mounts = if place.is_share() { "opens" } else { "mounts" };
+    match &export.writable {
+        Ok(true) => {
+            let free = export
+                .free_bytes
+                .map_or(String::new(), |b| format!(", {} free", Bytes(b)));
+            let sentence = format!("{place} {mounts} and may be written to{free}");
+            Check::ok(client.name, "mount", sentence)
+        }
+        Ok(false) => {
+            let user = client.driver.describe().user;
+            let parameter = client.driver.facts().user_parameter;
+            let sentence = format!(
+                "{place} {mounts}, but the server does not let {user} make files there: change its owner or mode, let it be written to, or name another user ({parameter})"
+            );
+            Check::failure(client.name, "mount", sentence)
+        }
+        Err(reason) if place.is_share() => Check::failure(client.name, "mount", reason.clone()),
+        Err(reason) => Check::failure(client.name, "mount", reason.clone())
+            .mend(format!("showmount -e {}", quote(&server.host))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Made;
+    use super::*;
+    use crate::preflight::check::Verdict;
+    use filermark_link::facts::ServiceLook;
+
+    fn server(connected_us: Result<u64, String>, writable: Result<bool, String>) -> Vec<Check> {
+        let mut made = Made::new();
+        made.facts.servers = vec![ServerLook {
+            host: "nas".into(),
+            services: vec![ServiceLook {
+                name: "nfs".into(),
+                address: "10.0.0.1:2049".into(),
+                connected_us,
+            }],
+            exports: vec![ExportLook {
+                path: "/vol".into(),
+                writable,
+                free_bytes: Some(1 << 30),
+            }],
+        }];
+        judge(&made.client())
+    }
+
+    #[test]
+    fn servers_are_judged_by_their_answers() {
+        let verdicts = |checks: &[Check]| checks.iter().map(|c| c.verdict).collect::<Vec<_>>();
+        let good = server(Ok(120), Ok(true));
+        assert_eq!(verdicts(&good), [Verdict::Ok, Verdict::Ok]);
+        assert!(
+            good[0].sentence.contains("in 0.12 ms"),
+            "{}",
+            good[0].sentence
+        );
+        assert!(good[1].sentence.contains("1.0 GiB free"));
+        let far = server(Ok(50_000), Ok(false));
+        assert_eq!(verdicts(&far), [Verdict::Warning, Verdict::Failure]);
+        let dead = server(Err("refused".into()), Err("refused".into()));
+        assert_eq!(verdicts(&dead), [Verdict::Failure, Verdict::Failure]);
+        assert!(dead.iter().all(|c| c.command.is_some()));
+    }
+}

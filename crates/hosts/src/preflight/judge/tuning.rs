@@ -1,0 +1,255 @@
+//! The kernel's network settings against the advice of the sources: slides E (client
+//! tunes) and manual N (Linux setup). Advice is a floor: modern kernels have more in
+//! many places, and nobody is told to lower that. Only what matters for the driver in
+//! use is looked at.
+
+use super::client::Client;
+use crate::launch::ssh::quote;
+use crate::preflight::check::Check;
+use filermark_link::facts::Mounted;
+use filermark_model::plan::{Connections, Target};
+
+/// From this speed on the advice for ten-gigabit interfaces counts, in megabits.
+const FAST_MBPS: u32 = 10_000;
+/// The source of most of it, as the user can find it.
+const EMERALD: &str = "the Emerald training of 2018";
+/// Requests that a kernel's NFS client may have under way (slides E).
+const SLOTS: u64 = 128;
+
+/// A setting and its advice.
+struct Advice {
+    name: &'static str,
+    /// Which of its words is meant, from 0.
+    word: usize,
+    bound: Bound,
+    /// Why it matters.
+    why: &'static str,
+}
+
+/// What is advised.
+#[derive(Clone, Copy)]
+enum Bound {
+    AtLeast(u64),
+    AtMost(u64),
+}
+
+/// Buffers that nobody sets hold back what is under way on a connection.
+const WINDOW: &str = "it bounds what is under way on a connection";
+
+const fn at_least(name: &'static str, value: u64, why: &'static str) -> Advice {
+    Advice {
+        name,
+        word: 0,
+        bound: Bound::AtLeast(value),
+        why,
+    }
+}
+
+/// For whoever uses the network.
+const BUFFERS: &[Advice] = &[
+    at_least("net.core.rmem_default", 131_071, WINDOW),
+    at_least("net.core.rmem_max", 131_071, WINDOW),
+    at_least("net.core.wmem_default", 131_071, WINDOW),
+    at_least("net.core.wmem_max", 131_071, WINDOW),
+    Advice {
+        word: 2,
+        ..at_least("net.ipv4.tcp_rmem", 8_388_608, WINDOW)
+    },
+    Advice {
+        word: 2,
+        ..at_least("net.ipv4.tcp_wmem", 8_388_608, WINDOW)
+    },
+];
+
+/// For interfaces of ten gigabits and more.
+const BACKLOG: Advice = at_least(
+    "net.core.netdev_max_backlog",
+    300_000,
+    "packets that come faster than they are worked off are dropped",
+);
+
+/// For the driver that makes a connection per proc.
+const FIN_TIMEOUT: Advice = Advice {
+    name: "net.ipv4.tcp_fin_timeout",
+    word: 0,
+    bound: Bound::AtMost(5),
+    why: "the ports of closed connections are free again only after so many seconds",
+};
+
+/// The lines about it: one for each setting that is not as advised, or one for all.
+pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
+    let name = client.name;
+    let advice = advice_for(client);
+    if advice.is_empty() {
+        let sentence = "nothing is measured over the network: its settings do not matter";
+        return vec![Check::ok(name, "sysctl", sentence)];
+    }
+    let looked = advice
+        .iter()
+        .filter(|a| client.facts.sysctls.contains_key(a.name));
+    let looked = looked.count();
+    let mut checks: Vec<Check> = advice.iter().filter_map(|a| astray(client, a)).collect();
+    checks.extend(slots(client));
+    if checks.is_empty() {
+        let unseen = match advice.len() - looked {
+            0 => String::new(),
+            unseen => format!(" ({unseen} more cannot be seen there)"),
+        };
+        let sentence = format!("{looked} network settings as {EMERALD} advises, or better{unseen}");
+        checks.push(Check::ok(name, "sysctl", sentence));
+    }
+    checks
+}
+
+fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a Advice> {
+    let mounts = &client.facts.mounts;
+    let remote = mounts
+        .iter()
+        .any(|m| m.there.as_ref().is_ok_and(Mounted::is_remote));
+    let facts = client.driver.facts();
+    let is_used = match facts.target {
+        Target::Mounted => remote,
+        Target::Server => true,
+        Target::Nothing => false,
+    };
+    let per_proc = facts.connections == Some(Connections::PerProc);
+    let mut advice: Vec<&Advice> = Vec::new();
+    if is_used {
+        advice.extend(BUFFERS);
+        if client.facts.nic_mbps.is_some_and(|m| m >= FAST_MBPS) {
+            advice.push(&BACKLOG);
+        }
+    }
+    if per_proc {
+        advice.push(&FIN_TIMEOUT);
+    }
+    advice
+}
+
+fn astray(client: &Client<'_>, advice: &Advice) -> Option<Check> {
+    let value = client.facts.sysctls.get(advice.name)?;
+    let words: Vec<&str> = value.split(' ').collect();
+    let found: u64 = words.get(advice.word)?.parse().ok()?;
+    let (wanted, bound) = match advice.bound {
+        Bound::AtLeast(least) if found < least => (least, "at least"),
+        Bound::AtMost(most) if found > most => (most, "at most"),
+        Bound::AtLeast(_) | Bound::AtMost(_) => return None,
+    };
+    // The words that are not meant stay as they are.
+    let mut mended: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+    mended[advice.word] = wanted.to_string();
+    let sentence = format!(
+        "{} is {value}, {EMERALD} advises {bound} {wanted}: {}",
+        advice.name, advice.why
+    );
+    let command = match mended.as_slice() {
+        [one] => format!("sudo sysctl -w {}={}", advice.name, quote(one)),
+        many => format!("sudo sysctl -w {}={}", advice.name, quote(&many.join(" "))),
+    };
+    Some(Check::warning(client.name, "sysctl", sentence).mend(command))
+}
+
+/// Newer kernels take more slots as they need them, up to a limit of its own.
+fn slots(client: &Client<'_>) -> Option<Check> {
+    const SLOT_TABLE: &str = "sunrpc.tcp_slot_table_entries";
+    let mounts = &client.facts.mounts;
+    mounts
+        .iter()
+        .find(|m| m.there.as_ref().is_ok_and(Mounted::is_kernel_nfs))?;
+    let number = |name: &str| client.facts.sysctls.get(name)?.parse::<u64>().ok();
+    let now = number(SLOT_TABLE)?;
+    let most = number("sunrpc.tcp_max_slot_table_entries").unwrap_or(now);
+    if now.max(most) >= SLOTS {
+        return None;
+    }
+    let sentence = format!(
+        "{SLOT_TABLE} is {now} and may become {most}, {EMERALD} advises {SLOTS}: it bounds the requests that an NFS mount has under way"
+    );
+    let command = format!("sudo sysctl -w {SLOT_TABLE}={SLOTS}");
+    Some(Check::warning(client.name, "sysctl", sentence).mend(command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Made, mounted};
+    use super::*;
+    use crate::preflight::check::Verdict;
+    use filermark_model::plan::DriverPlan;
+    use filermark_model::plan::PosixPlan;
+
+    fn with(made: &mut Made, settings: &[(&str, &str)]) {
+        let own = settings
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        made.facts.sysctls = own.collect();
+    }
+
+    #[test]
+    fn low_settings_are_told_with_command_and_source() {
+        let mut made = Made::new();
+        with(
+            &mut made,
+            &[
+                ("net.core.rmem_max", "212992"),
+                ("net.core.wmem_max", "65536"),
+                ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+                ("net.ipv4.tcp_fin_timeout", "60"),
+                ("net.core.netdev_max_backlog", "1000"),
+            ],
+        );
+        let checks = judge(&made.client());
+        let commands: Vec<_> = checks.iter().filter_map(|c| c.command.as_deref()).collect();
+        assert_eq!(
+            commands,
+            [
+                "sudo sysctl -w net.core.wmem_max=131071",
+                "sudo sysctl -w net.ipv4.tcp_rmem='4096 131072 8388608'",
+                "sudo sysctl -w net.ipv4.tcp_fin_timeout=5",
+            ]
+        );
+        assert!(checks.iter().all(|c| c.verdict == Verdict::Warning));
+        assert!(checks.iter().all(|c| c.sentence.contains("Emerald")));
+        // A fast interface wants more.
+        made.facts.nic_mbps = Some(25_000);
+        assert_eq!(judge(&made.client()).len(), 4);
+    }
+
+    #[test]
+    fn only_what_the_driver_uses_is_looked_at() {
+        let mut made = Made::new();
+        made.driver = DriverPlan::Posix(PosixPlan::default());
+        made.facts.mounts = vec![mounted("ext4", "/dev/vda1", "/mnt/a")];
+        with(&mut made, &[("net.core.wmem_max", "1")]);
+        let checks = judge(&made.client());
+        assert_eq!((checks.len(), checks[0].verdict), (1, Verdict::Ok));
+        made.facts.mounts = vec![mounted("nfs4", "nas:/vol", "/mnt/a")];
+        let fin = [
+            ("net.ipv4.tcp_fin_timeout", "60"),
+            ("net.core.wmem_max", "1"),
+        ];
+        with(&mut made, &fin);
+        let checks = judge(&made.client());
+        assert_eq!(checks.len(), 1, "{checks:?}");
+        assert!(checks[0].sentence.contains("wmem_max"));
+    }
+
+    #[test]
+    fn slots_matter_where_the_kernel_cannot_take_more() {
+        let mut made = Made::new();
+        made.driver = DriverPlan::Posix(PosixPlan::default());
+        made.facts.mounts = vec![mounted("nfs", "nas:/vol", "/mnt/a")];
+        let slot = "sunrpc.tcp_slot_table_entries";
+        with(
+            &mut made,
+            &[(slot, "2"), ("sunrpc.tcp_max_slot_table_entries", "65536")],
+        );
+        assert_eq!(judge(&made.client())[0].verdict, Verdict::Ok);
+        with(&mut made, &[(slot, "16")]);
+        let check = judge(&made.client()).remove(0);
+        assert_eq!(check.verdict, Verdict::Warning);
+        assert_eq!(
+            check.command.as_deref(),
+            Some("sudo sysctl -w sunrpc.tcp_slot_table_entries=128")
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! This very program as a file: its build, and how a file is known to be Filermark.
+
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Stands in every program file of Filermark: what `install` may replace and `stop`
+/// may end is known by it, without running it.
+pub const MARK: &str = "filermark-program/1: this file is Filermark, a file-server benchmark";
+/// Keeps the mark in the file, whatever the linker thinks of it.
+#[used]
+static KEPT_MARK: &str = MARK;
+
+/// Digits of a build's name.
+pub const BUILD_DIGITS: usize = 16;
+/// How much of a file is read at once, in bytes.
+const CHUNK_LEN: usize = 1 << 20;
+
+/// A program file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Where it is.
+    pub path: PathBuf,
+    /// SHA-256 of what is in it, 64 hexadecimal digits.
+    pub sha256: String,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+impl Program {
+    /// Reads a file through.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(path: PathBuf) -> io::Result<Self> {
+        let mut file = File::open(&path)?;
+        let mut hash = Sha256::new();
+        let mut chunk = vec![0; CHUNK_LEN];
+        let mut len = 0;
+        loop {
+            match file.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(n) => {
+                    hash.update(&chunk[..n]);
+                    len += n as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let digest: [u8; 32] = hash.finalize().into();
+        let sha256 = digest.iter().map(|b| format!("{b:02x}")).collect();
+        Ok(Self { path, sha256, len })
+    }
+
+    /// Whether the file carries capabilities (`setcap`), which no copy has.
+    pub fn has_capabilities(&self) -> bool {
+        capabilities::are_on(&self.path)
+    }
+
+    /// The name of its build: the beginning of its hash.
+    pub fn build(&self) -> &str {
+        self.sha256.get(..BUILD_DIGITS).unwrap_or(&self.sha256)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod capabilities {
+    use std::path::Path;
+
+    /// Room for every form of the attribute.
+    const LEN_MAX: usize = 64;
+
+    pub fn are_on(path: &Path) -> bool {
+        let mut value = [0_u8; LEN_MAX];
+        rustix::fs::getxattr(path, "security.capability", &mut value).is_ok_and(|len| len > 0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod capabilities {
+    pub fn are_on(_: &std::path::Path) -> bool {
+        false
+    }
+}
+
+/// Where this program's own file is, even when another one has taken its name.
+pub fn own_executable() -> io::Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    let named = std::env::current_exe()?;
+    let Ok(running_file) = std::fs::metadata(running) else {
+        return Ok(named);
+    };
+    match std::fs::metadata(&named) {
+        Ok(named_file) if is_same_file(&named_file, &running_file) => Ok(named),
+        _ => Ok(running.to_owned()),
+    }
+}
+
+fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// This program's own file; read once.
+///
+/// # Errors
+/// One sentence: it cannot be found or read.
+pub fn own_program() -> Result<&'static Program, String> {
+    static OWN: OnceLock<Result<Program, String>> = OnceLock::new();
+    let read = || {
+        let path = own_executable()
+            .map_err(|e| format!("this program's own file cannot be found: {e}"))?;
+        let shown = path.display().to_string();
+        Program::read(path).map_err(|e| format!("{shown}: this program's own file: {e}"))
+    };
+    OWN.get_or_init(read).as_ref().map_err(Clone::clone)
+}
+
+/// The name of this build: the beginning of the SHA-256 of the program file; empty: it
+/// cannot be read.
+pub fn own_build() -> &'static str {
+    own_program().map_or("", Program::build)
+}
+
+/// Whether a file is a program of ours.
+///
+/// # Errors
+/// It cannot be read.
+pub fn has_mark(mut file: impl Read) -> io::Result<bool> {
+    let mark = MARK.as_bytes();
+    let mut window: Vec<u8> = Vec::with_capacity(CHUNK_LEN + mark.len());
+    loop {
+        let kept = window.len();
+        match file
+            .by_ref()
+            .take(CHUNK_LEN as u64)
+            .read_to_end(&mut window)
+        {
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        }
+        if finds(&window, mark) {
+            return Ok(true);
+        }
+        if window.len() == kept {
+            return Ok(false);
+        }
+        // The mark may lie across two chunks.
+        let from = window.len().saturating_sub(mark.len() - 1);
+        window.drain(..from);
+    }
+}
+
+fn finds(bytes: &[u8], mark: &[u8]) -> bool {
+    let first = mark[0];
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|b| *b == first) {
+        rest = &rest[at..];
+        if rest.starts_with(mark) {
+            return true;
+        }
+        rest = &rest[1..];
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_hashed_as_others_hash_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("abc");
+        std::fs::write(&path, "abc").unwrap();
+        let program = Program::read(path).unwrap();
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(
+            program.sha256,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!((program.build(), program.len), ("ba7816bf8f01cfea", 3));
+        assert!(Program::read(dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn this_very_program_has_a_build_and_the_mark() {
+        let own = own_program().unwrap();
+        assert_eq!(own_build(), own.build());
+        assert_eq!(own_build().len(), BUILD_DIGITS);
+        assert!(has_mark(File::open(&own.path).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn the_mark_is_found_wherever_it_lies() {
+        for before in [
+            0,
+            1,
+            CHUNK_LEN - 70,
+            CHUNK_LEN - 10,
+            CHUNK_LEN,
+            3 * CHUNK_LEN,
+        ] {
+            let mut bytes = vec![b'f'; before];
+            bytes.extend_from_slice(MARK.as_bytes());
+            assert!(has_mark(bytes.as_slice()).unwrap(), "{before}");
+            bytes.pop();
+            assert!(!has_mark(bytes.as_slice()).unwrap(), "{before}");
+        }
+        assert!(!has_mark(&b""[..]).unwrap());
+    }
+}

@@ -1,0 +1,174 @@
+//! Names to addresses and back, by the system's own name service: /etc/hosts, DNS or
+//! whatever it asks.
+
+use super::addresses::interface_addresses;
+use crate::secure::dial::resolve;
+use crate::tool::{self, NoTool};
+use filermark_model::plan::IpChoice;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// How long one question may take.
+const ASK_MAX: Duration = Duration::from_secs(10);
+/// Any port will do: nothing is sent.
+const ANY_PORT: u16 = 9;
+/// Addresses of a name that are asked for their names.
+const ASKED_BACK_MAX: usize = 4;
+
+/// What a name leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameLook {
+    /// The name that was looked up.
+    pub name: String,
+    /// Its addresses; or why there is none.
+    pub addresses: Result<Vec<IpAddr>, String>,
+    /// What the addresses lead back to.
+    pub back: Vec<(IpAddr, Back)>,
+    /// The line of /etc/hosts that gives the name a loopback address.
+    pub loopback_line: Option<String>,
+}
+
+/// What an address leads back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// These names.
+    Names(Vec<String>),
+    /// No name.
+    Nothing,
+    /// It could not be asked.
+    Unknown(String),
+}
+
+/// Looks a name up, and its addresses back.
+pub fn look(name: &str, ip: IpChoice) -> NameLook {
+    let addresses = forward(name, ip);
+    let asked = addresses.iter().flatten().take(ASKED_BACK_MAX);
+    let back = asked
+        .map(|address| (*address, backward(*address)))
+        .collect();
+    NameLook {
+        name: name.to_owned(),
+        addresses,
+        back,
+        loopback_line: loopback_line(&hosts_file(), name),
+    }
+}
+
+/// The addresses of a name, each once.
+pub fn forward(name: &str, ip: IpChoice) -> Result<Vec<IpAddr>, String> {
+    let found = resolve(name, ANY_PORT, ip, ASK_MAX).map_err(|e| e.to_string())?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address.ip()) {
+            addresses.push(address.ip());
+        }
+    }
+    Ok(addresses)
+}
+
+/// The names of an address. The standard library does not ask that way round; getent
+/// does, as any program would.
+fn backward(address: IpAddr) -> Back {
+    let text = address.to_string();
+    match tool::run("getent", &["hosts", &text], ASK_MAX) {
+        Ok(said) if said.is_success => Back::Names(names_in(&said.stdout)),
+        Ok(_) => Back::Nothing,
+        Err(NoTool::Failed(why)) => Back::Unknown(why),
+        Err(NoTool::Missing) => match names_of(&hosts_file(), address) {
+            names if names.is_empty() => Back::Unknown("there is no getent".into()),
+            names => Back::Names(names),
+        },
+    }
+}
+
+/// From what getent prints: an address, and its names.
+fn names_in(text: &str) -> Vec<String> {
+    let words = text.lines().flat_map(|l| l.split_whitespace().skip(1));
+    words.map(str::to_owned).collect()
+}
+
+/// /etc/hosts, or nothing.
+pub fn hosts_file() -> String {
+    std::fs::read_to_string("/etc/hosts").unwrap_or_default()
+}
+
+/// The lines of a hosts file without comments: address and names.
+fn entries(hosts: &str) -> impl Iterator<Item = (IpAddr, Vec<&str>)> {
+    hosts.lines().filter_map(|line| {
+        let line = line.split('#').next()?;
+        let mut words = line.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.collect()))
+    })
+}
+
+fn names_of(hosts: &str, address: IpAddr) -> Vec<String> {
+    let of = entries(hosts).filter(|(a, _)| *a == address);
+    of.flat_map(|(_, names)| names).map(str::to_owned).collect()
+}
+
+/// The line of a hosts file that gives a name a loopback address; `localhost` may have
+/// one.
+pub fn loopback_line(hosts: &str, name: &str) -> Option<String> {
+    if name.eq_ignore_ascii_case("localhost") {
+        return None;
+    }
+    let found = entries(hosts).find(|(address, names)| {
+        address.is_loopback() && names.iter().any(|n| n.eq_ignore_ascii_case(name))
+    });
+    found.map(|(address, names)| format!("{address} {}", names.join(" ")))
+}
+
+/// This host's addresses; loopback is left out, and what every interface has for its
+/// own link.
+pub fn own_addresses() -> Vec<String> {
+    let is_link_local = |address: &IpAddr| match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    let mut found: Vec<String> = Vec::new();
+    for address in interface_addresses() {
+        let text = address.to_string();
+        let is_told = !address.is_loopback() && !is_link_local(&address);
+        if is_told && !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTS: &str = "127.0.0.1 localhost\n127.0.1.1\tNode7.lab node7 # by the installer\n\
+                         ::1 localhost ip6-localhost\n10.0.0.7 filer\n#127.0.0.1 h9\nnonsense h8\n";
+
+    #[test]
+    fn the_trap_in_the_hosts_file_is_seen() {
+        let line = |name| loopback_line(HOSTS, name);
+        assert_eq!(line("node7").as_deref(), Some("127.0.1.1 Node7.lab node7"));
+        assert_eq!(line("NODE7.LAB"), line("node7"));
+        for fine in ["localhost", "filer", "h9", "h8", ""] {
+            assert_eq!(line(fine), None, "{fine}");
+        }
+        let filer = "10.0.0.7".parse().unwrap();
+        assert_eq!(names_of(HOSTS, filer), ["filer"]);
+    }
+
+    #[test]
+    fn what_getent_prints_is_read() {
+        let text = "10.77.0.11      h1 h1.lab\n10.77.0.11 other\n";
+        assert_eq!(names_in(text), ["h1", "h1.lab", "other"]);
+    }
+
+    #[test]
+    fn names_are_looked_up_both_ways() {
+        let here = look("localhost", IpChoice::Any);
+        let addresses = here.addresses.expect("localhost has an address");
+        assert!(addresses.iter().all(IpAddr::is_loopback));
+        assert!(!here.back.is_empty());
+        let nowhere = look("no-such-host.invalid", IpChoice::Any);
+        assert!(nowhere.addresses.is_err() && nowhere.back.is_empty());
+        assert!(own_addresses().iter().all(|a| a != "127.0.0.1"));
+    }
+}

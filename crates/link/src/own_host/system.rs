@@ -1,0 +1,147 @@
+//! What the kernel says of itself in its small files (Linux); elsewhere unknown.
+
+use crate::facts::LimitFacts;
+use rustix::process::{Resource, geteuid, getrlimit};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::Path;
+
+/// The settings that sources advise on (manual N and slides E), and one that says whether
+/// the last of them still matters.
+const SYSCTLS: &[&str] = &[
+    "net.core.netdev_max_backlog",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.somaxconn",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "sunrpc.tcp_max_slot_table_entries",
+    "sunrpc.tcp_slot_table_entries",
+];
+
+/// Ports of those that RESVPORT takes, of which one will be free.
+const LOW_PORTS_TRIED: std::ops::Range<u16> = 900..1024;
+/// Most processors that are looked at.
+const CPUS_MAX: usize = 4096;
+
+/// Those that can be read; words between single spaces.
+pub fn sysctls() -> BTreeMap<String, String> {
+    let read = |name: &&str| {
+        let path = Path::new("/proc/sys").join(name.replace('.', "/"));
+        let words = line_of(path)?;
+        let words: Vec<&str> = words.split_whitespace().collect();
+        Some(((*name).to_owned(), words.join(" ")))
+    };
+    SYSCTLS.iter().filter_map(read).collect()
+}
+
+/// Memory that can still be had without swapping, in bytes; where the process is held
+/// to less than the host has, that.
+pub fn memory_available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let of_host = meminfo_bytes(&text, "MemAvailable")?;
+    Some(group_left_bytes().map_or(of_host, |left| left.min(of_host)))
+}
+
+/// Whether this process may bind a port below 1024: whatever allows that (root, a
+/// capability, a setting of the kernel), trying says it.
+pub fn low_ports() -> Option<bool> {
+    for port in LOW_PORTS_TRIED {
+        match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(_) => return Some(true),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => return Some(false),
+            Err(e) if e.kind() == ErrorKind::AddrInUse => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// What the control group (version 2) of this process may still take.
+fn group_left_bytes() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|l| l.strip_prefix("0::/"))?;
+    let dir = Path::new("/sys/fs/cgroup").join(own);
+    let number = |name: &str| line_of(dir.join(name))?.parse::<u64>().ok();
+    Some(number("memory.max")?.saturating_sub(number("memory.current")?))
+}
+
+/// What this process may have.
+pub fn limits() -> LimitFacts {
+    let files = getrlimit(Resource::Nofile);
+    let threads = getrlimit(Resource::Nproc).current;
+    LimitFacts {
+        open_files_soft: files.current,
+        open_files_hard: files.maximum,
+        // The kernel does not hold root to it.
+        threads: threads.filter(|_| !geteuid().is_root()),
+    }
+}
+
+/// How the processors' frequencies are chosen, each way once.
+pub fn governors() -> Vec<String> {
+    let dirs = std::fs::read_dir("/sys/devices/system/cpu").into_iter();
+    let found: BTreeSet<String> = dirs
+        .flatten()
+        .flatten()
+        .take(CPUS_MAX)
+        .filter_map(|dir| line_of(dir.path().join("cpufreq/scaling_governor")))
+        .collect();
+    found.into_iter().collect()
+}
+
+/// The fastest interface that is up and a device, in megabits a second.
+pub fn nic_mbps() -> Option<u32> {
+    let dirs = std::fs::read_dir("/sys/class/net").ok()?;
+    let speed = |dir: std::path::PathBuf| {
+        let up = line_of(dir.join("operstate"))? == "up" && dir.join("device").exists();
+        // Virtual ones say -1.
+        line_of(dir.join("speed")).filter(|_| up)?.parse().ok()
+    };
+    dirs.flatten().filter_map(|dir| speed(dir.path())).max()
+}
+
+/// Whether SELinux enforces; `None`: there is none.
+pub fn selinux_enforcing() -> Option<bool> {
+    line_of("/sys/fs/selinux/enforce").map(|mode| mode == "1")
+}
+
+/// A small file of the system's, its first line; `None`: it cannot be read or is empty.
+pub(crate) fn line_of(path: impl AsRef<std::path::Path>) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meminfo_is_read() {
+        let text = "MemTotal:  16384 kB\nMemAvailableX: 1 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(meminfo_bytes(text, "MemAvailable"), Some(2 << 20));
+        assert_eq!(meminfo_bytes(text, "Swap"), None);
+        assert_eq!(meminfo_bytes("MemAvailable: x kB", "MemAvailable"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_kernel_tells_what_it_is_asked() {
+        let found = sysctls();
+        assert_eq!(found["net.ipv4.tcp_rmem"].split(' ').count(), 3);
+        assert!(limits().open_files_soft.is_some());
+    }
+}

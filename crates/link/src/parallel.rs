@@ -1,0 +1,68 @@
+//! Work on several things at once, within a time limit.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Things that are looked at side by side.
+const SIDE_BY_SIDE: usize = 16;
+
+/// Works on things side by side, on threads that are left to themselves where they
+/// take too long; `None` for what was not ready in time. In the order of the things.
+pub fn each_within<I: Send + 'static, T: Send + 'static>(
+    items: Vec<I>,
+    limit: Duration,
+    work: impl Fn(I) -> T + Send + Sync + 'static,
+) -> Vec<Option<T>> {
+    let count = items.len();
+    let queue: VecDeque<(usize, I)> = items.into_iter().enumerate().collect();
+    let (queue, work) = (Arc::new(Mutex::new(queue)), Arc::new(work));
+    let (sender, done) = channel();
+    for _ in 0..SIDE_BY_SIDE.min(count) {
+        let (queue, work, sender) = (queue.clone(), work.clone(), sender.clone());
+        let body = move || {
+            while let Some((at, item)) = next(&queue) {
+                if sender.send((at, work(item))).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without this thread the others do its part.
+        let _ = std::thread::Builder::new().name("look".into()).spawn(body);
+    }
+    drop(sender);
+    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let until = Instant::now() + limit;
+    while let Ok((at, result)) = done.recv_timeout(until.saturating_duration_since(Instant::now()))
+    {
+        results[at] = Some(result);
+    }
+    // What nobody has begun by now is not to be begun any more.
+    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    results
+}
+
+fn next<I>(queue: &Mutex<VecDeque<I>>) -> Option<I> {
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.pop_front()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_left() {
+        let began = Instant::now();
+        let results = each_within(vec![1u64, 30_000, 3], Duration::from_millis(300), |ms| {
+            std::thread::sleep(Duration::from_millis(ms));
+            ms
+        });
+        assert_eq!(results, [Some(1), None, Some(3)]);
+        assert!(began.elapsed() < Duration::from_secs(10));
+        let many = each_within((0..100).collect(), Duration::from_secs(10), |n: u32| n + 1);
+        assert_eq!(many, (1..=100).map(Some).collect::<Vec<_>>());
+        assert!(each_within(Vec::<u8>::new(), Duration::ZERO, |n| n).is_empty());
+    }
+}

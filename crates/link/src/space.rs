@@ -1,0 +1,208 @@
+//! Whether a run's file set will fit: what each file system has free, as its server
+//! states it, against what the procs that work there need.
+//!
+//! netmist ends a run for want of space in its middle (manual N, section 18); here
+//! it is seen before anything is made, and a reserve stays free, since others may use
+//! the server too. Quotas, compression and thin provisioning make the figure a hint,
+//! so the user may overrule it.
+
+use crate::message::FreeSpace;
+use filermark_model::plan::{MountPoint, Target};
+use filermark_model::{Bytes, OpsPerSec, RunPlan};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Why the run cannot be made; one sentence.
+    pub refusal: Option<String>,
+    /// What may go wrong; a sentence for each file system.
+    pub warnings: Vec<String>,
+}
+
+/// What one file system has to hold at the largest load point.
+#[derive(Debug, Default)]
+struct Need {
+    free_bytes: u64,
+    /// The part of it that has to stay free.
+    reserve_bytes: u64,
+    start_bytes: u64,
+    max_bytes: u64,
+    mounts: BTreeSet<String>,
+    /// Files that are there already need no space; how many of them will do is not
+    /// known before INIT.
+    kept: bool,
+}
+
+/// Holds the needs of the largest load point against `free`, which has an entry per
+/// client with what that client sees.
+pub fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
+    let mut verdict = Verdict::default();
+    for need in needs(plan, free).values() {
+        let usable = need.free_bytes.saturating_sub(need.reserve_bytes);
+        let too_small = usable < need.start_bytes;
+        if !too_small && usable >= need.max_bytes {
+            continue;
+        }
+        let sentence = need.sentence(plan, too_small);
+        match too_small && !need.kept && plan.space.check {
+            true => verdict.refusal = verdict.refusal.or(Some(sentence)),
+            false => verdict.warnings.push(sentence),
+        }
+    }
+    verdict
+}
+
+/// What the file set of the largest load point may come to take, in bytes.
+pub fn need_bytes(plan: &RunPlan) -> u64 {
+    match plan.benchmark.composite() {
+        Some(_) => {
+            let sets = plan.points.iter().map(|p| plan.data_set(*p).max_bytes);
+            sets.max().unwrap_or(0)
+        }
+        None => classic_bytes(plan).1,
+    }
+}
+
+/// What the file set of a classical benchmark's largest load point takes at first, and
+/// with the room by which it grows, in bytes.
+fn classic_bytes(plan: &RunPlan) -> (u64, u64) {
+    let most = |bytes: fn(&RunPlan, OpsPerSec) -> u64| {
+        let of_points = plan.points.iter().map(|p| bytes(plan, p.requested));
+        of_points.max().unwrap_or(0)
+    };
+    (most(RunPlan::io_bytes), most(RunPlan::io_space_bytes))
+}
+
+/// The needs of the largest load point, by file system.
+fn needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    match plan.benchmark.composite() {
+        Some(_) => composite_needs(plan, free),
+        None => classic_needs(plan, free),
+    }
+}
+
+/// Every proc has an equal share of the file set, on its own mount point.
+fn classic_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    let mut needs = BTreeMap::new();
+    let mut procs: BTreeMap<String, u64> = BTreeMap::new();
+    for client in 0..plan.clients.len() {
+        for (_, mount) in plan.procs_of(client) {
+            if let Some(there) = space_at(free, client, &mount) {
+                need_of(&mut needs, plan, there, &mount);
+                *procs.entry(there.file_system.clone()).or_default() += 1;
+            }
+        }
+    }
+    let (start, max) = classic_bytes(plan);
+    let all = f64::from(plan.proc_count().max(1));
+    for (file_system, need) in &mut needs {
+        let share = procs.get(file_system).map_or(0.0, |n| *n as f64 / all);
+        need.start_bytes = (start as f64 * share) as u64;
+        need.max_bytes = (max as f64 * share) as u64;
+    }
+    needs
+}
+
+fn composite_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+    let mut needs = BTreeMap::new();
+    let largest = plan.points.iter().max_by_key(|p| plan.proc_count_at(**p));
+    let (Some(composite), Some(point)) = (plan.benchmark.composite(), largest) else {
+        return needs;
+    };
+    let mut shared = BTreeSet::new();
+    for proc in plan.procs.iter().take(plan.proc_count_at(*point) as usize) {
+        let Some(component) = composite.components.get(proc.component as usize) else {
+            continue;
+        };
+        // A shared tree is there once, where the first of its procs works.
+        let shares = plan.fileset.sharing || component.workload.attributes.sharemode;
+        if shares && !shared.insert(proc.component) {
+            continue;
+        }
+        let Some(there) = space_at(free, proc.client as usize, &proc.mount) else {
+            continue;
+        };
+        let need = need_of(&mut needs, plan, there, &proc.mount);
+        need.start_bytes = need.start_bytes.saturating_add(component.start_bytes());
+        need.max_bytes = need.max_bytes.saturating_add(component.max_bytes());
+    }
+    needs
+}
+
+/// The file system that a client sees at a mount point, where it states its space.
+fn space_at<'a>(
+    free: &'a [Vec<FreeSpace>],
+    client: usize,
+    mount: &MountPoint,
+) -> Option<&'a FreeSpace> {
+    let seen = free.get(client)?;
+    seen.iter().find(|f| f.mounts.contains(mount))
+}
+
+/// The entry of a file system, with the least that any client sees free there.
+fn need_of<'a>(
+    needs: &'a mut BTreeMap<String, Need>,
+    plan: &RunPlan,
+    there: &FreeSpace,
+    mount: &MountPoint,
+) -> &'a mut Need {
+    let need = needs.entry(there.file_system.clone()).or_insert(Need {
+        free_bytes: u64::MAX,
+        ..Need::default()
+    });
+    let whole = match there.total_bytes {
+        0 => there.bytes,
+        total => total,
+    };
+    let reserve = (whole as f64 * plan.space.reserve_pcnt / 100.0) as u64;
+    need.free_bytes = need.free_bytes.min(there.bytes);
+    need.reserve_bytes = need.reserve_bytes.max(reserve);
+    need.kept |= there.kept;
+    need.mounts.insert(mount.to_string());
+    need
+}
+
+impl Need {
+    fn sentence(&self, plan: &RunPlan, too_small: bool) -> String {
+        let mounts: Vec<&str> = self.mounts.iter().map(String::as_str).collect();
+        let place = match mounts.as_slice() {
+            [first, second, .., _] => format!("{first}, {second}, ..."),
+            few => few.join(", "),
+        };
+        let mut free = format!("{} are free", Bytes(self.free_bytes));
+        if self.reserve_bytes > 0 {
+            let reserve = Bytes(self.reserve_bytes);
+            free += &format!(", of which {reserve} have to stay free (SPACE_RESERVE)");
+        }
+        let (start, max) = (Bytes(self.start_bytes), Bytes(self.max_bytes));
+        let size = match plan.benchmark.composite() {
+            Some(_) => "FILE_SIZE",
+            None => "FILESET_MB_PER_OP",
+        };
+        let advice = format!("lower LOAD or {size}, free some space, or set SPACE_CHECK=off");
+        match too_small {
+            true => format!(
+                "{place}: {free}; the file set of the largest load point takes {start}, and up to {max} during RUN: {advice}"
+            ),
+            false => format!(
+                "{place}: {free}; the file set of the largest load point takes {start}, but may come to take {max} during RUN and then fail: {advice}"
+            ),
+        }
+    }
+}
+
+/// What an agent says of free space, as far as it is a client's own affair: of its mount
+/// points in the plan. Where the paths are the servers' own, a file system is named as its
+/// mount point, and has no other name.
+pub fn of_its_own(plan: &RunPlan, client: usize, said: Vec<FreeSpace>) -> Vec<FreeSpace> {
+    let own = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
+    let is_own = |there: &FreeSpace| {
+        let names = |mount: &MountPoint| {
+            plan.driver.facts().target != Target::Server || mount.to_string() == there.file_system
+        };
+        let mut mounts = there.mounts.iter();
+        !there.mounts.is_empty() && mounts.all(|mount| own.contains(mount) && names(mount))
+    };
+    said.into_iter().filter(is_own).collect()
+}

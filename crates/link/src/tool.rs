@@ -1,0 +1,114 @@
+//! Small programs of the system's that know what no file tells, run within a limit.
+
+use crate::child;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Most that is kept of what one prints, in bytes.
+const OUTPUT_LEN_MAX: u64 = 4 << 20;
+/// How long output is waited for after it has ended.
+const REST: Duration = Duration::from_millis(500);
+
+/// What one said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Whether it ended with exit code 0.
+    pub is_success: bool,
+    /// What it wrote to its standard output.
+    pub stdout: String,
+    /// Its first line.
+    pub stderr: String,
+}
+
+/// Why it said nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoTool {
+    /// There is none.
+    Missing,
+    /// It failed in a way that tells nothing about what was asked.
+    Failed(String),
+}
+
+/// Runs it to its end.
+pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<Said, NoTool> {
+    let mut command = Command::new(program);
+    // Tools that administrators use are not in everybody's path.
+    let path = std::env::var("PATH").unwrap_or_default();
+    command
+        .args(args)
+        .env("PATH", format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin"))
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match child::in_own_group(&mut command).spawn() {
+        Ok(child) => child,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(NoTool::Missing),
+        Err(e) => return Err(NoTool::Failed(format!("{program}: {e}"))),
+    };
+    let stdout = child.stdout.take().map(read_all);
+    let stderr = child.stderr.take().map(read_all);
+    let until = Instant::now() + limit;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < until => std::thread::sleep(child::LOOK),
+            Ok(None) | Err(_) => {
+                child::end_all(std::slice::from_mut(&mut child), child::LOOK);
+                let seconds = limit.as_secs_f64();
+                let why = format!("{program} did not end within {seconds} s");
+                return Err(NoTool::Failed(why));
+            }
+        }
+    };
+    let text = |end: Option<Receiver<Vec<u8>>>| {
+        let bytes = end.and_then(|end| end.recv_timeout(REST).ok());
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    };
+    Ok(Said {
+        is_success: status.success(),
+        stdout: text(stdout),
+        stderr: text(stderr).lines().next().unwrap_or("").to_owned(),
+    })
+}
+
+fn read_all(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, end) = channel();
+    let work = move || {
+        let mut bytes = Vec::new();
+        let _ = stream.take(OUTPUT_LEN_MAX).read_to_end(&mut bytes);
+        let _ = sender.send(bytes);
+    };
+    let _ = std::thread::Builder::new()
+        .name("tool-output".into())
+        .spawn(work);
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_heard_and_never_waited_for_long() {
+        let said = run(
+            "sh",
+            &["-c", "echo yes; echo no >&2; exit 3"],
+            Duration::from_secs(10),
+        );
+        let said = said.expect("a shell");
+        assert_eq!(
+            (said.stdout.as_str(), said.stderr.as_str()),
+            ("yes\n", "no")
+        );
+        assert!(!said.is_success);
+        let limit = Duration::from_millis(100);
+        assert_eq!(run("no-such-tool-here", &[], limit), Err(NoTool::Missing));
+        let began = Instant::now();
+        let slow = run("sh", &["-c", "sleep 60 & sleep 60"], limit);
+        assert!(matches!(slow, Err(NoTool::Failed(why)) if why.contains("0.1 s")));
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+}

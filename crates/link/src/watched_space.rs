@@ -1,0 +1,139 @@
+//! Which file systems have their free space watched for STOP_IF, by which agent, and where
+//! it cannot be watched.
+
+use crate::facts::FreeSpace;
+use crate::limits::FILE_SYSTEMS_MAX;
+use filermark_model::RunPlan;
+use filermark_model::plan::Target;
+use filermark_model::stop_if::{StopCondition, StopFigure};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Mount points that a sentence names.
+const NAMED_MAX: usize = 3;
+
+/// Which file systems each agent looks at, by their names.
+pub type Watchers = BTreeMap<usize, Vec<String>>;
+
+/// Whether the plan has a condition on free space.
+pub fn is_space_watched(plan: &RunPlan) -> bool {
+    let free = |c: &StopCondition| c.figure == StopFigure::Free;
+    plan.stop_if.iter().any(free)
+}
+
+/// The file systems whose space each of these agents is to look at: each file system is
+/// asked for by one agent.
+pub fn space_watchers(agents: &[usize], free: &BTreeMap<usize, Vec<FreeSpace>>) -> Watchers {
+    let mut seen = BTreeSet::new();
+    let mut watchers = Watchers::new();
+    for at in agents {
+        for there in free.get(at).into_iter().flatten() {
+            // Another agent may know the size where this one does not.
+            let is_known = there.total_bytes > 0 && seen.len() < FILE_SYSTEMS_MAX;
+            if is_known && seen.insert(&there.file_system) {
+                let mine = watchers.entry(*at).or_default();
+                mine.push(there.file_system.clone());
+            }
+        }
+    }
+    watchers
+}
+
+/// Where a condition on free space cannot hold, by what these clients (by their numbers)
+/// know of free space, in one sentence. `None`: nowhere, or there is no such condition.
+pub fn unwatched(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) -> Option<String> {
+    if !is_space_watched(plan) {
+        return None;
+    }
+    let agents: Vec<usize> = free.keys().copied().collect();
+    let watchers = space_watchers(&agents, free);
+    let watched: BTreeSet<&String> = watchers.values().flatten().collect();
+    let mut places = BTreeSet::new();
+    for (at, known) in free {
+        let Some(client) = plan.clients.get(*at) else {
+            continue;
+        };
+        for mount in &client.mounts {
+            let leads_there = |there: &&FreeSpace| there.mounts.contains(mount);
+            let mut there = known.iter().filter(leads_there);
+            let name = mount.to_string();
+            if there.any(|there| watched.contains(&there.file_system)) || watched.contains(&name) {
+                continue;
+            }
+            places.insert(match plan.driver.facts().target {
+                Target::Server => name,
+                _ => format!("client {}, {name}", client.name),
+            });
+        }
+    }
+    let more = match places.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let named: Vec<String> = places.into_iter().take(NAMED_MAX).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "STOP_IF: a condition on free space cannot hold at {}{more}: free space and size are not stated there, or there are more than {FILE_SYSTEMS_MAX} file systems; watch the space on the server",
+            named.join("; ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_model::plan::{ClientPlan, MountPoint};
+
+    #[test]
+    fn where_free_space_is_not_known_a_condition_on_it_cannot_hold() {
+        let mut plan = filermark_results::testing::plan();
+        let clients = plan.clients.clone();
+        let known = |total_bytes| -> BTreeMap<usize, Vec<FreeSpace>> {
+            let there = |mount: &MountPoint| FreeSpace {
+                mounts: vec![mount.clone()],
+                file_system: mount.to_string(),
+                bytes: 1,
+                total_bytes,
+                kept: false,
+            };
+            let of_client = |client: &ClientPlan| client.mounts.iter().map(there).collect();
+            clients.iter().map(of_client).enumerate().collect()
+        };
+        let (size_unknown, known) = (known(0), known(9));
+        let mounts = plan.clients.iter().flat_map(|client| &client.mounts);
+        let name = mounts.map(ToString::to_string).next().expect("a mount");
+        assert_eq!(
+            unwatched(&plan, &size_unknown),
+            None,
+            "nothing is asked for"
+        );
+        plan.stop_if = vec![StopCondition {
+            figure: StopFigure::Free,
+            limit: 5.0,
+            seconds: 10,
+        }];
+        assert_eq!(unwatched(&plan, &known), None);
+        let said = unwatched(&plan, &size_unknown).expect("nobody can ask");
+        assert!(said.contains(&format!("cannot hold at {name}")), "{said}");
+        assert_eq!(unwatched(&plan, &BTreeMap::new()), None, "nobody was asked");
+    }
+
+    #[test]
+    fn each_file_system_is_asked_for_by_one_agent() {
+        let there = |name: &str, total_bytes| FreeSpace {
+            mounts: Vec::new(),
+            file_system: name.into(),
+            bytes: 1,
+            total_bytes,
+            kept: false,
+        };
+        let free = BTreeMap::from([
+            (0, vec![there("a", 9), there("b", 0)]),
+            (1, vec![there("a", 9), there("c", 9)]),
+            (2, vec![there("d", 9)]),
+        ]);
+        let watchers = space_watchers(&[0, 1], &free);
+        let want = BTreeMap::from([(0, vec!["a".to_owned()]), (1, vec!["c".to_owned()])]);
+        assert_eq!(watchers, want);
+        assert!(space_watchers(&[2], &BTreeMap::new()).is_empty());
+    }
+}

@@ -1,0 +1,236 @@
+//! The time service and its client, over the loopback.
+
+use crate::clock_verdict;
+use filermark_agent::clock_check::{Check, wait_until};
+use filermark_engine::clock::Clock;
+use filermark_link::clock_service::{CLIENTS_MAX, ClockService};
+use filermark_link::message::ClockCheck;
+use filermark_model::Nanos;
+use filermark_model::plan::ClockServicePlan;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+fn start() -> (ClockService, SocketAddr) {
+    let service = ClockService::start(&[(Ipv4Addr::LOCALHOST, 0).into()]).unwrap();
+    let address = service.addrs()[0];
+    (service, address)
+}
+
+/// A load point whose RUN has these ends.
+fn run(start: Nanos, end: Nanos) -> filermark_engine::shard::Timetable {
+    let times = filermark_engine::shard::RunTimes {
+        warmup_start: start,
+        run_start: start,
+        run_end: end,
+    };
+    times.into()
+}
+
+fn plan(address: SocketAddr) -> ClockServicePlan {
+    ClockServicePlan {
+        host: address.ip().to_string(),
+        port: address.port(),
+    }
+}
+
+/// Says something, and gives what is answered before the connection ends.
+fn say(address: SocketAddr, words: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    stream.write_all(words).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    answer
+}
+
+fn check(address: SocketAddr, millis: u64) -> ClockCheck {
+    let clock = Clock::real();
+    let start = clock.now() + Nanos::from_millis(20);
+    let end = start + Nanos::from_millis(millis);
+    let check = Check::begin(&plan(address), &clock, run(start, end));
+    clock.sleep_until(end);
+    check.finish()
+}
+
+#[test]
+fn an_honest_service_agrees() {
+    let (service, address) = start();
+    let began = Instant::now();
+    let found = check(address, 400);
+    let took = began.elapsed();
+    let ClockCheck::Compared {
+        ours_ns,
+        service_ns,
+        bound_ns,
+    } = found
+    else {
+        panic!("{found:?}");
+    };
+    assert!(
+        ours_ns.abs_diff(service_ns) <= bound_ns + 1_000,
+        "{found:?}"
+    );
+    // How late each reading is depends on the machine: the first one may be later than the
+    // last one, and what lies between them shorter than RUN.
+    let ours = Duration::from_nanos(ours_ns);
+    assert!(!ours.is_zero() && ours <= took, "{found:?} in {took:?}");
+    let (message, finding) = clock_verdict::judge(&found, &plan(address));
+    assert!(message.contains("the time service 127.0.0.1:"), "{message}");
+    assert_eq!(finding, None);
+    // The service counts an answer when it has gone, which we may have seen before.
+    let until = Instant::now() + Duration::from_secs(5);
+    while service.counts().0 < 10 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(service.counts(), (10, 0));
+}
+
+#[test]
+fn an_instant_is_waited_for_and_not_missed() {
+    let clock = Clock::real();
+    let (_phase, over) = std::sync::mpsc::channel::<()>();
+    for millis in [0, 30, 700] {
+        let instant = clock.now() + Nanos::from_millis(millis);
+        assert!(wait_until(&clock, || instant, &over));
+        // The clock and the one that pauses go by may be slewed apart by 0.1 %.
+        let now = clock.now() + Nanos::from_millis(1);
+        assert!(now >= instant, "{now:?} {instant:?}");
+    }
+}
+
+#[test]
+fn a_clock_that_runs_differently_is_told() {
+    let found = ClockCheck::Compared {
+        ours_ns: 300_000_000_000,
+        service_ns: 310_000_000_000,
+        bound_ns: 200_000,
+    };
+    let service = ClockServicePlan {
+        host: "time".into(),
+        port: 2010,
+    };
+    let (_, finding) = clock_verdict::judge(&found, &service);
+    let finding = finding.expect("10 s in 300 s");
+    assert!(
+        finding.message.starts_with("the clock here is slow"),
+        "{finding}"
+    );
+    assert_eq!(finding.value, Some(10_000.0));
+    assert!((finding.limit.unwrap() - 310.2).abs() < 1e-6, "{finding:?}");
+    // Just inside: 0.1 % and the bound.
+    let inside = ClockCheck::Compared {
+        ours_ns: 310_310_000_000,
+        service_ns: 310_000_000_000,
+        bound_ns: 200_000,
+    };
+    assert_eq!(clock_verdict::judge(&inside, &service).1, None);
+}
+
+#[test]
+fn garbage_and_long_lines_are_turned_away() {
+    let (service, address) = start();
+    assert_eq!(
+        say(address, b"GET / HTTP/1.1\r\n\r\n"),
+        "error say 'time'\n"
+    );
+    assert_eq!(say(address, b"\n"), "error say 'time'\n");
+    assert_eq!(say(address, &[b'x'; 400]), "error say 'time'\n");
+    assert_eq!(say(address, b"\xff\xfe\n"), "error say 'time'\n");
+    // Both ends of line will do.
+    let answer = say(address, b"time\r\n");
+    let (nanos, wall) = answer.trim_end().split_once(' ').unwrap();
+    assert!(nanos.parse::<u64>().is_ok() && wall.parse::<f64>().unwrap() > 1.6e9);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while service.counts() != (1, 4) {
+        assert!(Instant::now() < deadline, "{:?}", service.counts());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn too_many_clients_are_turned_away_and_the_others_served() {
+    let (_service, address) = start();
+    let mut open: Vec<TcpStream> = Vec::new();
+    for _ in 0..CLIENTS_MAX {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // Served, and therefore counted, before the next one comes.
+        stream.write_all(b"time\n").unwrap();
+        assert!(stream.read(&mut [0; 128]).unwrap() > 0);
+        open.push(stream);
+    }
+    assert_eq!(say(address, b""), "error too many clients\n");
+    open[0].write_all(b"time\n").unwrap();
+    assert!(open[0].read(&mut [0; 128]).unwrap() > 0);
+    drop(open);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while say(address, b"time\n").starts_with("error") {
+        assert!(Instant::now() < deadline, "places are given back");
+    }
+}
+
+#[test]
+fn a_slow_client_holds_up_nobody() {
+    let (_service, address) = start();
+    let mut slow = TcpStream::connect(address).unwrap();
+    slow.write_all(b"ti").unwrap();
+    let began = Instant::now();
+    assert!(!say(address, b"time\n").is_empty());
+    assert!(began.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
+    // Nobody listens.
+    let gone = {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listener.local_addr().unwrap()
+    };
+    let found = check(gone, 10);
+    assert!(matches!(&found, ClockCheck::Failed { .. }), "{found:?}");
+    let (message, finding) = clock_verdict::judge(&found, &plan(gone));
+    assert!(message.contains("'filermark clock'"), "{message}");
+    assert!(finding.is_some());
+
+    // Takes connections and says nothing.
+    let mute = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let began = Instant::now();
+    let found = check(mute.local_addr().unwrap(), 10);
+    assert!(matches!(&found, ClockCheck::Failed { .. }), "{found:?}");
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+
+    // Some other service.
+    let liar = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = liar.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = liar.accept().unwrap();
+        let _ = stream.write_all(b"220 mail.example ESMTP\n");
+    });
+    let ClockCheck::Failed { reason } = check(address, 10) else {
+        panic!("it lies");
+    };
+    assert!(reason.contains("it says '220 mail"), "{reason}");
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_run_that_fails_early_does_not_wait_for_its_end() {
+    let (_service, address) = start();
+    let clock = Clock::real();
+    let start = clock.now();
+    let check = Check::begin(
+        &plan(address),
+        &clock,
+        run(start, start + Nanos::from_secs(600)),
+    );
+    std::thread::sleep(Duration::from_millis(100));
+    let began = Instant::now();
+    check.finish();
+    assert!(began.elapsed() < Duration::from_secs(5));
+}

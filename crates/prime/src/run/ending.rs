@@ -1,0 +1,204 @@
+//! The end of a run: the run's directories are given back, also with what lost
+//! clients left in them, as far as others reach it.
+
+use super::state::{MARGIN, Run};
+use crate::stop_if::StopIf;
+use filermark_link::agents::{Agents, STOP_MAX, TIDY_MAX};
+use filermark_link::message::{Left, Order};
+use filermark_link::waves::waves;
+use filermark_model::launch::OnLost;
+use filermark_model::plan::{MountPoint, Target};
+use filermark_model::{Finding, Nanos, Rule, RunPlan, Severity};
+use std::collections::BTreeSet;
+
+/// How long a client that leaves by itself may take to remove what it made.
+const FAREWELLS_MAX: Nanos = Nanos::from_secs(60);
+
+/// Places that a message names; of more it gives the count.
+const PLACES_SHOWN: usize = 4;
+
+/// What stays, with what the user can do about it.
+fn told(left: &Left, stop_command: &str) -> String {
+    let sentence = &left.sentence;
+    match left.is_foreign {
+        // It says itself what can be done.
+        true => format!("left behind: {sentence}"),
+        false => format!("left behind: {sentence}; `{stop_command}` removes what is this run's"),
+    }
+}
+
+/// The run's directory on every mount point of the clients that are meant.
+fn kept_places(plan: &RunPlan, is_meant: impl Fn(usize) -> bool, dir: &str) -> String {
+    let clients = plan.clients.iter().enumerate();
+    let meant = clients.filter(|(at, _)| is_meant(*at));
+    let mounts: BTreeSet<&MountPoint> = meant.flat_map(|(_, c)| &c.mounts).collect();
+    let shown = mounts.iter().take(PLACES_SHOWN).map(|m| m.below(dir));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match mounts.len().saturating_sub(PLACES_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more mount points"),
+    }
+}
+
+impl Run<'_> {
+    /// Cleans up whatever the run came to; gives what stays, as findings.
+    pub fn clean_up_at_the_end(&mut self, agents: &mut Agents, has_failed: bool) -> Vec<Finding> {
+        if self.options.plan.fileset.keep {
+            // A run that was refused has made no file set. What lies there may be another
+            // run's, which the command would remove.
+            return self.is_prepared.then(|| self.kept()).into_iter().collect();
+        }
+        // The wish to stop has been heard; the tidying up is not to hear it again.
+        agents.begin_tidying();
+        if let Some(sentence) = self.waits_for(has_failed) {
+            self.remark("prime", sentence);
+        }
+        let mut left = Vec::new();
+        if let Err(e) = self.clean_up(agents, None) {
+            tracing::debug!(target: "filermark_cluster", "CLEANUP: {e}");
+        }
+        left.extend(self.release(agents));
+        left.sort();
+        left.dedup();
+        left.into_iter()
+            .map(|left| {
+                let message = told(&left, &self.options.stop_command);
+                // With its rule, so that a run that goes on still has the finding.
+                self.push_event("prime", message.clone(), Some(Rule::LeftBehind));
+                Finding::new(Rule::LeftBehind, Severity::Warning, message)
+            })
+            .collect()
+    }
+
+    /// What a run with KEEP=on leaves, and the command that removes it.
+    fn kept(&self) -> Finding {
+        let options = &self.options;
+        let places = kept_places(
+            &options.plan,
+            |at| self.free.contains_key(&at),
+            &self.dir_name(),
+        );
+        let command = &options.stop_command;
+        let message =
+            format!("KEEP=on: the file set stays in {places}; `{command} --force` removes it");
+        Finding::new(Rule::LeftBehind, Severity::Note, message)
+    }
+
+    /// What CLEANUP may have to wait for, when the run has not gone as it should.
+    fn waits_for(&self, has_failed: bool) -> Option<String> {
+        let command = &self.options.stop_command;
+        if self.options.stop.is_raised() {
+            let seconds = (TIDY_MAX + STOP_MAX).0 / 1_000_000_000;
+            return Some(format!(
+                "CLEANUP: removes what was made, in {seconds} s at most; Ctrl-C leaves at once, then `{command}` removes the rest"
+            ));
+        }
+        has_failed.then(|| {
+            // The files are removed first, the directories in a second step.
+            let minutes = 2 * (self.cleanup_limit() + MARGIN).0 / 60_000_000_000;
+            format!(
+                "CLEANUP: removes what this run has made; a server that does not answer is waited for, {minutes} min at most; Ctrl-C shortens that to a minute"
+            )
+        })
+    }
+
+    /// Everybody gives the run's directories back; gives what stays.
+    fn release(&mut self, agents: &mut Agents) -> Vec<Left> {
+        let limit = self.cleanup_limit() + MARGIN;
+        let (mut left, mut removed_count) = (Vec::new(), 0);
+        let living: BTreeSet<usize> = agents.living().into_iter().collect();
+        let mut orphans = self.orphans(&living);
+        for wave in waves(&self.options.plan) {
+            let who: Vec<usize> = wave.into_iter().filter(|at| living.contains(at)).collect();
+            if who.is_empty() {
+                continue;
+            }
+            let orphans = std::mem::take(&mut orphans);
+            let order = |_| Order::Release {
+                orphans: orphans.clone(),
+            };
+            let mut guard = StopIf::default();
+            match self.order_tasks(agents, &who, &order, limit, OnLost::Continue, &mut guard) {
+                Ok(done) => {
+                    removed_count += done.task_count();
+                    left.extend(done.left_behind);
+                }
+                Err(e) => {
+                    let places = kept_places(&self.options.plan, |_| true, &self.dir_name());
+                    left.push(Left::ours(format!("{places}: {e}")));
+                }
+            }
+        }
+        let limit = match self.options.stop.is_raised() {
+            true => STOP_MAX,
+            false => FAREWELLS_MAX,
+        };
+        agents.await_farewells(limit);
+        self.tell_losses(agents);
+        left.extend(self.unreached(agents, removed_count));
+        left
+    }
+
+    /// Mount points of lost clients that the living reach by themselves over the
+    /// network, though they do not work there.
+    fn orphans(&self, living: &BTreeSet<usize>) -> Vec<MountPoint> {
+        if self.options.plan.driver.facts().target != Target::Server {
+            return Vec::new();
+        }
+        let clients = || self.options.plan.clients.iter().enumerate();
+        let reached: BTreeSet<&MountPoint> = clients()
+            .filter(|(at, _)| living.contains(at))
+            .flat_map(|(_, c)| &c.mounts)
+            .collect();
+        let lost = clients().filter(|(at, _)| !living.contains(at));
+        let all: BTreeSet<&MountPoint> = lost.flat_map(|(_, c)| &c.mounts).collect();
+        all.difference(&reached).map(|m| (*m).clone()).collect()
+    }
+
+    /// What lost clients made where nobody else comes.
+    fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<Left> {
+        let plan = &self.options.plan;
+        let living = agents.living();
+        let mut left = Vec::new();
+        for loss in agents.losses() {
+            if let Some(stays) = &loss.tidied {
+                left.extend(stays.iter().cloned());
+                continue;
+            }
+            // Only one that was ready can have made anything.
+            let (Some(free), Some(client)) =
+                (self.free.get(&loss.agent), plan.clients.get(loss.agent))
+            else {
+                continue;
+            };
+            let places = client.mounts.iter().collect::<BTreeSet<_>>().into_iter();
+            let place = |m: &MountPoint| {
+                let (place, client) = (m.below(&self.dir_name()), &loss.client);
+                Left::ours(format!(
+                    "{place}: client {client} was lost before it had removed its files"
+                ))
+            };
+            let reached = |mount: &MountPoint| match plan.driver.facts().target {
+                Target::Nothing => true,
+                Target::Server => !living.is_empty(),
+                Target::Mounted => {
+                    let seen = free.iter().find(|f| f.mounts.contains(mount));
+                    let same = |at: &usize| {
+                        let theirs = self.free.get(at).into_iter().flatten();
+                        let is_it = |f: &&filermark_link::message::FreeSpace| {
+                            Some(&f.file_system) == seen.map(|s| &s.file_system)
+                        };
+                        theirs.into_iter().any(|f| is_it(&f))
+                    };
+                    let alike = |at: &usize| {
+                        let theirs = plan.clients.get(*at).into_iter().flat_map(|c| &c.mounts);
+                        removed_count > 0 && theirs.into_iter().any(|m| m.path == mount.path)
+                    };
+                    living.iter().any(same) || living.iter().any(alike)
+                }
+            };
+            left.extend(places.filter(|m| !reached(m)).map(place));
+        }
+        left
+    }
+}

@@ -1,0 +1,368 @@
+//! WARMUP and RUN of a load point, as the prime watches them: the phases by its
+//! clock, what agents and scripts say meanwhile, and what came of it.
+
+use super::state::Run;
+use super::types::Progress;
+use super::watch::{Measured, Watch};
+use crate::beats::Beats;
+use crate::plausible::can_be;
+use crate::run_length::RunLength;
+use crate::scripts::{Call, Script};
+use crate::seconds::Seconds;
+use crate::stop_if::StopIf;
+use crate::warmup::Warmup;
+use filermark_driver_kit::driver::Space;
+use filermark_engine::run_times::RunStart;
+use filermark_engine::watchdog::Watchdog;
+use filermark_link::agents::{Agents, Aside, Emergency, Heard, OrderError};
+use filermark_link::message::{Order, Report};
+use filermark_link::watchdog::no_watchdog;
+use filermark_link::watched_space::{Watchers, is_space_watched, space_watchers};
+use filermark_model::stats::Interval;
+use filermark_model::{LoadPoint, Nanos, RunPlan};
+use filermark_results::Heartbeat;
+use filermark_results::record::{Line, Phase};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Between the order to run and the first intended start: a fixed part, one per
+/// agent that has to be told, and so many times the way to the farthest of them.
+const LEAD: Nanos = Nanos::from_millis(100);
+const LEAD_PER_AGENT: Nanos = Nanos::from_micros(500);
+const LEAD_WAYS: u64 = 6;
+/// The share of RUN after which netmist's power script is called.
+const POWER_AT: f64 = 0.7;
+/// Percent are told in steps of so many.
+const PERCENT_STEP: u32 = 10;
+
+impl Run<'_> {
+    /// WARMUP and RUN of a load point.
+    pub fn measure(
+        &mut self,
+        agents: &mut Agents,
+        point: LoadPoint,
+        init: StopIf,
+    ) -> Result<Measured, OrderError> {
+        let on_lost = self.options.launch.on_lost;
+        let synced = agents.sync_clocks(on_lost);
+        self.tell_losses(agents);
+        synced?;
+        let phases = self.options.plan.phases;
+        let everybody = agents.living();
+        let lead = lead(agents, &everybody);
+        let warmup_at = agents.now() + lead;
+        let run_start = RunStart::from(warmup_at + phases.warmup);
+        let watchdog = begin_watchdog(agents, run_start.clone())?;
+        let there: Vec<u64> = (0..self.options.launch.hosts.len())
+            .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
+            .collect();
+        let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
+        watch.stop_if = std::mem::take(&mut watch.stop_if).going_on_from(init);
+        let order = {
+            let watched: Vec<_> = (0..there.len())
+                .map(|at| watch.stop_if.watched_by(at))
+                .collect();
+            move |at: usize| Order::Run {
+                point,
+                warmup_at_ns: there[at],
+                watch_space: watched[at].clone(),
+            }
+        };
+        let limit = watch.limit(phases.warmup);
+        watch.emergency = agents.emergency();
+        watch.aside = agents.aside();
+        watch.run_start = run_start;
+        let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
+            self.keep_time(&mut watch, now);
+            match heard {
+                Heard::Word(agent, word) => self.hear(&mut watch, (now, agent), word),
+                Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
+                Heard::Lost(loss) => {
+                    watch.seconds.forget(loss.agent);
+                    if let Some(beats) = &mut watch.beats {
+                        beats.forget(loss.agent);
+                    }
+                    self.tell_loss(loss);
+                    watch.living = watch.living.saturating_sub(1);
+                    self.tell_living(watch.living);
+                }
+                Heard::Tick => {}
+            }
+        });
+        let own_stalls = watchdog.map(Watchdog::finish);
+        self.end_watch(&mut watch, agents.now(), &done);
+        done?;
+        watch.add_stalls(own_stalls);
+        if let Some(reason) = watch.nonsense {
+            return Err(OrderError::Failed { reason });
+        }
+        for (agent, check) in std::mem::take(&mut watch.checks) {
+            watch
+                .measured
+                .noticed
+                .extend(self.judge_clock(agent, &check));
+        }
+        self.note_start(&mut watch, agents);
+        watch.note_warmup();
+        Ok(watch.measured)
+    }
+
+    fn begin_watch(
+        &mut self,
+        point: LoadPoint,
+        agents: &[usize],
+        lead: Nanos,
+        from: Nanos,
+    ) -> Watch {
+        let plan = &self.options.plan;
+        let phases = plan.phases;
+        let run_start = from + phases.warmup;
+        let proc_count = plan.proc_count_at(point);
+        let beats = plan
+            .heartbeat
+            .map(|interval| Beats::new(point, proc_count, agents, interval));
+        let seconds = Seconds::of(&with_load(plan, point, agents));
+        let expected = Duration::from_nanos((lead + phases.warmup).0);
+        let warmup = Warmup::new(plan, lead);
+        let run_length = RunLength::new(plan, point, lead);
+        let stop_if = StopIf::new(plan, point, self.space_watchers(agents));
+        let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
+        Watch {
+            point,
+            from,
+            to: run_start,
+            lead,
+            run_end: run_start + run_length.length(),
+            warmup,
+            run_length,
+            run_start: run_start.into(),
+            aside: Aside::default(),
+            power_due: true,
+            running: false,
+            open: Some(open),
+            percent: 0,
+            beats,
+            seconds,
+            stop_if,
+            emergency: Emergency::default(),
+            living: agents.len(),
+            measured: Measured::default(),
+            late: Vec::new(),
+            checks: Vec::new(),
+            nonsense: None,
+        }
+    }
+
+    /// Does what the clock says is due. Must not wait: load is being made.
+    fn keep_time(&mut self, watch: &mut Watch, now: Nanos) {
+        self.tell_percent(watch, now);
+        if !watch.running && now >= watch.to {
+            self.enter_run(watch);
+        }
+        if watch.running && watch.power_due && watch.share(now) >= POWER_AT {
+            watch.power_due = false;
+            self.call_in_run(watch, Script::Power, "Load");
+        }
+        if watch.running && now >= watch.run_end {
+            self.scripts.end_with_run();
+        }
+        let ended = self.scripts.take_ended();
+        self.keep_scripts(ended);
+    }
+
+    fn enter_run(&mut self, watch: &mut Watch) {
+        watch.running = true;
+        (watch.from, watch.to) = (watch.to, watch.run_end);
+        watch.percent = 0;
+        if let Some(warmup) = watch.open.take() {
+            self.end_phase(warmup, String::new(), None);
+        }
+        let length = watch.run_length.fixed().map(|l| Duration::from_nanos(l.0));
+        watch.open = Some(self.begin_phase(Some(watch.point), Phase::Run, length));
+        self.call_in_run(watch, Script::Stat, "ZERO");
+        self.call_in_run(watch, Script::Mon, "RUNNING");
+    }
+
+    fn call_in_run(&mut self, watch: &Watch, script: Script, argument: &'static str) {
+        self.scripts.call(Call {
+            script,
+            argument,
+            point: watch.point.number,
+            phase: Some(Phase::Run),
+        });
+    }
+
+    /// Tells every tenth of the phase that is over by now.
+    fn tell_percent(&mut self, watch: &mut Watch, now: Nanos) {
+        if watch.to.since(watch.from).0 == 0 {
+            return;
+        }
+        let percent = (100.0 * watch.share(now)) as u32;
+        while watch.percent + PERCENT_STEP <= percent {
+            watch.percent += PERCENT_STEP;
+            let is_fixed = !watch.running || watch.run_length.fixed().is_some();
+            if let Some(open) = &mut watch.open {
+                self.tell_tenth(open, is_fixed);
+            }
+            (self.options.observe)(Progress::Percent {
+                point: watch.point,
+                phase: if watch.running {
+                    Phase::Run
+                } else {
+                    Phase::Warmup
+                },
+                percent: watch.percent,
+            });
+        }
+    }
+
+    fn hear(&mut self, watch: &mut Watch, (now, agent): (Nanos, usize), word: &Report) {
+        match word {
+            Report::Second { interval } if can_be(&self.options.plan, interval) => {
+                for mut second in watch.seconds.hear(agent, interval) {
+                    let passed = now.since(watch.from);
+                    let called = match watch.running {
+                        true => None,
+                        false => watch.warmup.hear(&second, passed),
+                    };
+                    if let Some(length) = called {
+                        self.call_run(watch, length);
+                    }
+                    watch.warmup.renumber(&mut second);
+                    (self.options.observe)(Progress::Second(&second));
+                    if let Some(reason) = watch.stop_if.hear(&second) {
+                        watch.emergency.borrow_mut().get_or_insert(reason);
+                    }
+                }
+                self.count_bytes(watch, now, interval);
+            }
+            Report::Space {
+                file_system,
+                free_bytes,
+                total_bytes,
+            } => {
+                let space = Space {
+                    free_bytes: *free_bytes,
+                    total_bytes: *total_bytes,
+                };
+                if let Some(reason) = watch.stop_if.hear_space(agent, file_system, space) {
+                    watch.emergency.borrow_mut().get_or_insert(reason);
+                }
+            }
+            Report::Heartbeat(beat) => {
+                let beats = watch.beats.as_mut();
+                let whole = beats.map_or_else(Vec::new, |b| b.hear(agent, beat));
+                self.keep_heartbeats(whole);
+            }
+            _ => {}
+        }
+    }
+
+    /// Who looks at the free space of which file systems; none where STOP_IF does not
+    /// ask for it.
+    pub fn space_watchers(&self, agents: &[usize]) -> Watchers {
+        match is_space_watched(&self.options.plan) {
+            true => space_watchers(agents, &self.free),
+            false => Watchers::new(),
+        }
+    }
+
+    /// One agent's second of RUN: every one counts, also one that comes too late for the
+    /// live view.
+    fn count_bytes(&mut self, watch: &mut Watch, now: Nanos, own: &Interval) {
+        let mut second = own.clone();
+        watch.warmup.renumber(&mut second);
+        if !watch.running {
+            return;
+        }
+        if let Some(length) = watch.run_length.hear(&second, now.since(watch.from)) {
+            self.end_run(watch, length);
+        }
+    }
+
+    /// The load is steady: RUN begins before its latest instant.
+    fn call_run(&mut self, watch: &mut Watch, warmup: Nanos) {
+        watch.to = watch.from + warmup;
+        watch.run_end = watch.to + watch.run_length.length();
+        watch.run_start.advance_to(watch.to);
+        let warmup_ns = warmup.0;
+        watch.order(Order::BeginRun { warmup_ns }, warmup);
+        self.remark(
+            "prime",
+            format!(
+                "the load is steady: RUN begins after {} s of WARMUP",
+                warmup.as_secs_f64()
+            ),
+        );
+    }
+
+    /// The data set has been touched: RUN ends before its latest instant.
+    fn end_run(&mut self, watch: &mut Watch, runtime: Nanos) {
+        watch.to = watch.from + runtime;
+        watch.run_end = watch.to;
+        let runtime_ns = runtime.0;
+        watch.order(Order::EndRun { runtime_ns }, watch.warmup.length());
+        self.remark(
+            "prime",
+            format!(
+                "the data set has been read and written once: RUN ends after {} s",
+                runtime.as_secs_f64()
+            ),
+        );
+    }
+
+    fn keep_heartbeats(&mut self, heartbeats: Vec<Heartbeat>) {
+        for heartbeat in heartbeats {
+            (self.options.observe)(Progress::Heartbeat(&heartbeat));
+            self.journal.push(Line::Heartbeat(heartbeat));
+        }
+    }
+
+    fn end_watch(&mut self, watch: &mut Watch, now: Nanos, done: &Result<(), OrderError>) {
+        if done.is_ok() {
+            self.keep_time(watch, now);
+        }
+        for mut second in watch.seconds.end() {
+            watch.warmup.renumber(&mut second);
+            (self.options.observe)(Progress::Second(&second));
+        }
+        let late = watch.beats.as_mut().map_or_else(Vec::new, Beats::end);
+        self.keep_heartbeats(late);
+        if let Some(open) = watch.open.take() {
+            self.end_phase(open, String::new(), done.as_ref().err());
+        }
+    }
+}
+
+/// Watches the prime itself, where its time is that of a clock.
+fn begin_watchdog(agents: &Agents, run_start: RunStart) -> Result<Option<Watchdog>, OrderError> {
+    let clock = agents.clock_of_prime();
+    let begun = clock.map(|clock| Watchdog::begin(&clock, run_start));
+    begun.transpose().map_err(|e| OrderError::Failed {
+        reason: no_watchdog(&e),
+    })
+}
+
+/// Those of these agents that have procs at this load.
+fn with_load(plan: &RunPlan, point: LoadPoint, agents: &[usize]) -> Vec<usize> {
+    if plan.procs.is_empty() {
+        return agents.to_vec();
+    }
+    let procs = plan.procs.iter().take(plan.proc_count_at(point) as usize);
+    let busy: BTreeSet<usize> = procs.map(|p| p.client as usize).collect();
+    agents
+        .iter()
+        .copied()
+        .filter(|at| busy.contains(at))
+        .collect()
+}
+
+/// How long before WARMUP the order is given.
+fn lead(agents: &Agents, everybody: &[usize]) -> Nanos {
+    let errors = everybody
+        .iter()
+        .filter_map(|at| agents.clock(*at))
+        .map(|c| c.error_ns);
+    let farthest = Nanos(errors.max().unwrap_or(0));
+    LEAD + Nanos(LEAD_PER_AGENT.0 * everybody.len() as u64) + Nanos(farthest.0 * LEAD_WAYS)
+}

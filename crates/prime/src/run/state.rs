@@ -1,0 +1,129 @@
+//! A run under way: what all of its steps share.
+
+use super::journal::Journal;
+use super::types::{Progress, RunError, RunOptions};
+use crate::scripts::Scripts;
+use filermark_engine::name::RUN_DIR_PREFIX;
+use filermark_link::agents::{Agents, Loss};
+use filermark_link::message::FreeSpace;
+use filermark_model::{Finding, Nanos, Rule, Severity};
+use filermark_results::record::{Event, Line};
+use filermark_results::{ScriptRecord, Timestamp};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What phases may take beyond their own length.
+pub(super) const MARGIN: Nanos = Nanos::from_secs(60);
+
+/// A run under way.
+pub(super) struct Run<'a> {
+    pub options: RunOptions<'a>,
+    pub journal: Journal,
+    pub scripts: Scripts,
+    pub began: Instant,
+    /// Processors of the client hosts, by their names.
+    pub core_counts: BTreeMap<String, u32>,
+    /// Free space that every client has told, by its number.
+    pub free: BTreeMap<usize, Vec<FreeSpace>>,
+    /// Whether all clients were ready: the run's directories are its own, and it went on.
+    pub is_prepared: bool,
+    /// Losses that the record has.
+    losses_told: usize,
+}
+
+impl<'a> Run<'a> {
+    /// Opens the record.
+    pub fn begin(options: RunOptions<'a>) -> Result<Self, RunError> {
+        let journal = Journal::begin(&options)?;
+        let mut scripts = Scripts::new(options.plan.scripts.as_ref());
+        scripts.take_earlier(&journal.record().scripts);
+        Ok(Self {
+            journal,
+            scripts,
+            began: Instant::now(),
+            core_counts: BTreeMap::new(),
+            free: BTreeMap::new(),
+            is_prepared: false,
+            losses_told: 0,
+            options,
+        })
+    }
+
+    /// The name of the run's directory below the mount points.
+    pub fn dir_name(&self) -> String {
+        format!("{RUN_DIR_PREFIX}{}", self.options.suffix)
+    }
+
+    /// Into the record with the agents that were lost since it was last looked.
+    pub fn tell_losses(&mut self, agents: &Agents) {
+        let fresh = agents.losses().get(self.losses_told..).unwrap_or_default();
+        for loss in fresh {
+            self.tell_loss(loss);
+        }
+        if !fresh.is_empty() {
+            self.tell_living(agents.living().len());
+        }
+    }
+
+    /// The next loss, which came just now.
+    pub fn tell_loss(&mut self, loss: &Loss) {
+        self.losses_told += 1;
+        self.remark(&loss.client, loss.to_string());
+    }
+
+    /// So many agents are there.
+    pub fn tell_living(&mut self, living: usize) {
+        let all = self.options.launch.hosts.len();
+        (self.options.observe)(Progress::Agents { living, all });
+    }
+
+    /// Into the record with what scripts have said.
+    pub fn keep_scripts(&mut self, ended: Vec<ScriptRecord>) {
+        for script in ended {
+            (self.options.observe)(Progress::Script(&script));
+            self.journal.push(Line::Script(script));
+        }
+    }
+
+    /// A client waits, and for what.
+    pub fn tell_waiting(&mut self, client: usize, sentence: String) {
+        let client = self.options.plan.clients.get(client);
+        let name = client.map_or_else(String::new, |client| client.name.clone());
+        self.remark(&name, sentence);
+    }
+
+    pub fn remark(&mut self, host: &str, message: String) {
+        self.push_event(host, message, None);
+    }
+
+    pub fn push_event(&mut self, host: &str, message: String, rule: Option<Rule>) {
+        let several = self.options.plan.clients.len() > 1;
+        match several && host != "prime" && !message.contains(host) {
+            true => (self.options.observe)(Progress::Remark(&format!("{host}: {message}"))),
+            false => (self.options.observe)(Progress::Remark(&message)),
+        }
+        self.journal.push(Line::Event(Event {
+            at: Timestamp::now(),
+            host: host.into(),
+            message,
+            rule,
+        }));
+    }
+
+    /// An event, and a finding about the run as a whole; the same one only once.
+    pub fn warn(&mut self, host: &str, rule: Rule, message: String) {
+        let finding = Finding::new(rule, Severity::Warning, message.clone());
+        if self.journal.add_finding(finding) {
+            self.push_event(host, message, Some(rule));
+        }
+    }
+
+    /// Writes the files of what has been measured so far.
+    pub fn render(&mut self) {
+        // It is a line of the live log, too.
+        if let Some(message) = self.journal.left_out() {
+            self.remark("prime", message);
+        }
+        self.journal.render();
+    }
+}

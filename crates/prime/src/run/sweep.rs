@@ -1,0 +1,256 @@
+//! The course of a run: the load points one after the other.
+
+use super::state::{MARGIN, Run};
+use super::tasks::Done;
+use super::types::{Progress, RunError, RunOutcome};
+use super::watch::Measured;
+use crate::scripts::{Call, Script};
+use crate::space_used;
+use crate::stop_if::StopIf;
+use filermark_link::agents::{Agents, OrderError};
+use filermark_link::identity;
+use filermark_link::message::Order;
+use filermark_link::switchboard::Switchboard;
+use filermark_model::launch::LauncherKind;
+use filermark_model::{Finding, LoadPoint, Rule, Severity};
+use filermark_results::live::News;
+use filermark_results::record::{End, Line, Outcome, Phase, PointRecord, PointStatus};
+use filermark_results::{
+    Timestamp, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate,
+};
+use std::collections::BTreeSet;
+
+impl Run<'_> {
+    /// Carries the run out, closes the record, renders the files.
+    pub fn carry_out(mut self, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
+        let (own, stop) = (identity::own_hello(), self.options.stop.clone());
+        let mut agents = Agents::new(board, &self.options.launch, own, stop);
+        let greeted = self.greet(&mut agents);
+        // Nobody makes anything before all are there.
+        let has_begun = greeted.is_ok();
+        let prepared = greeted.and_then(|()| self.prepare(&mut agents));
+        self.is_prepared = prepared.is_ok();
+        let outcome = prepared
+            .and_then(|()| self.begin_results())
+            .and_then(|()| self.measure_baseline(&mut agents))
+            .and_then(|()| self.points(&mut agents));
+        self.tell_losses(&agents);
+        if has_begun {
+            let left = self.clean_up_at_the_end(&mut agents, outcome.is_err());
+            // A piece before may have left the same.
+            self.journal.add_fresh(left);
+        }
+        agents.dismiss();
+        let ended = self.scripts.finish(&self.options.stop);
+        self.keep_scripts(ended);
+        let mut findings = self.journal.take_findings();
+        findings.extend(self.scripts.findings());
+        let pieces = self.journal.record().pieces();
+        findings.extend(pieces.map(|told| Finding::new(Rule::Resumed, Severity::Note, told)));
+        let outcome = match outcome {
+            Ok(()) => Outcome::Complete,
+            Err(OrderError::Stopped) => {
+                findings.push(Finding::new(
+                    Rule::Interrupted,
+                    Severity::Warning,
+                    "the user ended the run",
+                ));
+                Outcome::Interrupted
+            }
+            Err(e) => Outcome::Failed {
+                reason: e.to_string(),
+            },
+        };
+        let wall_seconds = self.journal.seconds_before() + self.began.elapsed().as_secs_f64();
+        Ok(self.journal.finish(End {
+            at: Timestamp::now(),
+            outcome,
+            wall_seconds,
+            findings,
+            verdict: None,
+            reasons: Vec::new(),
+        }))
+    }
+
+    /// netmist's power script measures the idle system, before anything is made: of a run
+    /// that goes on that was in its first piece.
+    fn measure_baseline(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        if !self.journal.record().restarts.is_empty() {
+            return Ok(());
+        }
+        self.scripts.call(Call {
+            script: Script::Power,
+            argument: "Baseline",
+            point: 0,
+            phase: None,
+        });
+        self.wait_for_scripts(agents)
+    }
+
+    /// Waits for all calls of scripts; no load is made meanwhile.
+    fn wait_for_scripts(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        let mut alive = Ok(());
+        let on_lost = self.options.launch.on_lost;
+        let ended = self.scripts.wait(&self.options.stop, &mut || {
+            if alive.is_ok() {
+                alive = agents.idle(on_lost);
+            }
+        });
+        self.keep_scripts(ended);
+        alive
+    }
+
+    /// The load of a point has ended, well or not: the scripts that it began are told.
+    fn stop_scripts(&mut self, agents: &mut Agents, point: LoadPoint) -> Result<(), OrderError> {
+        self.scripts.call_stops(point.number);
+        self.wait_for_scripts(agents)
+    }
+
+    fn points(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
+        let points = self.options.plan.points.clone();
+        let last = points.last().map(|p| p.number);
+        // Of a run that goes on.
+        let measured: BTreeSet<u32> = self
+            .journal
+            .record()
+            .points
+            .iter()
+            .map(|p| p.load.number)
+            .collect();
+        for point in points.into_iter().filter(|p| !measured.contains(&p.number)) {
+            let began = Timestamp::now();
+            self.journal.tell_live(|| News::Point(point.number, began));
+            let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
+                let mut measured = self.measure(agents, point, stop_if)?;
+                measured.noticed.extend(noticed);
+                Ok(measured)
+            });
+            let told = self.stop_scripts(agents, point);
+            let measured = measured.and_then(|measured| told.map(|()| measured));
+            let rule = match &measured {
+                Err(OrderError::Emergency { .. }) => Rule::EmergencyStop,
+                _ => Rule::Failed,
+            };
+            let (status, measured, result) = match measured {
+                Ok(measured) => (PointStatus::Measured, Some(measured), Ok(())),
+                Err(e) => (
+                    PointStatus::Failed {
+                        reason: e.to_string(),
+                    },
+                    None,
+                    Err(e),
+                ),
+            };
+            self.tell_losses(agents);
+            self.end_point(point, began, (status, rule), measured, agents);
+            result?;
+            let anew = !self.options.plan.fileset.reuse && Some(point.number) != last;
+            if anew {
+                self.clean_up(agents, Some(point))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// INIT of a load point; gives what was noticed, and what was heard of free space.
+    fn init(
+        &mut self,
+        agents: &mut Agents,
+        point: LoadPoint,
+    ) -> Result<(Option<Finding>, StopIf), OrderError> {
+        self.scripts.call(Call {
+            script: Script::Mon,
+            argument: "INIT",
+            point: point.number,
+            phase: Some(Phase::Init),
+        });
+        self.wait_for_scripts(agents)?;
+        let phase = self.begin_phase(Some(point), Phase::Init, None);
+        let limit = self.options.plan.phases.init_timeout + MARGIN;
+        let on_lost = self.options.launch.on_lost;
+        let everybody = agents.living();
+        let watchers = self.space_watchers(&everybody);
+        let mut guard = StopIf::new(&self.options.plan, point, watchers);
+        let watched: Vec<_> = (0..self.options.launch.hosts.len())
+            .map(|at| guard.watched_by(at))
+            .collect();
+        let order = |at: usize| Order::Init {
+            point,
+            watch_space: watched.get(at).cloned().unwrap_or_default(),
+        };
+        let done = self.order_tasks(agents, &everybody, &order, limit, on_lost, &mut guard);
+        self.push_phase(
+            phase,
+            done.as_ref().map(Done::describe).unwrap_or_default(),
+            done.as_ref().err(),
+            done.as_ref().ok().and_then(Done::space_use),
+        );
+        let space_use = done?.space_use();
+        let noticed = space_use.and_then(|space| space_used::judge(&space));
+        Ok((noticed, guard))
+    }
+
+    /// The names of the clients that run on this host, as the prime itself has started them.
+    fn clients_here(&self) -> BTreeSet<&str> {
+        let hosts = self.options.launch.hosts.iter();
+        let here = hosts.filter(|host| host.launcher == LauncherKind::Local);
+        here.map(|host| host.client.as_str()).collect()
+    }
+
+    fn end_point(
+        &mut self,
+        load: LoadPoint,
+        began: Timestamp,
+        (status, rule): (PointStatus, Rule),
+        measured: Option<Measured>,
+        agents: &Agents,
+    ) {
+        let plan = &self.options.plan;
+        let core_count = self.core_counts.values().sum();
+        let was_measured = measured.is_some();
+        let m = measured.unwrap_or_default();
+        let stats = was_measured.then_some(m.stats);
+        let mut findings = match (&stats, &status) {
+            (Some(stats), _) => judge(stats, load, plan, core_count),
+            (None, PointStatus::Failed { reason }) => {
+                vec![Finding::new(rule, Severity::Invalid, reason.clone())]
+            }
+            (None, PointStatus::Measured) => Vec::new(),
+        };
+        let window_ns = stats.as_ref().map_or(0, |s| s.window_ns);
+        findings.extend(judge_stalls(&m.stalls, window_ns, &plan.limits));
+        let silences = |stats| judge_silences(&m.clients, &m.stalls, stats);
+        findings.extend(stats.as_ref().and_then(silences));
+        findings.extend(judge_client_reads(&m.reads, &self.clients_here()));
+        if let Some(stats) = &stats {
+            settle_rate(&mut findings, stats, load, plan);
+        }
+        findings.extend(m.noticed);
+        if stats.is_some() {
+            let lost = agents.losses().iter();
+            findings.extend(
+                lost.map(|loss| {
+                    Finding::new(Rule::ClientLost, Severity::Invalid, loss.to_string())
+                }),
+            );
+        }
+        self.journal.push(Line::Point(Box::new(PointRecord {
+            load,
+            began,
+            ended: Timestamp::now(),
+            status,
+            stats,
+            clients: m.clients,
+            warmup: m.warmup,
+            start: m.start,
+            stalls: m.stalls,
+            client_reads: m.reads,
+            findings,
+        })));
+        self.render();
+        let record = self.journal.record();
+        if let Some(point) = record.points.last() {
+            (self.options.observe)(Progress::PointEnded(record, point));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Orders that make or remove files, and what they came to.
+
+use super::state::{MARGIN, Run};
+use super::types::Progress;
+use crate::space_used;
+use crate::stop_if::StopIf;
+use filermark_driver_kit::driver::Space;
+use filermark_engine::engine::CLEANUP_LIMIT_MIN;
+use filermark_link::agents::{Agents, Heard, OrderError};
+use filermark_link::message::{Left, Order, Report, Tasks};
+use filermark_model::launch::OnLost;
+use filermark_model::{LoadPoint, Nanos};
+use filermark_results::record::{Phase, SpaceChange, SpaceUse};
+
+impl Run<'_> {
+    /// CLEANUP between load points and before the end: everybody removes what its own
+    /// procs made.
+    pub fn clean_up(
+        &mut self,
+        agents: &mut Agents,
+        point: Option<LoadPoint>,
+    ) -> Result<(), OrderError> {
+        let limit = self.cleanup_limit() + self.cleanup_limit() + MARGIN;
+        let phase = self.begin_phase(point, Phase::Cleanup, None);
+        let everybody = agents.living();
+        let done = self.order_tasks(
+            agents,
+            &everybody,
+            &|_| Order::Cleanup,
+            limit,
+            OnLost::Continue,
+            &mut StopIf::default(),
+        );
+        self.end_phase(
+            phase,
+            done.as_ref().map(Done::describe).unwrap_or_default(),
+            done.as_ref().err(),
+        );
+        self.tell_losses(agents);
+        done.map(|_| ())
+    }
+
+    /// How long the removal of the file set may take.
+    pub fn cleanup_limit(&self) -> Nanos {
+        self.options.plan.phases.init_timeout.max(CLEANUP_LIMIT_MIN)
+    }
+
+    /// Gives an order that makes or removes files, and sums up what it came to. Ends it
+    /// where the guard says so.
+    pub fn order_tasks(
+        &mut self,
+        agents: &mut Agents,
+        who: &[usize],
+        order: &dyn Fn(usize) -> Order,
+        limit: Nanos,
+        on_lost: OnLost,
+        guard: &mut StopIf,
+    ) -> Result<Done, OrderError> {
+        let mut done = Done::default();
+        let emergency = agents.emergency();
+        let (mut task_count, mut bytes) = (0, 0);
+        let mut living = agents.living().len();
+        agents.order(who, order, limit, on_lost, &mut |_, heard| match heard {
+            Heard::Word(
+                _,
+                Report::Progress {
+                    task_count: more,
+                    bytes: written,
+                },
+            ) => {
+                task_count = u64::saturating_add(task_count, *more);
+                bytes = u64::saturating_add(bytes, *written);
+                (self.options.observe)(Progress::Tasks { task_count, bytes });
+            }
+            Heard::Word(
+                at,
+                Report::Space {
+                    file_system,
+                    free_bytes,
+                    total_bytes,
+                },
+            ) => {
+                let space = Space {
+                    free_bytes: *free_bytes,
+                    total_bytes: *total_bytes,
+                };
+                if let Some(reason) = guard.hear_space(at, file_system, space) {
+                    emergency.borrow_mut().get_or_insert(reason);
+                }
+            }
+            Heard::Answer(_, report) => done.add(report),
+            Heard::Word(at, Report::Waiting { sentence }) => {
+                self.tell_waiting(at, sentence.clone());
+            }
+            Heard::Lost(_) => {
+                living = living.saturating_sub(1);
+                self.tell_living(living);
+            }
+            _ => {}
+        })?;
+        Ok(done)
+    }
+}
+
+/// What an order that makes or removes files came to, all agents together.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    tasks: Tasks,
+    /// What stays.
+    pub left_behind: Vec<Left>,
+    /// INIT: free space before and after.
+    space: Vec<SpaceChange>,
+}
+
+impl Done {
+    fn add(&mut self, report: Report) {
+        let tasks = match report {
+            Report::Populated { tasks, space } => {
+                space_used::merge(&mut self.space, space);
+                tasks
+            }
+            Report::Cleaned { tasks, left_behind } => {
+                self.left_behind.extend(left_behind);
+                tasks
+            }
+            _ => return,
+        };
+        self.tasks.task_count = self.tasks.task_count.saturating_add(tasks.task_count);
+        self.tasks.failed_count = self.tasks.failed_count.saturating_add(tasks.failed_count);
+        self.tasks.bytes = self.tasks.bytes.saturating_add(tasks.bytes);
+        let uncached = &mut self.tasks.uncached_count;
+        *uncached = uncached.saturating_add(tasks.uncached_count);
+        self.tasks.elapsed_ns = self.tasks.elapsed_ns.max(tasks.elapsed_ns);
+    }
+
+    /// Objects that were made or removed.
+    pub fn task_count(&self) -> u64 {
+        self.tasks.task_count
+    }
+
+    /// What INIT wrote and did to the free space, where servers state it.
+    pub fn space_use(&self) -> Option<SpaceUse> {
+        (!self.space.is_empty()).then(|| SpaceUse {
+            written_bytes: self.tasks.bytes,
+            file_systems: self.space.clone(),
+        })
+    }
+
+    pub fn describe(&self) -> String {
+        let tasks = &self.tasks;
+        let seconds = (tasks.elapsed_ns as f64 / 1e9).max(1e-3);
+        let mut text = format!(
+            "{} objects, {:.0}/s",
+            tasks.task_count,
+            tasks.task_count as f64 / seconds
+        );
+        if tasks.bytes > 0 {
+            let mib = tasks.bytes as f64 / (1u64 << 20) as f64;
+            text.push_str(&format!(", {mib:.1} MiB, {:.1} MiB/s", mib / seconds));
+        }
+        if tasks.uncached_count > 0 {
+            text.push_str(&format!(
+                ", {} files taken out of the clients' caches",
+                tasks.uncached_count
+            ));
+        }
+        if tasks.failed_count > 0 {
+            text.push_str(&format!(", {} refused", tasks.failed_count));
+        }
+        text
+    }
+}

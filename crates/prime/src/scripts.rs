@@ -1,0 +1,482 @@
+//! Programs of the user's that run beside a benchmark. netmist's scripts (manual N,
+//! sections 17 and 21) are called at fixed points of a run, each with one argument:
+//!
+//! | script | argument | when |
+//! |---|---|---|
+//! | `netmist_power.sh` | `Baseline` | once, before anything is made |
+//! | `netmist_mon.sh` | `INIT` | at the beginning of INIT |
+//! | `netmist_mon.sh` | `RUNNING` | at the beginning of RUN |
+//! | `netmist_stat.sh` | `ZERO` | at the beginning of RUN |
+//! | `netmist_power.sh` | `Load` | when 70 % of RUN are over |
+//! | `netmist_stat.sh`, `netmist_mon.sh` | `STOP` | when the load has ended |
+//!
+//! Every such call is a thread, so that the prime's loop never waits for one while load
+//! is made. What a call leaves running (a monitor that writes a file) goes on after
+//! it till the run ends; a call that takes longer than the limit is ended with all that
+//! it started. PRIME_MON_SCRIPT is called in the same way, by `monitor`'s one thread.
+
+mod call;
+mod groups;
+mod monitor;
+mod output;
+#[cfg(test)]
+mod tests;
+mod troubles;
+
+use call::{Ended, Job, Until, Wish, carry_out};
+use filermark_engine::driver::StopFlag;
+use filermark_link::child;
+use filermark_model::plan::{MonitorPlan, ScriptsPlan};
+use filermark_model::{Finding, Nanos, Rule, Severity};
+use filermark_results::{Phase, ScriptRecord, ScriptStatus, Timestamp};
+use monitor::{Monitor, WAITING_MAX};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use troubles::Troubles;
+
+pub use groups::end_all_at_once;
+pub use monitor::{Event, MonitorFiles};
+
+/// Suffix of the scripts' names.
+const ENDING: &str = if cfg!(windows) { "cmd" } else { "sh" };
+/// What a call may need beyond its limit to be ended.
+const MARGIN: Duration = Duration::from_secs(10);
+/// A call that starts later than this after its event is told `[own]`.
+const LATE_MIN: Duration = Duration::from_secs(1);
+/// What is left to the calls that tidy up after the user wished to stop.
+const HURRY: Duration = Duration::from_secs(5);
+
+/// The three scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// Starts and stops a monitor.
+    Mon,
+    /// Measures power.
+    Power,
+    /// Collects the server's counters.
+    Stat,
+}
+
+impl Script {
+    const ALL: [Self; 3] = [Self::Mon, Self::Power, Self::Stat];
+
+    /// The name of its file.
+    pub fn file_name(self) -> String {
+        let stem = match self {
+            Self::Mon => "mon",
+            Self::Power => "power",
+            Self::Stat => "stat",
+        };
+        format!("netmist_{stem}.{ENDING}")
+    }
+}
+
+/// One call that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Which script.
+    pub script: Script,
+    /// What it is told.
+    pub argument: &'static str,
+    /// The load point, from 1; 0: the run as a whole.
+    pub point: u32,
+    /// The phase that it belongs to.
+    pub phase: Option<Phase>,
+}
+
+/// How long a call may take where the plan has no limit.
+const LIMIT_DEFAULT: Nanos = Nanos::from_secs(60);
+
+/// The scripts of a run; does nothing without a plan.
+pub struct Scripts {
+    /// Where each of them is; `None`: is not called.
+    paths: [Option<PathBuf>; 3],
+    /// How long a call of one of them may take.
+    limit: Duration,
+    monitor: Option<Monitor>,
+    ended: Receiver<(u64, Ended)>,
+    teller: Sender<(u64, Ended)>,
+    under_way: Vec<UnderWay>,
+    call_count: u64,
+    /// The programs that have ended, as leaders of groups in which something may go on.
+    leaders: Vec<Child>,
+    troubles: Troubles,
+    missing: Option<String>,
+    /// Which scripts have to be told of the end of the load.
+    begun: [bool; 3],
+}
+
+struct UnderWay {
+    id: u64,
+    /// Its line of the record, without its end.
+    record: ScriptRecord,
+    /// Its name in a finding; the argument is left out where all calls are meant.
+    shown: (String, String),
+    since: Instant,
+    wish: Arc<Wish>,
+    /// Whether the run waits for it.
+    is_waited_for: bool,
+}
+
+impl Scripts {
+    /// Looks which scripts are there.
+    pub fn new(plan: Option<&ScriptsPlan>) -> Self {
+        let (teller, ended) = channel();
+        let mut scripts = Self {
+            paths: [const { None }; 3],
+            limit: Duration::from_nanos(plan.map_or(0, |p| p.limit.0)),
+            monitor: None,
+            ended,
+            teller,
+            under_way: Vec::new(),
+            call_count: 0,
+            leaders: Vec::new(),
+            troubles: Troubles::default(),
+            missing: None,
+            begun: [false; 3],
+        };
+        if let Some(plan) = plan {
+            for script in Script::ALL {
+                scripts.look_for(script, Path::new(&plan.dir));
+            }
+        }
+        scripts
+    }
+
+    /// What went wrong in the pieces before of a run that goes on, by the calls that its
+    /// record keeps.
+    pub fn take_earlier(&mut self, calls: &[ScriptRecord]) {
+        for call in calls {
+            let shown = match call.call {
+                Some(_) => monitor::shown(&call.script),
+                None => call.script.clone(),
+            };
+            self.note_lateness(&shown, call);
+            if !call.status.is_ok() {
+                let argument = match call.call {
+                    Some(_) => "",
+                    None => &call.argument,
+                };
+                self.trouble(&shown, argument, &call.status.to_string(), call.point);
+            }
+        }
+    }
+
+    /// A call that was started long after its event. One that was not started at all has
+    /// taken no time.
+    fn note_lateness(&mut self, shown: &str, call: &ScriptRecord) {
+        let late = call.event_at.map(|event| call.at.seconds_since(event));
+        if call.seconds > 0.0 && late.is_some_and(|late| late > LATE_MIN.as_secs_f64()) {
+            let reason = format!(
+                "was started more than {} s after its event, since the call before it had not ended",
+                LATE_MIN.as_secs()
+            );
+            self.trouble(shown, &call.argument, &reason, call.point);
+        }
+    }
+
+    /// From now on PRIME_MON_SCRIPT is called, where the plan has one.
+    pub fn begin_monitor(&mut self, plan: Option<&MonitorPlan>, files: MonitorFiles<'_>) {
+        let Some(plan) = plan.cloned() else { return };
+        let script = plan.script.clone();
+        match Monitor::new(plan, files, self.teller.clone()) {
+            Ok((monitor, trouble)) => {
+                if let Some(why) = trouble {
+                    self.trouble(&monitor.shown(), "", &why, 0);
+                }
+                self.monitor = Some(monitor);
+            }
+            Err(e) => {
+                let shown = format!("PRIME_MON_SCRIPT {script}");
+                self.trouble(&shown, "", &format!("no thread for it: {e}"), 0);
+            }
+        }
+    }
+
+    /// A phase begins or ends: PRIME_MON_SCRIPT is called where it is to be.
+    pub fn tell_monitor(&mut self, event: Event) {
+        let Some(monitor) = self.monitor.as_mut() else {
+            return;
+        };
+        let Some(planned) = monitor.plan(event) else {
+            return;
+        };
+        let (name, shown) = (monitor.name(), monitor.shown());
+        let waiting = self.under_way.iter().filter(|w| !w.is_waited_for).count();
+        if waiting >= WAITING_MAX {
+            let reason =
+                format!("{WAITING_MAX} calls wait for their turn; it was not called again");
+            self.trouble(&shown, "", &reason, event.point);
+            return;
+        }
+        self.call_count += 1;
+        self.under_way.push(UnderWay {
+            id: self.call_count,
+            record: ScriptRecord {
+                at: planned.event_at,
+                call: Some(planned.number),
+                event_at: Some(planned.event_at),
+                ..record(name, &planned.argument, event.point, Some(event.phase))
+            },
+            shown: (shown, String::new()),
+            since: Instant::now(),
+            wish: planned.wish.clone(),
+            is_waited_for: planned.is_waited_for,
+        });
+        if let Some(monitor) = &self.monitor {
+            monitor.send(self.call_count, planned);
+        }
+    }
+
+    /// RUN is over: the program that runs beside it ends.
+    pub fn end_with_run(&mut self) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.end_with_run();
+        }
+    }
+
+    fn look_for(&mut self, script: Script, dir: &Path) {
+        let path = dir.join(script.file_name());
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_file() && is_executable(&found) => {
+                self.paths[script as usize] = Some(path);
+            }
+            Ok(found) => {
+                let reason = match found.is_file() {
+                    true => "is not executable and is not called (chmod +x)",
+                    false => "is no file and is not called",
+                };
+                self.trouble(&script.file_name(), "", reason, 0);
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                if script == Script::Stat {
+                    self.missing = Some(path.display().to_string());
+                }
+            }
+            Err(e) => self.trouble(&script.file_name(), "", &e.to_string(), 0),
+        }
+    }
+
+    /// Starts a call; does nothing where the script is not there.
+    pub fn call(&mut self, call: Call) {
+        let Some(path) = self.paths[call.script as usize].clone() else {
+            return;
+        };
+        self.begun[call.script as usize] = call.argument != "STOP";
+        self.call_count += 1;
+        let (id, teller, wish) = (
+            self.call_count,
+            self.teller.clone(),
+            Arc::new(Wish::default()),
+        );
+        let job = Job {
+            program: path,
+            args: vec![call.argument.to_owned()],
+            env: Vec::new(),
+            until: Until::Limit(self.limit),
+            copy: None,
+            splits_errors: false,
+            wish: wish.clone(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("script".into())
+            .spawn(move || {
+                let _ = teller.send((id, carry_out(job)));
+            });
+        let name = call.script.file_name();
+        match thread {
+            Ok(_) => self.under_way.push(UnderWay {
+                id,
+                record: record(name.clone(), call.argument, call.point, call.phase),
+                shown: (name, call.argument.to_owned()),
+                since: Instant::now(),
+                wish,
+                is_waited_for: true,
+            }),
+            Err(e) => {
+                let reason = format!("no thread for it: {e}");
+                self.trouble(&name, call.argument, &reason, call.point);
+            }
+        }
+    }
+
+    /// Tells the scripts that were told of this load point that its load has ended.
+    pub fn call_stops(&mut self, point: u32) {
+        for script in [Script::Stat, Script::Mon] {
+            if std::mem::take(&mut self.begun[script as usize]) {
+                self.call(Call {
+                    script,
+                    argument: "STOP",
+                    point,
+                    phase: None,
+                });
+            }
+        }
+    }
+
+    /// The calls that have ended since it was last asked. Never waits.
+    pub fn take_ended(&mut self) -> Vec<ScriptRecord> {
+        let mut records = Vec::new();
+        while let Ok((id, ended)) = self.ended.try_recv() {
+            if let Some(at) = self.under_way.iter().position(|w| w.id == id) {
+                let call = self.under_way.remove(at);
+                records.push(self.take_in(call, ended));
+            }
+        }
+        records
+    }
+
+    fn take_in(&mut self, call: UnderWay, ended: Ended) -> ScriptRecord {
+        self.leaders.extend(ended.leader);
+        let (shown, argument) = &call.shown;
+        if !ended.status.is_ok() {
+            let (reason, point) = (ended.status.to_string(), call.record.point);
+            self.troubles
+                .add(shown, argument, &reason, &ended.errors, point);
+        }
+        let record = ScriptRecord {
+            at: ended.at,
+            status: ended.status,
+            seconds: ended.seconds,
+            output: ended.output,
+            ..call.record
+        };
+        self.note_lateness(shown, &record);
+        record
+    }
+
+    /// Waits till the calls have ended that the run waits for, which their limits see to.
+    /// The wish to stop shortens that. `meanwhile` is called every few milliseconds.
+    pub fn wait(&mut self, stop: &StopFlag, meanwhile: &mut dyn FnMut()) -> Vec<ScriptRecord> {
+        let mut records = self.take_ended();
+        let of_monitor = self.monitor.as_ref().and_then(Monitor::limit);
+        let limit = self.limit.max(of_monitor.unwrap_or_default());
+        let began = Instant::now();
+        let mut stopped: Option<Instant> = None;
+        while self.under_way.iter().any(|w| w.is_waited_for) {
+            let hurry =
+                stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() >= HURRY;
+            let is_late = began.elapsed() >= limit + MARGIN;
+            if hurry || is_late {
+                self.give_up();
+            }
+            if began.elapsed() >= limit + MARGIN + 3 * child::PATIENCE {
+                records.extend(self.abandon());
+                break;
+            }
+            meanwhile();
+            std::thread::sleep(child::LOOK);
+            records.extend(self.take_ended());
+        }
+        records
+    }
+
+    /// The run is over: waits for every call, and ends what calls have left running.
+    pub fn finish(&mut self, stop: &StopFlag) -> Vec<ScriptRecord> {
+        self.end_with_run();
+        for call in &mut self.under_way {
+            call.is_waited_for = true;
+        }
+        let records = self.wait(stop, &mut || {});
+        self.end_leftovers();
+        records
+    }
+
+    fn end_leftovers(&mut self) {
+        groups::end(&mut self.leaders);
+        self.leaders.clear();
+    }
+
+    /// No call goes on, or begins, any more.
+    fn give_up(&self) {
+        for call in self.under_way.iter().filter(|w| w.is_waited_for) {
+            call.wish.give_up.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Calls that cannot even be ended are left to themselves.
+    fn abandon(&mut self) -> Vec<ScriptRecord> {
+        let (left, others) = std::mem::take(&mut self.under_way)
+            .into_iter()
+            .partition(|w: &UnderWay| w.is_waited_for);
+        self.under_way = others;
+        let left: Vec<UnderWay> = left;
+        left.into_iter()
+            .map(|call| {
+                let reason = "does not end although it was killed, and is left alone";
+                let ended = Ended {
+                    at: call.record.at,
+                    seconds: call.since.elapsed().as_secs_f64(),
+                    ..Ended::failed(reason.into())
+                };
+                self.take_in(call, ended)
+            })
+            .collect()
+    }
+
+    fn trouble(&mut self, script: &str, argument: &str, reason: &str, point: u32) {
+        self.troubles.add(script, argument, reason, "", point);
+    }
+
+    /// What is to be said of the scripts at the end of the run, each thing once.
+    pub fn findings(&self) -> Vec<Finding> {
+        // Who has none of them does not think of netmist.
+        let any = self.paths.iter().any(Option::is_some) || !self.troubles.is_empty();
+        let missing = self.missing.iter().filter(|_| any).map(|path| {
+            let message = format!(
+                "{path} is missing: the manual of netmist asks for a script that collects the server's counters"
+            );
+            Finding::new(Rule::Script, Severity::Note, message)
+        });
+        missing.chain(self.troubles.findings()).collect()
+    }
+}
+
+/// No call outlives the run, however it ended.
+impl Drop for Scripts {
+    fn drop(&mut self) {
+        self.end_with_run();
+        for call in &mut self.under_way {
+            call.is_waited_for = true;
+        }
+        self.give_up();
+        let deadline = Instant::now() + 3 * child::PATIENCE;
+        while !self.under_way.is_empty() && Instant::now() < deadline {
+            std::thread::sleep(child::LOOK);
+            self.take_ended();
+        }
+        self.end_leftovers();
+    }
+}
+
+/// The line of a call that begins; how it ends is not known.
+fn record(script: String, argument: &str, point: u32, phase: Option<Phase>) -> ScriptRecord {
+    ScriptRecord {
+        at: Timestamp::now(),
+        script,
+        argument: argument.to_owned(),
+        call: None,
+        event_at: None,
+        point,
+        phase,
+        status: ScriptStatus::Exited { code: 0 },
+        seconds: 0.0,
+        output: String::new(),
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    found.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}

@@ -1,0 +1,248 @@
+//! One call of a script: started in its own process group, ended when it takes too
+//! long or is told to, its output kept.
+
+use super::groups;
+use super::output::{Kept, Streams};
+use filermark_link::child::{self, End};
+use filermark_results::{ScriptStatus, Timestamp};
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A program that ends by itself has run beside RUN where it ran for this share of it
+/// `[own]`: `vmstat 1 300` ends a second early.
+const RAN_MIN: f64 = 0.9;
+
+/// What is called, and how.
+pub(super) struct Job {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub env: Vec<(&'static str, String)>,
+    pub until: Until,
+    /// Where else what it prints goes, and the line that goes ahead of it.
+    pub copy: Option<(File, String)>,
+    /// What goes to stderr is kept by itself, too.
+    pub splits_errors: bool,
+    pub wish: Arc<Wish>,
+}
+
+/// How long a call goes on.
+#[derive(Clone, Copy)]
+pub(super) enum Until {
+    /// Till it ends by itself, for so long at most.
+    Limit(Duration),
+    /// Till it is told that RUN has ended.
+    EndOfRun,
+}
+
+/// What a call is told while it goes on.
+#[derive(Default)]
+pub(super) struct Wish {
+    /// RUN has ended.
+    pub run_ended: AtomicBool,
+    /// It is to end at once, or not to begin at all.
+    pub give_up: AtomicBool,
+}
+
+impl Wish {
+    fn has_run_ended(&self) -> bool {
+        self.run_ended.load(Ordering::Relaxed)
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.give_up.load(Ordering::Relaxed)
+    }
+}
+
+/// What became of a call.
+pub(super) struct Ended {
+    pub at: Timestamp,
+    pub seconds: f64,
+    pub status: ScriptStatus,
+    pub output: String,
+    /// What it wrote to stderr, where that is told apart.
+    pub errors: String,
+    /// The program has ended and is kept as the leader of its group, in which something
+    /// that it has started may go on.
+    pub leader: Option<Child>,
+}
+
+impl Ended {
+    /// A call that came to nothing.
+    pub fn failed(reason: String) -> Self {
+        Self {
+            at: Timestamp::now(),
+            seconds: 0.0,
+            status: ScriptStatus::Failed { reason },
+            output: String::new(),
+            errors: String::new(),
+            leader: None,
+        }
+    }
+}
+
+/// Makes a call and waits for its end; for a thread of its own.
+pub(super) fn carry_out(job: Job) -> Ended {
+    if job.wish.is_given_up() {
+        return Ended::failed("was not called, as the run had ended".into());
+    }
+    if matches!(job.until, Until::EndOfRun) && job.wish.has_run_ended() {
+        let reason = "was not started: RUN had ended before the program of the load point before";
+        return Ended::failed(reason.into());
+    }
+    let (at, since) = (Timestamp::now(), Instant::now());
+    let (mut child, streams) = match start(&job) {
+        Ok(started) => started,
+        Err(e) => {
+            let reason = format!("cannot be started: {e}; is it there and executable?");
+            return Ended::failed(reason);
+        }
+    };
+    groups::enroll(&child);
+    let kept = Kept::of(streams, job.copy);
+    let mut status = watch(&mut child, job.until, &job.wish);
+    let seconds = since.elapsed().as_secs_f64();
+    let stays = match (&status, job.until) {
+        (ScriptStatus::Exited { .. }, Until::Limit(_)) => true,
+        // What it has left running is the monitor.
+        (ScriptStatus::Exited { code: 0 }, Until::EndOfRun) => {
+            if !ran_till_end_of_run(&child, since, &job.wish) {
+                let reason = "ended before RUN did, with exit code 0, and left nothing running";
+                status = ScriptStatus::Failed {
+                    reason: reason.into(),
+                };
+            }
+            false
+        }
+        _ => false,
+    };
+    let leader = match stays {
+        true => Some(child),
+        false => {
+            groups::end(std::slice::from_mut(&mut child));
+            None
+        }
+    };
+    let (output, errors) = kept.take(leader.is_none());
+    Ended {
+        at,
+        seconds,
+        status,
+        output,
+        errors,
+        leader,
+    }
+}
+
+/// A program that has begun at `since` has ended by itself: waits for the end of RUN and
+/// says whether it, or what it has left running, ran till then.
+fn ran_till_end_of_run(child: &Child, since: Instant, wish: &Wish) -> bool {
+    let ran = since.elapsed();
+    while !wish.has_run_ended() && !wish.is_given_up() {
+        std::thread::sleep(child::LOOK);
+    }
+    ran >= since.elapsed().mul_f64(RAN_MIN) || child::has_running_group(child)
+}
+
+/// Waits till it ends, by itself or because it has to.
+fn watch(child: &mut Child, until: Until, wish: &Wish) -> ScriptStatus {
+    let failed = |reason: String| ScriptStatus::Failed { reason };
+    let began = Instant::now();
+    loop {
+        match child::end_of(child) {
+            Ok(Some(End::Exited(code))) => return ScriptStatus::Exited { code },
+            Ok(Some(End::Signal(number))) => {
+                return failed(format!("was ended from outside (signal {number})"));
+            }
+            Ok(None) => {}
+            Err(e) => return failed(e.to_string()),
+        }
+        match until {
+            Until::Limit(limit) if began.elapsed() >= limit => {
+                let seconds = limit.as_secs_f64();
+                return end_too_late(child, format!("took longer than {seconds} s and was ended"));
+            }
+            Until::Limit(_) if wish.is_given_up() => {
+                return end_too_late(child, "was ended, as the run was".into());
+            }
+            Until::EndOfRun if wish.has_run_ended() || wish.is_given_up() => {
+                return end_in_time(child);
+            }
+            _ => {}
+        }
+        std::thread::sleep(child::LOOK);
+    }
+}
+
+/// Ends what should have ended by itself.
+fn end_too_late(child: &mut Child, why: String) -> ScriptStatus {
+    let reason = match groups::end(std::slice::from_mut(child)) {
+        true => why,
+        false => format!("{why}, but hangs in the system"),
+    };
+    ScriptStatus::Failed { reason }
+}
+
+/// Ends what was to go on till now.
+fn end_in_time(child: &mut Child) -> ScriptStatus {
+    let failed = |reason: String| ScriptStatus::Failed { reason };
+    let patience = child::PATIENCE.as_secs();
+    if !groups::end(std::slice::from_mut(child)) {
+        return failed("does not end although it was killed, and hangs in the system".into());
+    }
+    match child.try_wait().ok().flatten().map(child::end_by) {
+        Some(End::Exited(code)) => ScriptStatus::Stopped { code: Some(code) },
+        Some(End::Signal(child::SIGKILL)) => failed(format!(
+            "did not end within {patience} s of SIGTERM at the end of RUN and was killed"
+        )),
+        Some(End::Signal(child::SIGTERM)) | None => ScriptStatus::Stopped { code: None },
+        Some(End::Signal(number)) => failed(format!("ended with signal {number} after RUN")),
+    }
+}
+
+/// "Exec format error", on every Unix.
+const ENOEXEC: i32 = 8;
+
+fn start(job: &Job) -> io::Result<(Child, Streams)> {
+    let mut tries = 0;
+    loop {
+        let mut direct = Command::new(&job.program);
+        let started = spawn(&mut direct, job);
+        match started {
+            // Without a first line that names its interpreter, a shell would run it.
+            Err(e) if e.raw_os_error() == Some(ENOEXEC) => {
+                let mut shell = Command::new("/bin/sh");
+                return spawn(shell.arg(&job.program), job);
+            }
+            // Somebody is just done writing it.
+            Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && tries < 10 => {
+                tries += 1;
+                std::thread::sleep(child::LOOK);
+            }
+            other => return other,
+        }
+    }
+}
+
+fn spawn(command: &mut Command, job: &Job) -> io::Result<(Child, Streams)> {
+    let (output, end) = io::pipe()?;
+    let (errors, errors_end) = match job.splits_errors {
+        true => {
+            let (errors, errors_end) = io::pipe()?;
+            (Some(errors), errors_end)
+        }
+        false => (None, end.try_clone()?),
+    };
+    command
+        .args(&job.args)
+        .envs(job.env.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(end)
+        .stderr(errors_end);
+    let child = child::in_own_group(command).spawn()?;
+    Ok((child, Streams { output, errors }))
+}

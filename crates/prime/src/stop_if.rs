@@ -1,0 +1,327 @@
+//! Whether a condition of STOP_IF holds: looked at with every second of WARMUP and RUN,
+//! all clients together; free space also in INIT.
+
+use filermark_driver_kit::driver::Space;
+use filermark_link::limits::SPACE_INTERVAL;
+use filermark_link::watched_space::Watchers;
+use filermark_model::Bytes;
+use filermark_model::LoadPoint;
+use filermark_model::RunPlan;
+use filermark_model::stats::Interval;
+use filermark_model::stop_if::{StopCondition, StopFigure};
+use std::collections::BTreeMap;
+
+/// Requested rate, in op/s, from which on a second without a reply is silence.
+const SILENCE_RATE_MIN: f64 = 1.0;
+
+/// The conditions of a part of a load point: INIT, or WARMUP and RUN.
+#[derive(Debug, Default)]
+pub(crate) struct StopIf {
+    conditions: Vec<Held>,
+    watchers: Watchers,
+    /// A second in which nothing is answered counts.
+    silence_counts: bool,
+    /// Seconds in a row in which nothing was answered.
+    silent_seconds: u32,
+}
+
+#[derive(Debug)]
+struct Held {
+    condition: StopCondition,
+    /// The second since which it holds, and for how many.
+    since: i64,
+    seconds: u32,
+    /// Free space: for how many seconds each file system has been below the limit.
+    low: BTreeMap<String, u32>,
+}
+
+impl StopIf {
+    /// The plan's, at a load point; free space is heard from these agents.
+    pub fn new(plan: &RunPlan, point: LoadPoint, watchers: Watchers) -> Self {
+        let held = |condition: &StopCondition| Held {
+            condition: *condition,
+            since: 0,
+            seconds: 0,
+            low: BTreeMap::new(),
+        };
+        let rate = point.requested.0;
+        Self {
+            conditions: plan.stop_if.iter().map(held).collect(),
+            watchers,
+            silence_counts: rate <= 0.0 || rate >= SILENCE_RATE_MIN,
+            silent_seconds: 0,
+        }
+    }
+
+    /// The same; free space has been below a limit for as long as `before` has heard.
+    pub fn going_on_from(mut self, before: Self) -> Self {
+        for (held, before) in self.conditions.iter_mut().zip(before.conditions) {
+            held.low = before.low;
+        }
+        self
+    }
+
+    /// What an agent is to look at meanwhile.
+    pub fn watched_by(&self, agent: usize) -> Vec<String> {
+        self.watchers.get(&agent).cloned().unwrap_or_default()
+    }
+
+    /// Takes the next second in; why the run is to end, when it is.
+    pub fn hear(&mut self, second: &Interval) -> Option<String> {
+        let answered = second.success_count.saturating_add(second.error_count);
+        self.silent_seconds = match answered {
+            0 if self.silence_counts => self.silent_seconds.saturating_add(1),
+            _ => 0,
+        };
+        let silent = self.silent_seconds;
+        self.conditions.iter_mut().find_map(|held| {
+            if held.condition.figure == StopFigure::Free {
+                return None;
+            }
+            // What ends no operation says nothing about how many fail.
+            let Some(value) = figure(held.condition.figure, second, silent) else {
+                held.seconds = 0;
+                return None;
+            };
+            if value <= held.condition.limit {
+                held.seconds = 0;
+                return None;
+            }
+            if held.seconds == 0 {
+                held.since = second.second;
+            }
+            held.seconds = held.seconds.saturating_add(1);
+            (held.seconds >= held.condition.seconds).then(|| held.sentence(value, silent))
+        })
+    }
+
+    /// Takes in how much of a file system is free, by an agent's word; why the run is to
+    /// end, when it is. Nothing is heard of a file system that the agent was not told to
+    /// look at.
+    pub fn hear_space(&mut self, agent: usize, name: &str, space: Space) -> Option<String> {
+        let told = self.watchers.get(&agent)?;
+        if !told.iter().any(|watched| watched == name) {
+            return None;
+        }
+        let percent = match space.total_bytes {
+            0 => return None,
+            total => 100.0 * space.free_bytes as f64 / total as f64,
+        };
+        let free = |held: &&mut Held| held.condition.figure == StopFigure::Free;
+        self.conditions.iter_mut().filter(free).find_map(|held| {
+            if percent >= held.condition.limit {
+                held.low.remove(name);
+                return None;
+            }
+            let seconds = held.low.entry(name.to_owned()).or_default();
+            *seconds = seconds.saturating_add(SPACE_INTERVAL.as_secs() as u32);
+            (*seconds >= held.condition.seconds).then(|| {
+                format!(
+                    "STOP_IF {}: {percent:.1} % of {name} is free ({} of {}): the run was ended to protect the server",
+                    held.condition,
+                    Bytes(space.free_bytes),
+                    Bytes(space.total_bytes)
+                )
+            })
+        })
+    }
+}
+
+impl Held {
+    fn sentence(&self, value: f64, silent: u32) -> String {
+        let figure = self.condition.figure;
+        let now = match figure {
+            StopFigure::Errors => format!("{value:.1} % of the operations failed"),
+            StopFigure::Free => format!("{value:.1} % is free"),
+            _ if silent > 0 => format!("nothing was answered for {silent} s"),
+            StopFigure::Mean => format!("the mean service time was {:.3} s", value / 1e9),
+            StopFigure::Percentile { .. } => {
+                format!(
+                    "{figure} of the service times was {:.3} s at least",
+                    value / 1e9
+                )
+            }
+        };
+        let since = match self.since {
+            0.. => format!("second {} of RUN", self.since),
+            before => format!("{} s before RUN", before.unsigned_abs()),
+        };
+        format!(
+            "STOP_IF {}: {now}, and above the limit since {since}: the run was ended to protect the server",
+            self.condition
+        )
+    }
+}
+
+/// The figure of a second; `None`: it has none.
+fn figure(figure: StopFigure, second: &Interval, silent_seconds: u32) -> Option<f64> {
+    let silence = || (silent_seconds > 0).then(|| f64::from(silent_seconds) * 1e9);
+    match figure {
+        StopFigure::Free => None,
+        StopFigure::Errors => {
+            let all = second.success_count.saturating_add(second.error_count);
+            (all > 0).then(|| 100.0 * second.error_count as f64 / all as f64)
+        }
+        StopFigure::Mean if second.success_count > 0 => Some(second.service_mean_ns()),
+        StopFigure::Percentile { percent } if second.success_count > 0 => {
+            Some(percentile_min_ns(second, percent))
+        }
+        StopFigure::Mean | StopFigure::Percentile { .. } => silence(),
+    }
+}
+
+/// What a percentile of a second's service times is at least: the lower bound of its
+/// class, in nanoseconds. Classes double.
+fn percentile_min_ns(second: &Interval, percent: f64) -> f64 {
+    let counts = &second.service_log2_us;
+    let total: u64 = counts.iter().map(|n| u64::from(*n)).sum();
+    let rank = (total as f64 * percent / 100.0).ceil().max(1.0) as u64;
+    let mut below = 0;
+    for (class, count) in counts.iter().enumerate() {
+        below += u64::from(*count);
+        if below >= rank {
+            return match class {
+                0 => 0.0,
+                class => (1u64 << class) as f64 * 1e3,
+            };
+        }
+    }
+    0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(figure: StopFigure, limit: f64, seconds: u32) -> StopIf {
+        let mut plan = filermark_results::testing::plan();
+        plan.stop_if = vec![StopCondition {
+            figure,
+            limit,
+            seconds,
+        }];
+        let point = plan.points[0];
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        StopIf::new(&plan, point, Watchers::from([(0, names)]))
+    }
+
+    /// A second with so many operations of this service time, and errors.
+    fn second(second: i64, count: u64, service_ns: u64, error_count: u64) -> Interval {
+        let mut interval = Interval {
+            second,
+            success_count: count,
+            error_count,
+            service_sum_ns: count * service_ns,
+            ..Interval::default()
+        };
+        interval.service_log2_us[Interval::log2_slot(service_ns)] = count as u32;
+        interval
+    }
+
+    const P99: StopFigure = StopFigure::Percentile { percent: 99.0 };
+
+    #[test]
+    fn a_condition_has_to_hold_for_its_seconds_in_a_row() {
+        let mut guard = guard(P99, 2e9, 3);
+        for at in 0..2 {
+            assert_eq!(guard.hear(&second(at, 10, 3_000_000_000, 0)), None);
+        }
+        assert_eq!(guard.hear(&second(2, 10, 1_000_000, 0)), None, "broken");
+        assert_eq!(guard.hear(&second(3, 10, 3_000_000_000, 0)), None);
+        assert_eq!(guard.hear(&second(4, 10, 3_000_000_000, 0)), None);
+        let why = guard
+            .hear(&second(5, 10, 3_000_000_000, 0))
+            .expect("it holds");
+        assert!(
+            why.starts_with("STOP_IF p99>2s for 3s: p99 of the service times was 2.097 s at least, and above the limit since second 3 of RUN"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_few_slow_ones_do_not_move_the_percentile() {
+        let mut guard = guard(P99, 1e6, 1);
+        let mut mixed = second(0, 1_000, 100_000, 0);
+        mixed.service_log2_us[20] = 5;
+        assert_eq!(guard.hear(&mixed), None);
+        mixed.service_log2_us[20] = 50;
+        assert!(guard.hear(&mixed).is_some());
+    }
+
+    #[test]
+    fn silence_counts_with_its_length() {
+        let mut silent = guard(P99, 2e9, 2);
+        for at in -2..1 {
+            assert_eq!(silent.hear(&second(at, 0, 0, 0)), None);
+        }
+        let why = silent.hear(&second(1, 0, 0, 0)).expect("it holds");
+        assert!(why.contains("nothing was answered for 4 s"), "{why}");
+        let mut errors = guard(StopFigure::Errors, 0.0, 1);
+        assert_eq!(errors.hear(&second(0, 0, 0, 0)), None);
+    }
+
+    #[test]
+    fn errors_are_a_share() {
+        let mut guard = guard(StopFigure::Errors, 5.0, 2);
+        assert_eq!(guard.hear(&second(-3, 95, 1_000, 5)), None);
+        assert_eq!(guard.hear(&second(-2, 90, 1_000, 10)), None);
+        let why = guard.hear(&second(-1, 0, 0, 10)).expect("it holds");
+        assert!(
+            why.contains(
+                "100.0 % of the operations failed, and above the limit since 2 s before RUN"
+            ),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn free_space_is_watched_for_each_file_system() {
+        let mut guard = guard(StopFigure::Free, 5.0, 10);
+        let space = |free_bytes| Space {
+            free_bytes,
+            total_bytes: 1 << 30,
+        };
+        let (low, enough) = (space(20 << 20), space(1 << 29));
+        assert_eq!(guard.hear_space(0, "a", low), None);
+        assert_eq!(guard.hear_space(0, "b", low), None, "another one");
+        assert_eq!(guard.hear(&second(0, 10, 1_000, 0)), None);
+        assert_eq!(guard.hear_space(0, "b", enough), None);
+        assert_eq!(guard.hear_space(0, "b", low), None, "begins anew");
+        let why = guard.hear_space(0, "a", low).expect("it holds");
+        assert_eq!(
+            why,
+            "STOP_IF free<5% for 10s: 2.0 % of a is free (20.0 MiB of 1.0 GiB): the run was ended to protect the server"
+        );
+        let unknown = Space {
+            free_bytes: 0,
+            total_bytes: 0,
+        };
+        assert_eq!(guard.hear_space(0, "a", unknown), None);
+    }
+
+    #[test]
+    fn nobody_speaks_of_file_systems_that_are_not_its_own_to_watch() {
+        let mut guard = guard(StopFigure::Free, 5.0, 5);
+        let of = |free_bytes| Space {
+            free_bytes,
+            total_bytes: 100,
+        };
+        assert_eq!(guard.hear_space(0, "c", of(0)), None, "no such file system");
+        assert_eq!(guard.hear_space(1, "a", of(0)), None, "another agent's");
+        assert!(guard.conditions[0].low.is_empty());
+        assert!(guard.hear_space(0, "a", of(0)).is_some());
+        assert_eq!(
+            (guard.watched_by(0).len(), guard.watched_by(1).len()),
+            (2, 0)
+        );
+    }
+
+    #[test]
+    fn hostile_seconds_do_no_harm() {
+        let mut guard = guard(P99, 2e9, 1);
+        let mut absurd = second(i64::MIN, u64::MAX, 0, u64::MAX);
+        absurd.service_log2_us = [u32::MAX; 24];
+        absurd.service_sum_ns = u64::MAX;
+        let _ = guard.hear(&absurd);
+    }
+}
