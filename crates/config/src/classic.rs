@@ -1,6 +1,5 @@
 //! The rc dialect of classical benchmarks, whose drivers speak the protocol themselves.
 
-use crate::error::ConfigError;
 use crate::given::{Given, Values};
 use crate::mounts::Form;
 use crate::params::{Family, Standard};
@@ -26,11 +25,11 @@ impl Dialect for Classic {
     }
 
     fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand> {
-        let (values, sources) = (r.values, r.sources);
-        refuse(values, &mut r.reports.errors);
-        let definition = workload::definition(values, sources, &mut r.reports.errors);
+        let values = r.values;
+        refuse(r);
+        let definition = workload::definition(r);
         if let Some(definition) = &definition {
-            protocol::refuse(values, definition, &mut r.reports.errors);
+            protocol::refuse(r, definition);
         }
         let protocol = protocol::of(values, definition.as_ref());
         let form = match protocol::is_smb(protocol) {
@@ -38,46 +37,24 @@ impl Dialect for Classic {
             false => Form::Nfs,
         };
         if form == Form::Smb {
-            refuse_udp(values, &mut r.reports.errors);
+            refuse_udp(r);
         }
-        let (findings, errors) = (&mut r.reports.findings, &mut r.reports.errors);
-        let layout = layout::layout(values, sources, form, findings, errors);
-        let asked = loads::asked(values, loads::OPS, findings, errors);
+        let layout = layout::layout(r, form);
+        let asked = loads::asked(r, loads::OPS);
         let driver = match (values.word("DRIVER"), form) {
             ("null", _) => DriverPlan::Null,
-            (_, Form::Smb) => DriverPlan::Smb(smb::smb(
-                values,
-                sources,
-                protocol,
-                layout.as_ref(),
-                findings,
-                errors,
-            )),
-            (_, Form::Nfs) => DriverPlan::Nfs(nfs::nfs(
-                definition.as_ref(),
-                values,
-                sources,
-                layout.as_ref(),
-                findings,
-                errors,
-            )),
+            (_, Form::Smb) => DriverPlan::Smb(smb::smb(r, protocol, layout.as_ref())),
+            (_, Form::Nfs) => DriverPlan::Nfs(nfs::nfs(r, definition.as_ref(), layout.as_ref())),
         };
         let definition = definition?;
         let mut benchmark = definition.clone();
         r.first(|r| {
             r.reports.findings.extend(changes(values, &definition));
-            workload::change(
-                &mut benchmark,
-                values,
-                sources,
-                &self.work_dir,
-                &mut r.reports.findings,
-                &mut r.reports.errors,
-            );
+            workload::change(r, &mut benchmark, &self.work_dir);
         });
         let layout = layout?;
         let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
-        let points = loads::round(&asked, procs, &values.place("LOAD"), &mut r.reports.errors);
+        let points = loads::round(&mut r.reports, &asked, procs, &values.place("LOAD"));
         let remarks = loads::remarks(&points, procs, &definition.standard);
         r.reports.findings.extend(remarks);
         Some(Demand {
@@ -108,18 +85,20 @@ impl Dialect for Classic {
 }
 
 /// UDP where the protocol has none.
-fn refuse_udp(values: &Values, errors: &mut Vec<ConfigError>) {
+fn refuse_udp(r: &mut Reading<'_>) {
+    let values = r.values;
     if values.given("TCP").is_some() && !values.switch("TCP") {
         let message = "SMB goes over TCP alone".to_owned();
         let hint = "set TCP=on or leave it out";
-        errors.push(ConfigError::new(values.place("TCP"), message, hint));
+        r.reports.refuse(values.place("TCP"), message, hint);
     }
 }
 
 /// What is known and cannot be had.
-fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
+fn refuse(r: &mut Reading<'_>) {
+    let values = r.values;
     let mut error = |name: &str, message: String, hint: &str| {
-        errors.push(ConfigError::new(values.place(name), message, hint));
+        r.reports.refuse(values.place(name), message, hint);
     };
     if values.word("DRIVER") == "posix" {
         let message = "DRIVER=posix works on mounted file systems, for composite benchmarks";

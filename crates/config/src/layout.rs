@@ -1,13 +1,14 @@
 //! PROCS x CLIENTS x MNT_POINTS: who works on what.
 
-use crate::error::{ConfigError, Place, quoted};
-use crate::given::{Values, gather};
+use crate::error::{Place, quoted};
+use crate::given::gather;
 use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
 use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
 use crate::params::PROCS_MAX;
+use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
 use filermark_model::plan::{ClientPlan, MountPoint};
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Rule, Severity};
 use std::collections::{BTreeSet, HashSet};
 
 /// The most mistakes in CLIENTS that are told.
@@ -23,24 +24,19 @@ pub(crate) struct Layout {
 }
 
 /// Resolves the three parameters; `None`: something was wrong, which is told.
-pub(crate) fn layout(
-    values: &Values,
-    sources: &Sources,
-    form: Form,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) -> Option<Layout> {
-    let before = errors.len();
-    let clients = clients(values, sources, errors);
+pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
+    let values = r.values;
+    let before = r.reports.errors.len();
+    let clients = clients(r);
     let procs = values.int32("PROCS").filter(|_| !values.is_bad("PROCS"));
     if procs.is_none() && !values.is_bad("PROCS") {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             Place::Missing,
             "PROCS is not set",
             "give the number of load-generating procs per client, e.g. PROCS=8",
-        ));
+        );
     }
-    let too_many = procs.is_some_and(|procs| too_many(clients.len(), procs, values, errors));
+    let too_many = procs.is_some_and(|procs| too_many(r, clients.len(), procs));
     let place = values.place("MNT_POINTS");
     let words = values.list("MNT_POINTS");
     let (plans, mounts) = match words.as_slice() {
@@ -59,45 +55,41 @@ pub(crate) fn layout(
         }
         [] if values.is_bad("MNT_POINTS") => return None,
         [] => {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 Place::Missing,
                 "MNT_POINTS is not set",
                 match form {
                     Form::Nfs => "give the export to measure, e.g. MNT_POINTS=server:/export",
                     Form::Smb => r"give the share to measure, e.g. MNT_POINTS=\\server\share",
                 },
-            ));
+            );
             return None;
         }
-        [file] if looks_like_file(file) => {
-            from_file(file, form, &clients, procs, sources, &place, errors)
-        }
+        [file] if looks_like_file(file) => from_file(r, file, form, &clients, procs, &place),
         _ => {
             let found = words.iter().filter_map(|w| {
                 form.parse(w)
-                    .map_err(|(what, hint)| {
-                        errors.push(ConfigError::new(place.clone(), what, hint))
-                    })
+                    .map_err(|(what, hint)| r.reports.refuse(place.clone(), what, hint))
                     .ok()
             });
             (None, found.collect())
         }
     };
-    let url_port = url_port(&mounts, &place, errors);
+    let url_port = url_port(&mut r.reports, &mounts, &place);
     let procs_per_client = procs?;
-    if errors.len() > before || too_many {
+    if r.reports.errors.len() > before || too_many {
         return None;
     }
     let plans = match plans {
         Some(plans) => plans,
         None => {
             let points: Vec<_> = mounts.into_iter().map(|w| w.mount).collect();
-            repeated(&points, procs_per_client, values, findings);
+            repeated(r, &points, procs_per_client);
             deal(&points, &clients, procs_per_client)
                 .map_err(|rule| {
                     let hint =
                         "change PROCS, or list more or fewer; one may be listed several times";
-                    errors.push(ConfigError::new(place, rule, hint));
+                    r.reports.refuse(place, rule, hint);
                 })
                 .ok()?
         }
@@ -130,7 +122,8 @@ pub fn mount_point_count(sources: &Sources) -> usize {
 
 /// The hosts of CLIENTS, each once; with LAUNCHER=slurm those of the allocation where
 /// CLIENTS names none.
-fn clients(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Vec<String> {
+fn clients(r: &mut Reading<'_>) -> Vec<String> {
+    let (values, sources) = (r.values, r.sources);
     if values.is_bad("CLIENTS") {
         return Vec::new();
     }
@@ -143,10 +136,10 @@ fn clients(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) ->
         Some(given) => given.place.clone(),
         None => values.place("LAUNCHER"),
     };
-    let before = errors.len();
+    let before = r.reports.errors.len();
     let mut complain = |message: String, hint: String| {
-        errors.push(ConfigError::new(place.clone(), message, hint));
-        errors.len() - before < ERRORS_MAX
+        r.reports.refuse(place.clone(), message, hint);
+        r.reports.errors.len() - before < ERRORS_MAX
     };
     let mut names: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
@@ -176,26 +169,27 @@ fn clients(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) ->
             break;
         }
     }
-    if names.is_empty() && errors.len() == before {
+    if names.is_empty() && r.reports.errors.len() == before {
         let hint = "name the hosts that make the load, e.g. CLIENTS=localhost";
         let message = "CLIENTS names no host";
-        errors.push(ConfigError::new(place, message, hint));
+        r.reports.refuse(place, message, hint);
     }
     names
 }
 
 /// Holds the procs of all clients against the most that there may be.
-fn too_many(clients: usize, procs: u32, values: &Values, errors: &mut Vec<ConfigError>) -> bool {
+fn too_many(r: &mut Reading<'_>, clients: usize, procs: u32) -> bool {
+    let values = r.values;
     let all = clients as u64 * u64::from(procs);
     if all > PROCS_MAX {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("PROCS"),
             format!("{procs} procs on each of {clients} clients are {all}"),
             format!(
                 "{PROCS_MAX} are the most: set PROCS={} or less",
                 PROCS_MAX / (clients as u64).max(1)
             ),
-        ));
+        );
     }
     all > PROCS_MAX
 }
@@ -203,18 +197,18 @@ fn too_many(clients: usize, procs: u32, values: &Values, errors: &mut Vec<Config
 type Dealt = (Option<Vec<ClientPlan>>, Vec<MountWord>);
 
 fn from_file(
+    r: &mut Reading<'_>,
     file: &str,
     form: Form,
     clients: &[String],
     procs: Option<u32>,
-    sources: &Sources,
     place: &Place,
-    errors: &mut Vec<ConfigError>,
 ) -> Dealt {
+    let sources = r.sources;
     let (path, text) = match sources.read_beside("MNT_POINTS", file, &[sources.folder()]) {
         Ok(found) => found,
         Err(why) => {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 place.clone(),
                 format!(
                     "MNT_POINTS={} is no mount point, and a file of that name {why}",
@@ -228,16 +222,18 @@ fn from_file(
                         r"write \\host\share, or name a file with 'client \\host\share ...' lines"
                     }
                 },
-            ));
+            );
             return (Some(Vec::new()), Vec::new());
         }
     };
-    let before = errors.len();
-    let file = parse_mount_file(&path, form, &text, errors);
+    let before = r.reports.errors.len();
+    let file = parse_mount_file(&path, form, &text, &mut r.reports.errors);
     // Who is too many has no line to be found.
     let few = procs.filter(|p| u64::from(*p) * clients.len() as u64 <= PROCS_MAX);
     let plans = match few {
-        Some(procs) if errors.len() == before => file.deal(&path, clients, procs, errors),
+        Some(procs) if r.reports.errors.len() == before => {
+            file.deal(&path, clients, procs, &mut r.reports.errors)
+        }
         _ => Vec::new(),
     };
     let words = file.lines.into_iter().flat_map(|line| line.mounts);
@@ -245,28 +241,29 @@ fn from_file(
 }
 
 /// The one port that the URLs name.
-fn url_port(mounts: &[MountWord], place: &Place, errors: &mut Vec<ConfigError>) -> Option<u16> {
+fn url_port(reports: &mut Reports, mounts: &[MountWord], place: &Place) -> Option<u16> {
     let ports: BTreeSet<u16> = mounts.iter().filter_map(|w| w.port).collect();
     if ports.len() > 1 {
         let list: Vec<_> = ports.iter().map(u16::to_string).collect();
-        errors.push(ConfigError::new(
+        reports.refuse(
             place.clone(),
             format!("the URLs name different ports: {}", list.join(", ")),
             "use one port for all servers, or leave the ports out",
-        ));
+        );
     }
     ports.first().copied()
 }
 
-fn repeated(points: &[MountPoint], procs: u32, values: &Values, findings: &mut Vec<Finding>) {
+fn repeated(r: &mut Reading<'_>, points: &[MountPoint], procs: u32) {
+    let values = r.values;
     if let [one] = points
         && procs > 1
         && values.given("MNT_POINTS").is_some()
     {
-        findings.push(Finding::new(
+        r.reports.note(
             Rule::NotStandard,
             Severity::Note,
             format!("not classical: all {procs} procs use the one mount point {one}"),
-        ));
+        );
     }
 }

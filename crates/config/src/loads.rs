@@ -1,8 +1,9 @@
 //! Load points: from LOAD, INCR_LOAD and NUM_RUNS to what every proc can do.
 
-use crate::error::{ConfigError, Place, quoted};
-use crate::given::{Values, whole_number};
+use crate::error::{Place, quoted};
+use crate::given::whole_number;
 use crate::params::{LOAD_MAX, RUNS_MAX};
+use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Standard;
 use filermark_model::plan::LoadPoint;
 use filermark_model::units::counted;
@@ -13,29 +14,25 @@ pub(crate) const OPS: &str = "op/s";
 
 /// The asked loads in units of load (`op/s`, or a business metric), in order; empty
 /// when one was wrong.
-pub(crate) fn asked(
-    values: &Values,
-    unit: &str,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) -> Vec<u64> {
+pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
+    let values = r.values;
     let Some(given) = values.given("LOAD") else {
         if values.is_bad("LOAD") {
             return Vec::new();
         }
         let example = if unit == OPS { 100 } else { 1 };
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             Place::Missing,
             "LOAD is not set",
             format!(
                 "give the load in {}, e.g. LOAD={example} INCR_LOAD={example} NUM_RUNS=10",
                 plural(unit)
             ),
-        ));
+        );
         return Vec::new();
     };
     let mut loads = Vec::new();
-    let before = errors.len();
+    let before = r.reports.errors.len();
     let list = values.list("LOAD");
     let words = list.iter().flat_map(|word| match is_grouped(word) {
         true => vec![word.as_str()],
@@ -44,7 +41,7 @@ pub(crate) fn asked(
     for word in words.filter(|word| !word.is_empty()) {
         match whole_number(word, unit) {
             Some(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
-            _ => errors.push(ConfigError::new(
+            _ => r.reports.refuse(
                 given.place.clone(),
                 format!("load '{}' in LOAD is impossible", quoted(word)),
                 match range_words(word) {
@@ -57,23 +54,23 @@ pub(crate) fn asked(
                         plural(unit)
                     ),
                 },
-            )),
+            ),
         }
     }
     if loads.len() as u64 > RUNS_MAX {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             given.place.clone(),
             format!("LOAD lists {} load points", loads.len()),
             format!("{RUNS_MAX} is the most"),
-        ));
+        );
     }
-    if errors.len() > before || values.is_bad("INCR_LOAD") || values.is_bad("NUM_RUNS") {
+    if r.reports.errors.len() > before || values.is_bad("INCR_LOAD") || values.is_bad("NUM_RUNS") {
         return Vec::new();
     }
     match (loads.as_slice(), values.int("INCR_LOAD")) {
-        ([first], Some(step)) => series(*first, step, unit, values, errors),
+        ([first], Some(step)) => series(r, *first, step, unit),
         (_, step) => {
-            unused(values, step.is_some(), findings);
+            unused(r, step.is_some());
             loads
         }
     }
@@ -114,30 +111,26 @@ pub(crate) fn plural(unit: &str) -> String {
     }
 }
 
-fn series(
-    first: u64,
-    step: u64,
-    unit: &str,
-    values: &Values,
-    errors: &mut Vec<ConfigError>,
-) -> Vec<u64> {
+fn series(r: &mut Reading<'_>, first: u64, step: u64, unit: &str) -> Vec<u64> {
+    let values = r.values;
     let runs = values.int("NUM_RUNS").unwrap_or(1);
     let last = first.saturating_add(step.saturating_mul(runs.saturating_sub(1)));
     if last > LOAD_MAX {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("INCR_LOAD"),
             format!(
                 "the last of {runs} load points would be {last} {}",
                 plural(unit)
             ),
             format!("{LOAD_MAX} is the most: lower INCR_LOAD or NUM_RUNS"),
-        ));
+        );
         return Vec::new();
     }
     (0..runs).map(|i| first + step * i).collect()
 }
 
-fn unused(values: &Values, has_step: bool, findings: &mut Vec<Finding>) {
+fn unused(r: &mut Reading<'_>, has_step: bool) {
+    let values = r.values;
     let why = if has_step {
         "LOAD lists the load points itself"
     } else {
@@ -146,29 +139,29 @@ fn unused(values: &Values, has_step: bool, findings: &mut Vec<Finding>) {
     for name in ["INCR_LOAD", "NUM_RUNS"] {
         if let Some(given) = values.given(name) {
             let text = format!("{} is not used: {why}", given.shown());
-            findings.push(Finding::new(Rule::LoadPoints, Severity::Note, text));
+            r.reports.note(Rule::LoadPoints, Severity::Note, text);
         }
     }
 }
 
 /// Rounds the asked loads down to whole op/s per proc (manual M, section 3.3).
 pub(crate) fn round(
+    reports: &mut Reports,
     asked: &[u64],
     procs: u64,
     place: &Place,
-    errors: &mut Vec<ConfigError>,
 ) -> Vec<LoadPoint> {
     let mut points = Vec::new();
     for (i, &load) in asked.iter().enumerate() {
         let per_proc = load / procs.max(1);
         if per_proc == 0 {
-            errors.push(ConfigError::new(
+            reports.refuse(
                 place.clone(),
                 format!("load {load} on {procs} procs is less than 1 op/s per proc"),
                 format!(
                     "raise the load to {procs} or more, or lower PROCS to {load} or fewer in all"
                 ),
-            ));
+            );
             continue;
         }
         points.push(LoadPoint {
@@ -260,9 +253,9 @@ mod tests {
     use filermark_model::Benchmark;
 
     fn rounded(asked: &[u64], procs: u64) -> Vec<f64> {
-        let mut errors = Vec::new();
-        let points = round(asked, procs, &Place::Missing, &mut errors);
-        assert_eq!(errors, []);
+        let mut reports = Reports::default();
+        let points = round(&mut reports, asked, procs, &Place::Missing);
+        assert_eq!(reports.errors, []);
         points.iter().map(|p| p.requested.0).collect()
     }
 
@@ -299,16 +292,20 @@ mod tests {
 
     #[test]
     fn less_than_one_per_proc_is_impossible() {
-        let mut errors = Vec::new();
-        assert!(round(&[31], 32, &Place::Missing, &mut errors).is_empty());
-        assert!(errors[0].message.contains("less than 1 op/s per proc"));
+        let mut reports = Reports::default();
+        assert!(round(&mut reports, &[31], 32, &Place::Missing).is_empty());
+        assert!(
+            reports.errors[0]
+                .message
+                .contains("less than 1 op/s per proc")
+        );
     }
 
     #[test]
     fn remarks_tell_what_is_unusual_and_nothing_else() {
         let standard = Benchmark::shipped("general-nfs3").unwrap().standard;
         let say = |asked: &[u64], procs| {
-            let points = round(asked, procs, &Place::Missing, &mut Vec::new());
+            let points = round(&mut Reports::default(), asked, procs, &Place::Missing);
             let found = remarks(&points, procs, &standard);
             found.iter().map(|f| f.to_string()).collect::<Vec<_>>()
         };

@@ -1,11 +1,11 @@
 //! What the drivers that speak a protocol themselves have in common: address family,
 //! connections, the port that URLs name.
 
-use crate::error::ConfigError;
 use crate::given::Values;
 use crate::layout::Layout;
+use crate::reading::Reading;
 use filermark_model::plan::{ClientPlan, Connections, IpChoice};
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Rule, Severity};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// CONNECTIONS.
@@ -25,33 +25,26 @@ pub(crate) fn block_size_max(values: &Values) -> Option<u32> {
 
 /// A parameter with a port, or the port of the URLs; both only when they agree. `None`:
 /// neither is given.
-pub(crate) fn port(
-    name: &str,
-    layout: Option<&Layout>,
-    values: &Values,
-    errors: &mut Vec<ConfigError>,
-) -> Option<u16> {
+pub(crate) fn port(r: &mut Reading<'_>, name: &str, layout: Option<&Layout>) -> Option<u16> {
+    let values = r.values;
     let given = values.given(name).and_then(|_| values.int(name));
     let given = given.and_then(|n| u16::try_from(n).ok());
     let url = layout.and_then(|l| l.url_port);
     if let (Some(given), Some(url)) = (given, url)
         && given != url
     {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place(name),
             format!("{name}={given}, but the URLs in MNT_POINTS name port {url}"),
             "leave one of them out",
-        ));
+        );
     }
     given.or(url)
 }
 
 /// IPV6_ENABLE, unless an address in MNT_POINTS says otherwise.
-pub(crate) fn ip(
-    values: &Values,
-    layout: Option<&Layout>,
-    findings: &mut Vec<Finding>,
-) -> IpChoice {
+pub(crate) fn ip(r: &mut Reading<'_>, layout: Option<&Layout>) -> IpChoice {
+    let values = r.values;
     let clients = layout.map_or(&[] as &[ClientPlan], |l| &l.clients);
     let mut hosts = clients.iter().flat_map(|c| &c.mounts).map(|m| &m.host);
     let is_v6 = |host: &String| host.contains(':') || host.parse::<Ipv6Addr>().is_ok();
@@ -64,12 +57,12 @@ pub(crate) fn ip(
         }
     };
     let Some(other) = other else { return choice };
-    findings.push(Finding::new(
+    r.reports.note(
         Rule::NotStandard,
         Severity::Note,
         format!(
             "IPV6_ENABLE does not fit {other} in MNT_POINTS: every server is taken as it comes"
         ),
-    ));
+    );
     IpChoice::Any
 }

@@ -1,13 +1,12 @@
 //! Parameters of the NFS driver.
 
-use crate::error::{ConfigError, quoted};
-use crate::given::Values;
+use crate::error::quoted;
 use crate::layout::Layout;
 use crate::network;
-use crate::sources::Sources;
+use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
-use filermark_model::{Benchmark, Finding, Rule, Severity};
+use filermark_model::{Benchmark, Rule, Severity};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
 const GROUPS_MAX: usize = 16;
@@ -19,13 +18,11 @@ const RESVPORTS_MAX: u32 = 500;
 
 /// Resolves them.
 pub(crate) fn nfs(
+    r: &mut Reading<'_>,
     benchmark: Option<&Benchmark>,
-    values: &Values,
-    sources: &Sources,
     layout: Option<&Layout>,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
 ) -> NfsPlan {
+    let (values, sources) = (r.values, r.sources);
     let port = |name: &str| values.int(name).and_then(|n| u16::try_from(n).ok());
     let int = |name: &str| values.int32(name).unwrap_or_default();
     let connections = network::connections(values);
@@ -35,14 +32,14 @@ pub(crate) fn nfs(
         Connections::Shared(n) => n,
     };
     if resvport && wanted > RESVPORTS_MAX {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("RESVPORT"),
             format!(
                 "{wanted} connections need more ports below 1024 than there are; \
                  {RESVPORTS_MAX} may be had"
             ),
             "share connections (e.g. CONNECTIONS=16), or export with 'insecure' and set RESVPORT=off",
-        ));
+        );
     }
     let protocol = benchmark.map(|b| b.protocol);
     let version = protocol.and_then(Protocol::nfs_version).unwrap_or_default();
@@ -53,24 +50,24 @@ pub(crate) fn nfs(
     let classic = benchmark.and_then(Benchmark::classic);
     let block_kib = benchmark.and_then(|b| b.standard.block_size_kib);
     let asked = network::block_size_max(values).or(block_kib.map(|kib| kib.saturating_mul(1024)));
-    let block_size_max = cut(asked, version, transport, findings);
+    let block_size_max = cut(&mut r.reports, asked, version, transport);
     NfsPlan {
         version,
         transport,
         udp_timeout_ms: int("UDP_TIMEOUT_MS"),
         uid: values.int32("SFS_NFS_USER_ID").unwrap_or(sources.host.uid),
         gid: values.int32("SFS_NFS_GROUP_ID").unwrap_or(sources.host.gid),
-        gids: groups(values, errors),
-        machine_name: machine_name(values, sources, errors),
+        gids: groups(r),
+        machine_name: machine_name(r),
         resvport,
         block_size_max,
         biod_max_reads: int("BIOD_MAX_READS"),
         biod_max_writes: int("BIOD_MAX_WRITES"),
         commit: classic.and_then(|c| c.commit).unwrap_or_default(),
-        nfs_port: network::port("NFS_PORT", layout, values, errors),
+        nfs_port: network::port(r, "NFS_PORT", layout),
         mount_port: port("MOUNT_PORT"),
         portmap_port: port("PORTMAP_PORT").unwrap_or(111),
-        ip: network::ip(values, layout, findings),
+        ip: network::ip(r, layout),
         connections,
         rpc_timeout_ms: int("RPC_TIMEOUT_MS"),
         rpc_retries: int("RPC_RETRIES"),
@@ -97,10 +94,10 @@ pub(crate) const fn transfer_limit(
 
 /// What becomes of the largest transfer that is asked for, with a note where it is less.
 fn cut(
+    reports: &mut Reports,
     asked: Option<u32>,
     version: NfsVersion,
     transport: Transport,
-    findings: &mut Vec<Finding>,
 ) -> Option<u32> {
     let (Some(bytes), Some((limit, why))) = (asked, transfer_limit(version, transport)) else {
         return asked;
@@ -111,16 +108,17 @@ fn cut(
             bytes >> 10,
             limit >> 10
         );
-        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        reports.note(Rule::NotStandard, Severity::Note, text);
     }
     Some(bytes.min(limit))
 }
 
-fn groups(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u32> {
+fn groups(r: &mut Reading<'_>) -> Vec<u32> {
+    let values = r.values;
     let words = values.list("NFS_GROUPS");
     let mut complain = |message: String| {
         let hint = "give group numbers with blanks between them, 16 at most";
-        errors.push(ConfigError::new(values.place("NFS_GROUPS"), message, hint));
+        r.reports.refuse(values.place("NFS_GROUPS"), message, hint);
     };
     if words.len() > GROUPS_MAX {
         complain(format!(
@@ -141,20 +139,21 @@ fn groups(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u32> {
     groups
 }
 
-fn machine_name(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> String {
+fn machine_name(r: &mut Reading<'_>) -> String {
+    let (values, sources) = (r.values, r.sources);
     let Some(name) = values.text("MACHINE_NAME") else {
         let name = sources.host.name.chars().filter(char::is_ascii);
         return name.take(MACHINE_NAME_BYTES_MAX).collect();
     };
     if name.len() > MACHINE_NAME_BYTES_MAX {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("MACHINE_NAME"),
             format!(
                 "MACHINE_NAME has {} bytes; AUTH_SYS carries {MACHINE_NAME_BYTES_MAX}",
                 name.len()
             ),
             "shorten it",
-        ));
+        );
     }
     name
 }

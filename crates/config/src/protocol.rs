@@ -1,8 +1,9 @@
 //! Which protocol a classical run speaks: FS_PROTOCOL, BENCHMARK, BENCHMARK_FILE and
 //! DRIVER say it, each for itself, and have to agree.
 
-use crate::error::{ConfigError, quoted};
+use crate::error::quoted;
 use crate::given::Values;
+use crate::reading::Reading;
 use filermark_model::Benchmark;
 use filermark_model::benchmark::Protocol;
 
@@ -78,7 +79,8 @@ pub(crate) fn of(values: &Values, definition: Option<&Benchmark>) -> Protocol {
 }
 
 /// What does not fit the protocol of the definition.
-pub(crate) fn refuse(values: &Values, definition: &Benchmark, errors: &mut Vec<ConfigError>) {
+pub(crate) fn refuse(r: &mut Reading<'_>, definition: &Benchmark) {
+    let values = r.values;
     let is = definition.protocol;
     let of = format!(
         "the benchmark {} is for {}",
@@ -88,7 +90,7 @@ pub(crate) fn refuse(values: &Values, definition: &Benchmark, errors: &mut Vec<C
     let mut error = |parameter: &str, hint: &str| {
         let shown = values.given(parameter).map(|g| g.shown());
         let message = format!("{}, but {of}", shown.unwrap_or_default());
-        errors.push(ConfigError::new(values.place(parameter), message, hint));
+        r.reports.refuse(values.place(parameter), message, hint);
     };
     let nfs = is.nfs_version();
     let wanted = given(values).filter(|_| !values.is_bad("FS_PROTOCOL"));
@@ -114,10 +116,7 @@ pub(crate) fn refuse(values: &Values, definition: &Benchmark, errors: &mut Vec<C
     if is == Protocol::Posix {
         let hint = "write it as a composite: [[benchmark]] and [[workload]] tables";
         let message = format!("{of}, which classical benchmarks do not work on");
-        errors.push(ConfigError::new(
-            values.place("BENCHMARK_FILE"),
-            message,
-            hint,
-        ));
+        r.reports
+            .refuse(values.place("BENCHMARK_FILE"), message, hint);
     }
 }

@@ -3,10 +3,11 @@
 //! Nothing here is part of what is measured: it goes into the launch plan, never into
 //! the run plan.
 
-use crate::error::{ConfigError, quoted};
+use crate::error::quoted;
 use crate::given::Values;
 use crate::hosts::{Wrong, check_host, check_program, check_user, key};
-use crate::sources::{Host, Sources};
+use crate::reading::Reading;
+use crate::sources::Host;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
 use filermark_model::plan::{ClientPlan, IpChoice};
 use filermark_model::{Finding, Nanos, Rule, Severity};
@@ -35,17 +36,13 @@ pub(crate) type Accounts = HashMap<String, Account>;
 
 impl Reach {
     /// Reads the parameters; `ip` is the address family for the way to the clients.
-    pub fn read(
-        values: &Values,
-        sources: &Sources,
-        ip: IpChoice,
-        errors: &mut Vec<ConfigError>,
-    ) -> Self {
+    pub fn read(r: &mut Reading<'_>, ip: IpChoice) -> Self {
+        let values = r.values;
         let launcher = values.word("LAUNCHER");
         let port = values.int("AGENT_PORT").and_then(|n| u16::try_from(n).ok());
         let everywhere = Account {
-            user: checked(values, "USER", check_user, errors),
-            program: checked(values, "EXEC_PATH", check_program, errors),
+            user: checked(r, "USER", check_user),
+            program: checked(r, "EXEC_PATH", check_program),
         };
         let on_lost = match values.word("ON_LOST") {
             "continue" => OnLost::Continue,
@@ -53,15 +50,15 @@ impl Reach {
         };
         let plan = LaunchPlan {
             hosts: Vec::new(),
-            ssh_command: command(values, "SSH_COMMAND", errors),
-            srun_command: command(values, "SRUN_COMMAND", errors),
+            ssh_command: command(r, "SSH_COMMAND"),
+            srun_command: command(r, "SRUN_COMMAND"),
             ip,
             install: values.switch("INSTALL"),
             on_lost,
-            listen: listen(values, launcher, errors),
-            prime_address: checked(values, "PRIME_ADDRESS", check_address, errors)
+            listen: listen(r, launcher),
+            prime_address: checked(r, "PRIME_ADDRESS", check_address)
                 .map(|address| bare(&address).to_owned()),
-            secret_file: secret_file(values, sources, launcher, errors),
+            secret_file: secret_file(r, launcher),
             start_timeout: Nanos::from_secs_f64(values.real("START_TIMEOUT").unwrap_or(60.0)),
         };
         Self {
@@ -143,17 +140,17 @@ pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Fi
 
 /// The text of a parameter, checked.
 fn checked(
-    values: &Values,
+    r: &mut Reading<'_>,
     name: &str,
     check: fn(&str) -> Result<(), Wrong>,
-    errors: &mut Vec<ConfigError>,
 ) -> Option<String> {
+    let values = r.values;
     let text = values.text(name)?;
     match check(&text) {
         Ok(()) => Some(text),
         Err((what, hint)) => {
             let message = format!("{name}={} {what}", quoted(&text));
-            errors.push(ConfigError::new(values.place(name), message, hint));
+            r.reports.refuse(values.place(name), message, hint);
             None
         }
     }
@@ -175,7 +172,8 @@ fn bare(address: &str) -> &str {
 }
 
 /// A program and its arguments, between blanks.
-fn command(values: &Values, name: &str, errors: &mut Vec<ConfigError>) -> Vec<String> {
+fn command(r: &mut Reading<'_>, name: &str) -> Vec<String> {
+    let values = r.values;
     let words = values.list(name);
     let is_option = words.first().is_some_and(|w| w.starts_with('-'));
     let controls = words.iter().any(|w| w.chars().any(char::is_control));
@@ -185,24 +183,22 @@ fn command(values: &Values, name: &str, errors: &mut Vec<ConfigError>) -> Vec<St
             false => "has a control character",
         };
         let hint = format!("write {name}=\"program option ...\"");
-        errors.push(ConfigError::new(
-            values.place(name),
-            format!("{name} {what}"),
-            hint,
-        ));
+        r.reports
+            .refuse(values.place(name), format!("{name} {what}"), hint);
     }
     words
 }
 
-fn listen(values: &Values, launcher: &str, errors: &mut Vec<ConfigError>) -> Option<SocketAddr> {
+fn listen(r: &mut Reading<'_>, launcher: &str) -> Option<SocketAddr> {
+    let values = r.values;
     let example = "give an address and a port, e.g. PRIME_LISTEN=0.0.0.0:20049 or [::]:20049";
     let Some(text) = values.text("PRIME_LISTEN") else {
         if launcher == "accept" && !values.is_bad("PRIME_LISTEN") {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 values.place("LAUNCHER"),
                 "LAUNCHER=accept waits for agents that connect, and PRIME_LISTEN is not set",
                 example,
-            ));
+            );
         }
         return None;
     };
@@ -216,42 +212,35 @@ fn listen(values: &Values, launcher: &str, errors: &mut Vec<ConfigError>) -> Opt
         Err(_) => ("is no address with a port", example),
     };
     let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
-    errors.push(ConfigError::new(
-        values.place("PRIME_LISTEN"),
-        message,
-        hint,
-    ));
+    r.reports
+        .refuse(values.place("PRIME_LISTEN"), message, hint);
     None
 }
 
 /// The file with the prime's keys; has to be there where agents are started by hand.
-fn secret_file(
-    values: &Values,
-    sources: &Sources,
-    launcher: &str,
-    errors: &mut Vec<ConfigError>,
-) -> Option<PathBuf> {
+fn secret_file(r: &mut Reading<'_>, launcher: &str) -> Option<PathBuf> {
+    let (values, sources) = (r.values, r.sources);
     let needed = ["connect", "accept"].contains(&launcher);
     let Some(name) = values.text("SECRET_FILE") else {
         if needed && !values.is_bad("SECRET_FILE") {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 values.place("LAUNCHER"),
                 format!(
                     "LAUNCHER={launcher} wants keys by which both sides know each other, and SECRET_FILE is not set"
                 ),
                 "make them: filermark agent --make-keys DIR --clients LIST, move DIR/client-NAME.key to each client, set SECRET_FILE=DIR/prime.key",
-            ));
+            );
         }
         return None;
     };
     let path = sources.folder().join(&name);
     if needed && !path.is_file() {
         let shown = filermark_model::words::tame(&path.display().to_string(), 4096);
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("SECRET_FILE"),
             format!("the key file {shown} is not there"),
             "make the files: filermark agent --make-keys DIR --clients LIST, and move DIR/client-NAME.key to each client",
-        ));
+        );
     }
     Some(path)
 }

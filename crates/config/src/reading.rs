@@ -1,9 +1,9 @@
 //! What one resolution reads from and reports to.
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, Place};
 use crate::given::Values;
 use crate::sources::Sources;
-use filermark_model::Finding;
+use filermark_model::{Finding, Rule, Severity};
 
 /// The parameters and files of a resolution, and what there is to say about them so far.
 pub(crate) struct Reading<'a> {
@@ -20,6 +20,16 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
+    /// A mistake: what is wrong and what to try.
+    pub fn refuse(&mut self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
+        self.errors.push(ConfigError::new(place, message, hint));
+    }
+
+    /// A finding without a limit.
+    pub fn note(&mut self, rule: Rule, severity: Severity, text: impl Into<String>) {
+        self.findings.push(Finding::new(rule, severity, text));
+    }
+
     /// The mistakes in the order of the text, each once.
     pub fn into_errors(mut self) -> Vec<ConfigError> {
         self.errors.sort_by(|a, b| a.place.cmp(&b.place));

@@ -20,13 +20,12 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
     sources.begin_inputs();
     let values = gather(sources, &mut reports.errors);
     let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
-    let choice = choose(&values, sources, &work_dir, &mut reports.errors);
-    let r = Reading {
+    let mut r = Reading {
         values: &values,
         sources,
         reports,
     };
-    match choice {
+    match choose(&mut r, &work_dir) {
         Choice::Classic => build(&mut Classic { work_dir }, r),
         Choice::Composite(chosen) => build(&mut Composite { chosen }, r),
     }

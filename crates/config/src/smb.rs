@@ -4,12 +4,9 @@ mod dialects;
 mod login;
 mod password;
 
-use crate::error::ConfigError;
-use crate::given::Values;
 use crate::layout::Layout;
 use crate::network;
-use crate::sources::Sources;
-use filermark_model::Finding;
+use crate::reading::Reading;
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::SmbPlan;
 
@@ -17,27 +14,21 @@ use filermark_model::plan::SmbPlan;
 const PORT: u16 = 445;
 
 /// Resolves them.
-pub(crate) fn smb(
-    values: &Values,
-    sources: &Sources,
-    protocol: Protocol,
-    layout: Option<&Layout>,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) -> SmbPlan {
+pub(crate) fn smb(r: &mut Reading<'_>, protocol: Protocol, layout: Option<&Layout>) -> SmbPlan {
+    let values = r.values;
     let int = |name: &str| values.int32(name).unwrap_or_default();
     let signing = dialects::signing(values);
     let encryption = dialects::encryption(values);
-    let login = login::login(values, sources, findings, errors);
-    login::without_key(values, &login.auth, signing, encryption, errors);
+    let login = login::login(r);
+    login::without_key(r, &login.auth, signing, encryption);
     SmbPlan {
-        dialects: dialects::dialects(values, protocol, signing, encryption, findings, errors),
+        dialects: dialects::dialects(r, protocol, signing, encryption),
         signing,
         encryption,
         auth: login.auth,
         password: login.password,
-        port: network::port("SMB_PORT", layout, values, errors).unwrap_or(PORT),
-        ip: network::ip(values, layout, findings),
+        port: network::port(r, "SMB_PORT", layout).unwrap_or(PORT),
+        ip: network::ip(r, layout),
         block_size_max: network::block_size_max(values),
         biod_max_reads: int("BIOD_MAX_READS"),
         biod_max_writes: int("BIOD_MAX_WRITES"),

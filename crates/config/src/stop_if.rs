@@ -1,8 +1,8 @@
 //! STOP_IF: conditions with commas between them, such as
 //! `p99>2s for 10s, errors>5%`.
 
-use crate::error::{ConfigError, quoted};
-use crate::given::Values;
+use crate::error::quoted;
+use crate::reading::Reading;
 use filermark_model::stop_if::{StopCondition, StopFigure};
 
 /// Most conditions of a run.
@@ -19,7 +19,8 @@ const LIMIT_NS_MAX: f64 = 8e9;
 const CONDITIONS: &str = "the conditions are mean>TIME and pN>TIME (response times; N is a percentile, as in p50 or p99.9; TIME in us, ms or s), errors>N% (operations that failed) and free<N% (free space of a file system), each with ' for Ns' behind it (without: 10 s), commas between them; for example STOP_IF=\"p99>2s for 10s, errors>5%, free<5%\"; STOP_IF=off: none";
 
 /// The conditions, as the run has set them.
-pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<StopCondition> {
+pub(crate) fn stop_if(r: &mut Reading<'_>) -> Vec<StopCondition> {
+    let values = r.values;
     let Some(text) = values.text("STOP_IF") else {
         return Vec::new();
     };
@@ -30,22 +31,19 @@ pub(crate) fn stop_if(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<Sto
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > CONDITIONS_MAX {
         let message = format!("STOP_IF has {} conditions", parts.len());
-        errors.push(ConfigError::new(
-            place,
-            message,
-            format!("{CONDITIONS_MAX} is the most"),
-        ));
+        r.reports
+            .refuse(place, message, format!("{CONDITIONS_MAX} is the most"));
         return Vec::new();
     }
     let mut conditions = Vec::new();
     for part in parts {
         match condition(part) {
             Ok(condition) => conditions.push(condition),
-            Err(hint) => errors.push(ConfigError::new(
+            Err(hint) => r.reports.refuse(
                 place.clone(),
                 format!("STOP_IF: '{}' is no condition", quoted(part.trim())),
                 format!("{hint}; {CONDITIONS}"),
-            )),
+            ),
         }
     }
     conditions

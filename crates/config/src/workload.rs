@@ -3,20 +3,16 @@
 
 use crate::blockfile::parse_blockfile;
 use crate::definitions::{parse_classic, shipped_registry, unknown_benchmark};
-use crate::error::{ConfigError, Place};
-use crate::given::Values;
+use crate::error::Place;
 use crate::mixfile::read_mix;
 use crate::protocol;
-use crate::sources::Sources;
-use filermark_model::{Benchmark, Finding};
+use crate::reading::Reading;
+use filermark_model::Benchmark;
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
-pub(crate) fn definition(
-    values: &Values,
-    sources: &Sources,
-    errors: &mut Vec<ConfigError>,
-) -> Option<Benchmark> {
+pub(crate) fn definition(r: &mut Reading<'_>) -> Option<Benchmark> {
+    let (values, sources) = (r.values, r.sources);
     if values.is_bad("BENCHMARK_FILE") || values.is_bad("BENCHMARK") {
         return None;
     }
@@ -25,7 +21,9 @@ pub(crate) fn definition(
         return Benchmark::shipped(&name)
             .map_err(|_| {
                 let registry = shipped_registry();
-                errors.push(unknown_benchmark(&name, values, &registry));
+                r.reports
+                    .errors
+                    .push(unknown_benchmark(&name, values, &registry));
             })
             .ok();
     };
@@ -34,25 +32,18 @@ pub(crate) fn definition(
         .read_beside("BENCHMARK_FILE", &file, &[sources.folder()])
         .map_err(|why| {
             let message = format!("BENCHMARK_FILE={file} {why}");
-            errors.push(ConfigError::new(
-                place,
-                message,
-                "name a definition file (TOML)",
-            ));
+            r.reports
+                .refuse(place, message, "name a definition file (TOML)");
         })
         .ok()?;
-    parse_classic(&path, &text).map_err(|e| errors.push(e)).ok()
+    parse_classic(&path, &text)
+        .map_err(|e| r.reports.errors.push(e))
+        .ok()
 }
 
 /// Changes the definition as the parameters say.
-pub(crate) fn change(
-    benchmark: &mut Benchmark,
-    values: &Values,
-    sources: &Sources,
-    work_dir: &Path,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) {
+pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &Path) {
+    let (values, sources) = (r.values, r.sources);
     let smb = protocol::is_smb(benchmark.protocol);
     let Some(classic) = benchmark.classic_mut() else {
         return;
@@ -70,30 +61,19 @@ pub(crate) fn change(
     }
 
     let folders = [work_dir, sources.folder()];
-    let read = |name: &str, errors: &mut Vec<ConfigError>| {
-        let file = values.text(name)?;
-        sources
-            .read_beside(name, &file, &folders)
-            .map_err(|why| {
-                let message = format!("{name}={file} {why}");
-                let hint = "give its path, from WORK_DIR, the rc file's folder or /";
-                errors.push(ConfigError::new(values.place(name), message, hint));
-            })
-            .ok()
-    };
-    if let Some((path, text)) = read("MIXFILE", errors) {
+    if let Some((path, text)) = read(r, "MIXFILE", &folders) {
         match read_mix(&path, &text, benchmark.protocol) {
             Ok(read) => {
-                findings.extend(read.note);
+                r.reports.findings.extend(read.note);
                 if let Err(e) = benchmark.set_mix(read.mix) {
                     let hint = "or draw another sequence: copy the definition, set BENCHMARK_FILE";
-                    errors.push(ConfigError::new(Place::File(path), e.to_string(), hint));
+                    r.reports.refuse(Place::File(path), e.to_string(), hint);
                 }
             }
-            Err(found) => errors.extend(found),
+            Err(found) => r.reports.errors.extend(found),
         }
     }
-    if let Some((path, text)) = read("BLOCK_FILE", errors) {
+    if let Some((path, text)) = read(r, "BLOCK_FILE", &folders) {
         match parse_blockfile(&path, &text) {
             Ok(blocks) => {
                 if let Some(classic) = benchmark.classic_mut() {
@@ -101,24 +81,38 @@ pub(crate) fn change(
                     classic.write_sizes = blocks.write.unwrap_or(classic.write_sizes.clone());
                 }
             }
-            Err(found) => errors.extend(found),
+            Err(found) => r.reports.errors.extend(found),
         }
     }
-    contradictions(benchmark, values, errors);
+    contradictions(r, benchmark);
+}
+
+/// The file that a parameter names: its path and its text.
+fn read(r: &mut Reading<'_>, name: &str, folders: &[&Path]) -> Option<(String, String)> {
+    let file = r.values.text(name)?;
+    r.sources
+        .read_beside(name, &file, folders)
+        .map_err(|why| {
+            let message = format!("{name}={file} {why}");
+            let hint = "give its path, from WORK_DIR, the rc file's folder or /";
+            r.reports.refuse(r.values.place(name), message, hint);
+        })
+        .ok()
 }
 
 /// What the changes make impossible.
-fn contradictions(benchmark: &Benchmark, values: &Values, errors: &mut Vec<ConfigError>) {
+fn contradictions(r: &mut Reading<'_>, benchmark: &Benchmark) {
+    let values = r.values;
     let Some(classic) = benchmark.classic() else {
         return;
     };
     let largest = classic.file_sizes.max();
     let transfer = classic.read_sizes.max().max(classic.write_sizes.max());
     if transfer > largest {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("BLOCK_FILE"),
             format!("a transfer of {transfer} is larger than the largest file, {largest}"),
             "lower the sizes in the block file",
-        ));
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use super::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::error::Place;
-use crate::given::{Given, Values};
+use crate::given::Given;
+use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
@@ -13,16 +14,12 @@ const RC_2014: [(&str, u64); 2] = [("DIR_COUNT", 10), ("FILES_PER_DIR", 100)];
 
 /// Changes the components as the parameters say. `procs` is how many procs there
 /// are at the largest load point: in all, and on the client that has most.
-pub(crate) fn change(
-    benchmark: &mut Benchmark,
-    values: &Values,
-    procs: (u64, u64),
-    findings: &mut Vec<Finding>,
-) {
+pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, procs: (u64, u64)) {
+    let values = r.values;
     let Work::Composite(work) = &mut benchmark.work else {
         return;
     };
-    let counts = counts_of_2014(values, findings);
+    let counts = counts_of_2014(r);
     let mut number = |name: &str, set: &mut dyn FnMut(&mut Component, u64) -> String| {
         let given = values.given(name).filter(|_| counts);
         let (Some(given), Some(n)) = (given, values.int(name)) else {
@@ -34,7 +31,7 @@ pub(crate) fn change(
             .map(|c| (c.workload.name.clone(), set(c, n)))
             .collect();
         if old.iter().any(|(_, text)| *text != n.to_string()) {
-            findings.push(not_standard(given, &old));
+            r.reports.findings.push(not_standard(given, &old));
         }
     };
     number("DIR_COUNT", &mut |c, n| {
@@ -46,8 +43,8 @@ pub(crate) fn change(
         std::mem::replace(&mut c.files_per_dir, n).to_string()
     });
     match (values.given("FILE_SIZE"), values.int("FILE_SIZE")) {
-        (Some(given), Some(bytes)) => file_size(&mut work.components, bytes, given, findings),
-        _ => scaled(&mut work.components, values, procs, findings),
+        (Some(given), Some(bytes)) => file_size(&mut r.reports, &mut work.components, bytes, given),
+        _ => scaled(r, &mut work.components, procs),
     }
     if let Some(times) = values.real("OPRATE_MULTIPLIER") {
         for c in &mut work.components {
@@ -58,7 +55,8 @@ pub(crate) fn change(
 
 /// Whether DIR_COUNT and FILES_PER_DIR count: not where the rc file has both as
 /// every rc file of 2014 does.
-fn counts_of_2014(values: &Values, findings: &mut Vec<Finding>) -> bool {
+fn counts_of_2014(r: &mut Reading<'_>) -> bool {
+    let values = r.values;
     let as_shipped = |(name, n): (&str, u64)| {
         let in_file = matches!(values.place(name), Place::At { .. });
         in_file && values.int(name) == Some(n)
@@ -68,7 +66,7 @@ fn counts_of_2014(values: &Values, findings: &mut Vec<Finding>) -> bool {
     }
     let text = "DIR_COUNT=10 and FILES_PER_DIR=100, as in every rc file of 2014, stand aside \
                 for the benchmark's own figures, as they did there";
-    findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+    r.reports.note(Rule::NotStandard, Severity::Note, text);
     false
 }
 
@@ -87,7 +85,7 @@ fn not_standard(given: &Given, old: &[(String, String)]) -> Finding {
     Finding::new(Rule::NotStandard, Severity::Warning, text)
 }
 
-fn file_size(components: &mut [Component], bytes: u64, given: &Given, findings: &mut Vec<Finding>) {
+fn file_size(reports: &mut Reports, components: &mut [Component], bytes: u64, given: &Given) {
     let same = |c: &Component| c.file_bytes == bytes && c.file_sizes.is_none();
     if components.iter().all(same) {
         return;
@@ -96,7 +94,7 @@ fn file_size(components: &mut [Component], bytes: u64, given: &Given, findings: 
         .iter()
         .map(|c| (c.workload.name.clone(), Bytes(c.file_bytes).to_string()))
         .collect();
-    findings.push(not_standard(given, &old));
+    reports.findings.push(not_standard(given, &old));
     for c in components {
         c.file_bytes = bytes;
         c.file_sizes = None;
@@ -105,22 +103,18 @@ fn file_size(components: &mut [Component], bytes: u64, given: &Given, findings: 
 
 /// Scales the files by CLIENT_MEM and AGGR_CAP where the benchmark is one of
 /// netmist's single workloads: one component, as fast as it goes.
-fn scaled(
-    components: &mut [Component],
-    values: &Values,
-    procs: (u64, u64),
-    findings: &mut Vec<Finding>,
-) {
+fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) {
+    let values = r.values;
     let given: Vec<&Given> = ["CLIENT_MEM", "AGGR_CAP"]
         .into_iter()
         .filter_map(|name| values.given(name))
         .collect();
     let bytes = |name: &str| values.int(name).unwrap_or(MEM_BYTES_DEFAULT);
     let [c] = components else {
-        return fixed_sizes(&given, findings);
+        return fixed_sizes(&mut r.reports, &given);
     };
     if c.ops_per_proc.is_some() {
-        return fixed_sizes(&given, findings);
+        return fixed_sizes(&mut r.reports, &given);
     }
     let Some(first) = given.first() else { return };
     let scale = Scale {
@@ -138,13 +132,13 @@ fn scaled(
             first.place,
             Bytes(old)
         );
-        findings.push(Finding::new(Rule::NotStandard, Severity::Warning, text));
+        r.reports.note(Rule::NotStandard, Severity::Warning, text);
         c.file_sizes = None;
     }
 }
 
 /// CLIENT_MEM and AGGR_CAP without effect; 1g is what every rc file of 2014 has.
-fn fixed_sizes(given: &[&Given], findings: &mut Vec<Finding>) {
+fn fixed_sizes(reports: &mut Reports, given: &[&Given]) {
     let changed = given
         .iter()
         .filter(|g| g.value != Some(crate::given::Value::Int(MEM_BYTES_DEFAULT)));
@@ -153,6 +147,6 @@ fn fixed_sizes(given: &[&Given], findings: &mut Vec<Finding>) {
             "{} has no effect: the benchmark's file sizes are fixed",
             g.shown()
         );
-        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        reports.note(Rule::NotStandard, Severity::Note, text);
     }
 }

@@ -3,8 +3,9 @@
 use crate::definitions::{
     defines_composites, shipped_registry, take_definitions, unknown_benchmark,
 };
-use crate::error::{ConfigError, Place};
+use crate::error::Place;
 use crate::given::Values;
+use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
 use filermark_model::benchmark::SHIPPED;
 use filermark_model::registry::{Registry, RegistryError};
@@ -30,12 +31,8 @@ pub(crate) struct Chosen {
 }
 
 /// Finds the benchmark.
-pub(crate) fn choose(
-    values: &Values,
-    sources: &Sources,
-    work_dir: &Path,
-    errors: &mut Vec<ConfigError>,
-) -> Choice {
+pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
+    let (values, sources) = (r.values, r.sources);
     let own = match own_text(values, sources) {
         Own::Classic => return Choice::Classic,
         Own::None => None,
@@ -46,11 +43,11 @@ pub(crate) fn choose(
     let mounted = values.given("CLIENT_MOUNTPOINTS").is_some();
     if given.is_none() && own.is_none() && mounted && values.given("MNT_POINTS").is_none() {
         let names = shipped_registry().composite_names().join(", ");
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("CLIENT_MOUNTPOINTS"),
             "CLIENT_MOUNTPOINTS belongs to composite benchmarks, and BENCHMARK is not set",
             format!("add BENCHMARK=SWBUILD, or another of: {names}"),
-        ));
+        );
         return Choice::Composite(None);
     }
     if own.is_none() && given.as_ref().is_none_or(classic) {
@@ -62,7 +59,7 @@ pub(crate) fn choose(
         match take_definitions(&mut registry, path, text) {
             Ok(taken) => own_benchmarks = taken.benchmarks,
             Err(found) => {
-                errors.extend(found);
+                r.reports.errors.extend(found);
                 return Choice::Composite(None);
             }
         }
@@ -72,11 +69,11 @@ pub(crate) fn choose(
         Some(name) => name,
         None if own_benchmarks.len() == 1 => own_benchmarks.remove(0),
         None => {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 Place::Missing,
                 "BENCHMARK is not set",
                 format!("choose one of: {}", registry.composite_names().join(", ")),
-            ));
+            );
             return Choice::Composite(None);
         }
     };
@@ -84,21 +81,18 @@ pub(crate) fn choose(
     let mounts = "CLIENT_MOUNTPOINTS";
     let like_composite = values.given(mounts).is_some() || values.is_bad(mounts);
     match registry.composite(&name) {
-        Ok(definition) => Choice::Composite(changed(
-            definition, registry, values, sources, work_dir, errors,
-        )),
+        Ok(definition) => Choice::Composite(changed(r, definition, registry, work_dir)),
         Err(RegistryError::UnknownBenchmark { .. }) if !like_composite => Choice::Classic,
         Err(RegistryError::UnknownBenchmark { .. }) => {
-            errors.push(unknown_benchmark(&name, values, &registry));
+            r.reports
+                .errors
+                .push(unknown_benchmark(&name, values, &registry));
             Choice::Composite(None)
         }
         Err(e) => {
             let hint = "see the definition file";
-            errors.push(ConfigError::new(
-                values.place("BENCHMARK"),
-                e.to_string(),
-                hint,
-            ));
+            r.reports
+                .refuse(values.place("BENCHMARK"), e.to_string(), hint);
             Choice::Composite(None)
         }
     }
@@ -133,13 +127,12 @@ fn is_xml(text: &str) -> bool {
 
 /// The definition, and the same with the objects of WORKLOAD_FILE.
 fn changed(
+    r: &mut Reading<'_>,
     definition: Benchmark,
     mut registry: Registry,
-    values: &Values,
-    sources: &Sources,
     work_dir: &Path,
-    errors: &mut Vec<ConfigError>,
 ) -> Option<Box<Chosen>> {
+    let (values, sources) = (r.values, r.sources);
     let mut findings = Vec::new();
     if registry.is_experimental(&definition.name) {
         let text = format!(
@@ -160,13 +153,13 @@ fn changed(
             .map_err(|why| {
                 let message = format!("WORKLOAD_FILE={file} {why}");
                 let hint = "give its path, from WORK_DIR, the rc file's folder or /";
-                errors.push(ConfigError::new(place.clone(), message, hint));
+                r.reports.refuse(place.clone(), message, hint);
             })
             .ok()?;
-        let names = take_objects(&path, &text, &mut registry, errors)?;
+        let names = take_objects(&mut r.reports, &path, &text, &mut registry)?;
         benchmark = registry
             .composite(&definition.name)
-            .map_err(|e| errors.push(ConfigError::new(place, e.to_string(), "")))
+            .map_err(|e| r.reports.refuse(place, e.to_string(), ""))
             .ok()?;
         let used = |name: &String| {
             let components = benchmark.composite().map_or(&[][..], |c| &c.components);
@@ -190,15 +183,15 @@ fn changed(
 
 /// Puts what a text defines into the registry; gives the names of its workloads.
 pub(crate) fn take_objects(
+    reports: &mut Reports,
     path: &str,
     text: &str,
     registry: &mut Registry,
-    errors: &mut Vec<ConfigError>,
 ) -> Option<Vec<String>> {
     match take_definitions(registry, path, text) {
         Ok(taken) => Some(taken.workloads),
         Err(found) => {
-            errors.extend(found);
+            reports.errors.extend(found);
             None
         }
     }

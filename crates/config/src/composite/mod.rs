@@ -14,13 +14,13 @@ pub(crate) use remarks::{attribute_cache, idle_with};
 pub(crate) mod scale;
 pub(crate) mod settings;
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{Place, quoted};
 use crate::given::Values;
 use crate::params::Standard;
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{phases, secret_note};
 use crate::reach::Accounts;
-use crate::reading::Reading;
+use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
 use crate::stop_command::stop_command;
 use crate::{loads, space, trial};
@@ -41,15 +41,14 @@ impl Dialect for Composite {
     }
 
     fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand> {
-        let (values, sources) = (r.values, r.sources);
-        refuse(values, &mut r.reports.errors);
-        let mounts = mounts::client_mounts(values, sources, &mut r.reports.errors);
+        let values = r.values;
+        refuse(r);
+        let mounts = mounts::client_mounts(r);
         let chosen = self.chosen.take();
         let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
-        let (findings, errors) = (&mut r.reports.findings, &mut r.reports.errors);
-        let asked = loads::asked(values, unit, findings, errors);
-        let driver = settings::driver(values, errors);
-        let clock_service = settings::clock_service(values, findings, errors);
+        let asked = loads::asked(r, unit);
+        let driver = settings::driver(r);
+        let clock_service = settings::clock_service(r);
 
         let Chosen {
             definition,
@@ -61,9 +60,15 @@ impl Dialect for Composite {
         let place = values.place("LOAD");
         let unit = definition.unit.clone();
         // The counts of procs do not depend on what is changed below.
-        let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
+        let points = procs::points(
+            &mut r.reports,
+            &asked,
+            benchmark.composite()?,
+            &unit,
+            &place,
+        );
         let units = asked.iter().copied().max().unwrap_or(0);
-        if points.is_empty() || errors.iter().any(|e| e.place == place) {
+        if points.is_empty() || r.reports.errors.iter().any(|e| e.place == place) {
             return None;
         }
         let all = |b: &Benchmark| {
@@ -82,12 +87,17 @@ impl Dialect for Composite {
         r.first(|r| {
             let changes = remarks::changes(values, &definition);
             r.reports.findings.extend(changes.into_iter().chain(found));
-            change::change(&mut benchmark, values, procs_here, &mut r.reports.findings);
+            change::change(r, &mut benchmark, procs_here);
         });
         let procs = all(&benchmark)?;
-        let errors = &mut r.reports.errors;
-        let points = procs::points(&asked, benchmark.composite()?, &unit, &place, errors);
-        refuse_background_only(&benchmark, values.place("BENCHMARK"), errors);
+        let points = procs::points(
+            &mut r.reports,
+            &asked,
+            benchmark.composite()?,
+            &unit,
+            &place,
+        );
+        refuse_background_only(&mut r.reports, &benchmark, values.place("BENCHMARK"));
         Some(Demand {
             benchmark,
             driver,
@@ -143,12 +153,13 @@ fn ip(values: &Values) -> IpChoice {
 }
 
 /// What is known and cannot be had with composites.
-fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
-    refuse_windows(values, errors);
+fn refuse(r: &mut Reading<'_>) {
+    let values = r.values;
+    refuse_windows(r);
     if let Some(given) = values.given("DRIVER")
         && !["posix", "null"].contains(&values.word("DRIVER"))
     {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             given.place.clone(),
             format!(
                 "{} cannot do what {} asks for",
@@ -156,36 +167,33 @@ fn refuse(values: &Values, errors: &mut Vec<ConfigError>) {
                 quoted(&values.text("BENCHMARK").unwrap_or_default())
             ),
             "leave it out: composite benchmarks work on mounted file systems",
-        ));
+        );
     }
 }
 
 /// A load that is in the background as a whole: no operation of it counts.
-pub(crate) fn refuse_background_only(
-    benchmark: &Benchmark,
-    place: Place,
-    errors: &mut Vec<ConfigError>,
-) {
+pub(crate) fn refuse_background_only(reports: &mut Reports, benchmark: &Benchmark, place: Place) {
     if benchmark.mix.shares().is_empty() {
-        errors.push(ConfigError::new(
+        reports.refuse(
             place,
             "all workloads are in the background: nothing would be measured",
             "set 'Background 0' in one of them at least",
-        ));
+        );
     }
 }
 
 /// Parameters of Windows clients.
-pub(crate) fn refuse_windows(values: &Values, errors: &mut Vec<ConfigError>) {
+pub(crate) fn refuse_windows(r: &mut Reading<'_>) {
+    let values = r.values;
     for given in values.all() {
         let name = given.parameter.name;
         let windows = name.contains("WINDOWS");
         if windows && matches!(given.parameter.standard, Standard::Refused) {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 given.place.clone(),
                 format!("{name} belongs to Windows clients, which are not built yet"),
                 "leave it out or empty",
-            ));
+            );
         }
     }
 }

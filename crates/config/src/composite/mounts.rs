@@ -4,7 +4,7 @@ use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
 use crate::hosts::{CLIENTS_MAX, Naming, Wrong, key, words};
 use crate::params::PROCS_MAX;
-use crate::sources::Sources;
+use crate::reading::Reading;
 use std::collections::HashSet;
 
 /// Linux's PATH_MAX, less what the names below the mount point take.
@@ -159,15 +159,12 @@ fn parse_file(file: &str, text: &str, found: &mut Found<'_>, errors: &mut Vec<Co
 
 /// Resolves CLIENT_MOUNTPOINTS: all of its directories in their order; `None`:
 /// something is wrong, which is told.
-pub(crate) fn client_mounts(
-    values: &Values,
-    sources: &Sources,
-    errors: &mut Vec<ConfigError>,
-) -> Option<Vec<ClientMount>> {
+pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
+    let (values, sources) = (r.values, r.sources);
     let place = values.place("CLIENT_MOUNTPOINTS");
     let text = values.list("CLIENT_MOUNTPOINTS").join(" ");
     let words = words(&text);
-    let before = errors.len();
+    let before = r.reports.errors.len();
     let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
     let mut found = Found {
         naming: &naming,
@@ -177,22 +174,22 @@ pub(crate) fn client_mounts(
     match words.as_slice() {
         [] => {
             if !values.is_bad("CLIENT_MOUNTPOINTS") {
-                errors.push(ConfigError::new(
+                r.reports.refuse(
                     Place::Missing,
                     "CLIENT_MOUNTPOINTS is not set",
                     missing_hint(values),
-                ));
+                );
             }
             return None;
         }
         [file] if !file.contains(":/") && !file.contains(['[', '\\']) => {
             match sources.read_beside("CLIENT_MOUNTPOINTS", file, &[sources.folder()]) {
                 Ok((path, text)) => {
-                    parse_file(&path, &text, &mut found, errors);
-                    if found.mounts.is_empty() && errors.len() == before {
+                    parse_file(&path, &text, &mut found, &mut r.reports.errors);
+                    if found.mounts.is_empty() && r.reports.errors.len() == before {
                         let hint = "write lines: client path [path ...]";
                         let message = "there is no client in it";
-                        errors.push(ConfigError::new(Place::File(path), message, hint));
+                        r.reports.refuse(Place::File(path), message, hint);
                     }
                 }
                 Err(why) => {
@@ -201,7 +198,7 @@ pub(crate) fn client_mounts(
                         quoted(file)
                     );
                     let hint = "write client:/path, or name a file with 'client path ...' lines";
-                    errors.push(ConfigError::new(place, message, hint));
+                    r.reports.refuse(place, message, hint);
                 }
             }
         }
@@ -210,15 +207,15 @@ pub(crate) fn client_mounts(
                 let taken =
                     split_client_mount(word).and_then(|(client, path)| found.take(client, &[path]));
                 if let Err((message, hint)) = taken {
-                    errors.push(ConfigError::new(place.clone(), message, hint));
+                    r.reports.refuse(place.clone(), message, hint);
                 }
-                if errors.len() - before >= ERRORS_MAX {
+                if r.reports.errors.len() - before >= ERRORS_MAX {
                     break;
                 }
             }
         }
     }
-    (errors.len() == before).then_some(found.mounts)
+    (r.reports.errors.len() == before).then_some(found.mounts)
 }
 
 fn missing_hint(values: &Values) -> &'static str {

@@ -1,9 +1,10 @@
 //! Load points and procs of a composite: who does what, where, at which load.
 
 use super::mounts::ClientMount;
-use crate::error::{ConfigError, Place};
+use crate::error::Place;
 use crate::hosts::key;
 use crate::params::PROCS_MAX;
+use crate::reading::Reports;
 use filermark_model::OpsPerSec;
 use filermark_model::composite::CompositeWork;
 use filermark_model::plan::{ClientPlan, LoadPoint, MountPoint, ProcPlan};
@@ -11,21 +12,21 @@ use std::collections::{HashMap, HashSet};
 
 /// Load points of so many units each.
 pub(crate) fn points(
+    reports: &mut Reports,
     units: &[u64],
     work: &CompositeWork,
     unit: &str,
     place: &Place,
-    errors: &mut Vec<ConfigError>,
 ) -> Vec<LoadPoint> {
     let per_unit = u64::from(work.procs_per_unit());
     let largest = units.iter().copied().max().unwrap_or(0);
     let procs = largest.saturating_mul(per_unit);
     if procs > PROCS_MAX {
-        errors.push(ConfigError::new(
+        reports.refuse(
             place.clone(),
             format!("{largest} {unit}s take {procs} procs, {per_unit} each"),
             format!("{PROCS_MAX} procs are the most: lower the load"),
-        ));
+        );
         return Vec::new();
     }
     let rate = work.ops_per_unit().unwrap_or(0.0);

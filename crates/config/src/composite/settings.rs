@@ -1,19 +1,21 @@
 //! Settings of a composite run that stand by themselves: the driver, the scripts,
 //! the time service, the heartbeat.
 
-use crate::error::{ConfigError, quoted};
+use crate::error::quoted;
 use crate::given::Values;
 use crate::plan::common::script_limit;
+use crate::reading::Reading;
 use crate::resolved::NetmistOutput;
 use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan};
-use filermark_model::{Finding, Nanos, Rule, Severity};
+use filermark_model::{Nanos, Rule, Severity};
 use std::path::PathBuf;
 
 /// Port of the time service that netmist's manual shows (manual N, section 10).
 pub(crate) const PIT_PORT: u16 = 2010;
 
 /// The driver, with its settings.
-pub(crate) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPlan {
+pub(crate) fn driver(r: &mut Reading<'_>) -> DriverPlan {
+    let values = r.values;
     if values.word("DRIVER") == "null" {
         return DriverPlan::Null;
     }
@@ -22,22 +24,20 @@ pub(crate) fn driver(values: &Values, errors: &mut Vec<ConfigError>) -> DriverPl
         open_files_max: values.int32("MAX_FD"),
         reuse_kept: reuse(values),
         drop_caches: values.switch("DROP_CACHES"),
-        custom: [
-            command(values, "CUSTOM1_CMD", errors),
-            command(values, "CUSTOM2_CMD", errors),
-        ],
+        custom: [command(r, "CUSTOM1_CMD"), command(r, "CUSTOM2_CMD")],
     })
 }
 
 /// A program and its arguments.
-fn command(values: &Values, name: &str, errors: &mut Vec<ConfigError>) -> Vec<String> {
+fn command(r: &mut Reading<'_>, name: &str) -> Vec<String> {
+    let values = r.values;
     let words = values.list(name);
     if words.first().is_some_and(|w| w.starts_with('-')) {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place(name),
             format!("{name} begins with an option, not with a program"),
             format!("write {name}=\"program argument ...\""),
-        ));
+        );
     }
     words
 }
@@ -78,15 +78,12 @@ pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
 }
 
 /// PIT_SERVER and PIT_PORT.
-pub(crate) fn clock_service(
-    values: &Values,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) -> Option<ClockServicePlan> {
+pub(crate) fn clock_service(r: &mut Reading<'_>) -> Option<ClockServicePlan> {
+    let values = r.values;
     let Some(host) = values.text("PIT_SERVER") else {
         if let Some(given) = values.given("PIT_PORT") {
             let text = format!("{} has no effect without PIT_SERVER", given.shown());
-            findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+            r.reports.note(Rule::NotStandard, Severity::Note, text);
         }
         return None;
     };
@@ -95,7 +92,7 @@ pub(crate) fn clock_service(
         Ok(port) => Some(ClockServicePlan { host, port }),
         Err((what, hint)) => {
             let message = format!("PIT_PORT={} {what}", quoted(&service));
-            errors.push(ConfigError::new(values.place("PIT_PORT"), message, hint));
+            r.reports.refuse(values.place("PIT_PORT"), message, hint);
             None
         }
     }

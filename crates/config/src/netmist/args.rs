@@ -1,8 +1,9 @@
 //! netmist's command line as it was given, and the parameters that it stands for.
 
 use super::flags::{Effect, Flag};
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{Place, quoted};
 use crate::given::{Values, gather};
+use crate::reading::Reports;
 use crate::sources::Sources;
 
 /// The command line: the flags as they were given, and Filermark's own options.
@@ -44,7 +45,7 @@ impl NetmistArgs {
     }
 
     /// All parameters: those that flags stand for, what `-o` sets, netmist's defaults.
-    pub(super) fn values(&self, errors: &mut Vec<ConfigError>) -> Values {
+    pub(super) fn values(&self, reports: &mut Reports) -> Values {
         let mut sources = self.sources.clone();
         let own = std::mem::take(&mut sources.overrides);
         for (letter, value) in &self.given {
@@ -63,7 +64,7 @@ impl NetmistArgs {
         for (name, value) in DEFAULTS {
             sources.set_default(name, value);
         }
-        gather(&sources, errors)
+        gather(&sources, &mut reports.errors)
     }
 }
 
@@ -80,20 +81,20 @@ const DEFAULTS: [(&str, &str); 7] = [
 
 /// The number of a flag that is no parameter.
 pub(super) fn number<T>(
+    reports: &mut Reports,
     args: &NetmistArgs,
     letter: char,
-    errors: &mut Vec<ConfigError>,
     want: &str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Option<T> {
     let text = args.value(letter)?;
     let found = parse(text);
     if found.is_none() {
-        errors.push(ConfigError::new(
+        reports.refuse(
             Place::Option(format!("-{letter}")),
             format!("'{}' is not what -{letter} wants", quoted(text)),
             format!("give {want}"),
-        ));
+        );
     }
     found
 }

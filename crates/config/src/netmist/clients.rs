@@ -2,28 +2,29 @@
 
 use super::args::{NetmistArgs, number};
 use super::tokens::TokenLine;
-use crate::error::{ConfigError, quoted};
+use crate::error::quoted;
 use crate::hosts::{Naming, key};
 use crate::params::PROCS_MAX;
 use crate::reach::Accounts;
+use crate::reading::Reports;
 use filermark_model::plan::IpChoice;
 use filermark_model::{Finding, Rule, Severity};
 
 /// The address family for the way to the clients (`-y`).
-pub(super) fn ip(args: &NetmistArgs, errors: &mut Vec<ConfigError>) -> IpChoice {
+pub(super) fn ip(reports: &mut Reports, args: &NetmistArgs) -> IpChoice {
     let version = |text: &str| match text {
         "6" => Some(IpChoice::V6),
         "4" => Some(IpChoice::V4),
         _ => None,
     };
-    number(args, 'y', errors, "6 (or 4)", version).unwrap_or(IpChoice::Any)
+    number(reports, args, 'y', "6 (or 4)", version).unwrap_or(IpChoice::Any)
 }
 
 /// Lines of the client `slurm` become lines of every node of the allocation.
 pub(super) fn in_allocation(
+    reports: &mut Reports,
     lines: Vec<TokenLine>,
     naming: &Naming,
-    errors: &mut Vec<ConfigError>,
 ) -> Vec<TokenLine> {
     if !lines.iter().any(|l| naming.is_allocation(&l.client)) {
         return lines;
@@ -37,7 +38,7 @@ pub(super) fn in_allocation(
                 Ok(nodes) => nodes,
                 Err((what, hint)) => {
                     let message = format!("'{}' {what}", quoted(&line.client));
-                    errors.push(ConfigError::new(line.place, message, hint));
+                    reports.refuse(line.place, message, hint);
                     return all;
                 }
             },
@@ -46,7 +47,7 @@ pub(super) fn in_allocation(
         if procs > PROCS_MAX {
             let message = format!("up to this line there are {procs} procs");
             let hint = format!("{PROCS_MAX} are the most: lower the Instances");
-            errors.push(ConfigError::new(line.place, message, hint));
+            reports.refuse(line.place, message, hint);
             return all;
         }
         let on = |client| TokenLine {

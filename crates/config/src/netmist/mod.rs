@@ -20,11 +20,9 @@ pub use tokens::{TokenLine, parse_tokens};
 
 use crate::definitions::{shipped_registry, take_definitions};
 use crate::error::{ConfigError, Place, quoted};
-use crate::given::Values;
 use crate::plan::build::build;
 use crate::reading::{Reading, Reports};
 use crate::resolved::Resolved;
-use crate::sources::Sources;
 use filermark_model::registry::Registry;
 use std::path::PathBuf;
 
@@ -35,22 +33,20 @@ use std::path::PathBuf;
 pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>> {
     let mut reports = Reports::default();
     args.sources.begin_inputs();
-    let errors = &mut reports.errors;
-    let values = args.values(errors);
-    let before = errors.len();
-    let registry = registry(&values, &args.sources, errors);
-    // Where a definition file is wrong, the names that it has are not known.
-    let known = (errors.len() == before).then_some(&registry);
-    let lines = token_lines(args, &args.sources, known, errors);
-    let mut netmist = plan::Netmist {
-        args,
-        registry: &registry,
-        lines,
-    };
-    let r = Reading {
+    let values = args.values(&mut reports);
+    let mut r = Reading {
         values: &values,
         sources: &args.sources,
         reports,
+    };
+    let before = r.reports.errors.len();
+    let registry = registry(&mut r);
+    // Where a definition file is wrong, the names that it has are not known.
+    let known = (r.reports.errors.len() == before).then_some(&registry);
+    let mut netmist = plan::Netmist {
+        args,
+        registry: &registry,
+        lines: token_lines(&mut r, args, known),
     };
     build(&mut netmist, r)
 }
@@ -61,16 +57,22 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
 /// # Errors
 /// What is wrong with these files.
 pub fn netmist_registry(args: &NetmistArgs) -> Result<Registry, Vec<ConfigError>> {
-    let mut errors = Vec::new();
-    let values = args.values(&mut errors);
-    let registry = registry(&values, &args.sources, &mut errors);
-    match errors.is_empty() {
+    let mut reports = Reports::default();
+    let values = args.values(&mut reports);
+    let mut r = Reading {
+        values: &values,
+        sources: &args.sources,
+        reports,
+    };
+    let registry = registry(&mut r);
+    match r.reports.errors.is_empty() {
         true => Ok(registry),
-        false => Err(errors),
+        false => Err(r.reports.errors),
     }
 }
 
-fn registry(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -> Registry {
+fn registry(r: &mut Reading<'_>) -> Registry {
+    let (values, sources) = (r.values, r.sources);
     let mut registry = shipped_registry();
     let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
     let folders = [sources.folder(), &work_dir];
@@ -81,45 +83,45 @@ fn registry(values: &Values, sources: &Sources, errors: &mut Vec<ConfigError>) -
         match sources.read_beside(name, &file, &folders) {
             Ok((path, text)) => {
                 let taken = take_definitions(&mut registry, &path, &text);
-                errors.extend(taken.err().unwrap_or_default());
+                r.reports.errors.extend(taken.err().unwrap_or_default());
             }
-            Err(why) => errors.push(ConfigError::new(
+            Err(why) => r.reports.refuse(
                 values.place(name),
                 format!("the file {} {why}", quoted(&file)),
                 "give its path from here or from /",
-            )),
+            ),
         }
     }
     registry
 }
 
 fn token_lines(
+    r: &mut Reading<'_>,
     args: &NetmistArgs,
-    sources: &Sources,
     registry: Option<&Registry>,
-    errors: &mut Vec<ConfigError>,
 ) -> Option<Vec<TokenLine>> {
+    let sources = r.sources;
     let Some(file) = args.value('g') else {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             Place::Option("netmist".into()),
             "-g is not given",
             "name a token file with lines: Clientname=localhost Workdir=/mnt/test Workload=METADATA",
-        ));
+        );
         return None;
     };
     let (path, text) = sources
         .read_beside("-g", file, &[sources.folder()])
         .map_err(|why| {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 Place::Option("-g".into()),
                 format!("the token file {} {why}", quoted(file)),
                 "give its path from here or from /",
-            ));
+            );
         })
         .ok()?;
     let unknown = |name: &str| Some(registry?.workload(name).err()?.to_string());
     parse_known(&path, &text, &unknown)
-        .map_err(|found| errors.extend(found))
+        .map_err(|found| r.reports.errors.extend(found))
         .ok()
 }
 

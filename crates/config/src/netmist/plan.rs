@@ -15,7 +15,7 @@ use crate::given::Values;
 use crate::hosts::Naming;
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{left_out, phases, secret_note};
-use crate::reading::Reading;
+use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
 use crate::space::memory_note;
 use crate::stop_command::netmist_stop_command;
@@ -50,32 +50,31 @@ pub(super) struct Netmist<'a> {
 
 impl Dialect for Netmist<'_> {
     fn ip(&self, r: &mut Reading<'_>) -> IpChoice {
-        ip(self.args, &mut r.reports.errors)
+        ip(&mut r.reports, self.args)
     }
 
     fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand> {
         let (args, values) = (self.args, r.values);
-        let (findings, errors) = (&mut r.reports.findings, &mut r.reports.errors);
-        findings.extend(remarks(args, values));
-        refuse_windows(values, errors);
-        let driver = settings::driver(values, errors);
-        let clock_service = settings::clock_service(values, findings, errors);
+        r.reports.findings.extend(remarks(args, values));
+        refuse_windows(r);
+        let driver = settings::driver(r);
+        let clock_service = settings::clock_service(r);
         let want = "operations per second, e.g. -O 1000";
-        let total_rate = number(args, 'O', errors, want, rate);
+        let total_rate = number(&mut r.reports, args, 'O', want, rate);
         let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
-        let per_client = number(args, 'd', errors, "a whole number from 1 on", whole);
+        let per_client = number(&mut r.reports, args, 'd', "a whole number from 1 on", whole);
         let naming = Naming::new(values, args.sources.host.slurm_nodes.as_deref());
-        let lines = in_allocation(self.lines.take()?, &naming, errors);
-        findings.extend(passwords(&lines));
+        let lines = in_allocation(&mut r.reports, self.lines.take()?, &naming);
+        r.reports.findings.extend(passwords(&lines));
         let objects = objects(&lines, self.registry)?;
-        if !errors.is_empty() {
+        if !r.reports.errors.is_empty() {
             return None;
         }
 
-        let (clients, all) = deal(&lines, &objects, total_rate, findings);
+        let (clients, all) = deal(&mut r.reports, &lines, &objects, total_rate);
         let most = procs::most_per_client(&all, clients.len());
         if let Some(told) = per_client.filter(|n| *n != most) {
-            findings.push(differs(told, most));
+            r.reports.findings.push(differs(told, most));
         }
         let scale = Scale {
             client_mem_bytes: values.int("CLIENT_MEM").unwrap_or(MEM_BYTES_DEFAULT),
@@ -88,11 +87,12 @@ impl Dialect for Netmist<'_> {
             client_mem_mib_per_unit: 0.0,
         };
         let benchmark = benchmark(work, self.registry)?;
-        refuse_background_only(&benchmark, Place::Option("-g".into()), errors);
+        refuse_background_only(&mut r.reports, &benchmark, Place::Option("-g".into()));
         let mut phases = phases(values, &benchmark);
         let sharing = values.switch("SHARING_MODE");
-        let touch_all = !args.exact_time && touch(&benchmark, &all, sharing, &mut phases, findings);
-        findings.extend(attribute_cache(&benchmark));
+        let touch_all =
+            !args.exact_time && touch(&mut r.reports, &benchmark, &all, sharing, &mut phases);
+        r.reports.findings.extend(attribute_cache(&benchmark));
         Some(Demand {
             benchmark,
             driver,
@@ -188,10 +188,10 @@ fn objects(lines: &[TokenLine], registry: &Registry) -> Option<Objects> {
 
 /// The clients, and the procs in the order of the lines.
 fn deal(
+    reports: &mut Reports,
     lines: &[TokenLine],
     objects: &Objects,
     total_rate: Option<f64>,
-    findings: &mut Vec<Finding>,
 ) -> (Vec<filermark_model::plan::ClientPlan>, Vec<ProcPlan>) {
     let mounts: Vec<ClientMount> = lines
         .iter()
@@ -206,7 +206,7 @@ fn deal(
     let share = total_rate.map(|rate| rate / f64::from(sharing.max(1)));
     if let (Some(rate), 0) = (total_rate, sharing) {
         let text = format!("-O {rate} has no effect: every line of the token file has its Oprate");
-        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        reports.note(Rule::NotStandard, Severity::Note, text);
     }
     let mut instances = vec![0u32; objects.distinct.len()];
     let mut all = Vec::new();

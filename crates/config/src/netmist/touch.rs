@@ -1,9 +1,10 @@
 //! How long RUN has to be so that the data set is used, not only made.
 
+use crate::reading::Reports;
 use filermark_model::composite::Component;
 use filermark_model::moved::Moved;
 use filermark_model::plan::{PhasePlan, ProcPlan};
-use filermark_model::{Benchmark, Bytes, Finding, Nanos, Rule, Severity};
+use filermark_model::{Benchmark, Bytes, Nanos, Rule, Severity};
 
 /// What operations move differs by chance: RUN is so long that the data set is touched
 /// also where they move less, by so many standard errors.
@@ -19,17 +20,17 @@ const OPEN_RUNTIME_S_MAX: f64 = 14_400.0;
 /// Makes RUN so long that as many bytes are moved as the data set has (manual N,
 /// section 10: the benchmark enforces a minimum run time). Whether it does at all.
 pub(super) fn touch(
+    reports: &mut Reports,
     benchmark: &Benchmark,
     all: &[ProcPlan],
     sharing: bool,
     phases: &mut PhasePlan,
-    findings: &mut Vec<Finding>,
 ) -> bool {
     let Some(work) = benchmark.composite() else {
         return false;
     };
     let mut note = |severity, text: String| {
-        findings.push(Finding::new(Rule::DataTouched, severity, text));
+        reports.note(Rule::DataTouched, severity, text);
     };
     // What is in the background is not in the result, and is not to be touched.
     let counts = |p: &&ProcPlan| !work.is_background(p.component);

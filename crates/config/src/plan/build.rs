@@ -85,11 +85,11 @@ pub(crate) fn build(
 
 fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> {
     let (values, sources) = (r.values, r.sources);
-    let suffix = suffix(values, &mut r.reports.errors);
-    let debug = debug(values, &mut r.reports.errors);
-    let monitor = monitor(values, sources, &mut r.reports.errors);
+    let suffix = suffix(r);
+    let debug = debug(r);
+    let monitor = monitor(r);
     let ip = dialect.ip(r);
-    let reach = Reach::read(values, sources, ip, &mut r.reports.errors);
+    let reach = Reach::read(r, ip);
     let demand = dialect.demand(r)?;
     let launch = reach.plan(&demand.clients, &demand.accounts, &sources.host);
     let remarks = reach::remarks(values, &launch, &sources.host);
@@ -115,7 +115,7 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
         clock_service: demand.clock_service,
         heartbeat: demand.heartbeat,
         limits: limits(values, &demand.benchmark),
-        stop_if: stop_if::stop_if(values, &mut r.reports.errors),
+        stop_if: stop_if::stop_if(r),
         parameters,
         // No slice, and no findings as long as more can be found.
         ..RunPlan::of(demand.benchmark, demand.driver)

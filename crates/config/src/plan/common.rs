@@ -3,10 +3,10 @@
 
 use crate::composite::settings::reuse;
 use crate::debug::parse_debug;
-use crate::error::{ConfigError, quoted};
+use crate::error::quoted;
 use crate::given::{Given, Value, Values, check};
 use crate::params::{Parameter, Standard};
-use crate::sources::Sources;
+use crate::reading::Reading;
 use filermark_model::plan::{
     Arrivals, DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PacingMode,
     PhasePlan, Transport,
@@ -17,37 +17,36 @@ use std::path::{Path, PathBuf};
 /// The longest SUFFIX; it becomes part of file names.
 const SUFFIX_CHARS_MAX: usize = 64;
 
-pub(crate) fn suffix(values: &Values, errors: &mut Vec<ConfigError>) -> String {
+pub(crate) fn suffix(r: &mut Reading<'_>) -> String {
+    let values = r.values;
     let suffix = values.text("SUFFIX").unwrap_or_default();
     let ok = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if suffix.len() > SUFFIX_CHARS_MAX || !suffix.chars().all(ok) || suffix.starts_with('.') {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("SUFFIX"),
             format!(
                 "SUFFIX={} cannot be the end of a file name",
                 quoted(&suffix)
             ),
             "use letters, digits, '.', '_' and '-', 64 at most, and do not begin with '.'",
-        ));
+        );
     }
     suffix
 }
 
-pub(crate) fn debug(values: &Values, errors: &mut Vec<ConfigError>) -> Vec<u8> {
+pub(crate) fn debug(r: &mut Reading<'_>) -> Vec<u8> {
+    let values = r.values;
     let text = values.text("DEBUG").unwrap_or_default();
     parse_debug(&text).unwrap_or_else(|why| {
         let message = format!("DEBUG={}: {why}", quoted(&text));
         let hint = "give numbers and ranges, e.g. DEBUG=3,4,8-10";
-        errors.push(ConfigError::new(values.place("DEBUG"), message, hint));
+        r.reports.refuse(values.place("DEBUG"), message, hint);
         Vec::new()
     })
 }
 
-pub(crate) fn monitor(
-    values: &Values,
-    sources: &Sources,
-    errors: &mut Vec<ConfigError>,
-) -> Option<MonitorPlan> {
+pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
+    let (values, sources) = (r.values, r.sources);
     let name = values.text("PRIME_MON_SCRIPT")?;
     let beside = sources.folder().join(&name);
     let script = if beside.is_file() {
@@ -58,14 +57,14 @@ pub(crate) fn monitor(
         }
     } else {
         if name.contains('/') {
-            errors.push(ConfigError::new(
+            r.reports.refuse(
                 values.place("PRIME_MON_SCRIPT"),
                 format!(
                     "the program {} is not there",
                     quoted(&beside.display().to_string())
                 ),
                 "give its path from the rc file's folder or from /, or a name in PATH",
-            ));
+            );
         }
         PathBuf::from(name)
     };

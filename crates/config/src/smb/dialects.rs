@@ -3,9 +3,10 @@
 use crate::error::{ConfigError, quoted};
 use crate::given::Values;
 use crate::protocol;
+use crate::reading::Reading;
 use filermark_model::benchmark::Protocol;
 use filermark_model::smb::{Dialect, Encryption, Signing};
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Rule, Severity};
 
 /// Lowest and highest.
 type Range = (Dialect, Dialect);
@@ -63,14 +64,13 @@ fn can_encrypt(dialect: Dialect, encryption: Encryption) -> bool {
 /// The dialects to offer: those of SMB_DIALECT, as far as they can protect messages as
 /// the two other parameters want.
 pub(super) fn dialects(
-    values: &Values,
+    r: &mut Reading<'_>,
     protocol: Protocol,
     signing: Signing,
     encryption: Encryption,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
 ) -> Range {
-    let Some(asked) = asked(values, protocol, errors) else {
+    let values = r.values;
+    let Some(asked) = asked(r, protocol) else {
         return if protocol == Protocol::Smb1 {
             SMB1
         } else {
@@ -79,17 +79,23 @@ pub(super) fn dialects(
     };
     let signed = narrowed(asked, |d| can_sign(d, signing));
     if signed.is_none() {
-        errors.push(impossible(values, "SMB_SIGNING", asked));
+        r.reports
+            .errors
+            .push(impossible(values, "SMB_SIGNING", asked));
     }
     let encrypted = narrowed(asked, |d| can_encrypt(d, encryption));
     if encrypted.is_none() {
-        errors.push(impossible(values, "SMB_ENCRYPTION", asked));
+        r.reports
+            .errors
+            .push(impossible(values, "SMB_ENCRYPTION", asked));
     }
     let (Some(_), Some(encrypted)) = (signed, encrypted) else {
         return asked;
     };
     let Some(both) = narrowed(encrypted, |d| can_sign(d, signing)) else {
-        errors.push(impossible(values, "SMB_SIGNING", encrypted));
+        r.reports
+            .errors
+            .push(impossible(values, "SMB_SIGNING", encrypted));
         return asked;
     };
     if both != asked && values.given("SMB_DIALECT").is_some() {
@@ -98,13 +104,14 @@ pub(super) fn dialects(
             range_text(asked),
             range_text(both)
         );
-        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        r.reports.note(Rule::NotStandard, Severity::Note, text);
     }
     both
 }
 
 /// SMB_DIALECT or what the protocol has; `None`: wrong, as told.
-fn asked(values: &Values, protocol: Protocol, errors: &mut Vec<ConfigError>) -> Option<Range> {
+fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
+    let values = r.values;
     let all = if protocol == Protocol::Smb1 {
         SMB1
     } else {
@@ -115,7 +122,7 @@ fn asked(values: &Values, protocol: Protocol, errors: &mut Vec<ConfigError>) -> 
     };
     let mut wrong = |what: String, hint: String| {
         let message = format!("SMB_DIALECT={} {what}", quoted(&text));
-        errors.push(ConfigError::new(values.place("SMB_DIALECT"), message, hint));
+        r.reports.refuse(values.place("SMB_DIALECT"), message, hint);
         None
     };
     let range = match parse(&text) {

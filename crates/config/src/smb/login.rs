@@ -1,12 +1,10 @@
 //! Who logs in: SMB_AUTH, USERNAME, DOMAIN, and whether there is a password to it.
 
 use super::password;
-use crate::error::ConfigError;
-use crate::given::Values;
-use crate::sources::Sources;
+use crate::reading::Reading;
 use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Encryption, Signing};
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Rule, Severity};
 
 /// The longest user name and domain that are taken for meant, in characters.
 const NAME_CHARS_MAX: usize = 255;
@@ -18,14 +16,10 @@ pub(super) struct Login {
 }
 
 /// Reads the parameters; whoever needs no password gets none, even where one is there.
-pub(super) fn login(
-    values: &Values,
-    sources: &Sources,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) -> Login {
-    let username = name(values, "USERNAME", errors);
-    let domain = name(values, "DOMAIN", errors);
+pub(super) fn login(r: &mut Reading<'_>) -> Login {
+    let values = r.values;
+    let username = name(r, "USERNAME");
+    let domain = name(r, "DOMAIN");
     let auth = match values.word("SMB_AUTH") {
         "guest" => Auth::Guest,
         "anonymous" => Auth::Anonymous,
@@ -34,22 +28,22 @@ pub(super) fn login(
     };
     match &auth {
         Auth::Guest | Auth::Anonymous => {
-            nobody(values, findings, errors);
+            nobody(r);
             let password = Secret::NONE;
             Login { auth, password }
         }
         Auth::Ntlm { username, .. } => {
-            let password = password::find(values, sources, findings, errors);
-            needed(values, username, &password, errors);
+            let password = password::find(r);
+            needed(r, username, &password);
             Login { auth, password }
         }
         Auth::Kerberos { username, .. } => {
-            let mut password = password::find(values, sources, findings, errors);
+            let mut password = password::find(r);
             if username.is_empty() && !values.is_bad("USERNAME") {
                 for given in password::given(values) {
                     let message = format!("{given} is set, and USERNAME is not");
                     let hint = "set USERNAME, or leave both out: kinit's tickets are used then";
-                    errors.push(ConfigError::new(values.place(given), message, hint));
+                    r.reports.refuse(values.place(given), message, hint);
                 }
                 password = Secret::NONE;
             }
@@ -59,7 +53,8 @@ pub(super) fn login(
 }
 
 /// A name as it is, or empty.
-fn name(values: &Values, parameter: &str, errors: &mut Vec<ConfigError>) -> String {
+fn name(r: &mut Reading<'_>, parameter: &str) -> String {
+    let values = r.values;
     let name = values.text(parameter).unwrap_or_default();
     let (what, hint) = match () {
         () if name.contains('\\') && parameter == "USERNAME" => (
@@ -74,55 +69,57 @@ fn name(values: &Values, parameter: &str, errors: &mut Vec<ConfigError>) -> Stri
     };
     let shown = values.given(parameter).map(|g| g.shown());
     let message = format!("{} {what}", shown.unwrap_or_default());
-    errors.push(ConfigError::new(values.place(parameter), message, hint));
+    r.reports.refuse(values.place(parameter), message, hint);
     name
 }
 
 /// What NTLM cannot do without.
-fn needed(values: &Values, username: &str, password: &Secret, errors: &mut Vec<ConfigError>) {
+fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
+    let values = r.values;
     if username.is_empty() && !values.is_bad("USERNAME") {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("SMB_AUTH"),
             "USERNAME is not set, and NTLM wants one",
             "set USERNAME, and PASSWORD_FILE with its password; or SMB_AUTH=kerberos, guest or anonymous",
-        ));
+        );
     }
     let told = password::given(values).next().is_some() || password::is_bad(values);
     if !username.is_empty() && !password.is_given() && !told {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place("USERNAME"),
             "USERNAME has no password",
             "write it to the first line of a file and set PASSWORD_FILE, or set PASSWORD in the rc \
              file, or FILERMARK_PASSWORD in the environment",
-        ));
+        );
     }
 }
 
 /// Names and passwords of somebody who is nobody.
-fn nobody(values: &Values, findings: &mut Vec<Finding>, errors: &mut Vec<ConfigError>) {
+fn nobody(r: &mut Reading<'_>) {
+    let values = r.values;
     let how = values.word("SMB_AUTH");
     let given = ["USERNAME"].into_iter().chain(password::given(values));
     for name in given.filter(|name| values.given(name).is_some()) {
-        errors.push(ConfigError::new(
+        r.reports.refuse(
             values.place(name),
             format!("{name} is set, and SMB_AUTH={how} logs in without"),
             format!("leave {name} or SMB_AUTH out"),
-        ));
+        );
     }
     if let Some(domain) = values.given("DOMAIN") {
         let text = format!("{} has no effect with SMB_AUTH={how}", domain.shown());
-        findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        r.reports.note(Rule::NotStandard, Severity::Note, text);
     }
 }
 
 /// Sessions of guests and of nobody have no key (MS-SMB2 3.2.5.3.1).
 pub(super) fn without_key(
-    values: &Values,
+    r: &mut Reading<'_>,
     auth: &Auth,
     signing: Signing,
     encryption: Encryption,
-    errors: &mut Vec<ConfigError>,
 ) {
+    let values = r.values;
     if !matches!(auth, Auth::Guest | Auth::Anonymous) {
         return;
     }
@@ -137,7 +134,7 @@ pub(super) fn without_key(
                 values.word("SMB_AUTH")
             );
             let hint = format!("leave {name} out, or log in as a user");
-            errors.push(ConfigError::new(values.place(name), message, hint));
+            r.reports.refuse(values.place(name), message, hint);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Where the password comes from. Nothing here shows a piece of it.
 
-use crate::error::{ConfigError, quoted};
+use crate::error::quoted;
 use crate::given::Values;
-use crate::sources::{Sources, read_text};
+use crate::reading::Reading;
+use crate::sources::read_text;
 use crate::text::secret_file::others_can_read;
 use filermark_model::secret::{PASSWORD_VARIABLE, Secret};
-use filermark_model::{Finding, Rule, Severity};
+use filermark_model::{Rule, Severity};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -26,14 +27,10 @@ pub(super) fn is_bad(values: &Values) -> bool {
 }
 
 /// PASSWORD_FILE, PASSWORD or the environment, in this order.
-pub(super) fn find(
-    values: &Values,
-    sources: &Sources,
-    findings: &mut Vec<Finding>,
-    errors: &mut Vec<ConfigError>,
-) -> Secret {
+pub(super) fn find(r: &mut Reading<'_>) -> Secret {
+    let (values, sources) = (r.values, r.sources);
     let mut note = |severity, text: String| {
-        findings.push(Finding::new(Rule::SecretExposed, severity, text));
+        r.reports.note(Rule::SecretExposed, severity, text);
     };
     let rc = sources.rc.as_ref().filter(|rc| rc.others_can_read);
     if let (Some(rc), true) = (rc, values.given(PLAIN).is_some()) {
@@ -56,22 +53,23 @@ pub(super) fn find(
             );
             note(Severity::Warning, text);
         }
-        return of_file(&name, &path, values, errors);
+        return of_file(r, &name, &path);
     }
     if let Some(word) = values.text(PLAIN).map(Zeroizing::new) {
-        return checked(&word, PLAIN, values, errors);
+        return checked(r, &word, PLAIN);
     }
     match sources.host.password.reveal() {
-        Some(word) if !is_bad(values) => checked(word, PASSWORD_VARIABLE, values, errors),
+        Some(word) if !is_bad(values) => checked(r, word, PASSWORD_VARIABLE),
         _ => Secret::NONE,
     }
 }
 
 /// The first line of a file.
-fn of_file(name: &str, path: &Path, values: &Values, errors: &mut Vec<ConfigError>) -> Secret {
+fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
+    let values = r.values;
     let mut wrong = |what: &str, hint: &str| {
         let message = format!("PASSWORD_FILE={} {what}", quoted(name));
-        errors.push(ConfigError::new(values.place(FILE), message, hint));
+        r.reports.refuse(values.place(FILE), message, hint);
         Secret::NONE
     };
     let text = match read_text(path) {
@@ -80,22 +78,23 @@ fn of_file(name: &str, path: &Path, values: &Values, errors: &mut Vec<ConfigErro
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match text.lines().next() {
-        Some(line) if !line.is_empty() => checked(line, FILE, values, errors),
+        Some(line) if !line.is_empty() => checked(r, line, FILE),
         _ => wrong("has nothing in its first line", "write the password there"),
     }
 }
 
 /// A password that can be one.
-fn checked(word: &str, from: &str, values: &Values, errors: &mut Vec<ConfigError>) -> Secret {
+fn checked(r: &mut Reading<'_>, word: &str, from: &str) -> Secret {
+    let values = r.values;
     let what = match () {
         () if word.chars().any(char::is_control) => "a control character",
         () if word.chars().count() > CHARS_MAX => "more than 256 characters",
         () => return Secret::new(word),
     };
-    errors.push(ConfigError::new(
+    r.reports.refuse(
         values.place(from),
         format!("the password of {from} has {what}"),
         "look whether it is the right one",
-    ));
+    );
     Secret::NONE
 }
