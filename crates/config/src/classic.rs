@@ -2,7 +2,7 @@
 
 use crate::given::{Given, Values};
 use crate::mounts::Form;
-use crate::params::{Family, Standard};
+use crate::params::{self, DriverName, Family, Standard};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{is_idle, left_out, not_standard, phases, secret_note};
 use crate::reach::Accounts;
@@ -41,8 +41,8 @@ impl Dialect for Classic {
         }
         let layout = layout::layout(r, form);
         let asked = loads::asked(r, loads::OPS);
-        let driver = match (values.word("DRIVER"), form) {
-            ("null", _) => DriverPlan::Null,
+        let driver = match (values.get(&params::DRIVER), form) {
+            (Some(DriverName::Null), _) => DriverPlan::Null,
             (_, Form::Smb) => DriverPlan::Smb(smb::smb(r, protocol, layout.as_ref())),
             (_, Form::Nfs) => DriverPlan::Nfs(nfs::nfs(r, definition.as_ref(), layout.as_ref())),
         };
@@ -54,7 +54,7 @@ impl Dialect for Classic {
         });
         let layout = layout?;
         let procs = layout.clients.len() as u64 * u64::from(layout.procs_per_client);
-        let points = loads::round(&mut r.reports, &asked, procs, &values.place("LOAD"));
+        let points = loads::round(&mut r.reports, &asked, procs, &values.place(&params::LOAD));
         let remarks = loads::remarks(&points, procs, &definition.standard);
         r.reports.findings.extend(remarks);
         Some(Demand {
@@ -87,23 +87,20 @@ impl Dialect for Classic {
 /// UDP where the protocol has none.
 fn refuse_udp(r: &mut Reading<'_>) {
     let values = r.values;
-    if values.given("TCP").is_some() && !values.switch("TCP") {
+    if values.given(&params::TCP).is_some() && !values.get(&params::TCP) {
         let message = "SMB goes over TCP alone".to_owned();
         let hint = "set TCP=on or leave it out";
-        r.reports.refuse(values.place("TCP"), message, hint);
+        r.reports.refuse(values.place(&params::TCP), message, hint);
     }
 }
 
 /// What is known and cannot be had.
 fn refuse(r: &mut Reading<'_>) {
-    let values = r.values;
-    let mut error = |name: &str, message: String, hint: &str| {
-        r.reports.refuse(values.place(name), message, hint);
-    };
-    if values.word("DRIVER") == "posix" {
+    if r.values.get(&params::DRIVER) == Some(DriverName::Posix) {
         let message = "DRIVER=posix works on mounted file systems, for composite benchmarks";
         let hint = "set BENCHMARK to one of them, e.g. SWBUILD, or leave DRIVER out";
-        error("DRIVER", message.into(), hint);
+        let place = r.values.place(&params::DRIVER);
+        r.reports.refuse(place, message, hint);
     }
 }
 
@@ -132,7 +129,7 @@ fn foreign(given: &Given, definition: &Benchmark) -> Option<Finding> {
 
 /// A parameter of the 2008 generation that does nothing here.
 fn without_effect(given: &Given) -> Option<Finding> {
-    let silent = is_idle(given) || given.parameter.name == "SFS_DIR";
+    let silent = is_idle(given) || given.parameter.is(&params::SFS_DIR);
     if !matches!(given.parameter.standard, Standard::NoEffect) || silent {
         return None;
     }

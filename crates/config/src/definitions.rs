@@ -4,6 +4,7 @@
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
 use crate::netmist_text::parse;
+use crate::params;
 use crate::sources::read_text;
 use crate::{hints, protocol};
 use filermark_model::benchmark::{DefinitionError, FileSetRule, SHIPPED};
@@ -284,7 +285,7 @@ pub(crate) fn unknown_benchmark(name: &str, values: &Values, registry: &Registry
         "there is no benchmark '{name}'; known: {}",
         known.join(", ")
     );
-    ConfigError::new(values.place("BENCHMARK"), message, hint)
+    ConfigError::new(values.place(&params::BENCHMARK), message, hint)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, Place, quoted};
 use crate::hints;
-use crate::params::{Kind, Parameter};
+use crate::params::{self, FromValue, Kind, Param, Parameter, Value};
 use crate::rc::{Assignment, parse_rc};
 use crate::sources::Sources;
 use filermark_model::Bytes;
@@ -11,17 +11,6 @@ use std::fmt;
 
 /// What stands for a secret that is set.
 const GIVEN: &str = "(given)";
-
-/// A value of one of the kinds.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
-    Text(String),
-    List(Vec<String>),
-    Switch(bool),
-    Word(&'static str),
-    Int(u64),
-    Real(f64),
-}
 
 /// A parameter as it was given.
 #[derive(Clone)]
@@ -108,87 +97,46 @@ impl Values {
 
     /// Refuses what no parameter is called, unless IGNORE_UNKNOWN makes notes of it.
     pub fn refuse_unknown(&mut self, errors: &mut Vec<ConfigError>) {
-        if !self.switch("IGNORE_UNKNOWN") {
+        if !self.get(&params::IGNORE_UNKNOWN) {
             errors.extend(self.unknown.drain(..).map(|a| unknown(&a)));
         }
     }
 
     /// A parameter as given; `None`: it was not, or was left empty.
-    pub fn given(&self, name: &str) -> Option<&Given> {
-        self.given.get(name).filter(|g| !g.raw.is_empty())
+    pub fn given(&self, parameter: &Parameter) -> Option<&Given> {
+        let given = self.given.get(parameter.name);
+        given.filter(|g| !g.raw.is_empty())
     }
 
     /// All that were given, in the order of the table.
     pub fn all(&self) -> impl Iterator<Item = &Given> {
-        Parameter::all().filter_map(|p| self.given(p.name))
+        Parameter::all().filter_map(|p| self.given(p))
     }
 
     /// Whether it was given and is wrong, as has been told; further checks would only confuse.
-    pub fn is_bad(&self, name: &str) -> bool {
-        let broken = |text: &String| Parameter::find(text).is_some_and(|p| p.name == name);
-        self.given(name).is_some_and(|g| g.value.is_none()) || self.broken.iter().any(broken)
+    pub fn is_bad(&self, parameter: &Parameter) -> bool {
+        let broken = |text: &String| Parameter::find(text).is_some_and(|p| p.is(parameter));
+        let given = self.given(parameter);
+        given.is_some_and(|g| g.value.is_none()) || self.broken.iter().any(broken)
     }
 
     /// Where it was given.
-    pub fn place(&self, name: &str) -> Place {
-        self.given(name).map_or(Place::Missing, |g| g.place.clone())
+    pub fn place(&self, parameter: &Parameter) -> Place {
+        let given = self.given(parameter);
+        given.map_or(Place::Missing, |g| g.place.clone())
     }
 
-    /// The given value, or the default of the table.
-    fn value(&self, name: &str) -> Option<Value> {
-        if let Some(value) = self.given(name).and_then(|g| g.value.clone()) {
-            return Some(value);
+    /// The given value, or the default of the declaration.
+    pub fn get<T: FromValue>(&self, parameter: &Param<T>) -> T {
+        let given = self.given(parameter);
+        if let Some(value) = given.and_then(|g| g.value.as_ref()) {
+            return T::from_value(Some(value));
         }
-        let parameter = Parameter::find(name)?;
-        match parameter.default {
+        let default = match parameter.default {
             "" => None,
             default => check(parameter, default).ok(),
-        }
-    }
-
-    pub fn int(&self, name: &str) -> Option<u64> {
-        match self.value(name)? {
-            Value::Int(n) => Some(n),
-            _ => None,
-        }
-    }
-
-    pub fn int32(&self, name: &str) -> Option<u32> {
-        self.int(name).and_then(|n| u32::try_from(n).ok())
-    }
-
-    pub fn real(&self, name: &str) -> Option<f64> {
-        match self.value(name)? {
-            Value::Real(x) => Some(x),
-            Value::Int(n) => Some(n as f64),
-            _ => None,
-        }
-    }
-
-    pub fn switch(&self, name: &str) -> bool {
-        self.value(name) == Some(Value::Switch(true))
-    }
-
-    /// A chosen word; empty where a number was chosen or nothing is set.
-    pub fn word(&self, name: &str) -> &'static str {
-        match self.value(name) {
-            Some(Value::Word(word)) => word,
-            _ => "",
-        }
-    }
-
-    pub fn text(&self, name: &str) -> Option<String> {
-        match self.value(name)? {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub fn list(&self, name: &str) -> Vec<String> {
-        match self.value(name) {
-            Some(Value::List(words)) => words,
-            _ => Vec::new(),
-        }
+        };
+        T::from_value(default.as_ref())
     }
 }
 
@@ -203,8 +151,8 @@ pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values
     }
     values.take(&sources.overrides, errors);
     let missing = sources.defaults.iter().filter(|default| {
-        let name = default.name.as_str();
-        values.given(name).is_none() && !values.is_bad(name)
+        let parameter = Parameter::find(&default.name);
+        parameter.is_none_or(|p| values.given(p).is_none() && !values.is_bad(p))
     });
     let missing: Vec<_> = missing.cloned().collect();
     values.take(&missing, errors);
@@ -470,7 +418,7 @@ mod tests {
         };
         let mut values = Values::default();
         values.take(std::slice::from_ref(&assignment), &mut Vec::new());
-        assert_eq!(values.text("PASSWORD").as_deref(), Some(" geheim "));
+        assert_eq!(values.get(&params::PASSWORD).as_deref(), Some(" geheim "));
         let shown = format!("{assignment:?} {values:?}");
         assert!(!shown.contains("geheim"), "{shown}");
     }

@@ -4,7 +4,7 @@ use crate::error::{Place, quoted};
 use crate::given::gather;
 use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
 use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
-use crate::params::PROCS_MAX;
+use crate::params::{self, DriverName, PROCS_MAX};
 use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
 use filermark_model::plan::{ClientPlan, MountPoint};
@@ -28,8 +28,10 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
     let values = r.values;
     let before = r.reports.errors.len();
     let clients = clients(r);
-    let procs = values.int32("PROCS").filter(|_| !values.is_bad("PROCS"));
-    if procs.is_none() && !values.is_bad("PROCS") {
+    let procs = values
+        .get(&params::PROCS)
+        .filter(|_| !values.is_bad(&params::PROCS));
+    if procs.is_none() && !values.is_bad(&params::PROCS) {
         r.reports.refuse(
             Place::Missing,
             "PROCS is not set",
@@ -37,10 +39,10 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
         );
     }
     let too_many = procs.is_some_and(|procs| too_many(r, clients.len(), procs));
-    let place = values.place("MNT_POINTS");
-    let words = values.list("MNT_POINTS");
+    let place = values.place(&params::MNT_POINTS);
+    let words = values.get(&params::MNT_POINTS);
     let (plans, mounts) = match words.as_slice() {
-        [] if values.word("DRIVER") == "null" => {
+        [] if values.get(&params::DRIVER) == Some(DriverName::Null) => {
             let nowhere = MountPoint {
                 host: "null".into(),
                 path: "/".into(),
@@ -53,7 +55,7 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
                 }],
             )
         }
-        [] if values.is_bad("MNT_POINTS") => return None,
+        [] if values.is_bad(&params::MNT_POINTS) => return None,
         [] => {
             r.reports.refuse(
                 Place::Missing,
@@ -106,7 +108,7 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
 /// [`resolve`](crate::resolve) will tell.
 pub fn mount_point_count(sources: &Sources) -> usize {
     let values = gather(sources, &mut Vec::new());
-    let words = values.list("MNT_POINTS");
+    let words = values.get(&params::MNT_POINTS);
     match words.as_slice() {
         [file] if looks_like_file(file) => {
             let read = sources.read_beside("MNT_POINTS", file, &[sources.folder()]);
@@ -124,17 +126,17 @@ pub fn mount_point_count(sources: &Sources) -> usize {
 /// CLIENTS names none.
 fn clients(r: &mut Reading<'_>) -> Vec<String> {
     let (values, sources) = (r.values, r.sources);
-    if values.is_bad("CLIENTS") {
+    if values.is_bad(&params::CLIENTS) {
         return Vec::new();
     }
     let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
-    let text = match values.given("CLIENTS") {
+    let text = match values.given(&params::CLIENTS) {
         None if naming.is_allocation(SLURM) => SLURM.to_owned(),
-        _ => values.list("CLIENTS").join(" "),
+        _ => values.get(&params::CLIENTS).join(" "),
     };
-    let place = match values.given("CLIENTS") {
+    let place = match values.given(&params::CLIENTS) {
         Some(given) => given.place.clone(),
-        None => values.place("LAUNCHER"),
+        None => values.place(&params::LAUNCHER),
     };
     let before = r.reports.errors.len();
     let mut complain = |message: String, hint: String| {
@@ -183,7 +185,7 @@ fn too_many(r: &mut Reading<'_>, clients: usize, procs: u32) -> bool {
     let all = clients as u64 * u64::from(procs);
     if all > PROCS_MAX {
         r.reports.refuse(
-            values.place("PROCS"),
+            values.place(&params::PROCS),
             format!("{procs} procs on each of {clients} clients are {all}"),
             format!(
                 "{PROCS_MAX} are the most: set PROCS={} or less",
@@ -258,7 +260,7 @@ fn repeated(r: &mut Reading<'_>, points: &[MountPoint], procs: u32) {
     let values = r.values;
     if let [one] = points
         && procs > 1
-        && values.given("MNT_POINTS").is_some()
+        && values.given(&params::MNT_POINTS).is_some()
     {
         r.reports.note(
             Rule::NotStandard,

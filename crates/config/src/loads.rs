@@ -2,7 +2,7 @@
 
 use crate::error::{Place, quoted};
 use crate::given::whole_number;
-use crate::params::{LOAD_MAX, RUNS_MAX};
+use crate::params::{self, LOAD_MAX, RUNS_MAX};
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Standard;
 use filermark_model::plan::LoadPoint;
@@ -16,8 +16,8 @@ pub(crate) const OPS: &str = "op/s";
 /// when one was wrong.
 pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
     let values = r.values;
-    let Some(given) = values.given("LOAD") else {
-        if values.is_bad("LOAD") {
+    let Some(given) = values.given(&params::LOAD) else {
+        if values.is_bad(&params::LOAD) {
             return Vec::new();
         }
         let example = if unit == OPS { 100 } else { 1 };
@@ -33,7 +33,7 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
     };
     let mut loads = Vec::new();
     let before = r.reports.errors.len();
-    let list = values.list("LOAD");
+    let list = values.get(&params::LOAD);
     let words = list.iter().flat_map(|word| match is_grouped(word) {
         true => vec![word.as_str()],
         false => word.split(',').collect(),
@@ -64,10 +64,13 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
             format!("{RUNS_MAX} is the most"),
         );
     }
-    if r.reports.errors.len() > before || values.is_bad("INCR_LOAD") || values.is_bad("NUM_RUNS") {
+    if r.reports.errors.len() > before
+        || values.is_bad(&params::INCR_LOAD)
+        || values.is_bad(&params::NUM_RUNS)
+    {
         return Vec::new();
     }
-    match (loads.as_slice(), values.int("INCR_LOAD")) {
+    match (loads.as_slice(), values.get(&params::INCR_LOAD)) {
         ([first], Some(step)) => series(r, *first, step, unit),
         (_, step) => {
             unused(r, step.is_some());
@@ -113,11 +116,11 @@ pub(crate) fn plural(unit: &str) -> String {
 
 fn series(r: &mut Reading<'_>, first: u64, step: u64, unit: &str) -> Vec<u64> {
     let values = r.values;
-    let runs = values.int("NUM_RUNS").unwrap_or(1);
+    let runs = values.get(&params::NUM_RUNS);
     let last = first.saturating_add(step.saturating_mul(runs.saturating_sub(1)));
     if last > LOAD_MAX {
         r.reports.refuse(
-            values.place("INCR_LOAD"),
+            values.place(&params::INCR_LOAD),
             format!(
                 "the last of {runs} load points would be {last} {}",
                 plural(unit)
@@ -136,11 +139,13 @@ fn unused(r: &mut Reading<'_>, has_step: bool) {
     } else {
         "INCR_LOAD is not set"
     };
-    for name in ["INCR_LOAD", "NUM_RUNS"] {
-        if let Some(given) = values.given(name) {
-            let text = format!("{} is not used: {why}", given.shown());
-            r.reports.note(Rule::LoadPoints, Severity::Note, text);
-        }
+    let given = [
+        values.given(&params::INCR_LOAD),
+        values.given(&params::NUM_RUNS),
+    ];
+    for given in given.into_iter().flatten() {
+        let text = format!("{} is not used: {why}", given.shown());
+        r.reports.note(Rule::LoadPoints, Severity::Note, text);
     }
 }
 

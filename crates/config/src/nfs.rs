@@ -3,6 +3,7 @@
 use crate::error::quoted;
 use crate::layout::Layout;
 use crate::network;
+use crate::params;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
@@ -23,17 +24,15 @@ pub(crate) fn nfs(
     layout: Option<&Layout>,
 ) -> NfsPlan {
     let (values, sources) = (r.values, r.sources);
-    let port = |name: &str| values.int(name).and_then(|n| u16::try_from(n).ok());
-    let int = |name: &str| values.int32(name).unwrap_or_default();
-    let connections = network::connections(values);
-    let resvport = values.switch("RESVPORT");
+    let connections = values.get(&params::CONNECTIONS);
+    let resvport = values.get(&params::RESVPORT);
     let wanted = match connections {
         Connections::PerProc => layout.map_or(0, |l| l.procs_per_client),
         Connections::Shared(n) => n,
     };
     if resvport && wanted > RESVPORTS_MAX {
         r.reports.refuse(
-            values.place("RESVPORT"),
+            values.place(&params::RESVPORT),
             format!(
                 "{wanted} connections need more ports below 1024 than there are; \
                  {RESVPORTS_MAX} may be had"
@@ -43,7 +42,7 @@ pub(crate) fn nfs(
     }
     let protocol = benchmark.map(|b| b.protocol);
     let version = protocol.and_then(Protocol::nfs_version).unwrap_or_default();
-    let transport = match values.switch("TCP") {
+    let transport = match values.get(&params::TCP) {
         true => Transport::Tcp,
         false => Transport::Udp,
     };
@@ -54,26 +53,30 @@ pub(crate) fn nfs(
     NfsPlan {
         version,
         transport,
-        udp_timeout_ms: int("UDP_TIMEOUT_MS"),
-        uid: values.int32("SFS_NFS_USER_ID").unwrap_or(sources.host.uid),
-        gid: values.int32("SFS_NFS_GROUP_ID").unwrap_or(sources.host.gid),
+        udp_timeout_ms: values.get(&params::UDP_TIMEOUT_MS),
+        uid: values
+            .get(&params::SFS_NFS_USER_ID)
+            .unwrap_or(sources.host.uid),
+        gid: values
+            .get(&params::SFS_NFS_GROUP_ID)
+            .unwrap_or(sources.host.gid),
         gids: groups(r),
         machine_name: machine_name(r),
         resvport,
         block_size_max,
-        biod_max_reads: int("BIOD_MAX_READS"),
-        biod_max_writes: int("BIOD_MAX_WRITES"),
+        biod_max_reads: values.get(&params::BIOD_MAX_READS),
+        biod_max_writes: values.get(&params::BIOD_MAX_WRITES),
         commit: classic.and_then(|c| c.commit).unwrap_or_default(),
-        nfs_port: network::port(r, "NFS_PORT", layout),
-        mount_port: port("MOUNT_PORT"),
-        portmap_port: port("PORTMAP_PORT").unwrap_or(111),
+        nfs_port: network::port(r, &params::NFS_PORT, values.get(&params::NFS_PORT), layout),
+        mount_port: values.get(&params::MOUNT_PORT),
+        portmap_port: values.get(&params::PORTMAP_PORT),
         ip: network::ip(r, layout),
         connections,
-        rpc_timeout_ms: int("RPC_TIMEOUT_MS"),
-        rpc_retries: int("RPC_RETRIES"),
-        connect_timeout_ms: int("CONNECT_TIMEOUT_MS"),
-        jukebox_delay_ms: int("JUKEBOX_DELAY_MS"),
-        jukebox_retries: int("JUKEBOX_RETRIES"),
+        rpc_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
+        rpc_retries: values.get(&params::RPC_RETRIES),
+        connect_timeout_ms: values.get(&params::CONNECT_TIMEOUT_MS),
+        jukebox_delay_ms: values.get(&params::JUKEBOX_DELAY_MS),
+        jukebox_retries: values.get(&params::JUKEBOX_RETRIES),
     }
 }
 
@@ -115,10 +118,11 @@ fn cut(
 
 fn groups(r: &mut Reading<'_>) -> Vec<u32> {
     let values = r.values;
-    let words = values.list("NFS_GROUPS");
+    let words = values.get(&params::NFS_GROUPS);
     let mut complain = |message: String| {
         let hint = "give group numbers with blanks between them, 16 at most";
-        r.reports.refuse(values.place("NFS_GROUPS"), message, hint);
+        r.reports
+            .refuse(values.place(&params::NFS_GROUPS), message, hint);
     };
     if words.len() > GROUPS_MAX {
         complain(format!(
@@ -141,13 +145,13 @@ fn groups(r: &mut Reading<'_>) -> Vec<u32> {
 
 fn machine_name(r: &mut Reading<'_>) -> String {
     let (values, sources) = (r.values, r.sources);
-    let Some(name) = values.text("MACHINE_NAME") else {
+    let Some(name) = values.get(&params::MACHINE_NAME) else {
         let name = sources.host.name.chars().filter(char::is_ascii);
         return name.take(MACHINE_NAME_BYTES_MAX).collect();
     };
     if name.len() > MACHINE_NAME_BYTES_MAX {
         r.reports.refuse(
-            values.place("MACHINE_NAME"),
+            values.place(&params::MACHINE_NAME),
             format!(
                 "MACHINE_NAME has {} bytes; AUTH_SYS carries {MACHINE_NAME_BYTES_MAX}",
                 name.len()

@@ -3,6 +3,7 @@
 
 use crate::error::quoted;
 use crate::given::Values;
+use crate::params::{self, DriverName, FsProtocol, Parameter};
 use crate::reading::Reading;
 use filermark_model::Benchmark;
 use filermark_model::benchmark::Protocol;
@@ -25,11 +26,11 @@ pub(crate) const fn is_smb(protocol: Protocol) -> bool {
 
 /// What FS_PROTOCOL says, where it is given.
 fn given(values: &Values) -> Option<Protocol> {
-    values.given("FS_PROTOCOL")?;
-    match values.word("FS_PROTOCOL") {
-        "cifs" => Some(Protocol::Smb1),
-        "smb" => Some(Protocol::Smb2),
-        _ => Some(match nfs_version(values) {
+    values.given(&params::FS_PROTOCOL)?;
+    match values.get(&params::FS_PROTOCOL) {
+        FsProtocol::Cifs => Some(Protocol::Smb1),
+        FsProtocol::Smb => Some(Protocol::Smb2),
+        FsProtocol::Nfs => Some(match nfs_version(values) {
             Some(2) => Protocol::Nfs2,
             _ => Protocol::Nfs3,
         }),
@@ -37,23 +38,20 @@ fn given(values: &Values) -> Option<Protocol> {
 }
 
 /// NFS_VERSION, where it is given.
-fn nfs_version(values: &Values) -> Option<u64> {
-    values.given("NFS_VERSION")?;
-    values.int("NFS_VERSION")
+fn nfs_version(values: &Values) -> Option<u32> {
+    values.given(&params::NFS_VERSION)?;
+    values.get(&params::NFS_VERSION)
 }
 
 /// The name of the benchmark: BENCHMARK, or that of the protocol.
 pub(crate) fn benchmark_name(values: &Values) -> String {
-    if let (Some(name), true) = (
-        values.text("BENCHMARK"),
-        values.given("BENCHMARK").is_some(),
-    ) {
-        return name;
+    if values.given(&params::BENCHMARK).is_some() {
+        return values.get(&params::BENCHMARK);
     }
-    let by_driver = || match (values.word("DRIVER"), nfs_version(values)) {
-        ("smb", _) => Protocol::Smb2,
-        ("nfs2", _) | (_, Some(2)) => Protocol::Nfs2,
-        _ => Protocol::Nfs3,
+    let by_driver = || match (values.get(&params::DRIVER), nfs_version(values)) {
+        (Some(DriverName::Smb), _) => Protocol::Smb2,
+        (Some(DriverName::Nfs2), _) | (_, Some(2)) => Protocol::Nfs2,
+        (Some(DriverName::Nfs3 | DriverName::Posix | DriverName::Null) | None, _) => Protocol::Nfs3,
     };
     match given(values).unwrap_or_else(by_driver) {
         Protocol::Smb1 => "general-smb1",
@@ -87,36 +85,42 @@ pub(crate) fn refuse(r: &mut Reading<'_>, definition: &Benchmark) {
         quoted(&definition.name),
         name(is)
     );
-    let mut error = |parameter: &str, hint: &str| {
+    let mut error = |parameter: &Parameter, hint: &str| {
         let shown = values.given(parameter).map(|g| g.shown());
         let message = format!("{}, but {of}", shown.unwrap_or_default());
         r.reports.refuse(values.place(parameter), message, hint);
     };
     let nfs = is.nfs_version();
-    let wanted = given(values).filter(|_| !values.is_bad("FS_PROTOCOL"));
+    let wanted = given(values).filter(|_| !values.is_bad(&params::FS_PROTOCOL));
     if wanted.is_some_and(|w| w != is && (nfs.is_none() || w.nfs_version().is_none())) {
-        error("FS_PROTOCOL", "leave FS_PROTOCOL or the benchmark out");
-    }
-    let version = nfs_version(values).filter(|_| !values.is_bad("NFS_VERSION"));
-    if version.is_some_and(|v| nfs.is_some_and(|is| u64::from(is.number()) != v)) {
         error(
-            "NFS_VERSION",
+            &params::FS_PROTOCOL,
+            "leave FS_PROTOCOL or the benchmark out",
+        );
+    }
+    let version = nfs_version(values).filter(|_| !values.is_bad(&params::NFS_VERSION));
+    if version.is_some_and(|v| nfs.is_some_and(|is| is.number() != v)) {
+        error(
+            &params::NFS_VERSION,
             "leave NFS_VERSION or the benchmark out: every benchmark has its version",
         );
     }
-    let fits = match values.word("DRIVER") {
-        "nfs2" => is == Protocol::Nfs2,
-        "nfs3" => is == Protocol::Nfs3,
-        "smb" => is_smb(is),
-        _ => true,
+    let fits = match values.get(&params::DRIVER) {
+        Some(DriverName::Nfs2) => is == Protocol::Nfs2,
+        Some(DriverName::Nfs3) => is == Protocol::Nfs3,
+        Some(DriverName::Smb) => is_smb(is),
+        Some(DriverName::Posix | DriverName::Null) | None => true,
     };
     if !fits {
-        error("DRIVER", "leave DRIVER out: it follows from the benchmark");
+        error(
+            &params::DRIVER,
+            "leave DRIVER out: it follows from the benchmark",
+        );
     }
     if is == Protocol::Posix {
         let hint = "write it as a composite: [[benchmark]] and [[workload]] tables";
         let message = format!("{of}, which classical benchmarks do not work on");
         r.reports
-            .refuse(values.place("BENCHMARK_FILE"), message, hint);
+            .refuse(values.place(&params::BENCHMARK_FILE), message, hint);
     }
 }

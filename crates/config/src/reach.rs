@@ -6,9 +6,10 @@
 use crate::error::quoted;
 use crate::given::Values;
 use crate::hosts::{Wrong, check_host, check_program, check_user, key};
+use crate::params::{self, Launcher, Param};
 use crate::reading::Reading;
 use crate::sources::Host;
-use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::{ClientPlan, IpChoice};
 use filermark_model::{Finding, Nanos, Rule, Severity};
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 
 /// What the parameters say, before it is known which clients there are.
 pub(crate) struct Reach {
-    launcher: &'static str,
+    launcher: Launcher,
     agent_port: u16,
     everywhere: Account,
     /// Without its hosts.
@@ -38,32 +39,27 @@ impl Reach {
     /// Reads the parameters; `ip` is the address family for the way to the clients.
     pub fn read(r: &mut Reading<'_>, ip: IpChoice) -> Self {
         let values = r.values;
-        let launcher = values.word("LAUNCHER");
-        let port = values.int("AGENT_PORT").and_then(|n| u16::try_from(n).ok());
+        let launcher = values.get(&params::LAUNCHER);
         let everywhere = Account {
-            user: checked(r, "USER", check_user),
-            program: checked(r, "EXEC_PATH", check_program),
-        };
-        let on_lost = match values.word("ON_LOST") {
-            "continue" => OnLost::Continue,
-            _ => OnLost::End,
+            user: checked(r, &params::USER, check_user),
+            program: checked(r, &params::EXEC_PATH, check_program),
         };
         let plan = LaunchPlan {
             hosts: Vec::new(),
-            ssh_command: command(r, "SSH_COMMAND"),
-            srun_command: command(r, "SRUN_COMMAND"),
+            ssh_command: command(r, &params::SSH_COMMAND),
+            srun_command: command(r, &params::SRUN_COMMAND),
             ip,
-            install: values.switch("INSTALL"),
-            on_lost,
+            install: values.get(&params::INSTALL),
+            on_lost: values.get(&params::ON_LOST),
             listen: listen(r, launcher),
-            prime_address: checked(r, "PRIME_ADDRESS", check_address)
+            prime_address: checked(r, &params::PRIME_ADDRESS, check_address)
                 .map(|address| bare(&address).to_owned()),
             secret_file: secret_file(r, launcher),
-            start_timeout: Nanos::from_secs_f64(values.real("START_TIMEOUT").unwrap_or(60.0)),
+            start_timeout: Nanos::from_secs_f64(values.get(&params::START_TIMEOUT)),
         };
         Self {
             launcher,
-            agent_port: port.unwrap_or_default(),
+            agent_port: values.get(&params::AGENT_PORT),
             everywhere,
             plan,
         }
@@ -102,13 +98,13 @@ impl Reach {
 
     fn kind(&self, client: &str, host: &Host) -> LauncherKind {
         match self.launcher {
-            "local" => LauncherKind::Local,
-            "ssh" => LauncherKind::Ssh,
-            "slurm" => LauncherKind::Slurm,
-            "connect" => LauncherKind::Connect(self.agent_port),
-            "accept" => LauncherKind::Accept,
-            _ if host.is_me(client) => LauncherKind::Local,
-            _ => LauncherKind::Ssh,
+            Launcher::Local => LauncherKind::Local,
+            Launcher::Ssh => LauncherKind::Ssh,
+            Launcher::Slurm => LauncherKind::Slurm,
+            Launcher::Connect => LauncherKind::Connect(self.agent_port),
+            Launcher::Accept => LauncherKind::Accept,
+            Launcher::Auto if host.is_me(client) => LauncherKind::Local,
+            Launcher::Auto => LauncherKind::Ssh,
         }
     }
 }
@@ -118,11 +114,14 @@ impl Reach {
 pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Finding> {
     let mut findings = Vec::new();
     let used = [
-        ("EXEC_PATH", plan.hosts.iter().any(|h| h.program.is_some())),
-        ("USER", plan.hosts.iter().any(|h| h.user.is_some())),
+        (
+            &params::EXEC_PATH,
+            plan.hosts.iter().any(|h| h.program.is_some()),
+        ),
+        (&params::USER, plan.hosts.iter().any(|h| h.user.is_some())),
     ];
-    for (name, is_used) in used {
-        if let (Some(given), false) = (values.given(name), is_used) {
+    for (parameter, is_used) in used {
+        if let (Some(given), false) = (values.given(parameter), is_used) {
             let text = format!("{} has no effect here", given.shown());
             findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
         }
@@ -141,16 +140,16 @@ pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Fi
 /// The text of a parameter, checked.
 fn checked(
     r: &mut Reading<'_>,
-    name: &str,
+    parameter: &Param<Option<String>>,
     check: fn(&str) -> Result<(), Wrong>,
 ) -> Option<String> {
     let values = r.values;
-    let text = values.text(name)?;
+    let text = values.get(parameter)?;
     match check(&text) {
         Ok(()) => Some(text),
         Err((what, hint)) => {
-            let message = format!("{name}={} {what}", quoted(&text));
-            r.reports.refuse(values.place(name), message, hint);
+            let message = format!("{}={} {what}", parameter.name, quoted(&text));
+            r.reports.refuse(values.place(parameter), message, hint);
             None
         }
     }
@@ -172,9 +171,9 @@ fn bare(address: &str) -> &str {
 }
 
 /// A program and its arguments, between blanks.
-fn command(r: &mut Reading<'_>, name: &str) -> Vec<String> {
-    let values = r.values;
-    let words = values.list(name);
+fn command(r: &mut Reading<'_>, parameter: &Param<Vec<String>>) -> Vec<String> {
+    let (values, name) = (r.values, parameter.name);
+    let words = values.get(parameter);
     let is_option = words.first().is_some_and(|w| w.starts_with('-'));
     let controls = words.iter().any(|w| w.chars().any(char::is_control));
     if is_option || controls {
@@ -184,18 +183,18 @@ fn command(r: &mut Reading<'_>, name: &str) -> Vec<String> {
         };
         let hint = format!("write {name}=\"program option ...\"");
         r.reports
-            .refuse(values.place(name), format!("{name} {what}"), hint);
+            .refuse(values.place(parameter), format!("{name} {what}"), hint);
     }
     words
 }
 
-fn listen(r: &mut Reading<'_>, launcher: &str) -> Option<SocketAddr> {
+fn listen(r: &mut Reading<'_>, launcher: Launcher) -> Option<SocketAddr> {
     let values = r.values;
     let example = "give an address and a port, e.g. PRIME_LISTEN=0.0.0.0:20049 or [::]:20049";
-    let Some(text) = values.text("PRIME_LISTEN") else {
-        if launcher == "accept" && !values.is_bad("PRIME_LISTEN") {
+    let Some(text) = values.get(&params::PRIME_LISTEN) else {
+        if launcher == Launcher::Accept && !values.is_bad(&params::PRIME_LISTEN) {
             r.reports.refuse(
-                values.place("LAUNCHER"),
+                values.place(&params::LAUNCHER),
                 "LAUNCHER=accept waits for agents that connect, and PRIME_LISTEN is not set",
                 example,
             );
@@ -204,7 +203,7 @@ fn listen(r: &mut Reading<'_>, launcher: &str) -> Option<SocketAddr> {
     };
     let (what, hint) = match text.parse::<SocketAddr>() {
         // Who starts agents by hand has to know the port.
-        Ok(address) if address.port() == 0 && launcher == "accept" => (
+        Ok(address) if address.port() == 0 && launcher == Launcher::Accept => (
             "leaves the port open, which agents started by hand have to know",
             example,
         ),
@@ -213,20 +212,21 @@ fn listen(r: &mut Reading<'_>, launcher: &str) -> Option<SocketAddr> {
     };
     let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
     r.reports
-        .refuse(values.place("PRIME_LISTEN"), message, hint);
+        .refuse(values.place(&params::PRIME_LISTEN), message, hint);
     None
 }
 
 /// The file with the prime's keys; has to be there where agents are started by hand.
-fn secret_file(r: &mut Reading<'_>, launcher: &str) -> Option<PathBuf> {
+fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
     let (values, sources) = (r.values, r.sources);
-    let needed = ["connect", "accept"].contains(&launcher);
-    let Some(name) = values.text("SECRET_FILE") else {
-        if needed && !values.is_bad("SECRET_FILE") {
+    let needed = matches!(launcher, Launcher::Connect | Launcher::Accept);
+    let Some(name) = values.get(&params::SECRET_FILE) else {
+        if needed && !values.is_bad(&params::SECRET_FILE) {
             r.reports.refuse(
-                values.place("LAUNCHER"),
+                values.place(&params::LAUNCHER),
                 format!(
-                    "LAUNCHER={launcher} wants keys by which both sides know each other, and SECRET_FILE is not set"
+                    "LAUNCHER={} wants keys by which both sides know each other, and SECRET_FILE is not set",
+                    launcher.name()
                 ),
                 "make them: filermark agent --make-keys DIR --clients LIST, move DIR/client-NAME.key to each client, set SECRET_FILE=DIR/prime.key",
             );
@@ -237,7 +237,7 @@ fn secret_file(r: &mut Reading<'_>, launcher: &str) -> Option<PathBuf> {
     if needed && !path.is_file() {
         let shown = filermark_model::words::tame(&path.display().to_string(), 4096);
         r.reports.refuse(
-            values.place("SECRET_FILE"),
+            values.place(&params::SECRET_FILE),
             format!("the key file {shown} is not there"),
             "make the files: filermark agent --make-keys DIR --clients LIST, and move DIR/client-NAME.key to each client",
         );

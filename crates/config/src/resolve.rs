@@ -5,6 +5,7 @@ use crate::composite::Composite;
 use crate::composite::choose::{Choice, choose};
 use crate::error::ConfigError;
 use crate::given::gather;
+use crate::params;
 use crate::plan::build::build;
 use crate::reading::{Reading, Reports};
 use crate::resolved::Resolved;
@@ -19,7 +20,7 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
     let mut reports = Reports::default();
     sources.begin_inputs();
     let values = gather(sources, &mut reports.errors);
-    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
+    let work_dir = PathBuf::from(values.get(&params::WORK_DIR));
     let mut r = Reading {
         values: &values,
         sources,

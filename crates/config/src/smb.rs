@@ -6,19 +6,18 @@ mod password;
 
 use crate::layout::Layout;
 use crate::network;
+use crate::params;
 use crate::reading::Reading;
 use filermark_model::benchmark::Protocol;
 use filermark_model::plan::SmbPlan;
 
-/// The port of direct TCP (MS-SMB2 2.1).
-const PORT: u16 = 445;
-
 /// Resolves them.
 pub(crate) fn smb(r: &mut Reading<'_>, protocol: Protocol, layout: Option<&Layout>) -> SmbPlan {
     let values = r.values;
-    let int = |name: &str| values.int32(name).unwrap_or_default();
-    let signing = dialects::signing(values);
-    let encryption = dialects::encryption(values);
+    let port = values.get(&params::SMB_PORT);
+    let given = values.given(&params::SMB_PORT).map(|_| port);
+    let signing = values.get(&params::SMB_SIGNING);
+    let encryption = values.get(&params::SMB_ENCRYPTION);
     let login = login::login(r);
     login::without_key(r, &login.auth, signing, encryption);
     SmbPlan {
@@ -27,13 +26,13 @@ pub(crate) fn smb(r: &mut Reading<'_>, protocol: Protocol, layout: Option<&Layou
         encryption,
         auth: login.auth,
         password: login.password,
-        port: network::port(r, "SMB_PORT", layout).unwrap_or(PORT),
+        port: network::port(r, &params::SMB_PORT, given, layout).unwrap_or(port),
         ip: network::ip(r, layout),
         block_size_max: network::block_size_max(values),
-        biod_max_reads: int("BIOD_MAX_READS"),
-        biod_max_writes: int("BIOD_MAX_WRITES"),
-        connections: network::connections(values),
-        reply_timeout_ms: int("RPC_TIMEOUT_MS"),
-        connect_timeout_ms: int("CONNECT_TIMEOUT_MS"),
+        biod_max_reads: values.get(&params::BIOD_MAX_READS),
+        biod_max_writes: values.get(&params::BIOD_MAX_WRITES),
+        connections: values.get(&params::CONNECTIONS),
+        reply_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
+        connect_timeout_ms: values.get(&params::CONNECT_TIMEOUT_MS),
     }
 }

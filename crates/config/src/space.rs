@@ -1,15 +1,16 @@
 //! The server's space and memory, as the parameters state them.
 
 use crate::given::Values;
+use crate::params;
 use filermark_model::plan::SpacePlan;
 use filermark_model::{Bytes, Finding, LoadPoint, Rule, RunPlan, Severity};
 
 /// SPACE_CHECK, SPACE_RESERVE and SERVER_MEMORY.
 pub(crate) fn plan(values: &Values) -> SpacePlan {
     SpacePlan {
-        check: values.switch("SPACE_CHECK"),
-        reserve_pcnt: values.real("SPACE_RESERVE").unwrap_or_default(),
-        server_memory_bytes: values.int("SERVER_MEMORY"),
+        check: values.get(&params::SPACE_CHECK),
+        reserve_pcnt: values.get(&params::SPACE_RESERVE),
+        server_memory_bytes: values.get(&params::SERVER_MEMORY),
     }
 }
 

@@ -2,6 +2,7 @@
 //! `p99>2s for 10s, errors>5%`.
 
 use crate::error::quoted;
+use crate::params;
 use crate::reading::Reading;
 use filermark_model::stop_if::{StopCondition, StopFigure};
 
@@ -21,13 +22,11 @@ const CONDITIONS: &str = "the conditions are mean>TIME and pN>TIME (response tim
 /// The conditions, as the run has set them.
 pub(crate) fn stop_if(r: &mut Reading<'_>) -> Vec<StopCondition> {
     let values = r.values;
-    let Some(text) = values.text("STOP_IF") else {
-        return Vec::new();
-    };
+    let text = values.get(&params::STOP_IF);
     if text.trim().eq_ignore_ascii_case("off") {
         return Vec::new();
     }
-    let place = values.place("STOP_IF");
+    let place = values.place(&params::STOP_IF);
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > CONDITIONS_MAX {
         let message = format!("STOP_IF has {} conditions", parts.len());

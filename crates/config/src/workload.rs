@@ -5,6 +5,7 @@ use crate::blockfile::parse_blockfile;
 use crate::definitions::{parse_classic, shipped_registry, unknown_benchmark};
 use crate::error::Place;
 use crate::mixfile::read_mix;
+use crate::params::{self, Param};
 use crate::protocol;
 use crate::reading::Reading;
 use filermark_model::Benchmark;
@@ -13,10 +14,10 @@ use std::path::Path;
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
 pub(crate) fn definition(r: &mut Reading<'_>) -> Option<Benchmark> {
     let (values, sources) = (r.values, r.sources);
-    if values.is_bad("BENCHMARK_FILE") || values.is_bad("BENCHMARK") {
+    if values.is_bad(&params::BENCHMARK_FILE) || values.is_bad(&params::BENCHMARK) {
         return None;
     }
-    let Some(file) = values.text("BENCHMARK_FILE") else {
+    let Some(file) = values.get(&params::BENCHMARK_FILE) else {
         let name = protocol::benchmark_name(values);
         return Benchmark::shipped(&name)
             .map_err(|_| {
@@ -27,7 +28,7 @@ pub(crate) fn definition(r: &mut Reading<'_>) -> Option<Benchmark> {
             })
             .ok();
     };
-    let place = values.place("BENCHMARK_FILE");
+    let place = values.place(&params::BENCHMARK_FILE);
     let (path, text) = sources
         .read_beside("BENCHMARK_FILE", &file, &[sources.folder()])
         .map_err(|why| {
@@ -49,19 +50,19 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
         return;
     };
     let rule = &mut classic.fileset;
-    let real = |name: &str, old: f64| values.real(name).unwrap_or(old);
-    let count = |name: &str, old: u32| values.int32(name).unwrap_or(old);
-    rule.mb_per_op = real("FILESET_MB_PER_OP", rule.mb_per_op);
-    rule.access_pcnt = real("ACCESS_PCNT", rule.access_pcnt);
-    rule.append_pcnt = real("APPEND_PCNT", rule.append_pcnt);
-    rule.dir_count = count("DIR_COUNT", rule.dir_count);
-    rule.file_count = count("FILE_COUNT", rule.file_count);
+    let real = |p: &Param<Option<f64>>, old: f64| values.get(p).unwrap_or(old);
+    let count = |p: &Param<Option<u32>>, old: u32| values.get(p).unwrap_or(old);
+    rule.mb_per_op = real(&params::FILESET_MB_PER_OP, rule.mb_per_op);
+    rule.access_pcnt = real(&params::ACCESS_PCNT, rule.access_pcnt);
+    rule.append_pcnt = real(&params::APPEND_PCNT, rule.append_pcnt);
+    rule.dir_count = count(&params::DIR_COUNT, rule.dir_count);
+    rule.file_count = count(&params::FILE_COUNT, rule.file_count);
     if !smb {
-        rule.symlink_count = count("SYMLINK_COUNT", rule.symlink_count);
+        rule.symlink_count = count(&params::SYMLINK_COUNT, rule.symlink_count);
     }
 
     let folders = [work_dir, sources.folder()];
-    if let Some((path, text)) = read(r, "MIXFILE", &folders) {
+    if let Some((path, text)) = read(r, &params::MIXFILE, &folders) {
         match read_mix(&path, &text, benchmark.protocol) {
             Ok(read) => {
                 r.reports.findings.extend(read.note);
@@ -73,7 +74,7 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
             Err(found) => r.reports.errors.extend(found),
         }
     }
-    if let Some((path, text)) = read(r, "BLOCK_FILE", &folders) {
+    if let Some((path, text)) = read(r, &params::BLOCK_FILE, &folders) {
         match parse_blockfile(&path, &text) {
             Ok(blocks) => {
                 if let Some(classic) = benchmark.classic_mut() {
@@ -88,14 +89,19 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
 }
 
 /// The file that a parameter names: its path and its text.
-fn read(r: &mut Reading<'_>, name: &str, folders: &[&Path]) -> Option<(String, String)> {
-    let file = r.values.text(name)?;
+fn read(
+    r: &mut Reading<'_>,
+    parameter: &Param<Option<String>>,
+    folders: &[&Path],
+) -> Option<(String, String)> {
+    let file = r.values.get(parameter)?;
+    let name = parameter.name;
     r.sources
         .read_beside(name, &file, folders)
         .map_err(|why| {
             let message = format!("{name}={file} {why}");
             let hint = "give its path, from WORK_DIR, the rc file's folder or /";
-            r.reports.refuse(r.values.place(name), message, hint);
+            r.reports.refuse(r.values.place(parameter), message, hint);
         })
         .ok()
 }
@@ -110,7 +116,7 @@ fn contradictions(r: &mut Reading<'_>, benchmark: &Benchmark) {
     let transfer = classic.read_sizes.max().max(classic.write_sizes.max());
     if transfer > largest {
         r.reports.refuse(
-            values.place("BLOCK_FILE"),
+            values.place(&params::BLOCK_FILE),
             format!("a transfer of {transfer} is larger than the largest file, {largest}"),
             "lower the sizes in the block file",
         );

@@ -3,14 +3,11 @@
 use super::scale::{MEM_BYTES_DEFAULT, Scale};
 use crate::error::Place;
 use crate::given::Given;
+use crate::params::{self, Param, Value};
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
-
-/// Directories and files per directory as every rc file of 2014 has them, where
-/// the benchmark's own figures count in their place (sources.md 3.1 and 3.3).
-const RC_2014: [(&str, u64); 2] = [("DIR_COUNT", 10), ("FILES_PER_DIR", 100)];
 
 /// Changes the components as the parameters say. `procs` is how many procs there
 /// are at the largest load point: in all, and on the client that has most.
@@ -20,36 +17,37 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, procs: (u64
         return;
     };
     let counts = counts_of_2014(r);
-    let mut number = |name: &str, set: &mut dyn FnMut(&mut Component, u64) -> String| {
-        let given = values.given(name).filter(|_| counts);
-        let (Some(given), Some(n)) = (given, values.int(name)) else {
+    let mut number = |parameter: &Param<Option<u32>>,
+                      set: &mut dyn FnMut(&mut Component, u32) -> u32| {
+        let given = values.given(parameter).filter(|_| counts);
+        let (Some(given), Some(n)) = (given, values.get(parameter)) else {
             return;
         };
         let old: Vec<(String, String)> = work
             .components
             .iter_mut()
-            .map(|c| (c.workload.name.clone(), set(c, n)))
+            .map(|c| (c.workload.name.clone(), set(c, n).to_string()))
             .collect();
         if old.iter().any(|(_, text)| *text != n.to_string()) {
             r.reports.findings.push(not_standard(given, &old));
         }
     };
-    number("DIR_COUNT", &mut |c, n| {
-        let n = u32::try_from(n).unwrap_or(u32::MAX);
-        std::mem::replace(&mut c.dir_count, n).to_string()
+    number(&params::DIR_COUNT, &mut |c, n| {
+        std::mem::replace(&mut c.dir_count, n)
     });
-    number("FILES_PER_DIR", &mut |c, n| {
-        let n = u32::try_from(n).unwrap_or(u32::MAX);
-        std::mem::replace(&mut c.files_per_dir, n).to_string()
+    number(&params::FILES_PER_DIR, &mut |c, n| {
+        std::mem::replace(&mut c.files_per_dir, n)
     });
-    match (values.given("FILE_SIZE"), values.int("FILE_SIZE")) {
+    match (
+        values.given(&params::FILE_SIZE),
+        values.get(&params::FILE_SIZE),
+    ) {
         (Some(given), Some(bytes)) => file_size(&mut r.reports, &mut work.components, bytes, given),
         _ => scaled(r, &mut work.components, procs),
     }
-    if let Some(times) = values.real("OPRATE_MULTIPLIER") {
-        for c in &mut work.components {
-            c.ops_per_proc = c.ops_per_proc.map(|rate| rate * times);
-        }
+    let times = values.get(&params::OPRATE_MULTIPLIER);
+    for c in &mut work.components {
+        c.ops_per_proc = c.ops_per_proc.map(|rate| rate * times);
     }
 }
 
@@ -57,11 +55,14 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, procs: (u64
 /// every rc file of 2014 does.
 fn counts_of_2014(r: &mut Reading<'_>) -> bool {
     let values = r.values;
-    let as_shipped = |(name, n): (&str, u64)| {
-        let in_file = matches!(values.place(name), Place::At { .. });
-        in_file && values.int(name) == Some(n)
+    let as_shipped = |(parameter, n): (&Param<Option<u32>>, u32)| {
+        let in_file = matches!(values.place(parameter), Place::At { .. });
+        in_file && values.get(parameter) == Some(n)
     };
-    if !RC_2014.into_iter().all(as_shipped) {
+    // As every rc file of 2014 has them, where the benchmark's own figures count in their
+    // place (sources.md 3.1 and 3.3).
+    let of_2014 = [(&params::DIR_COUNT, 10), (&params::FILES_PER_DIR, 100)];
+    if !of_2014.into_iter().all(as_shipped) {
         return true;
     }
     let text = "DIR_COUNT=10 and FILES_PER_DIR=100, as in every rc file of 2014, stand aside \
@@ -105,11 +106,10 @@ fn file_size(reports: &mut Reports, components: &mut [Component], bytes: u64, gi
 /// netmist's single workloads: one component, as fast as it goes.
 fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) {
     let values = r.values;
-    let given: Vec<&Given> = ["CLIENT_MEM", "AGGR_CAP"]
+    let given: Vec<&Given> = [&params::CLIENT_MEM, &params::AGGR_CAP]
         .into_iter()
-        .filter_map(|name| values.given(name))
+        .filter_map(|parameter| values.given(parameter))
         .collect();
-    let bytes = |name: &str| values.int(name).unwrap_or(MEM_BYTES_DEFAULT);
     let [c] = components else {
         return fixed_sizes(&mut r.reports, &given);
     };
@@ -118,8 +118,8 @@ fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) 
     }
     let Some(first) = given.first() else { return };
     let scale = Scale {
-        client_mem_bytes: bytes("CLIENT_MEM"),
-        aggregate_bytes: bytes("AGGR_CAP"),
+        client_mem_bytes: values.get(&params::CLIENT_MEM),
+        aggregate_bytes: values.get(&params::AGGR_CAP),
         procs_per_client: procs.1,
         procs: procs.0,
     };
@@ -141,7 +141,7 @@ fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) 
 fn fixed_sizes(reports: &mut Reports, given: &[&Given]) {
     let changed = given
         .iter()
-        .filter(|g| g.value != Some(crate::given::Value::Int(MEM_BYTES_DEFAULT)));
+        .filter(|g| g.value != Some(Value::Int(MEM_BYTES_DEFAULT)));
     for g in changed {
         let text = format!(
             "{} has no effect: the benchmark's file sizes are fixed",

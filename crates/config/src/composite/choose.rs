@@ -5,6 +5,7 @@ use crate::definitions::{
 };
 use crate::error::Place;
 use crate::given::Values;
+use crate::params;
 use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
 use filermark_model::benchmark::SHIPPED;
@@ -38,13 +39,13 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
         Own::None => None,
         Own::Composites(path, text) => Some((path, text)),
     };
-    let given = values.given("BENCHMARK").map(|g| g.raw.clone());
+    let given = values.given(&params::BENCHMARK).map(|g| g.raw.clone());
     let classic = |name: &String| SHIPPED.iter().any(|(n, _)| n == name);
-    let mounted = values.given("CLIENT_MOUNTPOINTS").is_some();
-    if given.is_none() && own.is_none() && mounted && values.given("MNT_POINTS").is_none() {
+    let mounted = values.given(&params::CLIENT_MOUNTPOINTS).is_some();
+    if given.is_none() && own.is_none() && mounted && values.given(&params::MNT_POINTS).is_none() {
         let names = shipped_registry().composite_names().join(", ");
         r.reports.refuse(
-            values.place("CLIENT_MOUNTPOINTS"),
+            values.place(&params::CLIENT_MOUNTPOINTS),
             "CLIENT_MOUNTPOINTS belongs to composite benchmarks, and BENCHMARK is not set",
             format!("add BENCHMARK=SWBUILD, or another of: {names}"),
         );
@@ -78,7 +79,7 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
         }
     };
     // A benchmark that is unknown is taken for the kind that the other parameters belong to.
-    let mounts = "CLIENT_MOUNTPOINTS";
+    let mounts = &params::CLIENT_MOUNTPOINTS;
     let like_composite = values.given(mounts).is_some() || values.is_bad(mounts);
     match registry.composite(&name) {
         Ok(definition) => Choice::Composite(changed(r, definition, registry, work_dir)),
@@ -92,7 +93,7 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
         Err(e) => {
             let hint = "see the definition file";
             r.reports
-                .refuse(values.place("BENCHMARK"), e.to_string(), hint);
+                .refuse(values.place(&params::BENCHMARK), e.to_string(), hint);
             Choice::Composite(None)
         }
     }
@@ -109,7 +110,7 @@ enum Own {
 }
 
 fn own_text(values: &Values, sources: &Sources) -> Own {
-    let Some(file) = values.text("BENCHMARK_FILE") else {
+    let Some(file) = values.get(&params::BENCHMARK_FILE) else {
         return Own::None;
     };
     match sources.read_beside("BENCHMARK_FILE", &file, &[sources.folder()]) {
@@ -141,12 +142,12 @@ fn changed(
         );
         findings.push(Finding::new(Rule::Experimental, Severity::Note, text));
     }
-    if values.is_bad("WORKLOAD_FILE") {
+    if values.is_bad(&params::WORKLOAD_FILE) {
         return None;
     }
     let mut benchmark = definition.clone();
-    if let Some(file) = values.text("WORKLOAD_FILE") {
-        let place = values.place("WORKLOAD_FILE");
+    if let Some(file) = values.get(&params::WORKLOAD_FILE) {
+        let place = values.place(&params::WORKLOAD_FILE);
         let folders = [work_dir, sources.folder()];
         let (path, text) = sources
             .read_beside("WORKLOAD_FILE", &file, &folders)

@@ -16,7 +16,7 @@ pub(crate) mod settings;
 
 use crate::error::{Place, quoted};
 use crate::given::Values;
-use crate::params::Standard;
+use crate::params::{self, DriverName, Standard};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{phases, secret_note};
 use crate::reach::Accounts;
@@ -57,7 +57,7 @@ impl Dialect for Composite {
         } = *chosen?;
         let (clients, client_of_mount) = procs::clients(mounts.as_deref()?);
         let mounts = mounts?;
-        let place = values.place("LOAD");
+        let place = values.place(&params::LOAD);
         let unit = definition.unit.clone();
         // The counts of procs do not depend on what is changed below.
         let points = procs::points(
@@ -97,7 +97,7 @@ impl Dialect for Composite {
             &unit,
             &place,
         );
-        refuse_background_only(&mut r.reports, &benchmark, values.place("BENCHMARK"));
+        refuse_background_only(&mut r.reports, &benchmark, values.place(&params::BENCHMARK));
         Some(Demand {
             benchmark,
             driver,
@@ -146,9 +146,9 @@ impl Dialect for Composite {
 /// The address family for the way to the clients. The rc files of 2014 have
 /// IPV6_ENABLE=0, which never kept anyone from naming a host that has IPv6 only.
 fn ip(values: &Values) -> IpChoice {
-    match values.word("IPV6_ENABLE") {
-        "on" => IpChoice::V6,
-        _ => IpChoice::Any,
+    match values.get(&params::IPV6_ENABLE) {
+        IpChoice::V6 => IpChoice::V6,
+        IpChoice::V4 | IpChoice::Any => IpChoice::Any,
     }
 }
 
@@ -156,15 +156,18 @@ fn ip(values: &Values) -> IpChoice {
 fn refuse(r: &mut Reading<'_>) {
     let values = r.values;
     refuse_windows(r);
-    if let Some(given) = values.given("DRIVER")
-        && !["posix", "null"].contains(&values.word("DRIVER"))
+    if let Some(given) = values.given(&params::DRIVER)
+        && !matches!(
+            values.get(&params::DRIVER),
+            Some(DriverName::Posix | DriverName::Null)
+        )
     {
         r.reports.refuse(
             given.place.clone(),
             format!(
                 "{} cannot do what {} asks for",
                 given.shown(),
-                quoted(&values.text("BENCHMARK").unwrap_or_default())
+                quoted(&values.get(&params::BENCHMARK))
             ),
             "leave it out: composite benchmarks work on mounted file systems",
         );

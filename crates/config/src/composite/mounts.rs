@@ -3,7 +3,7 @@
 use crate::error::{ConfigError, Place, quoted};
 use crate::given::Values;
 use crate::hosts::{CLIENTS_MAX, Naming, Wrong, key, words};
-use crate::params::PROCS_MAX;
+use crate::params::{self, PROCS_MAX, Parameter};
 use crate::reading::Reading;
 use std::collections::HashSet;
 
@@ -161,8 +161,8 @@ fn parse_file(file: &str, text: &str, found: &mut Found<'_>, errors: &mut Vec<Co
 /// something is wrong, which is told.
 pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
     let (values, sources) = (r.values, r.sources);
-    let place = values.place("CLIENT_MOUNTPOINTS");
-    let text = values.list("CLIENT_MOUNTPOINTS").join(" ");
+    let place = values.place(&params::CLIENT_MOUNTPOINTS);
+    let text = values.get(&params::CLIENT_MOUNTPOINTS).join(" ");
     let words = words(&text);
     let before = r.reports.errors.len();
     let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
@@ -173,7 +173,7 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
     };
     match words.as_slice() {
         [] => {
-            if !values.is_bad("CLIENT_MOUNTPOINTS") {
+            if !values.is_bad(&params::CLIENT_MOUNTPOINTS) {
                 r.reports.refuse(
                     Place::Missing,
                     "CLIENT_MOUNTPOINTS is not set",
@@ -219,10 +219,10 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
 }
 
 fn missing_hint(values: &Values) -> &'static str {
-    let set = |name: &str| values.given(name).is_some();
-    match set("UNIX_CLIENT_MOUNTPOINTS") {
+    let set = |parameter: &Parameter| values.given(parameter).is_some();
+    match set(&params::UNIX_CLIENT_MOUNTPOINTS) {
         true => "copy UNIX_CLIENT_MOUNTPOINTS to it",
-        false if set("MNT_POINTS") => {
+        false if set(&params::MNT_POINTS) => {
             "MNT_POINTS is for classical benchmarks; mount the export and name the directory, \
              e.g. CLIENT_MOUNTPOINTS=localhost:/mnt/test"
         }

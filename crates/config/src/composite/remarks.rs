@@ -2,7 +2,7 @@
 //! without effect, load points, memory.
 
 use crate::given::{Given, Values};
-use crate::params::{Family, Standard};
+use crate::params::{self, Family, Parameter, Standard};
 use crate::plan::common::{is_idle, left_out, not_standard};
 use crate::sources::Host;
 use filermark_model::plan::{LoadPoint, ProcPlan};
@@ -10,15 +10,18 @@ use filermark_model::units::counted;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
 use std::collections::HashSet;
 
-/// Parameters that change a composite in ways that [`super::change`] tells.
-const TOLD_BY_CHANGE: [&str; 6] = [
-    "FILE_SIZE",
-    "DIR_COUNT",
-    "FILES_PER_DIR",
-    "CLIENT_MEM",
-    "AGGR_CAP",
-    "DRIVER",
-];
+/// Whether it is a parameter that changes a composite in a way that [`super::change`] tells.
+fn is_told_by_change(parameter: &Parameter) -> bool {
+    let told: [&Parameter; 6] = [
+        &params::FILE_SIZE,
+        &params::DIR_COUNT,
+        &params::FILES_PER_DIR,
+        &params::CLIENT_MEM,
+        &params::AGGR_CAP,
+        &params::DRIVER,
+    ];
+    told.iter().any(|p| p.is(parameter))
+}
 
 /// Findings about the parameters themselves.
 pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
@@ -30,7 +33,7 @@ pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
 }
 
 fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
-    match TOLD_BY_CHANGE.contains(&given.parameter.name) {
+    match is_told_by_change(given.parameter) {
         true => None,
         false => not_standard(given, definition),
     }
@@ -40,11 +43,12 @@ fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
 pub(crate) fn idle_with(given: &Given, with: &str) -> Option<Finding> {
     let p = given.parameter;
     let foreign = !p.scope.holds(Family::Composite);
-    let idle = p.name != "PASSWORD" && matches!(p.standard, Standard::NoEffect);
+    let is_password = p.is(&params::PASSWORD);
+    let idle = !is_password && matches!(p.standard, Standard::NoEffect);
     if !foreign && !idle || is_idle(given) {
         return None;
     }
-    let text = match foreign && p.name != "PASSWORD" {
+    let text = match foreign && !is_password {
         true => format!("{} has no effect with {with}", given.shown()),
         false => format!("{} has no effect here", given.shown()),
     };

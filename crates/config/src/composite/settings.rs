@@ -3,6 +3,7 @@
 
 use crate::error::quoted;
 use crate::given::Values;
+use crate::params::{self, DriverName, Param};
 use crate::plan::common::script_limit;
 use crate::reading::Reading;
 use crate::resolved::NetmistOutput;
@@ -16,25 +17,29 @@ pub(crate) const PIT_PORT: u16 = 2010;
 /// The driver, with its settings.
 pub(crate) fn driver(r: &mut Reading<'_>) -> DriverPlan {
     let values = r.values;
-    if values.word("DRIVER") == "null" {
+    if values.get(&params::DRIVER) == Some(DriverName::Null) {
         return DriverPlan::Null;
     }
     DriverPlan::Posix(PosixPlan {
-        no_fsync: values.switch("DISABLE_FSYNCS"),
-        open_files_max: values.int32("MAX_FD"),
+        no_fsync: values.get(&params::DISABLE_FSYNCS),
+        open_files_max: values.get(&params::MAX_FD),
         reuse_kept: reuse(values),
-        drop_caches: values.switch("DROP_CACHES"),
-        custom: [command(r, "CUSTOM1_CMD"), command(r, "CUSTOM2_CMD")],
+        drop_caches: values.get(&params::DROP_CACHES),
+        custom: [
+            command(r, &params::CUSTOM1_CMD),
+            command(r, &params::CUSTOM2_CMD),
+        ],
     })
 }
 
 /// A program and its arguments.
-fn command(r: &mut Reading<'_>, name: &str) -> Vec<String> {
+fn command(r: &mut Reading<'_>, parameter: &Param<Vec<String>>) -> Vec<String> {
+    let name = parameter.name;
     let values = r.values;
-    let words = values.list(name);
+    let words = values.get(parameter);
     if words.first().is_some_and(|w| w.starts_with('-')) {
         r.reports.refuse(
-            values.place(name),
+            values.place(parameter),
             format!("{name} begins with an option, not with a program"),
             format!("write {name}=\"program argument ...\""),
         );
@@ -45,16 +50,16 @@ fn command(r: &mut Reading<'_>, name: &str) -> Vec<String> {
 /// Whether files stay from one load point to the next: UNLINK_FILES where it is
 /// given, else REUSE.
 pub(crate) fn reuse(values: &Values) -> bool {
-    match values.given("UNLINK_FILES") {
-        Some(_) => !values.switch("UNLINK_FILES"),
-        None => values.switch("REUSE"),
+    match values.given(&params::UNLINK_FILES) {
+        Some(_) => !values.get(&params::UNLINK_FILES),
+        None => values.get(&params::REUSE),
     }
 }
 
 /// netmist's scripts, looked for in the current directory.
 pub(crate) fn scripts(values: &Values) -> Option<ScriptsPlan> {
     let limit = script_limit(values);
-    values.switch("SCRIPTS").then(|| ScriptsPlan {
+    values.get(&params::SCRIPTS).then(|| ScriptsPlan {
         dir: ".".to_owned(),
         limit,
     })
@@ -62,13 +67,15 @@ pub(crate) fn scripts(values: &Values) -> Option<ScriptsPlan> {
 
 /// Time between heartbeats.
 pub(super) fn heartbeat(values: &Values) -> Option<Nanos> {
-    let every = Nanos::from_secs_f64(values.real("HEARTBEAT_S").unwrap_or(60.0));
-    values.switch("HEARTBEAT_NOTIFICATIONS").then_some(every)
+    let every = Nanos::from_secs_f64(values.get(&params::HEARTBEAT_S));
+    values
+        .get(&params::HEARTBEAT_NOTIFICATIONS)
+        .then_some(every)
 }
 
 /// Where the clients' logs go.
 pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
-    let dir = values.text("NETMIST_LOGS").map(PathBuf::from);
+    let dir = values.get(&params::NETMIST_LOGS).map(PathBuf::from);
     dir.map(|dir| NetmistOutput {
         client_log_dir: Some(dir),
         // The consoles of 2014 always show them.
@@ -80,19 +87,20 @@ pub(super) fn output(values: &Values) -> Option<NetmistOutput> {
 /// PIT_SERVER and PIT_PORT.
 pub(crate) fn clock_service(r: &mut Reading<'_>) -> Option<ClockServicePlan> {
     let values = r.values;
-    let Some(host) = values.text("PIT_SERVER") else {
-        if let Some(given) = values.given("PIT_PORT") {
+    let Some(host) = values.get(&params::PIT_SERVER) else {
+        if let Some(given) = values.given(&params::PIT_PORT) {
             let text = format!("{} has no effect without PIT_SERVER", given.shown());
             r.reports.note(Rule::NotStandard, Severity::Note, text);
         }
         return None;
     };
-    let service = values.text("PIT_PORT").unwrap_or_default();
+    let service = values.get(&params::PIT_PORT);
     match port(&service) {
         Ok(port) => Some(ClockServicePlan { host, port }),
         Err((what, hint)) => {
             let message = format!("PIT_PORT={} {what}", quoted(&service));
-            r.reports.refuse(values.place("PIT_PORT"), message, hint);
+            r.reports
+                .refuse(values.place(&params::PIT_PORT), message, hint);
             None
         }
     }

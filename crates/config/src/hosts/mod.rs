@@ -15,6 +15,7 @@ pub use ranges::expand_hosts;
 pub(crate) use ranges::{Pattern, words};
 
 use crate::given::Values;
+use crate::params::{self, Launcher};
 use crate::sources::SLURM_VARIABLE;
 use std::net::Ipv6Addr;
 
@@ -69,7 +70,7 @@ pub(crate) struct Naming {
 impl Naming {
     /// As LAUNCHER says; `nodelist` is what Slurm tells of its allocation.
     pub fn new(values: &Values, nodelist: Option<&str>) -> Self {
-        let slurm = values.word("LAUNCHER") == SLURM;
+        let slurm = values.get(&params::LAUNCHER) == Launcher::Slurm;
         Self {
             allocation: slurm.then(|| allocation(nodelist)),
         }

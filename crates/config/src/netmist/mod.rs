@@ -12,6 +12,7 @@ mod plan;
 mod tokens;
 mod touch;
 
+use crate::params;
 pub use args::NetmistArgs;
 pub use flags::{Effect, FLAGS, Flag};
 pub use page::netmist_markdown;
@@ -74,19 +75,19 @@ pub fn netmist_registry(args: &NetmistArgs) -> Result<Registry, Vec<ConfigError>
 fn registry(r: &mut Reading<'_>) -> Registry {
     let (values, sources) = (r.values, r.sources);
     let mut registry = shipped_registry();
-    let work_dir = PathBuf::from(values.text("WORK_DIR").unwrap_or_default());
+    let work_dir = PathBuf::from(values.get(&params::WORK_DIR));
     let folders = [sources.folder(), &work_dir];
-    for name in ["BENCHMARK_FILE", "WORKLOAD_FILE"] {
-        let Some(file) = values.text(name) else {
+    for parameter in [&params::BENCHMARK_FILE, &params::WORKLOAD_FILE] {
+        let Some(file) = values.get(parameter) else {
             continue;
         };
-        match sources.read_beside(name, &file, &folders) {
+        match sources.read_beside(parameter.name, &file, &folders) {
             Ok((path, text)) => {
                 let taken = take_definitions(&mut registry, &path, &text);
                 r.reports.errors.extend(taken.err().unwrap_or_default());
             }
             Err(why) => r.reports.refuse(
-                values.place(name),
+                values.place(parameter),
                 format!("the file {} {why}", quoted(&file)),
                 "give its path from here or from /",
             ),

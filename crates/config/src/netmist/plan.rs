@@ -6,13 +6,14 @@ use super::flags::Flag;
 use super::tokens::{TokenLine, rate};
 use super::touch::touch;
 use crate::composite::mounts::ClientMount;
-use crate::composite::scale::{MEM_BYTES_DEFAULT, Scale};
+use crate::composite::scale::Scale;
 use crate::composite::{
     attribute_cache, idle_with, procs, refuse_background_only, refuse_windows, settings,
 };
 use crate::error::{Place, quoted};
 use crate::given::Values;
 use crate::hosts::Naming;
+use crate::params::{self, Parameter};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{left_out, phases, secret_note};
 use crate::reading::{Reading, Reports};
@@ -30,15 +31,18 @@ use filermark_model::{
 };
 use std::path::{Path, PathBuf};
 
-/// Parameters of rc files that the token file takes the place of.
-const BY_TOKENS: [&str; 6] = [
-    "LOAD",
-    "INCR_LOAD",
-    "NUM_RUNS",
-    "BENCHMARK",
-    "CLIENT_MOUNTPOINTS",
-    "OPRATE_MULTIPLIER",
-];
+/// Whether it is a parameter of rc files that the token file takes the place of.
+fn is_by_tokens(parameter: &Parameter) -> bool {
+    let by_tokens: [&Parameter; 6] = [
+        &params::LOAD,
+        &params::INCR_LOAD,
+        &params::NUM_RUNS,
+        &params::BENCHMARK,
+        &params::CLIENT_MOUNTPOINTS,
+        &params::OPRATE_MULTIPLIER,
+    ];
+    by_tokens.iter().any(|p| p.is(parameter))
+}
 
 /// A run by netmist's command line.
 pub(super) struct Netmist<'a> {
@@ -77,8 +81,8 @@ impl Dialect for Netmist<'_> {
             r.reports.findings.push(differs(told, most));
         }
         let scale = Scale {
-            client_mem_bytes: values.int("CLIENT_MEM").unwrap_or(MEM_BYTES_DEFAULT),
-            aggregate_bytes: values.int("AGGR_CAP").unwrap_or(MEM_BYTES_DEFAULT),
+            client_mem_bytes: values.get(&params::CLIENT_MEM),
+            aggregate_bytes: values.get(&params::AGGR_CAP),
             procs_per_client: u64::from(per_client.unwrap_or(most)),
             procs: all.len() as u64,
         };
@@ -89,7 +93,7 @@ impl Dialect for Netmist<'_> {
         let benchmark = benchmark(work, self.registry)?;
         refuse_background_only(&mut r.reports, &benchmark, Place::Option("-g".into()));
         let mut phases = phases(values, &benchmark);
-        let sharing = values.switch("SHARING_MODE");
+        let sharing = values.get(&params::SHARING_MODE);
         let touch_all =
             !args.exact_time && touch(&mut r.reports, &benchmark, &all, sharing, &mut phases);
         r.reports.findings.extend(attribute_cache(&benchmark));
@@ -147,7 +151,7 @@ fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
         }
     }
     for given in values.all() {
-        if BY_TOKENS.contains(&given.parameter.name) {
+        if is_by_tokens(given.parameter) {
             findings.push(note(format!(
                 "{} has no effect: the token file says who does what",
                 given.shown()
@@ -240,10 +244,10 @@ fn differs(told: u32, most: u32) -> Finding {
 
 /// A component per workload object. Its rate is the mean of its procs' rates.
 fn components(objects: Objects, all: &[ProcPlan], values: &Values, scale: Scale) -> Vec<Component> {
-    let dir_count = values.int32("DIR_COUNT").unwrap_or(1);
-    let files_per_dir = values.int32("FILES_PER_DIR").unwrap_or(1);
+    let dir_count = values.get(&params::DIR_COUNT).unwrap_or(1);
+    let files_per_dir = values.get(&params::FILES_PER_DIR).unwrap_or(1);
     let scaled = scale.file_bytes(u64::from(dir_count) * u64::from(files_per_dir));
-    let file_bytes = values.int("FILE_SIZE").unwrap_or(scaled);
+    let file_bytes = values.get(&params::FILE_SIZE).unwrap_or(scaled);
     let component = |(number, workload)| {
         let of = || all.iter().filter(|p| p.component == number);
         let instances = of().count() as u32;
@@ -304,8 +308,8 @@ fn point(all: &[ProcPlan]) -> LoadPoint {
 
 /// Heartbeats, when they are to be told or logged.
 fn heartbeat(args: &NetmistArgs, values: &Values) -> Option<Nanos> {
-    let every = Nanos::from_secs_f64(values.real("HEARTBEAT_S").unwrap_or(60.0));
-    let wanted = values.switch("HEARTBEAT_NOTIFICATIONS") || args.has('q');
+    let every = Nanos::from_secs_f64(values.get(&params::HEARTBEAT_S));
+    let wanted = values.get(&params::HEARTBEAT_NOTIFICATIONS) || args.has('q');
     wanted.then_some(every)
 }
 
@@ -314,7 +318,7 @@ fn output(args: &NetmistArgs, values: &Values) -> NetmistOutput {
     let path = |text: Option<&str>| text.map(|t| Path::new(t).to_owned());
     NetmistOutput {
         log: path(args.value('l')),
-        client_log_dir: values.text("NETMIST_LOGS").map(PathBuf::from),
+        client_log_dir: values.get(&params::NETMIST_LOGS).map(PathBuf::from),
         heartbeat_log: path(args.value('q')),
         bands: args.has('N'),
     }

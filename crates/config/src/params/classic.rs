@@ -2,15 +2,17 @@
 //! (sources.md 2.2; meanings: manual M, sections 1.3, 3.3 and 3.3.1).
 
 use super::decl::{Group, Kind, Parameter, Standard, rule};
+use super::value::{FsProtocol, Param, WarmUp, choice, parameters};
 use filermark_model::benchmark::FileSetRule;
+use filermark_model::plan::{IpChoice, MonitorMode};
 
-const fn p(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(name, group, kind, one_line)
+const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(group, kind, one_line)
 }
 
 /// One of the rc files before 2008 that Filermark knows and does nothing with.
-const fn older(name: &'static str, one_line: &'static str) -> Parameter {
-    p(name, Group::Legacy, Kind::Text, one_line)
+const fn older(one_line: &'static str) -> Parameter {
+    p(Group::Legacy, Kind::Text, one_line)
         .older()
         .standard(Standard::NoEffect)
 }
@@ -22,9 +24,8 @@ pub(crate) const RUNS_MAX: u64 = 1_000;
 /// The most procs of a run, and so of a client.
 pub(crate) const PROCS_MAX: u64 = 100_000;
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    p(
-        "LOAD",
+parameters! {
+    LOAD: Vec<String> = p(
         Group::Load,
         Kind::List,
         "Requested load: the first point, or all of them",
@@ -37,25 +38,22 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          whole number of operations per second. LOAD=200 INCR_LOAD=200 NUM_RUNS=3 on 32 procs \
          gives 192, 384 and 576. Of composite benchmarks it is the number of units of the \
          business metric (BUILDs, STREAMs ...), and nothing is rounded.",
-    ),
-    p(
-        "INCR_LOAD",
+    );
+    INCR_LOAD: Option<u64> = p(
         Group::Load,
         Kind::Int(1, LOAD_MAX, "op/s or units"),
         "How much the load grows from point to point",
     )
     .example("100")
-    .help("Used when LOAD is a single number. Equal to LOAD, the points are evenly spaced."),
-    p(
-        "NUM_RUNS",
+    .help("Used when LOAD is a single number. Equal to LOAD, the points are evenly spaced.");
+    NUM_RUNS: u64 = p(
         Group::Load,
         Kind::Int(1, RUNS_MAX, "load points"),
         "How many load points there are",
     )
     .default("10")
-    .help("Used when INCR_LOAD is given. A standard run has 10 or more."),
-    p(
-        "PROCS",
+    .help("Used when INCR_LOAD is given. A standard run has 10 or more.");
+    PROCS: Option<u32> = p(
         Group::Load,
         Kind::Int(1, PROCS_MAX, "procs"),
         "Load-generating procs on each client",
@@ -67,9 +65,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "A proc is one simulated process: its own identity, its own part of the file set, one \
          operation at a time. Choose so many that the highest load is below 250 op/s per proc \
          and the lowest above 10. A proc costs about 64 KiB of memory, not a thread.",
-    ),
-    p(
-        "CLIENTS",
+    );
+    CLIENTS: Vec<String> = p(
         Group::Load,
         Kind::List,
         "The hosts that make the load, also as ranges: nv[01-16] c[1-3,7]",
@@ -81,9 +78,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          stand in brackets. nv[01-16] stands for nv01, nv02 ... nv16. 10000 hosts at most, and \
          100000 procs on all of them. The host that Filermark is started on makes load only if \
          it is listed. LAUNCHER says how the others are reached.",
-    ),
-    p(
-        "MNT_POINTS",
+    );
+    MNT_POINTS: Vec<String> = p(
         Group::Load,
         Kind::List,
         "What to measure: host:/path or \\\\host\\share for every proc, or a file",
@@ -101,40 +97,36 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          smb://host:port/share/directory, where a blank is %20 and the port counts as SMB_PORT. \
          Backslashes stand as they are, in double quotes too; only before a closing quote there \
          can be none.",
-    ),
-    p(
-        "BIOD_MAX_WRITES",
+    );
+    BIOD_MAX_WRITES: u32 = p(
         Group::Transport,
         Kind::Int(0, 32, "calls"),
         "Physical writes that one logical write keeps outstanding",
     )
     .classic()
     .default("2")
-    .help("0 works as 1: each waits for the one before. NFS and SMB."),
-    p(
-        "BIOD_MAX_READS",
+    .help("0 works as 1: each waits for the one before. NFS and SMB.");
+    BIOD_MAX_READS: u32 = p(
         Group::Transport,
         Kind::Int(0, 32, "calls"),
         "Physical reads that one logical read keeps outstanding",
     )
     .classic()
     .default("2")
-    .help("0 works as 1: each waits for the one before. NFS and SMB."),
-    p(
-        "IPV6_ENABLE",
+    .help("0 works as 1: each waits for the one before. NFS and SMB.");
+    IPV6_ENABLE: IpChoice = p(
         Group::Server,
-        Kind::Choice(&["off", "on", "any"]),
+        choice::<IpChoice>(),
         "Address family of server names: off IPv4, on IPv6, any what comes first",
     )
     .default("any")
     .help(
         "An address written out in MNT_POINTS is used as it is. Composites, whose servers are \
          reached through their mounts: on reaches the client hosts over IPv6.",
-    ),
-    p(
-        "FS_PROTOCOL",
+    );
+    FS_PROTOCOL: FsProtocol = p(
         Group::Server,
-        Kind::Choice(&["nfs", "cifs", "smb"]),
+        choice::<FsProtocol>(),
         "The protocol: NFS (see NFS_VERSION), SMB1 (cifs), or SMB 2 and 3 (smb)",
     )
     .classic()
@@ -142,18 +134,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .help(
         "It chooses the benchmark where BENCHMARK is not set: general-nfs3, general-smb1 or \
          general-smb2. With BENCHMARK it may be left out: the benchmark has its protocol.",
-    ),
-    p(
-        "USERNAME",
+    );
+    USERNAME: Option<String> = p(
         Group::Server,
         Kind::Text,
         "The user who logs in to the SMB server",
     )
     .smb()
     .example("bench")
-    .help("Without the domain, which is DOMAIN. SMB_AUTH tells when it is not needed."),
-    p(
-        "PASSWORD",
+    .help("Without the domain, which is DOMAIN. SMB_AUTH tells when it is not needed.");
+    PASSWORD: Option<String> = p(
         Group::Server,
         Kind::Secret,
         "The password of USERNAME; better: PASSWORD_FILE",
@@ -165,42 +155,37 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          PASSWORD, the environment variable FILERMARK_PASSWORD. Single quotes keep every \
          character as it is. No message, plan, record or log shows it, and agents get it \
          encrypted.",
-    ),
-    p(
-        "DOMAIN",
+    );
+    DOMAIN: Option<String> = p(
         Group::Server,
         Kind::Text,
         "The domain of USERNAME; with Kerberos the realm",
     )
     .smb()
     .example("WORKGROUP")
-    .help("Not set: the server's own accounts, or the system's default realm."),
-    p(
-        "SFS_DIR",
+    .help("Not set: the server's own accounts, or the system's default realm.");
+    SFS_DIR: Option<String> = p(
         Group::Legacy,
         Kind::Path,
         "Directory of the benchmark's programs; Filermark is one program",
     )
     .classic()
-    .standard(Standard::NoEffect),
-    p(
-        "SUFFIX",
+    .standard(Standard::NoEffect);
+    SUFFIX: String = p(
         Group::Output,
         Kind::Text,
         "End of the names of the result files (sfssum.SUFFIX ...); same as -s",
     )
     .default("sfs")
-    .help("Letters, digits, '.', '_' and '-', 64 at most."),
-    p(
-        "WORK_DIR",
+    .help("Letters, digits, '.', '_' and '-', 64 at most.");
+    WORK_DIR: String = p(
         Group::Output,
         Kind::Path,
         "Directory of the result files; same as -d",
     )
     .default("result")
-    .help("Relative to the current directory. Mix files are looked for here first."),
-    p(
-        "PRIME_MON_SCRIPT",
+    .help("Relative to the current directory. Mix files are looked for here first.");
+    PRIME_MON_SCRIPT: Option<String> = p(
         Group::Output,
         Kind::Path,
         "A program that runs on the prime while RUN does",
@@ -211,17 +196,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          (SIGTERM) when RUN ends; PRIME_MON_MODE=phases calls it at the begin and end of every \
          phase instead. A name with a '/' that is not absolute is looked for beside the rc \
          file. examples/sfs_ext_mon is one to start from.",
-    ),
-    p(
-        "PRIME_MON_ARGS",
+    );
+    PRIME_MON_ARGS: Vec<String> = p(
         Group::Output,
         Kind::List,
         "Arguments for PRIME_MON_SCRIPT",
-    ),
-    p(
-        "PRIME_MON_MODE",
+    );
+    PRIME_MON_MODE: MonitorMode = p(
         Group::Output,
-        Kind::Choice(&["program", "phases"]),
+        choice::<MonitorMode>(),
         "Whether PRIME_MON_SCRIPT runs while RUN does, or is called in every phase",
     )
     .own()
@@ -230,16 +213,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "program: any program; nothing is added to its arguments. phases: a script, called as \
          SCRIPT [PRIME_MON_ARGS] --phase INIT|WARMUP|RUN|CLEANUP --event begin|end --load N \
          --run K --suffix S, one call after the other; each may take SCRIPT_LIMIT_S.",
-    ),
-    p(
-        "INIT_TIMEOUT",
+    );
+    INIT_TIMEOUT: f64 = p(
         Group::Time,
         Kind::Real(1.0, 604_800.0, "seconds"),
         "Longest that filling the file set may take at one load point",
     )
-    .default("8000"),
-    p(
-        "BLOCK_SIZE",
+    .default("8000");
+    BLOCK_SIZE: Option<u32> = p(
         Group::Transport,
         Kind::Int(1, 4096, "KB"),
         "Largest physical transfer; not set: what the server prefers",
@@ -247,40 +228,35 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .classic()
     .example("32")
     .standard(Standard::FigureOrFree(|b| b.standard.block_size_kib.map(f64::from)))
-    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it. NFS version 2 carries 8 at most, NFS over UDP 32: more is cut. The benchmarks after older generations have 8."),
-    p(
-        "SFS_NFS_USER_ID",
+    .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it. NFS version 2 carries 8 at most, NFS over UDP 32: more is cut. The benchmarks after older generations have 8.");
+    SFS_NFS_USER_ID: Option<u32> = p(
         Group::Server,
         Kind::Int(0, u32::MAX as u64, "user id"),
         "AUTH_SYS user id; not set: that of the user who starts Filermark",
     )
     .nfs()
-    .example("500"),
-    p(
-        "SFS_NFS_GROUP_ID",
+    .example("500");
+    SFS_NFS_GROUP_ID: Option<u32> = p(
         Group::Server,
         Kind::Int(0, u32::MAX as u64, "group id"),
         "AUTH_SYS group id; not set: that of the user who starts Filermark",
     )
     .nfs()
-    .example("500"),
-    p(
-        "RUNTIME",
+    .example("500");
+    RUNTIME: Option<f64> = p(
         Group::Time,
         Kind::Real(0.1, 604_800.0, "seconds"),
         "Length of RUN, the measured phase",
     )
-    .standard(Standard::Benchmark(|b| b.standard.runtime_s)),
-    p(
-        "WARMUP_TIME",
+    .standard(Standard::Benchmark(|b| b.standard.runtime_s));
+    WARMUP_TIME: Option<WarmUp> = p(
         Group::Time,
         Kind::WordOrReal("auto", 0.0, 604_800.0, "seconds"),
         "Length of WARMUP, before RUN; auto: until the load is steady",
     )
     .standard(Standard::Benchmark(|b| b.standard.warmup_s))
-    .help("auto: WARMUP lasts until neither the rate nor the mean response time has changed over its last 30 s (by the test of the rule unsteady), 32 s at least and WARMUP_TIME_MAX at most. All clients begin RUN together. The record says how long it took, and the rule warmup-limit warns where the limit was reached."),
-    p(
-        "MIXFILE",
+    .help("auto: WARMUP lasts until neither the rate nor the mean response time has changed over its last 30 s (by the test of the rule unsteady), 32 s at least and WARMUP_TIME_MAX at most. All clients begin RUN together. The record says how long it took, and the rule warmup-limit warns where the limit was reached.");
+    MIXFILE: Option<String> = p(
         Group::Workload,
         Kind::Path,
         "A file with another operation mix",
@@ -300,25 +276,22 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          lock query_security read query_fs query_file query_path set_file find write open close \
          flush, open and close have the same, and the sequence of operations is solved for the \
          mix anew (docs/src/reference/smb-workload.md).",
-    ),
-    p(
-        "ACCESS_PCNT",
+    );
+    ACCESS_PCNT: Option<f64> = p(
         Group::Workload,
         Kind::Real(0.1, 100.0, "percent"),
         "Share of the I/O files that RUN touches",
     )
     .classic()
-    .standard(Standard::Benchmark(|b| rule(b, |r| r.access_pcnt))),
-    p(
-        "APPEND_PCNT",
+    .standard(Standard::Benchmark(|b| rule(b, |r| r.access_pcnt)));
+    APPEND_PCNT: Option<f64> = p(
         Group::Workload,
         Kind::Real(0.0, 100.0, "percent"),
         "Share of the writes that append; the others overwrite",
     )
     .classic()
-    .standard(Standard::Benchmark(|b| rule(b, |r| r.append_pcnt))),
-    p(
-        "BLOCK_FILE",
+    .standard(Standard::Benchmark(|b| rule(b, |r| r.append_pcnt)));
+    BLOCK_FILE: Option<String> = p(
         Group::Workload,
         Kind::Path,
         "A file with other transfer sizes",
@@ -331,16 +304,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          'write KB PERCENT%', for example 'read 4 25%'; # begins a comment. The shares of the \
          reads add up to 100, and so do those of the writes; a kind without a line keeps the \
          benchmark's sizes.",
-    ),
-    p(
-        "DIR_COUNT",
+    );
+    DIR_COUNT: Option<u32> = p(
         Group::Workload,
         Kind::Int(1, FileSetRule::DIR_COUNT_MAX as u64, "directories"),
         "Directories per proc; see FILES_PER_DIR for composites",
     )
-    .standard(Standard::Benchmark(|b| rule(b, |r| f64::from(r.dir_count)))),
-    p(
-        "FILE_COUNT",
+    .standard(Standard::Benchmark(|b| rule(b, |r| f64::from(r.dir_count))));
+    FILE_COUNT: Option<u32> = p(
         Group::Workload,
         Kind::Int(1, FileSetRule::FILE_COUNT_MAX as u64, "files"),
         "Files per proc that are not for reading and writing",
@@ -348,9 +319,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .classic()
     .standard(Standard::Benchmark(|b| {
         rule(b, |r| f64::from(r.file_count))
-    })),
-    p(
-        "SYMLINK_COUNT",
+    }));
+    SYMLINK_COUNT: Option<u32> = p(
         Group::Workload,
         Kind::Int(1, FileSetRule::SYMLINK_COUNT_MAX as u64, "links"),
         "Symbolic links per proc",
@@ -358,9 +328,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .nfs()
     .standard(Standard::Benchmark(|b| {
         rule(b, |r| f64::from(r.symlink_count))
-    })),
-    p(
-        "TCP",
+    }));
+    TCP: bool = p(
         Group::Transport,
         Kind::Switch,
         "on: TCP carries the calls; off: UDP (NFS only)",
@@ -373,58 +342,52 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          a standard run of general-nfs3 goes over TCP, and the benchmarks after older \
          generations leave it free.",
     )
-    .standard(Standard::FixedButOlder("on")),
-    p(
-        "DEBUG",
+    .standard(Standard::FixedButOlder("on"));
+    DEBUG: Option<String> = p(
         Group::Output,
         Kind::Text,
         "Debugging messages by flag number, e.g. 3,4,8-10",
     )
     .example("4,8-10")
     .standard(Standard::Unset)
-    .help("Numbers and ranges between commas; the table below tells what each turns on."),
-    p(
-        "DUMP",
+    .help("Numbers and ranges between commas; the table below tells what each turns on.");
+    DUMP: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: the run record holds what it would dump",
     )
     .classic()
-    .standard(Standard::NoEffect),
-    p(
-        "POPULATE",
+    .standard(Standard::NoEffect);
+    POPULATE: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: INIT fills the file set; see KEEP and REUSE",
     )
     .classic()
-    .standard(Standard::NoEffect),
-    p(
-        "LAT_GRAPH",
+    .standard(Standard::NoEffect);
+    LAT_GRAPH: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: every report has the latency histograms",
     )
     .classic()
-    .standard(Standard::NoEffect),
-    p(
-        "PRIME_SLEEP",
+    .standard(Standard::NoEffect);
+    PRIME_SLEEP: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: phases follow each other without a pause",
     )
     .classic()
-    .standard(Standard::NoEffect),
-    p(
-        "PRIME_TIMEOUT",
+    .standard(Standard::NoEffect);
+    PRIME_TIMEOUT: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: every wait has its own limit (INIT_TIMEOUT, RPC_TIMEOUT_MS)",
     )
     .classic()
-    .standard(Standard::NoEffect),
-    older("RSH", "No effect: clients are reached by ssh, see LAUNCHER and SSH_COMMAND"),
-    older("RCP", "No effect: nothing is copied by rcp; see 'filermark install'"),
-    older("FILESET_DELTA", "No effect: the file set is as large as the load wants"),
-    older("USE_RPC", "No effect: prime and clients speak over ssh or TLS, see LAUNCHER"),
-];
+    .standard(Standard::NoEffect);
+    RSH: Option<String> = older("No effect: clients are reached by ssh, see LAUNCHER and SSH_COMMAND");
+    RCP: Option<String> = older("No effect: nothing is copied by rcp; see 'filermark install'");
+    FILESET_DELTA: Option<String> = older("No effect: the file set is as large as the load wants");
+    USE_RPC: Option<String> = older("No effect: prime and clients speak over ssh or TLS, see LAUNCHER");
+}

@@ -2,48 +2,48 @@
 //! 3.2; slides E), and Filermark's own ones for composite benchmarks.
 
 use super::decl::{Group, Kind, Origin, Parameter, Standard};
+use super::value::{Param, parameters};
 
-const fn p2014(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(name, group, kind, one_line).composite(Origin::Rc2014)
+const fn p2014(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(group, kind, one_line).composite(Origin::Rc2014)
 }
 
 /// One of 2014 that Filermark knows and does nothing with.
-const fn idle2014(name: &'static str, one_line: &'static str) -> Parameter {
-    p2014(name, Group::Legacy, Kind::Text, one_line).standard(Standard::NoEffect)
+const fn idle2014(one_line: &'static str) -> Parameter {
+    p2014(Group::Legacy, Kind::Text, one_line).standard(Standard::NoEffect)
 }
 
 /// One of 2020 that Filermark knows and does nothing with.
-const fn idle2020(name: &'static str, one_line: &'static str) -> Parameter {
-    Parameter::new(name, Group::Legacy, Kind::Text, one_line)
+const fn idle2020(one_line: &'static str) -> Parameter {
+    Parameter::new(Group::Legacy, Kind::Text, one_line)
         .composite(Origin::Rc2020)
         .standard(Standard::NoEffect)
 }
 
 /// The same whose values are lists.
-const fn list2020(name: &'static str, one_line: &'static str) -> Parameter {
-    let mut parameter = idle2020(name, one_line);
+const fn list2020(one_line: &'static str) -> Parameter {
+    let mut parameter = idle2020(one_line);
     parameter.kind = Kind::List;
     parameter
 }
 
 /// One that is about Windows clients.
-const fn windows(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(name, Group::Legacy, kind, one_line)
+const fn windows(kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(Group::Legacy, kind, one_line)
         .composite(Origin::Rc2020)
         .standard(Standard::Refused)
 }
 
-const fn own(name: &'static str, group: Group, kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(name, group, kind, one_line).composite(Origin::Filermark("0.1"))
+const fn own(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(group, kind, one_line).composite(Origin::Filermark("0.1"))
 }
 
 /// The largest file, and the most memory or data that is taken for meant: 1 PiB.
 pub(crate) const SIZE_MAX: u64 = 1 << 50;
 const SIZE: Kind = Kind::Size(1, SIZE_MAX);
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    p2014(
-        "CLIENT_MOUNTPOINTS",
+parameters! {
+    CLIENT_MOUNTPOINTS: Vec<String> = p2014(
         Group::Load,
         Kind::List,
         "Where to work: client:/path for every mount (nv[01-16]:/mnt), or a file",
@@ -56,18 +56,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          mounted before the run. The procs of a component go round the list; a path that is \
          listed twice gets twice as many. IPv6 addresses of clients stand in brackets: \
          [::1]:/mnt. LAUNCHER says how clients other than this host are reached.",
-    ),
-    p2014(
-        "FILE_SIZE",
+    );
+    FILE_SIZE: Option<u64> = p2014(
         Group::Workload,
         SIZE,
         "File size of all components; not set: as the benchmark says",
     )
     .example("16k")
     .standard(Standard::Unset)
-    .help("The mean, where the sizes are spread. Changes the data set, so the run is not standard."),
-    p2014(
-        "FILES_PER_DIR",
+    .help("The mean, where the sizes are spread. Changes the data set, so the run is not standard.");
+    FILES_PER_DIR: Option<u32> = p2014(
         Group::Workload,
         Kind::Int(1, 1_000_000, "files"),
         "Files in each bucket of each directory; not set: as the benchmark says",
@@ -78,17 +76,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "DIR_COUNT=10 and FILES_PER_DIR=100 stand together in every rc file of 2014, where the \
          benchmark's own figures count in their place; here too, with a note. Any other value \
          counts, and the run is not standard.",
-    ),
-    p2014(
-        "OPRATE_MULTIPLIER",
+    );
+    OPRATE_MULTIPLIER: f64 = p2014(
         Group::Load,
         Kind::Real(0.000_001, 1_000_000.0, "times"),
         "Every proc's rate is that of the benchmark times this",
     )
     .default("1")
-    .standard(Standard::Fixed("1")),
-    p2014(
-        "WORKLOAD_FILE",
+    .standard(Standard::Fixed("1"));
+    WORKLOAD_FILE: Option<String> = p2014(
         Group::Workload,
         Kind::Path,
         "A file with workload objects in the text form, in place of the shipped",
@@ -98,9 +94,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .help(
         "Looked for in WORK_DIR, then beside the rc file. 'filermark workload export' (netmist -E) \
          prints one to start from.",
-    ),
-    p2014(
-        "CLIENT_MEM",
+    );
+    CLIENT_MEM: u64 = p2014(
         Group::Workload,
         SIZE,
         "Memory of a client, for benchmarks that scale their files by it",
@@ -111,135 +106,120 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          memory that the client has per proc: CLIENT_MEM over the procs of a client, over \
          DIR_COUNT x FILES_PER_DIR, rounded up to 8 KiB. Benchmarks with a fixed file size \
          (SWBUILD, VDA, VDI, DATABASE ...) take no notice, and so does a run with FILE_SIZE.",
-    ),
-    p2014(
-        "AGGR_CAP",
+    );
+    AGGR_CAP: u64 = p2014(
         Group::Workload,
         SIZE,
         "Least data of all procs, for benchmarks that scale their files by it",
     )
     .default("1g")
-    .help("As CLIENT_MEM, with all procs of the run: the larger of the two file sizes counts."),
-    p2014(
-        "UNLINK_FILES",
+    .help("As CLIENT_MEM, with all procs of the run: the larger of the two file sizes counts.");
+    UNLINK_FILES: bool = p2014(
         Group::Workload,
         Kind::Switch,
         "Remove the files after every load point, instead of keeping them",
     )
     .default("off")
-    .help("Off, a load point keeps the files of the one before and adds what it needs. KEEP leaves them there at the end."),
-    p2014(
-        "SHARING_MODE",
+    .help("Off, a load point keeps the files of the one before and adds what it needs. KEEP leaves them there at the end.");
+    SHARING_MODE: bool = p2014(
         Group::Workload,
         Kind::Switch,
         "All procs of a workload share one directory tree",
     )
     .default("off")
-    .standard(Standard::Fixed("off")),
-    p2014(
-        "DISABLE_FSYNCS",
+    .standard(Standard::Fixed("off"));
+    DISABLE_FSYNCS: bool = p2014(
         Group::Workload,
         Kind::Switch,
         "Never call fsync",
     )
     .default("off")
-    .standard(Standard::Fixed("off")),
-    p2014(
-        "MAX_FD",
+    .standard(Standard::Fixed("off"));
+    MAX_FD: Option<u32> = p2014(
         Group::Transport,
         Kind::Int(16, 10_000_000, "files"),
         "Files that the procs of a client may keep open; not set: 64 each",
     )
-    .example("10000"),
-    p2014(
-        "HEARTBEAT_NOTIFICATIONS",
+    .example("10000");
+    HEARTBEAT_NOTIFICATIONS: bool = p2014(
         Group::Output,
         Kind::Switch,
         "Tell the rate of a proc every HEARTBEAT_S seconds",
     )
-    .default("on"),
-    p2014(
-        "FILE_ACCESS_LIST",
+    .default("on");
+    FILE_ACCESS_LIST: bool = p2014(
         Group::Output,
         Kind::Switch,
         "Count how often every file was accessed, for the client logs",
     )
-    .default("off"),
-    p2014(
-        "NETMIST_LOGS",
+    .default("off");
+    NETMIST_LOGS: Option<String> = p2014(
         Group::Output,
         Kind::Path,
         "Directory of the clients' logs; not set: that of the results",
     )
-    .example("/tmp/netmist_logs"),
-    p2014(
-        "PIT_SERVER",
+    .example("/tmp/netmist_logs");
+    PIT_SERVER: Option<String> = p2014(
         Group::Time,
         Kind::Text,
         "Host of a time service to hold the clock against",
     )
-    .example("timehost"),
-    p2014(
-        "PIT_PORT",
+    .example("timehost");
+    PIT_PORT: String = p2014(
         Group::Time,
         Kind::Text,
         "Its TCP port, or its name in /etc/services",
     )
     .default("2010")
-    .help("Used with PIT_SERVER. 'filermark clock' answers on such a port."),
-    idle2014("LATENCY_GRAPH", "No effect: every record has the latency histograms"),
-    idle2014("USE_RSHRCP", "No effect: clients are reached by ssh"),
-    idle2014("BYTE_OFFSET", "No effect: offsets are as the workload says"),
-    idle2014("LOCAL_ONLY", "No effect: local and remote mounts are measured alike"),
-    idle2014("SOCK_DEBUG", "No effect; see DEBUG"),
-    idle2014("TRACEDEBUG", "No effect; see DEBUG"),
-    idle2014("INIT_RATE", "No effect: INIT fills as fast as the server takes it"),
-    list2020("UNIX_CLIENT_LIST", "No effect: CLIENT_MOUNTPOINTS names the clients"),
-    list2020("UNIX_CLIENT_MOUNTPOINTS", "No effect: set CLIENT_MOUNTPOINTS"),
-    windows("WINDOWS_CLIENT_LIST", Kind::Text, "Windows clients; not built yet"),
-    windows("WINDOWS_CLIENT_MOUNTPOINTS", Kind::Text, "Windows clients; not built yet"),
-    windows("WINDOWS_EXEC_PATH", Kind::Text, "Windows clients; not built yet"),
-    windows("WINDOWS_USER", Kind::Text, "Windows clients; not built yet"),
-    windows("WINDOWS_PASSWORD", Kind::Secret, "Windows clients; not built yet"),
-    windows("NETMIST_WINDOWS_LOGS", Kind::Text, "Windows clients; not built yet"),
-    idle2020("NETMIST_LICENSE_KEY", "No effect: nothing here needs a key"),
-    idle2020("NETMIST_LICENSE_KEY_PATH", "No effect: nothing here needs a key"),
-    idle2020("PDSM_MODE", "No effect: the run record has what a PDSM log has"),
-    idle2020("PDSM_INTERVAL", "No effect: the run record has what a PDSM log has"),
-    idle2020("UNIX_PDSM_LOG", "No effect: the run record has what a PDSM log has"),
-    idle2020("UNIX_PDSM_CONTROL", "No effect: a workload does not change while it runs"),
-    windows("WINDOWS_PDSM_LOG", Kind::Text, "Windows clients; not built yet"),
-    windows("WINDOWS_PDSM_CONTROL", Kind::Text, "Windows clients; not built yet"),
-    own(
-        "DROP_CACHES",
+    .help("Used with PIT_SERVER. 'filermark clock' answers on such a port.");
+    LATENCY_GRAPH: Option<String> = idle2014("No effect: every record has the latency histograms");
+    USE_RSHRCP: Option<String> = idle2014("No effect: clients are reached by ssh");
+    BYTE_OFFSET: Option<String> = idle2014("No effect: offsets are as the workload says");
+    LOCAL_ONLY: Option<String> = idle2014("No effect: local and remote mounts are measured alike");
+    SOCK_DEBUG: Option<String> = idle2014("No effect; see DEBUG");
+    TRACEDEBUG: Option<String> = idle2014("No effect; see DEBUG");
+    INIT_RATE: Option<String> = idle2014("No effect: INIT fills as fast as the server takes it");
+    UNIX_CLIENT_LIST: Vec<String> = list2020("No effect: CLIENT_MOUNTPOINTS names the clients");
+    UNIX_CLIENT_MOUNTPOINTS: Vec<String> = list2020("No effect: set CLIENT_MOUNTPOINTS");
+    WINDOWS_CLIENT_LIST: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_CLIENT_MOUNTPOINTS: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_EXEC_PATH: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_USER: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_PASSWORD: Option<String> = windows(Kind::Secret, "Windows clients; not built yet");
+    NETMIST_WINDOWS_LOGS: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    NETMIST_LICENSE_KEY: Option<String> = idle2020("No effect: nothing here needs a key");
+    NETMIST_LICENSE_KEY_PATH: Option<String> = idle2020("No effect: nothing here needs a key");
+    PDSM_MODE: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
+    PDSM_INTERVAL: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
+    UNIX_PDSM_LOG: Option<String> = idle2020("No effect: the run record has what a PDSM log has");
+    UNIX_PDSM_CONTROL: Option<String> = idle2020("No effect: a workload does not change while it runs");
+    WINDOWS_PDSM_LOG: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    WINDOWS_PDSM_CONTROL: Option<String> = windows(Kind::Text, "Windows clients; not built yet");
+    DROP_CACHES: bool = own(
         Group::Workload,
         Kind::Switch,
         "Take the run's files out of the client's cache before each WARMUP",
     )
     .default("on")
     .standard(Standard::Fixed("on"))
-    .help("Every file is opened and posix_fadvise(POSIX_FADV_DONTNEED) called, after INIT. Names and attributes stay cached. What WARMUP and RUN bring into the cache stays, too: the report says how much of what was read came from there (client-cache)."),
-    own(
-        "CUSTOM1_CMD",
+    .help("Every file is opened and posix_fadvise(POSIX_FADV_DONTNEED) called, after INIT. Names and attributes stay cached. What WARMUP and RUN bring into the cache stays, too: the report says how much of what was read came from there (client-cache).");
+    CUSTOM1_CMD: Vec<String> = own(
         Group::Workload,
         Kind::List,
         "The program behind the operation custom1, with its arguments",
-    ),
-    own(
-        "CUSTOM2_CMD",
+    );
+    CUSTOM2_CMD: Vec<String> = own(
         Group::Workload,
         Kind::List,
         "The program behind the operation custom2, with its arguments",
-    ),
-    own(
-        "HEARTBEAT_S",
+    );
+    HEARTBEAT_S: f64 = own(
         Group::Output,
         Kind::Real(0.1, 86_400.0, "seconds"),
         "Time between heartbeats",
     )
-    .default("60"),
-    own(
-        "SCRIPTS",
+    .default("60");
+    SCRIPTS: bool = own(
         Group::Output,
         Kind::Switch,
         "Call netmist_mon.sh, netmist_power.sh and netmist_stat.sh if they are here",
@@ -248,18 +228,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .help(
         "They are looked for in the current directory. What they print is kept in the record; \
          one that fails or takes longer than SCRIPT_LIMIT_S becomes a finding.",
-    ),
-    Parameter::new(
-        "SCRIPT_LIMIT_S",
+    );
+    SCRIPT_LIMIT_S: f64 = Parameter::new(
         Group::Output,
         Kind::Real(0.1, 86_400.0, "seconds"),
         "The longest that a call of a script may take",
     )
     .own()
     .default("60")
-    .help("netmist's scripts, and PRIME_MON_SCRIPT with PRIME_MON_MODE=phases."),
-    own(
-        "COMPONENT_VARIANCE_MAX",
+    .help("netmist's scripts, and PRIME_MON_SCRIPT with PRIME_MON_MODE=phases.");
+    COMPONENT_VARIANCE_MAX: Option<f64> = own(
         Group::Limits,
         Kind::Real(0.0, 100.0, "percent"),
         "Most that a component's share may be off its target, in percent of it",
@@ -267,5 +245,5 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .standard(Standard::Benchmark(|b| {
         b.standard.component_variance_pcnt_max
     }))
-    .help("0: no limit."),
-];
+    .help("0: no limit.");
+}

@@ -212,14 +212,10 @@ impl fmt::Display for Origin {
 }
 
 impl Parameter {
-    pub(super) const fn new(
-        name: &'static str,
-        group: Group,
-        kind: Kind,
-        one_line: &'static str,
-    ) -> Self {
+    /// Its name comes with [`super::Param::new`].
+    pub(super) const fn new(group: Group, kind: Kind, one_line: &'static str) -> Self {
         Self {
-            name,
+            name: "",
             aliases: &[],
             group,
             kind,
@@ -276,6 +272,11 @@ impl Parameter {
     pub(super) const fn own(mut self) -> Self {
         self.origin = Origin::Filermark("0.1");
         self
+    }
+
+    /// Whether it is this parameter.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 
     /// The value a run has when nothing is given, under a benchmark; `None`: not set.

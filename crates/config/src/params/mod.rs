@@ -7,9 +7,17 @@ mod decl;
 mod own;
 mod reach;
 mod smb;
+mod value;
 
-pub(crate) use classic::{LOAD_MAX, PROCS_MAX, RUNS_MAX};
+pub(crate) use classic::*;
+pub(crate) use composite::*;
 pub use decl::{Family, Group, Kind, Origin, Parameter, Scope, Standard};
+pub(crate) use own::*;
+pub(crate) use reach::*;
+pub(crate) use smb::*;
+pub(crate) use value::{
+    AuthMethod, DriverName, FromValue, FsProtocol, Launcher, Param, Value, WarmUp,
+};
 
 impl Parameter {
     /// All of them: the 2008 ones in their classical order, those of composite
@@ -17,7 +25,7 @@ impl Parameter {
     pub fn all() -> impl Iterator<Item = &'static Self> {
         let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
         let known = known.chain(reach::PARAMETERS).chain(own::PARAMETERS);
-        known.chain(smb::PARAMETERS)
+        known.chain(smb::PARAMETERS).copied()
     }
 
     /// Looks one up by name or alias (upper case, as in rc files).

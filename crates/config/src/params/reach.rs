@@ -2,21 +2,22 @@
 //! goes into the launch plan; none of it is measured.
 
 use super::decl::{Group, Kind, Origin, Parameter};
+use super::value::{Launcher, Param, choice, parameters};
+use filermark_model::launch::OnLost;
 
-const fn p(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(name, Group::Clients, kind, one_line).own()
+const fn p(kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(Group::Clients, kind, one_line).own()
 }
 
-const fn p2014(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
-    let mut parameter = Parameter::new(name, Group::Clients, kind, one_line);
+const fn p2014(kind: Kind, one_line: &'static str) -> Parameter {
+    let mut parameter = Parameter::new(Group::Clients, kind, one_line);
     parameter.origin = Origin::Rc2014;
     parameter
 }
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    p(
-        "LAUNCHER",
-        Kind::Choice(&["auto", "local", "ssh", "slurm", "connect", "accept"]),
+parameters! {
+    LAUNCHER: Launcher = p(
+        choice::<Launcher>(),
         "How the clients are reached; auto: this host directly, all others by ssh",
     )
     .default("auto")
@@ -29,83 +30,74 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          accept: they are started by hand too (filermark agent --connect ADDR), and PRIME_LISTEN \
          waits for them. local: all clients are processes of this host, whatever their names; \
          for trying out.",
-    ),
-    p2014("USER", Kind::Text, "User on clients that are reached by ssh")
+    );
+    USER: Option<String> = p2014(Kind::Text, "User on clients that are reached by ssh")
         .alias(&["UNIX_USER"])
         .example("spec")
         .help(
             "Not set: as SSH's own configuration says. It has no effect on this host, and with \
              Slurm, whose allocation has its user. root is not needed for anything.",
-        ),
-    p2014("EXEC_PATH", Kind::Path, "The program on clients reached by ssh or Slurm")
+        );
+    EXEC_PATH: Option<String> = p2014(Kind::Path, "The program on clients reached by ssh or Slurm")
         .alias(&["UNIX_EXEC_PATH"])
         .example("~/bin/filermark")
         .help(
             "Not set: where 'filermark install' puts it. A program that is not Filermark (the \
              netmist of an old rc file) is neither started nor overwritten: choose another path \
              then.",
-        ),
-    p(
-        "SSH_COMMAND",
+        );
+    SSH_COMMAND: Vec<String> = p(
         Kind::List,
         "The SSH client, with options of its own",
     )
     .default("ssh")
     .example("ssh -F lab.conf")
-    .help("Words between blanks; no shell reads them. Ports, keys, jump hosts and the like are best kept in ~/.ssh/config."),
-    p(
-        "SRUN_COMMAND",
+    .help("Words between blanks; no shell reads them. Ports, keys, jump hosts and the like are best kept in ~/.ssh/config.");
+    SRUN_COMMAND: Vec<String> = p(
         Kind::List,
         "Slurm's srun, with options of its own",
     )
     .default("srun")
-    .example("srun --partition=bench"),
-    p(
-        "INSTALL",
+    .example("srun --partition=bench");
+    INSTALL: bool = p(
         Kind::Switch,
         "A run copies the program to clients that lack this very version",
     )
     .default("on")
-    .help("off: a client with another version ends the run with a message; 'filermark install' copies too."),
-    p(
-        "ON_LOST",
-        Kind::Choice(&["end", "continue"]),
+    .help("off: a client with another version ends the run with a message; 'filermark install' copies too.");
+    ON_LOST: OnLost = p(
+        choice::<OnLost>(),
         "When a client is lost: end the run, or go on with the rest",
     )
     .default("end")
-    .help("continue: the load points from then on are marked INVALID. Same as --on-lost."),
-    p(
-        "START_TIMEOUT",
+    .help("continue: the load points from then on are marked INVALID. Same as --on-lost.");
+    START_TIMEOUT: f64 = p(
         Kind::Real(1.0, 86_400.0, "seconds"),
         "Longest that the agent on a client may take to start",
     )
     .default("60")
-    .help("From the beginning of its launch to its first word; a Slurm allocation that is still to be made takes its time."),
-    p(
-        "SECRET_FILE",
+    .help("From the beginning of its launch to its first word; a Slurm allocation that is still to be made takes its time.");
+    SECRET_FILE: Option<String> = p(
         Kind::Path,
         "LAUNCHER=connect or accept: the file with the keys of the prime",
     )
     .example("lab/prime.key")
-    .help("Relative to the rc file. 'filermark agent --make-keys DIR --clients LIST' makes it (DIR/prime.key), and a file for each client (DIR/client-NAME.key), which is moved there by a way that you trust. Without it no agent is spoken to."),
-    p(
-        "AGENT_PORT",
+    .help("Relative to the rc file. 'filermark agent --make-keys DIR --clients LIST' makes it (DIR/prime.key), and a file for each client (DIR/client-NAME.key), which is moved there by a way that you trust. Without it no agent is spoken to.");
+    AGENT_PORT: u16 = p(
         Kind::Int(1, 65_535, "port"),
         "LAUNCHER=connect: where agents listen",
     )
-    .default("20049"),
-    p(
-        "PRIME_LISTEN",
+    .default("20049");
+    PRIME_LISTEN: Option<String> = p(
         Kind::Text,
         "LAUNCHER=accept or slurm: where agents connect to, ADDR:PORT",
     )
     .example("0.0.0.0:20049")
-    .help("An address of this host and a port; IPv6 in brackets, [::]:20049. With slurm it may be left out: any free port of all addresses."),
-    p(
-        "PRIME_ADDRESS",
+    .help("An address of this host and a port; IPv6 in brackets, [::]:20049. With slurm it may be left out: any free port of all addresses.");
+    PRIME_ADDRESS: Option<String> = p(
         Kind::Text,
         "The name under which agents find this host; not set: its own",
     )
     .example("prime.example.org")
-    .help("Where clients know this host by another name or address than its own, e.g. that of one of several networks. Without a port."),
-];
+    .help("Where clients know this host by another name or address than its own, e.g. that of one of several networks. Without a port.");
+}

@@ -2,16 +2,15 @@
 
 use super::decl::{Group, Kind, Parameter};
 use super::own::PORT;
+use super::value::{AuthMethod, Param, choice, parameters};
+use filermark_model::smb::{Encryption, Signing};
 
-const fn p(name: &'static str, kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(name, Group::Server, kind, one_line)
-        .own()
-        .smb()
+const fn p(kind: Kind, one_line: &'static str) -> Parameter {
+    Parameter::new(Group::Server, kind, one_line).own().smb()
 }
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    p(
-        "PASSWORD_FILE",
+parameters! {
+    PASSWORD_FILE: Option<String> = p(
         Kind::Path,
         "A file whose first line is the password of USERNAME",
     )
@@ -19,10 +18,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     .help(
         "Relative to the rc file. Nobody but its owner should be able to read it (chmod 600); \
          it is told when others can. It counts before PASSWORD and FILERMARK_PASSWORD.",
-    ),
-    p(
-        "SMB_AUTH",
-        Kind::Choice(&["ntlm", "kerberos", "guest", "anonymous"]),
+    );
+    SMB_AUTH: AuthMethod = p(
+        choice::<AuthMethod>(),
         "How to log in to the SMB server",
     )
     .default("ntlm")
@@ -32,9 +30,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          client host needs then. guest: as a guest, without a password. anonymous: as nobody. \
          Guests and anonymous sessions have no key, so that nothing can be signed or encrypted. \
          A wrong password is tried once, never again: accounts are not locked by it.",
-    ),
-    p(
-        "SMB_DIALECT",
+    );
+    SMB_DIALECT: Option<String> = p(
         Kind::Text,
         "The dialect of SMB, or a range of them: 3.1.1, 2.1-3.1.1",
     )
@@ -43,17 +40,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "NT1 (SMB1), 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1, or two of them with a hyphen; the server \
          takes the highest that it knows. Not set: NT1 with FS_PROTOCOL=cifs, 2.0.2-3.1.1 with \
          smb. Where SMB_SIGNING or SMB_ENCRYPTION needs a later dialect, the range begins there.",
-    ),
-    p(
-        "SMB_SIGNING",
-        Kind::Choice(&[
-            "auto",
-            "off",
-            "required",
-            "hmac-sha256",
-            "aes-cmac",
-            "aes-gmac",
-        ]),
+    );
+    SMB_SIGNING: Signing = p(
+        choice::<Signing>(),
         "Whether messages are signed, and how",
     )
     .default("auto")
@@ -62,18 +51,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
          that requires it is refused. required: always, with the best that it offers. The names \
          of the ways: always, in that one; hmac-sha256 for 2.0.2 and 2.1 (and 3.1.1 where the \
          server offers it), aes-cmac from 3.0, aes-gmac for 3.1.1. SMB1 has one way only.",
-    ),
-    p(
-        "SMB_ENCRYPTION",
-        Kind::Choice(&[
-            "auto",
-            "off",
-            "required",
-            "aes-128-ccm",
-            "aes-128-gcm",
-            "aes-256-ccm",
-            "aes-256-gcm",
-        ]),
+    );
+    SMB_ENCRYPTION: Encryption = p(
+        choice::<Encryption>(),
         "Whether messages are encrypted, and how; from SMB 3.0",
     )
     .default("auto")
@@ -81,6 +61,6 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "auto: where the server or the share requires it, with the best that both can do. off: \
          never; a server that requires it is refused. required: always. The names of the \
          ciphers: always, with that one; aes-128-ccm from 3.0, the others for 3.1.1.",
-    ),
-    p("SMB_PORT", PORT, "TCP port of the SMB servers").default("445"),
-];
+    );
+    SMB_PORT: u16 = p(PORT, "TCP port of the SMB servers").default("445");
+}

@@ -2,6 +2,7 @@
 
 use super::common::{debug, fileset, limits, monitor, pacing, suffix};
 use crate::error::ConfigError;
+use crate::params;
 use crate::reach::{self, Accounts, Reach};
 use crate::reading::Reading;
 use crate::resolved::{NetmistOutput, Resolved};
@@ -108,8 +109,8 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
         phases: demand.phases,
         fileset: fileset(values, &demand.benchmark, &demand.driver, demand.touch_all),
         space: space::plan(values),
-        seed: values.int("SEED").unwrap_or_default(),
-        shards: values.int32("SHARDS"),
+        seed: values.get(&params::SEED),
+        shards: values.get(&params::SHARDS),
         monitor,
         scripts: demand.scripts,
         clock_service: demand.clock_service,
@@ -124,7 +125,7 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
     Some(Resolved {
         launch,
         plan,
-        work_dir: PathBuf::from(values.text("WORK_DIR").unwrap_or_default()),
+        work_dir: PathBuf::from(values.get(&params::WORK_DIR)),
         debug,
         stop_command: dialect.stop_command(r, &suffix),
         suffix,

@@ -4,12 +4,11 @@
 use crate::composite::settings::reuse;
 use crate::debug::parse_debug;
 use crate::error::quoted;
-use crate::given::{Given, Value, Values, check};
-use crate::params::{Parameter, Standard};
+use crate::given::{Given, Values, check};
+use crate::params::{self, Param, Parameter, Standard, Value, WarmUp};
 use crate::reading::Reading;
 use filermark_model::plan::{
-    Arrivals, DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PacingMode,
-    PhasePlan, Transport,
+    DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PhasePlan, Transport,
 };
 use filermark_model::{Benchmark, Finding, Nanos, Rule, RunPlan, Severity};
 use std::path::{Path, PathBuf};
@@ -19,11 +18,11 @@ const SUFFIX_CHARS_MAX: usize = 64;
 
 pub(crate) fn suffix(r: &mut Reading<'_>) -> String {
     let values = r.values;
-    let suffix = values.text("SUFFIX").unwrap_or_default();
+    let suffix = values.get(&params::SUFFIX);
     let ok = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if suffix.len() > SUFFIX_CHARS_MAX || !suffix.chars().all(ok) || suffix.starts_with('.') {
         r.reports.refuse(
-            values.place("SUFFIX"),
+            values.place(&params::SUFFIX),
             format!(
                 "SUFFIX={} cannot be the end of a file name",
                 quoted(&suffix)
@@ -36,18 +35,19 @@ pub(crate) fn suffix(r: &mut Reading<'_>) -> String {
 
 pub(crate) fn debug(r: &mut Reading<'_>) -> Vec<u8> {
     let values = r.values;
-    let text = values.text("DEBUG").unwrap_or_default();
+    let text = values.get(&params::DEBUG).unwrap_or_default();
     parse_debug(&text).unwrap_or_else(|why| {
         let message = format!("DEBUG={}: {why}", quoted(&text));
         let hint = "give numbers and ranges, e.g. DEBUG=3,4,8-10";
-        r.reports.refuse(values.place("DEBUG"), message, hint);
+        r.reports
+            .refuse(values.place(&params::DEBUG), message, hint);
         Vec::new()
     })
 }
 
 pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
     let (values, sources) = (r.values, r.sources);
-    let name = values.text("PRIME_MON_SCRIPT")?;
+    let name = values.get(&params::PRIME_MON_SCRIPT)?;
     let beside = sources.folder().join(&name);
     let script = if beside.is_file() {
         // A bare name would be looked for in PATH.
@@ -58,7 +58,7 @@ pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
     } else {
         if name.contains('/') {
             r.reports.refuse(
-                values.place("PRIME_MON_SCRIPT"),
+                values.place(&params::PRIME_MON_SCRIPT),
                 format!(
                     "the program {} is not there",
                     quoted(&beside.display().to_string())
@@ -68,13 +68,10 @@ pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
         }
         PathBuf::from(name)
     };
-    let mode = match values.word("PRIME_MON_MODE") {
-        "phases" => MonitorMode::Phases,
-        _ => MonitorMode::Program,
-    };
+    let mode = values.get(&params::PRIME_MON_MODE);
     Some(MonitorPlan {
         script: script.display().to_string(),
-        args: values.list("PRIME_MON_ARGS"),
+        args: values.get(&params::PRIME_MON_ARGS),
         mode,
         limit: (mode == MonitorMode::Phases).then(|| script_limit(values)),
     })
@@ -124,55 +121,53 @@ pub(crate) fn secret_note(plan: &RunPlan) -> Option<Finding> {
 
 /// How long one call of a script may take.
 pub(crate) fn script_limit(values: &Values) -> Nanos {
-    Nanos::from_secs_f64(values.real("SCRIPT_LIMIT_S").unwrap_or(60.0))
+    Nanos::from_secs_f64(values.get(&params::SCRIPT_LIMIT_S))
 }
 
 pub(crate) fn pacing(values: &Values) -> Pacing {
     Pacing {
-        mode: match values.word("PACING") {
-            "open" => PacingMode::Open,
-            _ => PacingMode::Closed,
-        },
-        arrivals: match values.word("ARRIVALS") {
-            "poisson" => Arrivals::Poisson,
-            _ => Arrivals::Uniform,
-        },
-        backlog_max_per_proc: values.int32("BACKLOG_MAX").unwrap_or(1),
+        mode: values.get(&params::PACING),
+        arrivals: values.get(&params::ARRIVALS),
+        backlog_max_per_proc: values.get(&params::BACKLOG_MAX),
     }
 }
 
 pub(crate) fn phases(values: &Values, definition: &Benchmark) -> PhasePlan {
-    let seconds = |name: &str, other: f64| Nanos::from_secs_f64(values.real(name).unwrap_or(other));
-    let until_steady = values.word("WARMUP_TIME") == "auto";
+    let standard = PhasePlan::of(&definition.standard);
+    let seconds = Nanos::from_secs_f64;
+    let warm_up = values.get(&params::WARMUP_TIME);
     PhasePlan {
-        warmup: match until_steady {
-            true => Nanos::from_secs(values.int("WARMUP_TIME_MAX").unwrap_or(300)),
-            false => seconds("WARMUP_TIME", definition.standard.warmup_s),
+        warmup: match warm_up {
+            Some(WarmUp::Auto) => Nanos::from_secs(values.get(&params::WARMUP_TIME_MAX)),
+            Some(WarmUp::Seconds(s)) => seconds(s),
+            None => standard.warmup,
         },
-        warmup_until_steady: until_steady,
-        runtime: seconds("RUNTIME", definition.standard.runtime_s),
-        runtime_max: None,
-        init_timeout: seconds("INIT_TIMEOUT", 8_000.0),
+        warmup_until_steady: warm_up == Some(WarmUp::Auto),
+        runtime: values
+            .get(&params::RUNTIME)
+            .map_or(standard.runtime, seconds),
+        init_timeout: seconds(values.get(&params::INIT_TIMEOUT)),
+        ..standard
     }
 }
 
 pub(crate) fn limits(values: &Values, definition: &Benchmark) -> Limits {
     let standard = Limits::of(&definition.standard);
-    let real = |name: &str, other: f64| values.real(name).unwrap_or(other);
+    let real = |p: &Param<Option<f64>>, other: f64| values.get(p).unwrap_or(other);
     Limits {
-        response_ms: real("RESPONSE_LIMIT_MS", standard.response_ms),
-        achieved_pcnt_min: real("ACHIEVED_PCNT_MIN", standard.achieved_pcnt_min),
-        proc_pcnt_min: real("PROC_PCNT_MIN", standard.proc_pcnt_min),
-        mix_deviation_pcnt_max: real("MIX_DEVIATION_MAX", standard.mix_deviation_pcnt_max),
-        error_pcnt_max: real("ERROR_PCNT_MAX", standard.error_pcnt_max),
+        response_ms: real(&params::RESPONSE_LIMIT_MS, standard.response_ms),
+        achieved_pcnt_min: real(&params::ACHIEVED_PCNT_MIN, standard.achieved_pcnt_min),
+        proc_pcnt_min: real(&params::PROC_PCNT_MIN, standard.proc_pcnt_min),
+        mix_deviation_pcnt_max: real(&params::MIX_DEVIATION_MAX, standard.mix_deviation_pcnt_max),
+        error_pcnt_max: real(&params::ERROR_PCNT_MAX, standard.error_pcnt_max),
         component_variance_pcnt_max: match definition.composite() {
             Some(_) => real(
-                "COMPONENT_VARIANCE_MAX",
+                &params::COMPONENT_VARIANCE_MAX,
                 standard.component_variance_pcnt_max,
             ),
             None => standard.component_variance_pcnt_max,
         },
-        stall_pcnt_max: real("STALL_PCNT_MAX", standard.stall_pcnt_max),
+        stall_pcnt_max: values.get(&params::STALL_PCNT_MAX),
     }
 }
 
@@ -184,15 +179,15 @@ pub(crate) fn fileset(
 ) -> FileSetPlan {
     let is_composite = benchmark.composite().is_some();
     FileSetPlan {
-        keep: values.switch("KEEP"),
+        keep: values.get(&params::KEEP),
         reuse: match is_composite {
             true => reuse(values),
-            false => values.switch("REUSE"),
+            false => values.get(&params::REUSE),
         },
-        verify: values.switch("VERIFY"),
+        verify: values.get(&params::VERIFY),
         init_window: init_window(values, driver.facts().transport),
-        sharing: is_composite && values.switch("SHARING_MODE"),
-        access_list: is_composite && values.switch("FILE_ACCESS_LIST"),
+        sharing: is_composite && values.get(&params::SHARING_MODE),
+        access_list: is_composite && values.get(&params::FILE_ACCESS_LIST),
         touch_all,
     }
 }
@@ -201,8 +196,8 @@ pub(crate) fn fileset(
 /// what the server's socket has no room for is lost, and waits for a time-out.
 fn init_window(values: &Values, transport: Option<Transport>) -> u32 {
     const DATAGRAMS: u32 = 4;
-    let window = values.int32("INIT_WINDOW").unwrap_or(1);
-    match (transport, values.given("INIT_WINDOW")) {
+    let window = values.get(&params::INIT_WINDOW);
+    match (transport, values.given(&params::INIT_WINDOW)) {
         (Some(Transport::Udp), None) => window.min(DATAGRAMS),
         _ => window,
     }

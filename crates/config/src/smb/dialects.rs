@@ -2,6 +2,7 @@
 
 use crate::error::{ConfigError, quoted};
 use crate::given::Values;
+use crate::params::{self, Parameter};
 use crate::protocol;
 use crate::reading::Reading;
 use filermark_model::benchmark::Protocol;
@@ -13,31 +14,6 @@ type Range = (Dialect, Dialect);
 
 const SMB1: Range = (Dialect::Nt1, Dialect::Nt1);
 const SMB2: Range = (Dialect::V202, Dialect::V311);
-
-/// SMB_SIGNING.
-pub(super) fn signing(values: &Values) -> Signing {
-    match values.word("SMB_SIGNING") {
-        "off" => Signing::Off,
-        "required" => Signing::Required,
-        "hmac-sha256" => Signing::HmacSha256,
-        "aes-cmac" => Signing::AesCmac,
-        "aes-gmac" => Signing::AesGmac,
-        _ => Signing::Auto,
-    }
-}
-
-/// SMB_ENCRYPTION.
-pub(super) fn encryption(values: &Values) -> Encryption {
-    match values.word("SMB_ENCRYPTION") {
-        "off" => Encryption::Off,
-        "required" => Encryption::Required,
-        "aes-128-ccm" => Encryption::Aes128Ccm,
-        "aes-128-gcm" => Encryption::Aes128Gcm,
-        "aes-256-ccm" => Encryption::Aes256Ccm,
-        "aes-256-gcm" => Encryption::Aes256Gcm,
-        _ => Encryption::Auto,
-    }
-}
 
 /// Whether a dialect can sign so (MS-SMB2 3.1.4.1).
 fn can_sign(dialect: Dialect, signing: Signing) -> bool {
@@ -79,26 +55,35 @@ pub(super) fn dialects(
     };
     let signed = narrowed(asked, |d| can_sign(d, signing));
     if signed.is_none() {
-        r.reports
-            .errors
-            .push(impossible(values, "SMB_SIGNING", asked));
+        r.reports.errors.push(impossible(
+            values,
+            &params::SMB_SIGNING,
+            asked,
+            signing_from(signing),
+        ));
     }
     let encrypted = narrowed(asked, |d| can_encrypt(d, encryption));
     if encrypted.is_none() {
-        r.reports
-            .errors
-            .push(impossible(values, "SMB_ENCRYPTION", asked));
+        r.reports.errors.push(impossible(
+            values,
+            &params::SMB_ENCRYPTION,
+            asked,
+            encryption_from(encryption),
+        ));
     }
     let (Some(_), Some(encrypted)) = (signed, encrypted) else {
         return asked;
     };
     let Some(both) = narrowed(encrypted, |d| can_sign(d, signing)) else {
-        r.reports
-            .errors
-            .push(impossible(values, "SMB_SIGNING", encrypted));
+        r.reports.errors.push(impossible(
+            values,
+            &params::SMB_SIGNING,
+            encrypted,
+            signing_from(signing),
+        ));
         return asked;
     };
-    if both != asked && values.given("SMB_DIALECT").is_some() {
+    if both != asked && values.given(&params::SMB_DIALECT).is_some() {
         let text = format!(
             "of SMB_DIALECT={} only {} can protect messages as wanted",
             range_text(asked),
@@ -117,12 +102,13 @@ fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
     } else {
         SMB2
     };
-    let Some(text) = values.text("SMB_DIALECT") else {
-        return (!values.is_bad("SMB_DIALECT")).then_some(all);
+    let Some(text) = values.get(&params::SMB_DIALECT) else {
+        return (!values.is_bad(&params::SMB_DIALECT)).then_some(all);
     };
     let mut wrong = |what: String, hint: String| {
         let message = format!("SMB_DIALECT={} {what}", quoted(&text));
-        r.reports.refuse(values.place("SMB_DIALECT"), message, hint);
+        r.reports
+            .refuse(values.place(&params::SMB_DIALECT), message, hint);
         None
     };
     let range = match parse(&text) {
@@ -181,22 +167,36 @@ fn narrowed(range: Range, can: impl Fn(Dialect) -> bool) -> Option<Range> {
     Some((first, able.next_back().unwrap_or(first)))
 }
 
-/// A protection that none of the dialects has.
-fn impossible(values: &Values, parameter: &str, dialects: Range) -> ConfigError {
+/// The dialects that can sign so, as a value of SMB_DIALECT.
+const fn signing_from(signing: Signing) -> &'static str {
+    match signing {
+        Signing::HmacSha256 => "2.0.2-2.1",
+        Signing::AesCmac | Signing::Required => "3.0-3.1.1",
+        Signing::AesGmac | Signing::Auto | Signing::Off => "3.1.1",
+    }
+}
+
+/// The dialects that can encrypt so, as a value of SMB_DIALECT.
+const fn encryption_from(encryption: Encryption) -> &'static str {
+    match encryption {
+        Encryption::Aes128Ccm | Encryption::Required => "3.0-3.1.1",
+        Encryption::Aes128Gcm
+        | Encryption::Aes256Ccm
+        | Encryption::Aes256Gcm
+        | Encryption::Auto
+        | Encryption::Off => "3.1.1",
+    }
+}
+
+/// A protection that none of the dialects has; `able` have it.
+fn impossible(values: &Values, parameter: &Parameter, dialects: Range, able: &str) -> ConfigError {
     let shown = values.given(parameter).map(|g| g.shown());
-    let hint = match parameter {
-        _ if dialects == SMB1 && parameter == "SMB_ENCRYPTION" => {
+    let hint = match dialects == SMB1 {
+        true if parameter.is(&params::SMB_ENCRYPTION) => {
             "leave it out: SMB1 has no encryption".to_owned()
         }
-        _ if dialects == SMB1 => "SMB1 has one way only: set SMB_SIGNING=required".to_owned(),
-        _ => format!(
-            "set SMB_DIALECT={}, or leave {parameter} out",
-            match values.word(parameter) {
-                "hmac-sha256" => "2.0.2-2.1",
-                "aes-cmac" | "required" | "aes-128-ccm" => "3.0-3.1.1",
-                _ => "3.1.1",
-            }
-        ),
+        true => "SMB1 has one way only: set SMB_SIGNING=required".to_owned(),
+        false => format!("set SMB_DIALECT={able}, or leave {} out", parameter.name),
     };
     let message = format!(
         "{} cannot be had with SMB {}",

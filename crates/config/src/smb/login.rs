@@ -1,6 +1,7 @@
 //! Who logs in: SMB_AUTH, USERNAME, DOMAIN, and whether there is a password to it.
 
 use super::password;
+use crate::params::{self, AuthMethod, Param, Parameter};
 use crate::reading::Reading;
 use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Encryption, Signing};
@@ -18,13 +19,13 @@ pub(super) struct Login {
 /// Reads the parameters; whoever needs no password gets none, even where one is there.
 pub(super) fn login(r: &mut Reading<'_>) -> Login {
     let values = r.values;
-    let username = name(r, "USERNAME");
-    let domain = name(r, "DOMAIN");
-    let auth = match values.word("SMB_AUTH") {
-        "guest" => Auth::Guest,
-        "anonymous" => Auth::Anonymous,
-        "kerberos" => Auth::Kerberos { username, domain },
-        _ => Auth::Ntlm { username, domain },
+    let username = name(r, &params::USERNAME);
+    let domain = name(r, &params::DOMAIN);
+    let auth = match values.get(&params::SMB_AUTH) {
+        AuthMethod::Guest => Auth::Guest,
+        AuthMethod::Anonymous => Auth::Anonymous,
+        AuthMethod::Kerberos => Auth::Kerberos { username, domain },
+        AuthMethod::Ntlm => Auth::Ntlm { username, domain },
     };
     match &auth {
         Auth::Guest | Auth::Anonymous => {
@@ -39,9 +40,9 @@ pub(super) fn login(r: &mut Reading<'_>) -> Login {
         }
         Auth::Kerberos { username, .. } => {
             let mut password = password::find(r);
-            if username.is_empty() && !values.is_bad("USERNAME") {
+            if username.is_empty() && !values.is_bad(&params::USERNAME) {
                 for given in password::given(values) {
-                    let message = format!("{given} is set, and USERNAME is not");
+                    let message = format!("{} is set, and USERNAME is not", given.name);
                     let hint = "set USERNAME, or leave both out: kinit's tickets are used then";
                     r.reports.refuse(values.place(given), message, hint);
                 }
@@ -53,11 +54,11 @@ pub(super) fn login(r: &mut Reading<'_>) -> Login {
 }
 
 /// A name as it is, or empty.
-fn name(r: &mut Reading<'_>, parameter: &str) -> String {
+fn name(r: &mut Reading<'_>, parameter: &Param<Option<String>>) -> String {
     let values = r.values;
-    let name = values.text(parameter).unwrap_or_default();
+    let name = values.get(parameter).unwrap_or_default();
     let (what, hint) = match () {
-        () if name.contains('\\') && parameter == "USERNAME" => (
+        () if name.contains('\\') && parameter.is(&params::USERNAME) => (
             "has a backslash in it",
             "write the part before it to DOMAIN, and only the name to USERNAME",
         ),
@@ -76,9 +77,9 @@ fn name(r: &mut Reading<'_>, parameter: &str) -> String {
 /// What NTLM cannot do without.
 fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
     let values = r.values;
-    if username.is_empty() && !values.is_bad("USERNAME") {
+    if username.is_empty() && !values.is_bad(&params::USERNAME) {
         r.reports.refuse(
-            values.place("SMB_AUTH"),
+            values.place(&params::SMB_AUTH),
             "USERNAME is not set, and NTLM wants one",
             "set USERNAME, and PASSWORD_FILE with its password; or SMB_AUTH=kerberos, guest or anonymous",
         );
@@ -86,7 +87,7 @@ fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
     let told = password::given(values).next().is_some() || password::is_bad(values);
     if !username.is_empty() && !password.is_given() && !told {
         r.reports.refuse(
-            values.place("USERNAME"),
+            values.place(&params::USERNAME),
             "USERNAME has no password",
             "write it to the first line of a file and set PASSWORD_FILE, or set PASSWORD in the rc \
              file, or FILERMARK_PASSWORD in the environment",
@@ -97,16 +98,18 @@ fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
 /// Names and passwords of somebody who is nobody.
 fn nobody(r: &mut Reading<'_>) {
     let values = r.values;
-    let how = values.word("SMB_AUTH");
-    let given = ["USERNAME"].into_iter().chain(password::given(values));
-    for name in given.filter(|name| values.given(name).is_some()) {
+    let how = values.get(&params::SMB_AUTH).name();
+    let user: &'static Parameter = &params::USERNAME;
+    let given = std::iter::once(user).chain(password::given(values));
+    for parameter in given.filter(|p| values.given(p).is_some()) {
+        let name = parameter.name;
         r.reports.refuse(
-            values.place(name),
+            values.place(parameter),
             format!("{name} is set, and SMB_AUTH={how} logs in without"),
             format!("leave {name} or SMB_AUTH out"),
         );
     }
-    if let Some(domain) = values.given("DOMAIN") {
+    if let Some(domain) = values.given(&params::DOMAIN) {
         let text = format!("{} has no effect with SMB_AUTH={how}", domain.shown());
         r.reports.note(Rule::NotStandard, Severity::Note, text);
     }
@@ -125,16 +128,20 @@ pub(super) fn without_key(
     }
     let signed = !matches!(signing, Signing::Auto | Signing::Off);
     let encrypted = !matches!(encryption, Encryption::Auto | Encryption::Off);
-    for (is_wanted, name) in [(signed, "SMB_SIGNING"), (encrypted, "SMB_ENCRYPTION")] {
+    let wanted: [(bool, &Parameter); 2] = [
+        (signed, &params::SMB_SIGNING),
+        (encrypted, &params::SMB_ENCRYPTION),
+    ];
+    for (is_wanted, parameter) in wanted {
         if is_wanted {
-            let shown = values.given(name).map(|g| g.shown());
+            let shown = values.given(parameter).map(|g| g.shown());
             let message = format!(
                 "{} cannot be had with SMB_AUTH={}: such a session has no key",
                 shown.unwrap_or_default(),
-                values.word("SMB_AUTH")
+                values.get(&params::SMB_AUTH).name()
             );
-            let hint = format!("leave {name} out, or log in as a user");
-            r.reports.refuse(values.place(name), message, hint);
+            let hint = format!("leave {} out, or log in as a user", parameter.name);
+            r.reports.refuse(values.place(parameter), message, hint);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Where the password comes from. Nothing here shows a piece of it.
 
-use crate::error::quoted;
+use crate::error::{Place, quoted};
 use crate::given::Values;
+use crate::params::{self, Parameter};
 use crate::reading::Reading;
 use crate::sources::read_text;
 use crate::text::secret_file::others_can_read;
@@ -12,18 +13,17 @@ use zeroize::Zeroizing;
 
 /// The longest password that is taken for meant, in characters.
 const CHARS_MAX: usize = 256;
-const FILE: &str = "PASSWORD_FILE";
-const PLAIN: &str = "PASSWORD";
 
 /// The parameters that give one, as far as they are set.
-pub(super) fn given(values: &Values) -> impl Iterator<Item = &'static str> {
-    let names = [FILE, PLAIN].into_iter();
-    names.filter(|name| values.given(name).is_some())
+pub(super) fn given(values: &Values) -> impl Iterator<Item = &'static Parameter> {
+    let parameters: [&Parameter; 2] = [&params::PASSWORD_FILE, &params::PASSWORD];
+    let parameters = parameters.into_iter();
+    parameters.filter(|parameter| values.given(parameter).is_some())
 }
 
 /// Whether one was tried to be given and is wrong, as has been told.
 pub(super) fn is_bad(values: &Values) -> bool {
-    values.is_bad(FILE) || values.is_bad(PLAIN)
+    values.is_bad(&params::PASSWORD_FILE) || values.is_bad(&params::PASSWORD)
 }
 
 /// PASSWORD_FILE, PASSWORD or the environment, in this order.
@@ -33,15 +33,15 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
         r.reports.note(Rule::SecretExposed, severity, text);
     };
     let rc = sources.rc.as_ref().filter(|rc| rc.others_can_read);
-    if let (Some(rc), true) = (rc, values.given(PLAIN).is_some()) {
+    if let (Some(rc), true) = (rc, values.given(&params::PASSWORD).is_some()) {
         let text = format!(
             "PASSWORD stands in {}, which others can read: chmod 600 it, or set PASSWORD_FILE",
             quoted(&rc.name)
         );
         note(Severity::Warning, text);
     }
-    if let Some(name) = values.text(FILE) {
-        if values.given(PLAIN).is_some() {
+    if let Some(name) = values.get(&params::PASSWORD_FILE) {
+        if values.given(&params::PASSWORD).is_some() {
             let text = "PASSWORD has no effect: PASSWORD_FILE is set as well";
             note(Severity::Note, text.to_owned());
         }
@@ -55,11 +55,11 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
         }
         return of_file(r, &name, &path);
     }
-    if let Some(word) = values.text(PLAIN).map(Zeroizing::new) {
-        return checked(r, &word, PLAIN);
+    if let Some(word) = values.get(&params::PASSWORD).map(Zeroizing::new) {
+        return checked(r, &word, &params::PASSWORD);
     }
     match sources.host.password.reveal() {
-        Some(word) if !is_bad(values) => checked(r, word, PASSWORD_VARIABLE),
+        Some(word) if !is_bad(values) => checked_of(r, word, PASSWORD_VARIABLE, Place::Missing),
         _ => Secret::NONE,
     }
 }
@@ -69,7 +69,8 @@ fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
     let values = r.values;
     let mut wrong = |what: &str, hint: &str| {
         let message = format!("PASSWORD_FILE={} {what}", quoted(name));
-        r.reports.refuse(values.place(FILE), message, hint);
+        r.reports
+            .refuse(values.place(&params::PASSWORD_FILE), message, hint);
         Secret::NONE
     };
     let text = match read_text(path) {
@@ -78,21 +79,26 @@ fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match text.lines().next() {
-        Some(line) if !line.is_empty() => checked(r, line, FILE),
+        Some(line) if !line.is_empty() => checked(r, line, &params::PASSWORD_FILE),
         _ => wrong("has nothing in its first line", "write the password there"),
     }
 }
 
+/// The password of a parameter, if it can be one.
+fn checked(r: &mut Reading<'_>, word: &str, from: &Parameter) -> Secret {
+    let place = r.values.place(from);
+    checked_of(r, word, from.name, place)
+}
+
 /// A password that can be one.
-fn checked(r: &mut Reading<'_>, word: &str, from: &str) -> Secret {
-    let values = r.values;
+fn checked_of(r: &mut Reading<'_>, word: &str, from: &str, place: Place) -> Secret {
     let what = match () {
         () if word.chars().any(char::is_control) => "a control character",
         () if word.chars().count() > CHARS_MAX => "more than 256 characters",
         () => return Secret::new(word),
     };
     r.reports.refuse(
-        values.place(from),
+        place,
         format!("the password of {from} has {what}"),
         "look whether it is the right one",
     );
