@@ -13,14 +13,17 @@
 //! | `auth` | the contract between a session's setup and who proves the user |
 //! | `ntlm`, `spnego` | NTLMv2 and its wrapping |
 //! | `smb1`, `smb2` | the two protocols, with their handshakes |
+//! | `request`, `codec` | one request type for both, and the interface of their codecs |
 //! | `crypto` | keys, signatures, encryption of SMB 2 and 3 |
 
 pub mod auth;
 pub mod bytes;
+pub mod codec;
 pub mod crypto;
 pub mod error;
 pub mod frame;
 pub mod ntlm;
+pub mod request;
 pub mod settings;
 pub mod smb1;
 pub mod smb2;

@@ -13,10 +13,14 @@
 //! | `setup` | NEGOTIATE, SESSION_SETUP_ANDX, TREE_CONNECT_ANDX |
 //! | `handshake` | from a fresh connection to a session with a tree |
 //! | `session` | marks, numbers and signatures of a session's messages |
+//! | `codec` | the requests that both protocols share, as messages of this one |
 //!
 //! Requests append to a buffer and allocate nothing of their own; answers borrow. Nothing
 //! here chains commands: every AndX block ends the chain.
 
+pub(crate) mod codec;
+#[cfg(test)]
+mod codec_tests;
 pub mod fuzzing;
 mod handshake;
 mod header;

@@ -131,22 +131,37 @@ impl Request for Locking<'_> {
     const COMMAND: Command = Command::LockingAndx;
 
     fn encode(&self, w: &mut Writer<'_>) {
-        w.no_andx();
-        w.u16(self.fid);
-        let shared = if self.shared { lock_type::SHARED } else { 0 };
-        w.u8(lock_type::LARGE | shared);
-        w.u8(0);
-        w.u32(self.timeout_ms);
-        w.u16(self.unlocks.len() as u16);
-        w.u16(self.locks.len() as u16);
-        w.end_words();
-        for range in self.unlocks.iter().chain(self.locks) {
-            w.u16(self.pid);
-            w.u16(0);
-            for value in [range.offset, range.length] {
-                w.u32((value >> 32) as u32);
-                w.u32(value as u32);
-            }
+        let limits = (self.shared, self.timeout_ms);
+        let (unlocks, locks) = (self.unlocks.iter().copied(), self.locks.iter().copied());
+        put_locks(w, self.fid, limits, self.pid, unlocks, locks);
+    }
+}
+
+/// Writes a LOCKING_ANDX; `how`: whether the locks are shared, and how long the server
+/// may wait for them, in milliseconds.
+pub(super) fn put_locks(
+    w: &mut Writer<'_>,
+    fid: u16,
+    how: (bool, u32),
+    pid: u16,
+    unlocks: impl Iterator<Item = Range> + Clone,
+    locks: impl Iterator<Item = Range> + Clone,
+) {
+    w.no_andx();
+    w.u16(fid);
+    let shared = if how.0 { lock_type::SHARED } else { 0 };
+    w.u8(lock_type::LARGE | shared);
+    w.u8(0);
+    w.u32(how.1);
+    w.u16(unlocks.clone().count() as u16);
+    w.u16(locks.clone().count() as u16);
+    w.end_words();
+    for range in unlocks.chain(locks) {
+        w.u16(pid);
+        w.u16(0);
+        for value in [range.offset, range.length] {
+            w.u32((value >> 32) as u32);
+            w.u32(value as u32);
         }
     }
 }

@@ -21,6 +21,9 @@
 
 pub mod chain;
 pub mod close;
+mod codec;
+#[cfg(test)]
+mod codec_tests;
 pub mod contexts;
 pub mod create;
 pub mod credits;
