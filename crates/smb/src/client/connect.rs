@@ -4,7 +4,7 @@
 use super::advice;
 use super::error::ClientError;
 use super::offered::{dialects_offered, names_of};
-use super::raw::{Raw, RawOne, RawTwo};
+use super::raw::{Raw, RawSession};
 use super::wire::Wire;
 use crate::login::{Login, Refusals, Session};
 use crate::target::Target;
@@ -132,8 +132,8 @@ pub(crate) fn session_at(
             Next::Ready(session) => {
                 let limit = ms(plan.reply_timeout_ms);
                 return Ok(match *session {
-                    Session::One(one) => Raw::One(RawOne::new(*one, wire, limit)),
-                    Session::Two(two) => Raw::Two(RawTwo::new(*two, wire, limit)),
+                    Session::One(one) => Raw::Smb1(RawSession::new(*one, wire, limit)),
+                    Session::Two(two) => Raw::Smb2(RawSession::new(*two, wire, limit)),
                 });
             }
         }

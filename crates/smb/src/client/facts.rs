@@ -8,7 +8,7 @@ fn fact(name: &str, value: impl ToString) -> (String, String) {
 }
 
 /// Of SMB1.
-pub(super) fn of_one(session: &smb1::Session) -> Vec<(String, String)> {
+pub(super) fn of_smb1(session: &smb1::Session) -> Vec<(String, String)> {
     vec![
         fact("dialect", "NT1"),
         fact("signing", if session.is_signed() { "MD5" } else { "none" }),
@@ -25,7 +25,7 @@ pub(super) fn of_one(session: &smb1::Session) -> Vec<(String, String)> {
 }
 
 /// Of SMB2 and 3.
-pub(super) fn of_two(session: &smb2::Session) -> Vec<(String, String)> {
+pub(super) fn of_smb2(session: &smb2::Session) -> Vec<(String, String)> {
     let guid: String = session
         .server_guid
         .iter()

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `connect` | from a mount point to a session |
 //! | `offered` | which dialects a server has, where it takes none of ours |
-//! | `files` | files, by the same methods for both protocols (`one`, `two`) |
-//! | `purpose`, `facts` | what both protocols have in common there |
+//! | `files`, `requests` | files, by requests that both protocols have |
+//! | `purpose`, `facts` | what they are opened for; what servers are |
 //! | `raw` | requests and replies as they are on the wire |
 //! | `wire` | the connection |
 //! | `advice` | failures as sentences |
@@ -20,10 +20,9 @@ mod error;
 mod facts;
 mod files;
 mod offered;
-pub(crate) mod one;
 mod purpose;
 pub mod raw;
-pub(crate) mod two;
+mod requests;
 mod wire;
 
 pub use connect::try_connection;
@@ -37,7 +36,7 @@ use crate::target::Target;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::SmbPlan;
 use filermark_smbwire::settings::TransferLimits;
-use raw::{Raw, RawOne, RawTwo};
+use raw::{Raw, RawSmb1, RawSmb2};
 use std::net::SocketAddr;
 
 /// A session on a share.
@@ -71,8 +70,8 @@ impl Client {
     /// Files, by whichever protocol the session speaks.
     pub fn files(&mut self) -> &mut dyn Files {
         match &mut self.raw {
-            Raw::One(one) => one,
-            Raw::Two(two) => two,
+            Raw::Smb1(raw) => raw,
+            Raw::Smb2(raw) => raw,
         }
     }
 
@@ -82,26 +81,26 @@ impl Client {
     }
 
     /// The same, where the session speaks SMB1.
-    pub const fn one(&mut self) -> Option<&mut RawOne> {
+    pub const fn smb1(&mut self) -> Option<&mut RawSmb1> {
         match &mut self.raw {
-            Raw::One(one) => Some(one),
-            Raw::Two(_) => None,
+            Raw::Smb1(raw) => Some(raw),
+            Raw::Smb2(_) => None,
         }
     }
 
     /// The same, where it speaks SMB2 or 3.
-    pub const fn two(&mut self) -> Option<&mut RawTwo> {
+    pub const fn smb2(&mut self) -> Option<&mut RawSmb2> {
         match &mut self.raw {
-            Raw::One(_) => None,
-            Raw::Two(two) => Some(two),
+            Raw::Smb1(_) => None,
+            Raw::Smb2(raw) => Some(raw),
         }
     }
 
     /// How large transfers may be.
     pub const fn limits(&self) -> TransferLimits {
         match &self.raw {
-            Raw::One(one) => one.session().limits,
-            Raw::Two(two) => two.session().limits,
+            Raw::Smb1(raw) => raw.session().limits,
+            Raw::Smb2(raw) => raw.session().limits,
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::rig::{plan, samba};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::{Dialect, Encryption, Signing};
-use filermark_smb::client::raw::{RawOne, RawTwo};
+use filermark_smb::client::raw::{RawSmb1, RawSmb2};
 use filermark_smb::client::{Client, Files};
 use filermark_smb::login::Refusals;
 use filermark_smb::target::Target;
@@ -48,7 +48,7 @@ fn create(path: &str, options: u32, oplock: RequestedOplock) -> CreateRequest<'_
 }
 
 /// Many at once, fetched in another order.
-fn many_two(two: &mut RawTwo) {
+fn many_two(two: &mut RawSmb2) {
     let ids: Vec<u64> = (0..500)
         .map(|_| two.send(&EchoRequest).expect("sent"))
         .collect();
@@ -57,7 +57,7 @@ fn many_two(two: &mut RawTwo) {
     }
 }
 
-fn notified_two(two: &mut RawTwo) {
+fn notified_two(two: &mut RawSmb2) {
     let dir = create("", options::DIRECTORY_FILE, RequestedOplock::None);
     let reply = two.call(&dir).expect("answered");
     let file = reply.decode::<CreateResponse<'_>>().expect("open").file;
@@ -95,7 +95,7 @@ fn requests_of_smb2_as_they_are() {
         };
         samba.sandbox().run(|| {
             let mut client = connect(&plan);
-            let two = client.two().expect("SMB2");
+            let two = client.smb2().expect("SMB2");
             many_two(two);
             notified_two(two);
             let batch = RequestedOplock::Oplock(OplockLevel::Batch);
@@ -104,7 +104,7 @@ fn requests_of_smb2_as_they_are() {
             let granted = reply.decode::<CreateResponse<'_>>().expect("open");
             assert_eq!(granted.oplock, OplockLevel::Batch);
             let mut other = connect(&plan);
-            let other = other.two().expect("SMB2");
+            let other = other.smb2().expect("SMB2");
             let second = other
                 .send(&create(
                     "kept",
@@ -125,7 +125,7 @@ fn requests_of_smb2_as_they_are() {
     }
 }
 
-fn notified_one(one: &mut RawOne) {
+fn notified_one(one: &mut RawSmb1) {
     let create = smb1::NtCreate {
         access: READ_AND_WRITE,
         share: share::ALL,
@@ -161,7 +161,7 @@ fn requests_of_smb1_as_they_are() {
         };
         samba.sandbox().run(|| {
             let mut client = connect(&plan);
-            let one = client.one().expect("SMB1");
+            let one = client.smb1().expect("SMB1");
             let echo = smb1::Echo { data: b"again" };
             let mids: Vec<u16> = (0..300).map(|_| one.send(&echo).expect("sent")).collect();
             for mid in mids.into_iter().rev() {

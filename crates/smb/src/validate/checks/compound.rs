@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::client::ClientError;
-use crate::client::raw::{RawTwo, ReplyTwo};
+use crate::client::raw::{RawSmb2, ReplySmb2};
 use crate::validate::bench::{Bench, Stop, pattern, same};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::file::{access, attributes, disposition, options, share};
@@ -90,8 +90,8 @@ const fn read(length: u32) -> ReadRequest {
     }
 }
 
-fn two<'b>(b: &'b mut Bench<'_>) -> Result<&'b mut RawTwo, Stop> {
-    let two = b.smb.two();
+fn two<'b>(b: &'b mut Bench<'_>) -> Result<&'b mut RawSmb2, Stop> {
+    let two = b.smb.smb2();
     two.ok_or_else(|| Stop::skip("there is no session by SMB2"))
 }
 
@@ -99,7 +99,7 @@ fn lost(error: impl std::fmt::Display) -> Stop {
     Stop::fail("a compound: an answer to each", error)
 }
 
-fn statuses(replies: &[ReplyTwo]) -> Vec<String> {
+fn statuses(replies: &[ReplySmb2]) -> Vec<String> {
     replies
         .iter()
         .map(|reply| status::text(reply.status()))

@@ -171,7 +171,7 @@ fn end(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn minimum(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &pattern(1000, 6))?;
-    let Some(two) = b.smb.two() else {
+    let Some(two) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let least = |minimum| ReadRequest {
@@ -216,7 +216,7 @@ fn beyond(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
     let most = b.smb.limits().read_max;
     let file = b.make("file", b"some")?;
-    let Some(two) = b.smb.two() else {
+    let Some(two) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let request = ReadRequest {
@@ -241,7 +241,7 @@ fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn charge(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;
     let limit = b.smb.limit();
-    let Some(two) = b.smb.two().filter(|two| two.session().has_multi_credit()) else {
+    let Some(two) = b.smb.smb2().filter(|two| two.session().has_multi_credit()) else {
         return Err(Stop::skip(
             "the server has no transfers of more than 64 KiB",
         ));

@@ -109,7 +109,7 @@ fn is_held(
     ranges: &[LockRange],
     what: &str,
 ) -> Result<(), Stop> {
-    let wanted = match other.one().is_some() {
+    let wanted = match other.smb1().is_some() {
         true => &HELD[..],
         false => &HELD[..1],
     };

@@ -166,14 +166,14 @@ fn disobeyed(
 ) -> Result<(), Stop> {
     let path = b.path(MADE);
     let limit = session.limit();
-    let answer = if let Some(one) = session.one() {
+    let answer = if let Some(one) = session.smb1() {
         let request = CreateDirectory {
             path: Path::of(&path),
         };
         let sent = one.send_spoilt(&request, spoil);
         let came = sent.and_then(|mid| one.wait_within(mid, limit));
         came.map(|reply| reply.map(|reply| reply.status()))
-    } else if let Some(two) = session.two() {
+    } else if let Some(two) = session.smb2() {
         let build = |session: &filermark_smbwire::smb2::Session, id, out: &mut Vec<u8>| {
             session.request(out, id, &make_dir(&path));
         };
@@ -216,13 +216,13 @@ fn clear(b: &mut Bench<'_>) -> Result<(), Stop> {
     // Where only the client wishes for encryption, the server may take both.
     let mut session = b.another(|plan| plan.encryption = Encryption::Auto)?;
     if session
-        .two()
+        .smb2()
         .is_none_or(|two| two.session().cipher_name() == "none")
     {
         return Err(Stop::skip("the server leaves encryption to the client"));
     }
     let path = b.path(MADE);
-    let Some(two) = session.two() else {
+    let Some(two) = session.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     // The same request as it would be without encryption, in the place of the frame.

@@ -153,7 +153,7 @@ fn bad_class(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn no_room(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &[])?;
-    let Some(two) = b.smb.two() else {
+    let Some(two) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let request = QueryInfoRequest {

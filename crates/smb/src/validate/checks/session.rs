@@ -75,12 +75,12 @@ fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
         }
     }
     let dialect = b.dialect;
-    if let Some(one) = b.smb.one() {
+    if let Some(one) = b.smb.smb1() {
         const NEEDED: u32 = caps::UNICODE | caps::NT_SMBS | caps::STATUS32;
         let told = one.session().capabilities & NEEDED;
         same("capabilities (Unicode, NT SMBs, NT status)", NEEDED, told)?;
     }
-    if let Some(two) = b.smb.two() {
+    if let Some(two) = b.smb.smb2() {
         let told = two.session().capabilities;
         let since = [
             (capability::LARGE_MTU, Dialect::V210, "large MTU"),
@@ -109,7 +109,7 @@ fn user(b: &mut Bench<'_>) -> Result<(), Stop> {
 }
 
 fn echo(b: &mut Bench<'_>) -> Result<(), Stop> {
-    let Some(one) = b.smb.one() else {
+    let Some(one) = b.smb.smb1() else {
         return b.smb.echo().done("ECHO");
     };
     let data = [7, 0, 255, 1, 2, 3];
@@ -151,7 +151,7 @@ const NOTHING: u16 = 0x7A7A;
 
 fn is_sealed(b: &mut Bench<'_>) -> bool {
     b.smb
-        .two()
+        .smb2()
         .is_some_and(|two| two.session().cipher_name() != "none")
 }
 
@@ -193,7 +193,7 @@ fn with_ids(
     two: impl Fn(&mut header::Header),
 ) -> Result<(), Stop> {
     let limit = b.smb.limit();
-    let got = if let Some(raw) = b.smb.one() {
+    let got = if let Some(raw) = b.smb.smb1() {
         let sent = raw.send_built(|session, mid, out| {
             let mut head = session.head(mid);
             one(&mut head);
@@ -201,7 +201,7 @@ fn with_ids(
         });
         let waited = sent.and_then(|mid| raw.wait_within(mid, limit));
         waited.map(|reply| reply.map(|reply| reply.status()))
-    } else if let Some(raw) = b.smb.two() {
+    } else if let Some(raw) = b.smb.smb2() {
         let file = FileId {
             persistent: NOTHING.into(),
             volatile: NOTHING.into(),
@@ -234,7 +234,7 @@ fn bad_name(b: &mut Bench<'_>) -> Result<(), Stop> {
             plan.signing = Signing::Required;
         }
     })?;
-    let Some(two) = session.two() else {
+    let Some(two) = session.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let server = two.peer().ip().to_string();

@@ -140,7 +140,7 @@ fn through(b: &mut Bench<'_>) -> Result<(), Stop> {
     let what = "WRITE, write-through";
     let lost = |error| Stop::fail(format!("{what}: an answer"), error);
     let dialect = b.dialect;
-    let (status, count) = if let Some(one) = b.smb.one() {
+    let (status, count) = if let Some(one) = b.smb.smb1() {
         let request = WriteAndx {
             fid: file.volatile as u16,
             offset: 0,
@@ -149,7 +149,7 @@ fn through(b: &mut Bench<'_>) -> Result<(), Stop> {
         let sent = one.send_write(&request, &data);
         let reply = sent.and_then(|mid| one.wait(mid)).map_err(lost)?;
         (reply.status(), data.len() as u32)
-    } else if let Some(two) = b.smb.two().filter(|_| dialect >= Dialect::V210) {
+    } else if let Some(two) = b.smb.smb2().filter(|_| dialect >= Dialect::V210) {
         let request = WriteRequest {
             file,
             offset: 0,
@@ -199,7 +199,7 @@ fn time(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
     let most = b.smb.limits().write_max;
     let file = b.make("file", b"some")?;
-    let Some(two) = b.smb.two() else {
+    let Some(two) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let charge = two.session().charge(most + 1);

@@ -1,17 +1,17 @@
-//! What the checks ask of a server, in words that SMB1 and SMB2 share.
+//! What the checks ask of a server, in terms that SMB1 and SMB2 share.
 //!
-//! `one` and `two` say them on the wire. Requests may be under way at once: `send_*` gives
-//! a ticket, `wait_*` takes it. Every wait has the limit of the session's replies.
+//! `calls` and `find` make requests of it that both protocols have, `own` has what only
+//! one of them has. Requests may be under way at once: `send_*` gives a ticket, `wait_*`
+//! takes it. Every wait has the limit of the session's replies.
 
-mod find_one;
-mod find_two;
-mod one;
+mod calls;
+mod find;
+mod own;
 mod terms;
-mod two;
 
 pub(super) use terms::{Broken, Facts, Found, FsFacts, Open, Opened, Set, Told};
 
-use crate::client::raw::{Raw, RawOne, RawTwo};
+use crate::client::raw::{Raw, RawSmb1, RawSmb2};
 use crate::client::{Client, Failure};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::settings::TransferLimits;
@@ -98,8 +98,8 @@ impl Session {
 
     pub(super) fn calls(&mut self) -> &mut dyn Calls {
         match self.client.raw() {
-            Raw::One(one) => one,
-            Raw::Two(two) => two,
+            Raw::Smb1(raw) => raw,
+            Raw::Smb2(raw) => raw,
         }
     }
 
@@ -107,12 +107,12 @@ impl Session {
         &mut self.client
     }
 
-    pub(super) const fn one(&mut self) -> Option<&mut RawOne> {
-        self.client.one()
+    pub(super) const fn smb1(&mut self) -> Option<&mut RawSmb1> {
+        self.client.smb1()
     }
 
-    pub(super) const fn two(&mut self) -> Option<&mut RawTwo> {
-        self.client.two()
+    pub(super) const fn smb2(&mut self) -> Option<&mut RawSmb2> {
+        self.client.smb2()
     }
 
     pub(super) const fn limits(&self) -> TransferLimits {
@@ -125,8 +125,8 @@ impl Session {
 
     /// The dialect it speaks.
     pub(super) fn dialect(&mut self) -> Dialect {
-        match self.two() {
-            Some(two) => two.session().dialect,
+        match self.smb2() {
+            Some(smb2) => smb2.session().dialect,
             None => Dialect::Nt1,
         }
     }

@@ -1,5 +1,6 @@
 //! The words: what is opened, set and found, and what the server tells of it.
 
+use filermark_smbwire::request;
 use filermark_smbwire::smb2::create::OplockLevel;
 use filermark_smbwire::smb2::file::{access, attributes, disposition, options, share};
 use filermark_smbwire::smb2::{FileId, GrantedLease, RequestedOplock};
@@ -82,6 +83,19 @@ impl<'a> Open<'a> {
     pub(in crate::validate) const fn attributes(mut self, attributes: u32) -> Self {
         self.attributes = attributes;
         self
+    }
+
+    /// As the request says it.
+    pub(in crate::validate) const fn request(&self) -> request::Open<'a> {
+        request::Open {
+            path: self.path,
+            access: self.access,
+            attributes: self.attributes,
+            share: self.share,
+            disposition: self.disposition,
+            options: self.options,
+            oplock: self.oplock,
+        }
     }
 
     pub(in crate::validate) const fn keeping(mut self, oplock: RequestedOplock) -> Self {

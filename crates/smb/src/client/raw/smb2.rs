@@ -1,39 +1,30 @@
 //! SMB2 and 3: message ids, credits, interim replies, compounds.
 
-use super::{Line, Wire};
-use crate::client::error::ClientError;
+use super::{Protocol, RawSession, Reply};
+use crate::client::error::{ClientError, Failure};
+use crate::client::facts;
+use filermark_smbwire::codec::{Answer, MessageId};
 use filermark_smbwire::error::DecodeError;
+use filermark_smbwire::smb1::Transaction;
 use filermark_smbwire::smb2::header::{self, flags};
+use filermark_smbwire::smb2::session::CREDITS_ASKED;
 use filermark_smbwire::smb2::{Header, Messages, Request, Response, Session, WriteRequest, chain};
-use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Replies that nobody has fetched, and breaks, that are kept.
-const KEPT_MAX: usize = 4096;
-
-/// A session of SMB2 or 3, with its connection.
-#[derive(Debug)]
-pub struct RawTwo {
-    session: Session,
-    line: Line,
-    /// Requests under way by their message ids, with the async id once there is one.
-    under_way: BTreeMap<u64, Option<u64>>,
-    replies: BTreeMap<u64, ReplyTwo>,
-    breaks: VecDeque<ReplyTwo>,
-    strays: u64,
-}
+/// A session of SMB2 or 3, with its connection. Of a request under way the async id is
+/// known, once there is one.
+pub type RawSmb2 = RawSession<Session>;
 
 /// A reply, or a break that came unasked.
 #[derive(Clone, Debug)]
-pub struct ReplyTwo {
+pub struct ReplySmb2 {
     /// Its header.
     pub header: Header,
     /// All of it, from its header on.
     pub message: Vec<u8>,
 }
 
-impl ReplyTwo {
+impl ReplySmb2 {
     /// Its NTSTATUS.
     pub const fn status(&self) -> u32 {
         self.header.status
@@ -48,33 +39,24 @@ impl ReplyTwo {
     }
 }
 
-impl RawTwo {
-    pub(in crate::client) fn new(session: Session, wire: Wire, limit: Duration) -> Self {
-        Self {
-            line: Line::new(wire, session.limits, limit),
-            session,
-            under_way: BTreeMap::new(),
-            replies: BTreeMap::new(),
-            breaks: VecDeque::new(),
-            strays: 0,
+impl Reply for ReplySmb2 {
+    fn status(&self) -> u32 {
+        self.header.status
+    }
+
+    fn answer(&self) -> Answer<'_> {
+        Answer {
+            message: &self.message,
+            transaction: Transaction::default(),
         }
     }
 
-    /// The session.
-    pub const fn session(&self) -> &Session {
-        &self.session
+    fn step(&self, _asked: &'static str) -> &'static str {
+        self.header.command.name()
     }
+}
 
-    /// The server's address.
-    pub const fn peer(&self) -> SocketAddr {
-        self.line.peer()
-    }
-
-    /// How long a reply may take.
-    pub const fn limit(&self) -> Duration {
-        self.line.limit
-    }
-
+impl RawSmb2 {
     /// Sends a request; its message id comes back, for [`wait`](Self::wait).
     ///
     /// # Errors
@@ -111,7 +93,7 @@ impl RawTwo {
         charge: u16,
         build: impl FnOnce(&Session, u64, &mut Vec<u8>),
     ) -> Result<u64, ClientError> {
-        self.send_spoilt(charge, build, |_| {})
+        self.send_message(charge, build, |_| {})
     }
 
     /// The same, of a message that somebody has spoilt on its way: `spoil` gets the frame,
@@ -125,15 +107,7 @@ impl RawTwo {
         build: impl FnOnce(&Session, u64, &mut Vec<u8>),
         spoil: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u64, ClientError> {
-        let id = self.take_id(charge)?;
-        self.line.out.clear();
-        let frame = self.session.begin(&mut self.line.out);
-        build(&self.session, id, &mut self.line.out);
-        self.session.protect(&mut self.line.out, frame);
-        spoil(&mut self.line.out);
-        self.line.send()?;
-        self.under_way.insert(id, None);
-        Ok(id)
+        self.send_message(charge, build, spoil)
     }
 
     /// Several requests in one frame.
@@ -151,55 +125,20 @@ impl RawTwo {
         }
     }
 
-    /// Takes a request back: it is answered with STATUS_CANCELLED, if it is not too late.
-    ///
-    /// # Errors
-    /// The connection is gone.
-    pub fn cancel(&mut self, id: u64) -> Result<(), ClientError> {
-        let async_id = self.under_way.get(&id).copied().flatten();
-        self.line.out.clear();
-        let frame = self.session.begin(&mut self.line.out);
-        self.session.cancel(&mut self.line.out, id, async_id);
-        self.session.protect(&mut self.line.out, frame);
-        self.line.send()
-    }
-
     /// Sends a request and waits for its reply.
     ///
     /// # Errors
     /// The connection is gone, the reply is late or makes no sense.
-    pub fn call<R: Request>(&mut self, request: &R) -> Result<ReplyTwo, ClientError> {
+    pub fn call<R: Request>(&mut self, request: &R) -> Result<ReplySmb2, ClientError> {
         let id = self.send(request)?;
         self.wait(id)
     }
 
-    /// The reply to a request that was sent; a promise of one (STATUS_PENDING) is none.
-    ///
-    /// # Errors
-    /// As [`call`](Self::call).
-    pub fn wait(&mut self, id: u64) -> Result<ReplyTwo, ClientError> {
-        let limit = self.line.limit;
-        self.wait_within(id, limit)?.ok_or_else(|| self.line.late())
-    }
-
-    /// The same; `None`: none has come within the limit, and it may be waited for again.
-    ///
-    /// # Errors
-    /// The connection is gone, or a message makes no sense.
-    pub fn wait_within(
-        &mut self,
-        id: u64,
-        limit: Duration,
-    ) -> Result<Option<ReplyTwo>, ClientError> {
-        let until = Instant::now() + limit;
-        loop {
-            if let Some(reply) = self.replies.remove(&id) {
-                return Ok(Some(reply));
-            }
-            if !self.take_message(until)? {
-                return Ok(None);
-            }
-        }
+    /// The same; a refusal is a failure.
+    pub(crate) fn ask<R: Request>(&mut self, request: &R) -> Result<ReplySmb2, Failure> {
+        let step = R::COMMAND.name();
+        let reply = self.call(request);
+        super::good(step, reply.map_err(|error| Failure::Lost { step, error })?)
     }
 
     /// Waits until the server has promised a reply (STATUS_PENDING), or it is there; whether
@@ -212,96 +151,83 @@ impl RawTwo {
         while self.under_way.get(&id) == Some(&None) && self.take_message(until)? {}
         Ok(matches!(self.under_way.get(&id), Some(Some(_))))
     }
+}
 
-    /// Replies that came though nobody waited for them (any more).
-    pub const fn strays(&self) -> u64 {
-        self.strays
-    }
+impl Protocol for Session {
+    type Id = u64;
+    type UnderWay = Option<u64>;
+    type Reply = ReplySmb2;
+    type Ids = ();
 
-    /// The next break of an oplock or a lease; `None`: none within the limit.
-    ///
-    /// # Errors
-    /// The connection is gone, or a message makes no sense.
-    pub fn next_break(&mut self, limit: Duration) -> Result<Option<ReplyTwo>, ClientError> {
-        let until = Instant::now() + limit;
-        loop {
-            if let Some(heard) = self.breaks.pop_front() {
-                return Ok(Some(heard));
-            }
-            if !self.take_message(until)? {
-                return Ok(None);
-            }
-        }
+    fn id(number: u64) -> u64 {
+        number
     }
 
     /// The message id of a request; waits for credits where there are none.
-    fn take_id(&mut self, charge: u16) -> Result<u64, ClientError> {
-        let until = Instant::now() + self.line.limit;
+    fn take_id(raw: &mut RawSmb2, charge: u16) -> Result<u64, ClientError> {
+        let until = Instant::now() + raw.line.limit;
         loop {
-            if let Some(id) = self.session.credits.take(charge) {
+            if let Some(id) = raw.session.credits.take(charge) {
                 return Ok(id);
             }
-            if self.under_way.is_empty() {
-                let address = self.peer();
+            if raw.under_way.is_empty() {
+                let address = raw.peer();
                 return Err(ClientError::NoCredits { address });
             }
-            if !self.take_message(until)? {
-                return Err(self.line.late());
+            if !raw.take_message(until)? {
+                return Err(raw.line.late());
             }
         }
     }
 
-    /// Takes the next frame; `false`: none came.
-    fn take_message(&mut self, until: Instant) -> Result<bool, ClientError> {
-        if !self.line.receive(until)? {
-            return Ok(false);
-        }
-        let mut frame = std::mem::take(&mut self.line.message);
-        let heard = self.take_apart(&mut frame);
-        self.line.message = frame;
-        heard.map(|()| true).map_err(|source| ClientError::Garbage {
-            address: self.peer(),
-            source,
-        })
+    fn message_id(id: u64, charge: u16) -> MessageId {
+        let credits = charge.saturating_add(CREDITS_ASKED);
+        MessageId { id, credits }
     }
 
-    fn take_apart(&mut self, frame: &mut [u8]) -> Result<(), DecodeError> {
-        let messages = self.session.unprotect(frame)?;
+    fn under_way(_number: u32) -> Option<u64> {
+        None
+    }
+
+    fn put_cancel(&self, id: u64, sent: Option<&Option<u64>>, out: &mut Vec<u8>) {
+        self.cancel(out, id, sent.copied().flatten());
+    }
+
+    fn take_apart(raw: &mut RawSmb2, frame: &mut [u8]) -> Result<(), DecodeError> {
+        let messages = raw.session.unprotect(frame)?;
         for message in Messages::new(messages) {
             let (header, message) = message?;
             if header.flags & flags::SERVER_TO_REDIR == 0 {
                 return Err(DecodeError::Bad("the direction of the message"));
             }
-            self.session.credits.grant(header.credits);
-            let reply = || ReplyTwo {
+            raw.session.credits.grant(header.credits);
+            let reply = || ReplySmb2 {
                 header,
                 message: message.to_vec(),
             };
             if header.is_break() {
-                self.breaks.push_back(reply());
-                self.breaks.truncate(KEPT_MAX);
-            } else if let Some(async_id) = self.under_way.get_mut(&header.message_id) {
-                if header.is_interim() {
-                    *async_id = Some(header.async_id);
-                    continue;
-                }
-                self.under_way.remove(&header.message_id);
-                self.replies.insert(header.message_id, reply());
-                if self.replies.len() > KEPT_MAX {
-                    self.replies.pop_first();
+                raw.keep_break(reply());
+            } else if let Some(async_id) = raw.under_way.get_mut(&header.message_id) {
+                match header.is_interim() {
+                    true => *async_id = Some(header.async_id),
+                    false => raw.keep_reply(header.message_id, reply()),
                 }
             } else {
-                self.strays += 1;
+                raw.strays += 1;
             }
         }
         Ok(())
     }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        facts::of_smb2(self)
+    }
 }
 
-/// Requests that go in one frame; see [`RawTwo::compound`].
+/// Requests that go in one frame; see [`RawSmb2::compound`].
 #[derive(Debug)]
 pub struct Compound<'a> {
-    raw: &'a mut RawTwo,
+    raw: &'a mut RawSmb2,
     messages: Vec<u8>,
     ids: Vec<u64>,
     /// Where the last message begins.
@@ -329,7 +255,7 @@ impl Compound<'_> {
             return self;
         }
         let charge = self.raw.session.charge(request.charged_bytes());
-        let id = match self.raw.take_id(charge) {
+        let id = match Session::take_id(self.raw, charge) {
             Ok(id) => id,
             Err(error) => {
                 self.failed = Some(error);
@@ -359,15 +285,15 @@ impl Compound<'_> {
     /// Sends them and waits for all replies.
     ///
     /// # Errors
-    /// As [`RawTwo::call`].
-    pub fn call(self) -> Result<Vec<ReplyTwo>, ClientError> {
+    /// As [`RawSmb2::call`].
+    pub fn call(self) -> Result<Vec<ReplySmb2>, ClientError> {
         let (raw, ids) = self.ship()?;
         ids.into_iter().map(|id| raw.wait(id)).collect()
     }
 }
 
 impl<'a> Compound<'a> {
-    fn ship(self) -> Result<(&'a mut RawTwo, Vec<u64>), ClientError> {
+    fn ship(self) -> Result<(&'a mut RawSmb2, Vec<u64>), ClientError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
