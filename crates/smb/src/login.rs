@@ -61,18 +61,18 @@ pub struct Login {
 /// A handshake of either protocol.
 pub enum Handshake {
     /// SMB1.
-    One(Box<smb1::Handshake>),
+    Smb1(Box<smb1::Handshake>),
     /// SMB2 and 3.
-    Two(Box<smb2::Handshake>),
+    Smb2(Box<smb2::Handshake>),
 }
 
 /// A session of either protocol, with its tree.
 #[derive(Debug)]
 pub enum Session {
     /// SMB1.
-    One(Box<smb1::Session>),
+    Smb1(Box<smb1::Session>),
     /// SMB2 and 3.
-    Two(Box<smb2::Session>),
+    Smb2(Box<smb2::Session>),
 }
 
 impl Refusals {
@@ -145,8 +145,8 @@ impl Login {
     pub fn handshake(&self) -> Result<Handshake, SetupError> {
         let (settings, who) = self.parts()?;
         Ok(match self.plan.dialects.0 {
-            Dialect::Nt1 => Handshake::One(Box::new(smb1::Handshake::new(settings, who))),
-            _ => Handshake::Two(Box::new(smb2::Handshake::new(settings, who))),
+            Dialect::Nt1 => Handshake::Smb1(Box::new(smb1::Handshake::new(settings, who))),
+            _ => Handshake::Smb2(Box::new(smb2::Handshake::new(settings, who))),
         })
     }
 
@@ -187,7 +187,7 @@ impl Login {
     pub fn handshake_again(&self, session: &smb2::Session) -> Result<Handshake, SetupError> {
         let (settings, who) = self.parts()?;
         let again = smb2::Handshake::again(session, settings, who);
-        Ok(Handshake::Two(Box::new(again)))
+        Ok(Handshake::Smb2(Box::new(again)))
     }
 
     fn authenticator(&self, random: [u8; 32]) -> Result<Box<dyn Authenticator>, AuthError> {
@@ -336,8 +336,8 @@ fn advice(error: &SetupError, dialects: (Dialect, Dialect)) -> &'static str {
 impl std::fmt::Debug for Handshake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::One(_) => "SMB1",
-            Self::Two(_) => "SMB2",
+            Self::Smb1(_) => "SMB1",
+            Self::Smb2(_) => "SMB2",
         })
     }
 }
@@ -349,11 +349,11 @@ impl Handshake {
     /// There is nothing to offer, or the user cannot be proved.
     pub fn first(&mut self, out: &mut Vec<u8>) -> Result<(), SetupError> {
         match self {
-            Self::One(one) => {
+            Self::Smb1(one) => {
                 one.first(out);
                 Ok(())
             }
-            Self::Two(two) => two.first(out),
+            Self::Smb2(two) => two.first(out),
         }
     }
 
@@ -367,15 +367,15 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<Next<Session>, SetupError> {
         Ok(match self {
-            Self::One(one) => match one.reply(message, out)? {
+            Self::Smb1(one) => match one.reply(message, out)? {
                 Next::Send => Next::Send,
                 Next::Wait => Next::Wait,
-                Next::Ready(session) => Next::Ready(Box::new(Session::One(session))),
+                Next::Ready(session) => Next::Ready(Box::new(Session::Smb1(session))),
             },
-            Self::Two(two) => match two.reply(message, out)? {
+            Self::Smb2(two) => match two.reply(message, out)? {
                 Next::Send => Next::Send,
                 Next::Wait => Next::Wait,
-                Next::Ready(session) => Next::Ready(Box::new(Session::Two(session))),
+                Next::Ready(session) => Next::Ready(Box::new(Session::Smb2(session))),
             },
         })
     }
@@ -385,16 +385,16 @@ impl Session {
     /// How large its transfers may be.
     pub fn limits(&self) -> TransferLimits {
         match self {
-            Self::One(one) => one.limits,
-            Self::Two(two) => two.limits,
+            Self::Smb1(one) => one.limits,
+            Self::Smb2(two) => two.limits,
         }
     }
 
     /// Its messages under way: none yet.
     pub(crate) fn window(&self) -> Window {
         match self {
-            Self::One(one) => Window::One(Multiplex::new(one.max_mpx)),
-            Self::Two(two) => Window::Two(Credits::new(
+            Self::Smb1(one) => Window::Smb1(Multiplex::new(one.max_mpx)),
+            Self::Smb2(two) => Window::Smb2(Credits::new(
                 two.credits.next_message_id,
                 two.credits.available,
             )),

@@ -202,6 +202,8 @@ pub trait Codec: Sized {
     const OPEN_ITSELF: u32;
     /// The end of a listing that a status tells ends the listing on the server too.
     const STATUS_CLOSES_LIST: bool;
+    /// A session that has expired can be renewed on its connection.
+    const RENEWS: bool;
 
     /// How large transfers may be.
     fn limits(&self) -> TransferLimits;

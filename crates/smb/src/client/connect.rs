@@ -132,8 +132,8 @@ pub(crate) fn session_at(
             Next::Ready(session) => {
                 let limit = ms(plan.reply_timeout_ms);
                 return Ok(match *session {
-                    Session::One(one) => Raw::Smb1(RawSession::new(*one, wire, limit)),
-                    Session::Two(two) => Raw::Smb2(RawSession::new(*two, wire, limit)),
+                    Session::Smb1(session) => Raw::Smb1(RawSession::new(*session, wire, limit)),
+                    Session::Smb2(session) => Raw::Smb2(RawSession::new(*session, wire, limit)),
                 });
             }
         }

@@ -1,8 +1,9 @@
 //! How operations begin, go on and end: which calls an action makes, one after another.
-//! What a call is on the wire is the protocols' affair (`one`, `two`).
+//! What a call is on the wire is in `wire`.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::Kind;
-use super::core::{Core, FileId};
+use super::core::{Core, FileId, Proc};
 use super::counters::Tally;
 use super::ops::Step;
 use super::status::{self, NO_HANDLE};
@@ -30,44 +31,73 @@ pub(crate) enum Verdict {
     Ends(Status),
 }
 
+/// The first call of an action: what it is, on which file, and where.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    kind: Kind,
+    file: FileId,
+    /// Of a transfer or a lock; or the new size.
+    offset: u64,
+    length: u64,
+}
+
+impl First {
+    /// A call that is on no open file.
+    const fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            file: FileId::NONE,
+            offset: 0,
+            length: 0,
+        }
+    }
+
+    /// A call on an open file; `None`: it is not open.
+    fn on(file: Option<FileId>, kind: Kind) -> Option<Self> {
+        let file = file?;
+        Some(Self {
+            file,
+            ..Self::of(kind)
+        })
+    }
+
+    fn at(self, offset: u64, length: u64) -> Self {
+        Self {
+            offset,
+            length,
+            ..self
+        }
+    }
+}
+
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
         if !self.calls.has_room(CALLS_PER_OP) || !self.ops.has_room() {
             return Submit::Busy;
         }
-        let Some((kind, file)) = self.first_call(request) else {
+        let Some(first) = self.first_call(request) else {
             return Submit::Done(self.refused());
         };
         let op = self.ops.begin(request);
         self.note_in_history(op);
         let conn = self.conn_of(op) as usize;
         let logical = self.ops.get_mut(op);
-        logical.file = file;
+        logical.file = first.file;
         logical.epoch = self.epochs[conn];
-        match request.action {
-            Action::Session(
-                SessionAction::Read { offset, length, .. }
-                | SessionAction::Write { offset, length, .. },
-            ) => {
-                logical.step = Step::Data;
-                logical.next = offset;
-                logical.end = offset.saturating_add(u64::from(length));
-                if length == 0 {
-                    // Nothing is there to be read: the server may say so itself.
-                    self.call(op, kind, offset, 0);
-                } else {
-                    self.transfer_more(op);
-                }
+        let is_transfer = matches!(first.kind, Kind::Read | Kind::Write);
+        if is_transfer {
+            logical.step = Step::Data;
+            logical.next = first.offset;
+            logical.end = first.offset.saturating_add(first.length);
+        }
+        match is_transfer && first.length > 0 {
+            true => self.transfer_more(op),
+            // Nothing is there to be transferred: the server may say so itself.
+            false => {
+                let length = first.length.min(u64::from(u32::MAX)) as u32;
+                self.call(op, first.kind, first.offset, length);
             }
-            Action::Session(SessionAction::SetFile {
-                setting: Setting::Size(bytes),
-                ..
-            }) => self.call(op, kind, bytes, 0),
-            Action::Session(SessionAction::Lock { offset, length, .. }) => {
-                self.call(op, kind, offset, length.min(u64::from(u32::MAX)) as u32);
-            }
-            _ => self.call(op, kind, 0, 0),
         }
         Submit::Queued
     }
@@ -76,94 +106,78 @@ impl Core {
     /// what had been written by now.
     fn note_in_history(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
-        match logical.action {
-            Action::Session(SessionAction::Read { .. }) => {
-                logical.since = self.history.begin_read();
-            }
-            Action::Session(SessionAction::Write {
-                file,
-                offset,
-                length,
-                ..
-            }) => {
-                let range = (file, offset, u64::from(length));
-                logical.mark = self.history.begin_write(logical.proc, range);
-            }
-            Action::Fill { .. } => logical.mark = self.history.begin_fill(logical.proc),
-            _ => {}
+        if let Action::Session(SessionAction::Read { .. }) = logical.action {
+            logical.since = self.history.begin_read();
+        } else if let Action::Session(SessionAction::Write {
+            file,
+            offset,
+            length,
+            ..
+        }) = logical.action
+        {
+            let range = (file, offset, u64::from(length));
+            logical.mark = self.history.begin_write(logical.proc, range);
+        } else if let Action::Fill { .. } = logical.action {
+            logical.mark = self.history.begin_fill(logical.proc);
         }
     }
 
     /// The history of writes learns of one that has ended.
     fn note_written(&mut self, op: u32) {
         let logical = self.ops.get(op);
-        let range = match logical.action {
-            Action::Session(SessionAction::Write {
-                file,
-                offset,
-                length,
-                ..
-            }) => (file, offset, u64::from(length)),
-            Action::Fill { file, size, .. } => (file, 0, size),
-            _ => return,
+        let range = if let Action::Session(SessionAction::Write {
+            file,
+            offset,
+            length,
+            ..
+        }) = logical.action
+        {
+            (file, offset, u64::from(length))
+        } else if let Action::Fill { file, size, .. } = logical.action {
+            (file, 0, size)
+        } else {
+            return;
         };
         let certain = logical.outcome.status == Status::Ok;
         let (proc, mark) = (logical.proc, logical.mark);
         self.history.end_write(proc, mark, range, certain);
     }
 
-    /// The first call of an action, and the file that it is on; `None`: what it
-    /// works on is not there, or the action is none of SMB's.
-    fn first_call(&mut self, request: &Request) -> Option<(Kind, FileId)> {
+    /// The first call of an action; `None`: what it works on is not there, or the action
+    /// is none of SMB's.
+    fn first_call(&mut self, request: &Request) -> Option<First> {
         let proc = self.procs.get_mut(request.proc as usize)?;
-        let known = |file: Option<FileId>, kind: Kind| file.map(|file| (kind, file));
-        let none = |kind: Kind| Some((kind, FileId::NONE));
+        let below = |proc: &Proc, dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
         match request.action {
-            Action::Session(action) => match action {
-                SessionAction::Echo => none(Kind::Echo),
-                SessionAction::QueryFs => none(Kind::QueryFs),
-                SessionAction::Open { place, .. } | SessionAction::Truncate { place, .. } => proc
-                    .knows_dir(place.dir)
-                    .then_some((Kind::Open, FileId::NONE)),
-                SessionAction::QueryPath { place } => proc
-                    .knows_dir(place.dir)
-                    .then_some((Kind::QueryPath, FileId::NONE)),
-                SessionAction::Find { dir } => {
-                    proc.knows_dir(dir).then_some((Kind::Find, FileId::NONE))
-                }
-                SessionAction::Close { handle } => known(proc.file(handle), Kind::Close),
-                SessionAction::Read { handle, .. } => known(proc.file(handle), Kind::Read),
-                SessionAction::Write { handle, .. } => known(proc.file(handle), Kind::Write),
-                SessionAction::Flush { handle } => known(proc.file(handle), Kind::Flush),
-                SessionAction::Lock { handle, .. } => known(proc.file(handle), Kind::Lock),
-                SessionAction::QueryFile { handle } => known(proc.file(handle), Kind::QueryFile),
-                SessionAction::QuerySecurity { handle } => {
-                    known(proc.file(handle), Kind::QuerySecurity)
-                }
-                SessionAction::SetFile { handle, setting } => known(
-                    proc.file(handle),
-                    match setting {
-                        Setting::Times => Kind::SetTimes,
-                        Setting::Size(_) => Kind::SetSize,
-                        Setting::Delete => Kind::SetDelete,
-                    },
-                ),
-            },
-            Action::Null => none(Kind::Echo),
-            Action::MakeProcDir { .. } => none(Kind::MakeDir),
-            Action::RemoveProcDir { .. } => none(Kind::RemoveDir),
+            Action::Session(action) => first_of_session(proc, action),
+            Action::Null => Some(First::of(Kind::Echo)),
+            Action::MakeProcDir { .. } => Some(First::of(Kind::MakeDir)),
+            Action::RemoveProcDir { .. } => Some(First::of(Kind::RemoveDir)),
             Action::Mkdir { dir, name, object } => {
                 proc.keep_dir(object, name);
-                proc.knows_dir(dir).then_some((Kind::MakeDir, FileId::NONE))
+                below(proc, dir, Kind::MakeDir)
             }
-            Action::Rmdir { dir, .. } => proc
-                .knows_dir(dir)
-                .then_some((Kind::RemoveDir, FileId::NONE)),
-            Action::Remove { dir, .. } => proc
-                .knows_dir(dir)
-                .then_some((Kind::RemoveFile, FileId::NONE)),
-            Action::Fill { dir, .. } => proc.knows_dir(dir).then_some((Kind::Open, FileId::NONE)),
-            _ => None,
+            Action::Rmdir { dir, .. } => below(proc, dir, Kind::RemoveDir),
+            Action::Remove { dir, .. } => below(proc, dir, Kind::RemoveFile),
+            Action::Fill { dir, .. } => below(proc, dir, Kind::Open),
+            Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Commit { .. }
+            | Action::Create { .. }
+            | Action::Symlink { .. }
+            | Action::Mknod { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Readdir { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::File(_) => None,
         }
     }
 
@@ -182,15 +196,14 @@ impl Core {
     /// The next transfers of an operation, as many as may be under way at once.
     pub(crate) fn transfer_more(&mut self, op: u32) {
         let conn = self.conn_of(op) as usize;
-        let (kind, most, largest) = match self.ops.get(op).action {
-            Action::Session(SessionAction::Read { .. }) => {
-                (Kind::Read, self.settings.reads_max, self.transfers[conn].0)
-            }
-            _ => (
-                Kind::Write,
-                self.settings.writes_max,
-                self.transfers[conn].1,
-            ),
+        let (read_max, write_max) = self.transfers[conn];
+        let action = &self.ops.get(op).action;
+        let (kind, most, largest) = if let Action::Session(SessionAction::Read { .. }) = action {
+            (Kind::Read, self.settings.reads_max, read_max)
+        } else if let Action::Session(SessionAction::Write { .. }) | Action::Fill { .. } = action {
+            (Kind::Write, self.settings.writes_max, write_max)
+        } else {
+            return;
         };
         loop {
             let logical = self.ops.get_mut(op);
@@ -214,7 +227,7 @@ impl Core {
         let op = call.op;
         tracing::trace!(target: "filermark_smb::rpc", conn = self.conn_of(op), call = slot,
             kind = ?call.kind, ?verdict, frames = physical, "ended");
-        let verdict = self.forgive(op, call.kind, verdict);
+        let verdict = forgive(call.kind, verdict);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
         logical.outcome.physical += physical;
@@ -232,30 +245,16 @@ impl Core {
         self.go_on(op, now);
     }
 
-    /// Refusals that only say that somebody was there before.
-    fn forgive(&self, op: u32, kind: Kind, verdict: Verdict) -> Verdict {
-        let Verdict::Failed(status) = verdict else {
-            return verdict;
-        };
-        match (kind, self.ops.get(op).action) {
-            (Kind::MakeDir, _) if status == status::OBJECT_NAME_COLLISION => Verdict::Good,
-            _ => verdict,
-        }
-    }
-
     fn opened(&mut self, op: u32, file: FileId) {
         let conn = self.conn_of(op) as usize;
         let logical = self.ops.get_mut(op);
-        match logical.action {
-            Action::Session(SessionAction::Open { handle, .. }) => {
-                let proc = logical.proc as usize;
-                self.procs[proc].set_file(handle, file);
-            }
-            _ => {
-                logical.file = file;
-                logical.epoch = self.epochs[conn];
-                logical.owns_file = true;
-            }
+        if let Action::Session(SessionAction::Open { handle, .. }) = logical.action {
+            let proc = logical.proc as usize;
+            self.procs[proc].set_file(handle, file);
+        } else {
+            logical.file = file;
+            logical.epoch = self.epochs[conn];
+            logical.owns_file = true;
         }
     }
 
@@ -275,15 +274,29 @@ impl Core {
         }
         let count = u64::from(bytes);
         let outcome = &mut logical.outcome;
-        match kind {
-            Kind::Read => outcome.read_bytes = outcome.read_bytes.saturating_add(count),
-            _ => outcome.written_bytes = outcome.written_bytes.saturating_add(count),
-        }
+        let (total, short) = match kind {
+            Kind::Read => (&mut outcome.read_bytes, Tally::ShortReads),
+            Kind::Write => (&mut outcome.written_bytes, Tally::ShortWrites),
+            Kind::Echo
+            | Kind::Open
+            | Kind::Close
+            | Kind::Flush
+            | Kind::Lock
+            | Kind::QueryFile
+            | Kind::QuerySecurity
+            | Kind::SetTimes
+            | Kind::SetSize
+            | Kind::SetDelete
+            | Kind::QueryPath
+            | Kind::QueryFs
+            | Kind::Find
+            | Kind::MakeDir
+            | Kind::RemoveFile
+            | Kind::RemoveDir => return logical.fail(Status::Garbage),
+        };
+        *total = total.saturating_add(count);
         if bytes < asked {
-            self.counters.add(match kind {
-                Kind::Read => Tally::ShortReads,
-                _ => Tally::ShortWrites,
-            });
+            self.counters.add(short);
             self.call(op, kind, offset + count, asked - bytes);
         }
     }
@@ -331,47 +344,37 @@ impl Core {
         );
         match logical.step {
             Step::Close => None,
-            _ if !worked => Some(Step::Close),
-            Step::First if writes => Some(Step::Data),
-            Step::First if cuts => Some(Step::Size),
-            Step::Data => Some(Step::Flush),
-            _ => Some(Step::Close),
+            Step::First if worked && writes => Some(Step::Data),
+            Step::First if worked && cuts => Some(Step::Size),
+            Step::Data if worked => Some(Step::Flush),
+            Step::First | Step::Data | Step::Size | Step::Flush => Some(Step::Close),
         }
     }
 
     fn take_step(&mut self, op: u32, step: Step) {
         let logical = self.ops.get_mut(op);
         logical.step = step;
-        match (step, logical.action) {
-            (Step::Data, Action::Fill { size, .. }) => {
-                logical.next = 0;
-                logical.end = size;
-                self.transfer_more(op);
-            }
-            (Step::Size, Action::Session(SessionAction::Truncate { size, .. })) => {
-                self.call(op, Kind::SetSize, size, 0);
-            }
-            (Step::Flush, _) => self.call(op, Kind::Flush, 0, 0),
-            _ => {
-                logical.step = Step::Close;
-                self.call(op, Kind::Close, 0, 0);
-            }
+        if let (Step::Data, Action::Fill { size, .. }) = (step, logical.action) {
+            logical.next = 0;
+            logical.end = size;
+            return self.transfer_more(op);
         }
+        if let (Step::Size, Action::Session(SessionAction::Truncate { size, .. })) =
+            (step, logical.action)
+        {
+            return self.call(op, Kind::SetSize, size, 0);
+        }
+        if step == Step::Flush {
+            return self.call(op, Kind::Flush, 0, 0);
+        }
+        logical.step = Step::Close;
+        self.call(op, Kind::Close, 0, 0);
     }
 
     /// The place that a call on a path is about.
     pub(crate) fn place_of(&self, op: u32) -> Place {
-        let own = Place {
-            dir: PROC_DIR,
-            name: None,
-        };
         match self.ops.get(op).action {
-            Action::Session(
-                SessionAction::Open { place, .. }
-                | SessionAction::QueryPath { place }
-                | SessionAction::Truncate { place, .. },
-            ) => place,
-            Action::Session(SessionAction::Find { dir }) => Place { dir, name: None },
+            Action::Session(action) => place_of_session(action),
             Action::Mkdir { dir, name, .. }
             | Action::Rmdir { dir, name }
             | Action::Remove { dir, name }
@@ -379,17 +382,37 @@ impl Core {
                 dir,
                 name: Some(name),
             },
-            _ => own,
+            Action::MakeProcDir { .. } | Action::RemoveProcDir { .. } => OWN,
+            // These begin no call on a path.
+            Action::Null
+            | Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Commit { .. }
+            | Action::Create { .. }
+            | Action::Symlink { .. }
+            | Action::Mknod { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Readdir { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::File(_) => OWN,
         }
     }
 
     /// What a file is opened for; `None`: to be filled, or cut, by an operation of
     /// its own.
     pub(crate) fn open_for(&self, op: u32) -> Option<OpenFor> {
-        match self.ops.get(op).action {
-            Action::Session(SessionAction::Open { how, .. }) => Some(how),
-            _ => None,
+        if let Action::Session(SessionAction::Open { how, .. }) = self.ops.get(op).action {
+            return Some(how);
         }
+        None
     }
 
     /// Whether the operation makes its file anew.
@@ -399,13 +422,14 @@ impl Core {
 
     /// The number by which the contents of the file of a transfer are known.
     pub(crate) fn contents_of(&self, op: u32) -> u64 {
-        match self.ops.get(op).action {
-            Action::Session(
-                SessionAction::Read { file, .. } | SessionAction::Write { file, .. },
-            )
-            | Action::Fill { file, .. } => file,
-            _ => 0,
+        if let Action::Session(
+            SessionAction::Read { file, .. } | SessionAction::Write { file, .. },
+        )
+        | Action::Fill { file, .. } = self.ops.get(op).action
+        {
+            return file;
         }
+        0
     }
 
     /// Whether a lock is given back.
@@ -431,5 +455,83 @@ impl Core {
             }
         }
         Verdict::Moved(data.len() as u32)
+    }
+}
+
+/// The first call of an action of a protocol with open files.
+fn first_of_session(proc: &Proc, action: SessionAction) -> Option<First> {
+    let below = |dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
+    let on = |handle, kind| First::on(proc.file(handle), kind);
+    match action {
+        SessionAction::Echo => Some(First::of(Kind::Echo)),
+        SessionAction::QueryFs => Some(First::of(Kind::QueryFs)),
+        SessionAction::Open { place, .. } | SessionAction::Truncate { place, .. } => {
+            below(place.dir, Kind::Open)
+        }
+        SessionAction::QueryPath { place } => below(place.dir, Kind::QueryPath),
+        SessionAction::Find { dir } => below(dir, Kind::Find),
+        SessionAction::Close { handle } => on(handle, Kind::Close),
+        SessionAction::Read {
+            handle,
+            offset,
+            length,
+            ..
+        } => on(handle, Kind::Read).map(|first| first.at(offset, length.into())),
+        SessionAction::Write {
+            handle,
+            offset,
+            length,
+            ..
+        } => on(handle, Kind::Write).map(|first| first.at(offset, length.into())),
+        SessionAction::Flush { handle } => on(handle, Kind::Flush),
+        SessionAction::Lock {
+            handle,
+            offset,
+            length,
+            ..
+        } => on(handle, Kind::Lock).map(|first| first.at(offset, length)),
+        SessionAction::QueryFile { handle } => on(handle, Kind::QueryFile),
+        SessionAction::QuerySecurity { handle } => on(handle, Kind::QuerySecurity),
+        SessionAction::SetFile { handle, setting } => match setting {
+            Setting::Times => on(handle, Kind::SetTimes),
+            Setting::Size(bytes) => on(handle, Kind::SetSize).map(|first| first.at(bytes, 0)),
+            Setting::Delete => on(handle, Kind::SetDelete),
+        },
+    }
+}
+
+/// The proc's own directory.
+const OWN: Place = Place {
+    dir: PROC_DIR,
+    name: None,
+};
+
+/// The place that an action of a protocol with open files is about.
+const fn place_of_session(action: SessionAction) -> Place {
+    match action {
+        SessionAction::Open { place, .. }
+        | SessionAction::QueryPath { place }
+        | SessionAction::Truncate { place, .. } => place,
+        SessionAction::Find { dir } => Place { dir, name: None },
+        // These begin no call on a path.
+        SessionAction::Echo
+        | SessionAction::Close { .. }
+        | SessionAction::Read { .. }
+        | SessionAction::Write { .. }
+        | SessionAction::Flush { .. }
+        | SessionAction::Lock { .. }
+        | SessionAction::QueryFile { .. }
+        | SessionAction::QuerySecurity { .. }
+        | SessionAction::SetFile { .. }
+        | SessionAction::QueryFs => OWN,
+    }
+}
+
+/// Forgives refusals that only say that somebody was there before.
+fn forgive(kind: Kind, verdict: Verdict) -> Verdict {
+    let exists = Verdict::Failed(status::OBJECT_NAME_COLLISION);
+    match kind == Kind::MakeDir && verdict == exists {
+        true => Verdict::Good,
+        false => verdict,
     }
 }

@@ -49,6 +49,19 @@ impl Kind {
                 | Self::SetDelete
         )
     }
+
+    /// Whether it is on a path below the proc's directory.
+    pub(crate) const fn is_on_path(self) -> bool {
+        matches!(
+            self,
+            Self::Open
+                | Self::QueryPath
+                | Self::Find
+                | Self::MakeDir
+                | Self::RemoveFile
+                | Self::RemoveDir
+        )
+    }
 }
 
 /// A call.

@@ -9,7 +9,7 @@
 //! | `window` | which message belongs to which call; credits |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin` | which calls an operation makes, one after another |
-//! | `one`, `two` | calls as messages of SMB1 and SMB2, and what the replies mean |
+//! | `wire` | calls as requests of either protocol, and what the replies mean |
 //! | `calls`, `ops`, `counters`, `status` | the tables |
 //!
 //! A request becomes an entry in a table and a call in its connection's queue;
@@ -22,14 +22,13 @@ mod calls;
 mod conn;
 mod core;
 mod counters;
-mod one;
 mod open;
 mod ops;
 mod shard;
 mod status;
 mod talk;
-mod two;
 pub(crate) mod window;
+mod wire;
 
 use crate::login::Refusals;
 use crate::target::Target;

@@ -4,12 +4,6 @@ use filermark_smbwire::status;
 
 /// STATUS_OBJECT_NAME_COLLISION.
 pub(crate) const OBJECT_NAME_COLLISION: u32 = 0xC000_0035;
-/// STATUS_END_OF_FILE.
-pub(crate) const END_OF_FILE: u32 = 0xC000_0011;
-/// STATUS_NO_MORE_FILES: the listing is complete.
-pub(crate) const NO_MORE_FILES: u32 = 0x8000_0006;
-/// STATUS_BUFFER_OVERFLOW: there was more than fits.
-pub(crate) const BUFFER_OVERFLOW: u32 = 0x8000_0005;
 /// STATUS_NETWORK_SESSION_EXPIRED.
 pub(crate) const NETWORK_SESSION_EXPIRED: u32 = 0xC000_035C;
 /// Nothing is open that the operation could be on: it was lost with its connection, or

@@ -2,12 +2,12 @@
 //! no socket; bytes are put into a buffer and taken out of one.
 
 use super::begin::Verdict;
-use super::calls::{Call, Kind};
+use super::calls::Call;
 use super::core::{Core, SessionState, Settings};
 use super::counters::Tally;
 use super::status::{NETWORK_SESSION_EXPIRED, NO_CREDITS, NO_HANDLE};
 use super::window::Window;
-use super::{one, two};
+use super::wire;
 use crate::login::{Handshake, Login, Session};
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
@@ -110,7 +110,7 @@ impl Talk {
         let slot = self.next_call(conn, core)?;
         let (session, window) = (self.session.as_mut()?, self.window.as_mut()?);
         let mut call = *core.calls.get(slot)?;
-        let (mut messages, mut charge) = cost(session, &call);
+        let (mut messages, mut charge) = cost(session, core, &call);
         if !window.has_room(charge, messages) {
             core.counters.add(Tally::CreditWaits);
             if !window.is_empty() {
@@ -119,7 +119,7 @@ impl Talk {
             // Nothing is under way that could bring more: what there is must do.
             core.split(slot, window.bytes_payable());
             call = *core.calls.get(slot)?;
-            (messages, charge) = cost(session, &call);
+            (messages, charge) = cost(session, core, &call);
             if !window.has_room(charge, messages) {
                 core.queues[conn as usize].pop_front();
                 let now = core.now;
@@ -129,8 +129,8 @@ impl Talk {
         }
         core.queues[conn as usize].pop_front();
         match session {
-            Session::One(session) => one::encode(session, window, core, slot, out),
-            Session::Two(session) => two::encode(session, window, core, slot, out),
+            Session::Smb1(session) => wire::encode(&mut **session, window, core, slot, out),
+            Session::Smb2(session) => wire::encode(&mut **session, window, core, slot, out),
         }
         core.counters.call(call.kind);
         tracing::trace!(target: "filermark_smb::rpc", conn, call = slot, kind = ?call.kind, messages, "sent");
@@ -176,8 +176,8 @@ impl Talk {
             return Heard::Nothing;
         };
         let heard = match session {
-            Session::One(session) => one::receive(session, window, core, message, now),
-            Session::Two(session) => two::receive(session, window, core, message, now),
+            Session::Smb1(session) => wire::receive_smb1(session, window, core, message, now),
+            Session::Smb2(session) => wire::receive_smb2(session, window, core, message, now),
         };
         let state = std::mem::replace(&mut core.session, SessionState::Good);
         match (heard, state) {
@@ -204,7 +204,7 @@ impl Talk {
     /// The session has expired (MS-SMB2 3.2.5.1.6): as soon as nothing is under way any
     /// more, the user is proved anew on the same connection, and what is open stays open.
     pub(crate) fn renew(&mut self, login: &Login, core: &mut Core) -> Result<bool, SetupError> {
-        let (Some(Session::Two(session)), Some(window)) = (&mut self.session, &self.window) else {
+        let (Some(Session::Smb2(session)), Some(window)) = (&mut self.session, &self.window) else {
             return Ok(false);
         };
         if !window.is_empty() || self.handshake.is_some() {
@@ -279,10 +279,10 @@ impl Talk {
 }
 
 /// How many messages a call is, and how many credits they take.
-fn cost(session: &Session, call: &Call) -> (u32, u32) {
+fn cost(session: &Session, core: &Core, call: &Call) -> (u32, u32) {
     match session {
-        Session::One(_) => (1, 0),
-        Session::Two(two) => two::cost(two, call.kind, call.length),
+        Session::Smb1(session) => wire::cost(&**session, core, call),
+        Session::Smb2(session) => wire::cost(&**session, core, call),
     }
 }
 
@@ -310,21 +310,3 @@ pub(crate) fn part_answered(core: &mut Core, slot: u32, good: Verdict, now: Nano
     // One frame and one round trip, however many messages are in it.
     core.end_call(slot, verdict, 1, now);
 }
-
-/// Whether a kind of call asks for data, and how much a reply to it may bring.
-pub(crate) const fn reply_bytes(kind: Kind, length: u32) -> u32 {
-    match kind {
-        Kind::Read => length,
-        Kind::Find => FIND_BYTES,
-        Kind::QueryFile | Kind::QueryPath | Kind::QueryFs => QUERY_BYTES,
-        Kind::QuerySecurity => SECURITY_BYTES,
-        _ => 0,
-    }
-}
-
-/// Room for a part of a listing, in bytes: what one credit pays for.
-pub(crate) const FIND_BYTES: u32 = 64 << 10;
-/// Room for attributes, in bytes: a name among them.
-pub(crate) const QUERY_BYTES: u32 = 4096;
-/// Room for a security descriptor, in bytes.
-pub(crate) const SECURITY_BYTES: u32 = 16 << 10;

@@ -17,8 +17,8 @@ const SPAN_MAX: u64 = 1 << 16;
 /// The messages of a connection that are under way.
 #[derive(Debug)]
 pub(crate) enum Window {
-    Two(Credits),
-    One(Multiplex),
+    Smb1(Multiplex),
+    Smb2(Credits),
 }
 
 /// SMB2.
@@ -116,16 +116,16 @@ impl Window {
     /// The credits that a message costs are there, for `messages` of one call.
     pub(crate) fn has_room(&self, charge: u32, messages: u32) -> bool {
         match self {
-            Self::Two(credits) => credits.credits >= charge && credits.has_places(charge),
-            Self::One(multiplex) => multiplex.free.len() >= messages as usize,
+            Self::Smb2(credits) => credits.credits >= charge && credits.has_places(charge),
+            Self::Smb1(multiplex) => multiplex.free.len() >= messages as usize,
         }
     }
 
     /// An id for the next message of the call in `slot`.
     pub(crate) fn take(&mut self, slot: u32, charge: u32) -> Option<u64> {
         match self {
-            Self::Two(credits) => credits.take(slot, charge),
-            Self::One(multiplex) => {
+            Self::Smb2(credits) => credits.take(slot, charge),
+            Self::Smb1(multiplex) => {
                 let id = multiplex.free.pop()?;
                 multiplex.by_id[usize::from(id) - 1] = slot;
                 Some(u64::from(id))
@@ -136,16 +136,16 @@ impl Window {
     /// Bytes of a transfer that the credits at hand pay for.
     pub(crate) fn bytes_payable(&self) -> u32 {
         match self {
-            Self::Two(credits) => credits.credits.saturating_mul(smb2::credits::CREDIT_BYTES),
-            Self::One(_) => u32::MAX,
+            Self::Smb2(credits) => credits.credits.saturating_mul(smb2::credits::CREDIT_BYTES),
+            Self::Smb1(_) => u32::MAX,
         }
     }
 
     /// The credits to ask for with a message.
     pub(crate) fn request(&self, charge: u32) -> u16 {
         match self {
-            Self::Two(credits) => credits.request(charge),
-            Self::One(_) => 0,
+            Self::Smb2(credits) => credits.request(charge),
+            Self::Smb1(_) => 0,
         }
     }
 
@@ -153,11 +153,11 @@ impl Window {
     #[inline]
     pub(crate) fn find(&self, id: u64) -> Option<u32> {
         let slot = match self {
-            Self::Two(credits) => {
+            Self::Smb2(credits) => {
                 let (known, slot) = credits.place(id);
                 if known == id { slot } else { NONE }
             }
-            Self::One(multiplex) => {
+            Self::Smb1(multiplex) => {
                 let at = usize::try_from(id.checked_sub(1)?).ok()?;
                 *multiplex.by_id.get(at)?
             }
@@ -168,14 +168,14 @@ impl Window {
     /// A message was answered.
     pub(crate) fn answered(&mut self, id: u64) {
         match self {
-            Self::Two(credits) => {
+            Self::Smb2(credits) => {
                 let at = credits.index(id);
                 if credits.by_id[at].0 == id && credits.by_id[at].1 != NONE {
                     credits.by_id[at].1 = NONE;
                     credits.under_way -= 1;
                 }
             }
-            Self::One(multiplex) => {
+            Self::Smb1(multiplex) => {
                 let at = (id as usize).wrapping_sub(1);
                 if let Some(slot) = multiplex.by_id.get_mut(at).filter(|s| **s != NONE) {
                     *slot = NONE;
@@ -187,14 +187,14 @@ impl Window {
 
     /// The server grants credits with a reply.
     pub(crate) fn grant(&mut self, granted: u16) {
-        if let Self::Two(credits) = self {
+        if let Self::Smb2(credits) = self {
             credits.credits = credits.credits.saturating_add(granted.into()).min(1 << 16);
         }
     }
 
     /// Hands credits and the next id over to a handshake; nothing is under way.
     pub(crate) fn give_back(&self, to: &mut smb2::Credits) {
-        if let Self::Two(credits) = self {
+        if let Self::Smb2(credits) = self {
             *to = smb2::Credits {
                 available: credits.credits,
                 next_message_id: credits.next_id,
@@ -204,19 +204,19 @@ impl Window {
 
     /// The calls under way, each as often as it has messages.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
-        let (two, one) = match self {
-            Self::Two(credits) => (&credits.by_id[..], &[][..]),
-            Self::One(multiplex) => (&[][..], &multiplex.by_id[..]),
+        let (smb2, smb1) = match self {
+            Self::Smb2(credits) => (&credits.by_id[..], &[][..]),
+            Self::Smb1(multiplex) => (&[][..], &multiplex.by_id[..]),
         };
-        let all = two.iter().map(|e| e.1).chain(one.iter().copied());
+        let all = smb2.iter().map(|e| e.1).chain(smb1.iter().copied());
         all.filter(|slot| *slot != NONE)
     }
 
     /// Whether nothing is under way.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Self::Two(credits) => credits.under_way == 0,
-            Self::One(multiplex) => multiplex.free.len() == multiplex.by_id.len(),
+            Self::Smb2(credits) => credits.under_way == 0,
+            Self::Smb1(multiplex) => multiplex.free.len() == multiplex.by_id.len(),
         }
     }
 }
@@ -235,8 +235,8 @@ mod tests {
             one in any::<bool>(),
         ) {
             let mut window = match one {
-                true => Window::One(Multiplex::new(10)),
-                false => Window::Two(Credits::new(7, 4)),
+                true => Window::Smb1(Multiplex::new(10)),
+                false => Window::Smb2(Credits::new(7, 4)),
             };
             let mut under_way: Vec<(u64, u32, u32)> = Vec::new();
             let mut next = 0;

@@ -224,6 +224,7 @@ impl Codec for Session {
     const LIST_BYTES: u32 = 56 << 10;
     const OPEN_ITSELF: u32 = 0;
     const STATUS_CLOSES_LIST: bool = true;
+    const RENEWS: bool = false;
 
     fn limits(&self) -> TransferLimits {
         self.limits

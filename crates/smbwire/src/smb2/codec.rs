@@ -307,6 +307,7 @@ impl Codec for Session {
     const LIST_BYTES: u32 = 64 << 10;
     const OPEN_ITSELF: u32 = options::OPEN_REPARSE_POINT;
     const STATUS_CLOSES_LIST: bool = false;
+    const RENEWS: bool = true;
 
     fn limits(&self) -> TransferLimits {
         self.limits
