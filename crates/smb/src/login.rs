@@ -349,11 +349,11 @@ impl Handshake {
     /// There is nothing to offer, or the user cannot be proved.
     pub fn first(&mut self, out: &mut Vec<u8>) -> Result<(), SetupError> {
         match self {
-            Self::Smb1(one) => {
-                one.first(out);
+            Self::Smb1(smb1) => {
+                smb1.first(out);
                 Ok(())
             }
-            Self::Smb2(two) => two.first(out),
+            Self::Smb2(smb2) => smb2.first(out),
         }
     }
 
@@ -367,12 +367,12 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<Next<Session>, SetupError> {
         Ok(match self {
-            Self::Smb1(one) => match one.reply(message, out)? {
+            Self::Smb1(smb1) => match smb1.reply(message, out)? {
                 Next::Send => Next::Send,
                 Next::Wait => Next::Wait,
                 Next::Ready(session) => Next::Ready(Box::new(Session::Smb1(session))),
             },
-            Self::Smb2(two) => match two.reply(message, out)? {
+            Self::Smb2(smb2) => match smb2.reply(message, out)? {
                 Next::Send => Next::Send,
                 Next::Wait => Next::Wait,
                 Next::Ready(session) => Next::Ready(Box::new(Session::Smb2(session))),
@@ -385,18 +385,18 @@ impl Session {
     /// How large its transfers may be.
     pub fn limits(&self) -> TransferLimits {
         match self {
-            Self::Smb1(one) => one.limits,
-            Self::Smb2(two) => two.limits,
+            Self::Smb1(smb1) => smb1.limits,
+            Self::Smb2(smb2) => smb2.limits,
         }
     }
 
     /// Its messages under way: none yet.
     pub(crate) fn window(&self) -> Window {
         match self {
-            Self::Smb1(one) => Window::Smb1(Multiplex::new(one.max_mpx)),
-            Self::Smb2(two) => Window::Smb2(Credits::new(
-                two.credits.next_message_id,
-                two.credits.available,
+            Self::Smb1(smb1) => Window::Smb1(Multiplex::new(smb1.max_mpx)),
+            Self::Smb2(smb2) => Window::Smb2(Credits::new(
+                smb2.credits.next_message_id,
+                smb2.credits.available,
             )),
         }
     }
