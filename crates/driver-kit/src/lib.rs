@@ -3,6 +3,7 @@
 //!
 //! The engine calls none of it. It knows no protocol either: drivers and agents use it.
 
+pub mod checks;
 pub mod claim;
 pub mod driver;
 pub mod marker;

@@ -1,31 +1,19 @@
 //! What a check works with, in any version of NFS: a client, a directory of its own,
 //! and words for what should have come and what came.
 
+use super::keeper::Keeper;
+use super::text::no_answer;
 use crate::client::ClientError;
 use crate::target::{Patience, Target};
+use filermark_driver_kit::checks::{self, Check, Outcome, Stop, Suite, same};
+use filermark_driver_kit::validation::CheckResult;
+use filermark_engine::name::NameText;
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::Fh;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
 use std::fmt::{self, Debug, Display};
+use std::marker::PhantomData;
 use std::time::{Duration, Instant};
-
-/// Why a check ends before its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// The server did what it must not do.
-    Fail { expected: String, got: String },
-    /// The check cannot be tried.
-    Skip(String),
-}
-
-impl Stop {
-    pub(super) fn fail(expected: impl Display, got: impl Display) -> Self {
-        Self::Fail {
-            expected: expected.to_string(),
-            got: got.to_string(),
-        }
-    }
-}
 
 /// A version of NFS, as far as checks differ by it.
 pub(super) trait Version: Sized + 'static {
@@ -96,10 +84,13 @@ pub(super) struct Bench<'a, V: Version> {
     pub(super) dir: Fh,
     patience: Patience,
     notes: Vec<String>,
+    keeper: Keeper<'a>,
+    /// The name of `dir`, while a check has one.
+    dir_name: Option<NameText>,
 }
 
 impl<'a, V: Version> Bench<'a, V> {
-    pub(super) fn new(plan: &'a NfsPlan, target: &'a Target) -> Self {
+    pub(super) fn new(plan: &'a NfsPlan, target: &'a Target, run_dir: Fh) -> Self {
         Self {
             plan,
             target,
@@ -107,14 +98,9 @@ impl<'a, V: Version> Bench<'a, V> {
             dir: target.root,
             patience: Patience::of(plan),
             notes: Vec::new(),
+            keeper: Keeper::new(plan, target, run_dir),
+            dir_name: None,
         }
-    }
-
-    /// Why the server cannot be reached any more, if so.
-    pub(super) fn server_gone(&mut self) -> Option<ClientError> {
-        V::null(&mut self.nfs)
-            .err()
-            .filter(ClientError::is_worth_a_retry)
     }
 
     /// Something worth telling that is no failure.
@@ -123,10 +109,6 @@ impl<'a, V: Version> Bench<'a, V> {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }
-    }
-
-    pub(super) fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
     }
 
     fn ask<O, D: Denial<Status = V::Status>>(
@@ -239,19 +221,8 @@ impl<'a, V: Version> Bench<'a, V> {
     }
 
     /// Two things that have to be the same.
-    pub(super) fn equal<T: PartialEq + Debug>(
-        &self,
-        what: &str,
-        expected: T,
-        got: T,
-    ) -> Result<(), Stop> {
-        if expected == got {
-            return Ok(());
-        }
-        Err(Stop::fail(
-            format!("{what}: {expected:?}"),
-            format!("{got:?}"),
-        ))
+    pub(super) fn equal<T: PartialEq + Debug>(&self, what: &str, expected: T, got: T) -> Outcome {
+        same(what, expected, got)
     }
 
     /// Something that has to hold.
@@ -260,6 +231,61 @@ impl<'a, V: Version> Bench<'a, V> {
             return Ok(());
         }
         Err(Stop::fail(expected, got))
+    }
+}
+
+impl<V: Version> checks::Bench for Bench<'_, V> {
+    fn enter(&mut self, number: u32) -> Outcome {
+        let (name, dir) = self.keeper.enter(number)?;
+        (self.dir_name, self.dir) = (Some(name), dir);
+        Ok(())
+    }
+
+    fn leave(&mut self, _is_done: bool) {
+        if let Some(name) = self.dir_name.take()
+            && let Err(Stop::Fail { expected, got }) = self.keeper.leave(&name, &self.dir)
+        {
+            self.note(format!("cleaning up: {expected}: {got}"));
+        }
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn lost(&mut self, result: &CheckResult, goes_on: bool) -> Option<String> {
+        if !result.is_failure() || !goes_on {
+            return None;
+        }
+        let error = V::null(&mut self.nfs).err()?;
+        error
+            .is_worth_a_retry()
+            .then(|| format!("no server any more since {}: {error}", result.id))
+    }
+}
+
+/// The checks of a version.
+pub(super) struct Of<V>(PhantomData<V>);
+
+impl<V: Version> Suite for Of<V> {
+    type Bench<'a> = Bench<'a, V>;
+    type About = V::Procedure;
+    type Rule = &'static str;
+    type Dialect = ();
+
+    fn name_of(procedure: V::Procedure) -> &'static str {
+        V::name_of(procedure)
+    }
+
+    fn dialect_name((): ()) -> Option<&'static str> {
+        None
+    }
+
+    fn section_of(check: &Check<Self>, (): ()) -> String {
+        match check.rule {
+            Some(rule) => rule.to_owned(),
+            None => V::section_of(check.about),
+        }
     }
 }
 
@@ -272,57 +298,4 @@ fn is_settled<O, D: Denial>(answer: &Result<O, D>) -> bool {
 fn names_of(statuses: &[impl Display]) -> String {
     let names: Vec<String> = statuses.iter().map(ToString::to_string).collect();
     names.join(" or ")
-}
-
-/// "." or "..".
-pub(super) fn is_dot(name: &[u8]) -> bool {
-    name == b"." || name == b".."
-}
-
-pub(super) fn no_answer(what: &str, error: &ClientError) -> Stop {
-    Stop::fail(format!("{what}: an answer"), error)
-}
-
-/// A name for people.
-pub(super) fn shown(name: &[u8]) -> String {
-    const SHOWN: usize = 40;
-    let text = name.escape_ascii().to_string();
-    match text.get(..SHOWN) {
-        Some(front) if text.len() > SHOWN => format!("'{front}...' ({} bytes)", name.len()),
-        _ => format!("'{text}'"),
-    }
-}
-
-/// Bytes that tell their place, so that none is right by chance.
-pub(super) fn pattern(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 24) as u8
-    };
-    (0..len).map(step).collect()
-}
-
-/// Compares data, and tells where it differs.
-pub(super) fn same_bytes(offset: u64, wanted: &[u8], got: &[u8]) -> Result<(), Stop> {
-    if wanted == got {
-        return Ok(());
-    }
-    let expected = format!("{} bytes at {offset}, as written", wanted.len());
-    let place = wanted.iter().zip(got).position(|(a, b)| a != b);
-    Err(match place {
-        Some(place) => Stop::fail(
-            expected,
-            format!(
-                "{} bytes, the first wrong one at {} ({:#04x} instead of {:#04x})",
-                got.len(),
-                offset + place as u64,
-                got.get(place).copied().unwrap_or_default(),
-                wanted.get(place).copied().unwrap_or_default(),
-            ),
-        ),
-        None => Stop::fail(expected, format!("{} bytes", got.len())),
-    })
 }

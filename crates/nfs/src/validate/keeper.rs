@@ -1,10 +1,11 @@
 //! Makes each check a directory of its own and removes it with all that is in it, over a
 //! connection of its own: what a check does to the other one is no matter here.
 
-use super::bench::{Stop, is_dot};
+use super::text::{is_dot, no_answer};
 use crate::client::{FileClient, Removal, Reply};
 use crate::target::{Patience, Target};
 use crate::version2::status_text;
+use filermark_driver_kit::checks::Stop;
 use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::{Fh, Ftype3, Nfsstat3, Sattr3, Verf};
@@ -127,7 +128,7 @@ impl<'a> Keeper<'a> {
         let files = &mut self.files;
         match self.patience.call(|| call(files)) {
             Ok(answer) => Ok(answer.map_err(|failed| failed.status)),
-            Err(error) => Err(super::bench::no_answer(what, &error)),
+            Err(error) => Err(no_answer(what, &error)),
         }
     }
 

@@ -1,7 +1,8 @@
 //! What checks of directory lists share: names of many lengths, and how to find each of
 //! them once.
 
-use super::bench::{Stop, is_dot, shown};
+use super::text::{is_dot, shown};
+use filermark_driver_kit::checks::Stop;
 use std::collections::BTreeMap;
 
 /// A name for an entry of this number.

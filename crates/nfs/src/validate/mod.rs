@@ -7,9 +7,9 @@
 //! RFC names, that is told as a note. Nothing here is measured.
 
 mod bench;
-mod check;
 mod keeper;
 mod listing;
+mod text;
 mod version2;
 mod version3;
 mod wire;
@@ -18,13 +18,12 @@ pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 
 use crate::claim::{claim_at, release_at};
 use crate::target::Target;
-use bench::{Bench, Version};
-use check::Check;
+use bench::{Bench, Of, Version};
+use filermark_driver_kit::checks::{Check, Course};
 use filermark_driver_kit::driver::Reach;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
-use keeper::Keeper;
 
 /// What a check is about, for lists of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +40,13 @@ pub struct CheckFacts {
 
 /// All checks of a version, in the order in which they run.
 pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
-    fn facts<V: Version>(tables: &[&[Check<V>]]) -> Vec<CheckFacts> {
+    fn facts<V: Version>(tables: &[&[Check<Of<V>>]]) -> Vec<CheckFacts> {
         let all = tables.iter().copied().flatten();
         all.map(|check| CheckFacts {
             id: check.id,
-            procedure: check.procedure_name(),
+            procedure: check.about_name(),
             title: check.title,
-            section: check.section(),
+            section: check.section(()),
         })
         .collect()
     }
@@ -55,16 +54,6 @@ pub fn checks(version: NfsVersion) -> Vec<CheckFacts> {
         NfsVersion::V2 => facts(version2::TABLES),
         NfsVersion::V3 => facts(version3::TABLES),
     }
-}
-
-/// Who runs checks where, and how it is heard of.
-struct Run<'a> {
-    plan: &'a NfsPlan,
-    target: &'a Target,
-    run_dir: Fh,
-    level: Level,
-    stop: &'a StopFlag,
-    sink: &'a mut dyn FnMut(&CheckResult),
 }
 
 /// Claims the run's directory at `mount`, runs the checks of the plan's version in it and
@@ -84,62 +73,27 @@ pub fn validate(
 ) -> Result<Report, DriverError> {
     let target = &Target::resolve(mount, plan)?;
     let (claimed, run_dir) = claim_at(plan, target, claim)?;
-    let run = Run {
-        plan,
-        target,
-        run_dir,
-        level,
-        stop,
-        sink,
+    let name = match plan.version {
+        NfsVersion::V2 => version2::V2::NAME,
+        NfsVersion::V3 => version3::V3::NAME,
     };
-    let mut report = match plan.version {
-        NfsVersion::V2 => run.all(version2::TABLES),
-        NfsVersion::V3 => run.all(version3::TABLES),
-    };
+    let mut report = Report::new(name, target.mount.to_string(), target.facts(), level);
     report.foreign = claimed.foreign;
-    match release_at(plan, target, claim, Reach::All) {
-        Ok(released) => {
-            let fresh = |name: &String| !report.foreign.contains(name);
-            let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
-            report.foreign.extend(foreign);
-            let stay = released.not_removed;
-            report.left_behind = (!stay.is_empty())
-                .then(|| format!("{}: the server did not remove it", stay.join(", ")));
-        }
-        // The results are worth having all the same.
-        Err(error) => report.left_behind = Some(error.to_string()),
+    let mut course = Course::new(report, stop, sink);
+    match plan.version {
+        NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
+        NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
     }
-    Ok(report)
+    Ok(course.end(release_at(plan, target, claim, Reach::All)))
 }
 
-impl Run<'_> {
-    fn all<V: Version>(self, tables: &[&[Check<V>]]) -> Report {
-        let (plan, target) = (self.plan, self.target);
-        let mut report = Report::new(
-            V::NAME,
-            target.mount.to_string(),
-            target.facts(),
-            self.level,
-        );
-        let mut bench = Bench::<V>::new(plan, target);
-        let mut keeper = Keeper::new(plan, target, self.run_dir);
-        for (number, check) in (1..).zip(tables.iter().copied().flatten()) {
-            if self.stop.is_raised() {
-                report.cut_short = Some("as wished".to_owned());
-                break;
-            }
-            let result = check.run(&mut bench, &mut keeper, number);
-            (self.sink)(&result);
-            let failed = result.is_failure();
-            report.results.push(result);
-            if failed && self.level == Level::First {
-                break;
-            }
-            if failed && let Some(error) = bench.server_gone() {
-                report.cut_short = Some(format!("no server any more since {}: {error}", check.id));
-                break;
-            }
-        }
-        report
-    }
+fn run<V: Version>(
+    course: &mut Course<'_>,
+    tables: &[&'static [Check<Of<V>>]],
+    plan: &NfsPlan,
+    target: &Target,
+    run_dir: Fh,
+) {
+    let mut bench = Bench::<V>::new(plan, target, run_dir);
+    course.run(tables.iter().copied().flatten(), (), &mut bench);
 }

@@ -1,8 +1,8 @@
 //! What checks of the RPC layer share: odd calls on connections of their own.
 
-use super::bench::Stop;
 use crate::client::{ClientError, Program, RpcClient, nfs_program};
 use crate::target::{Target, credential, nfs_options};
+use filermark_driver_kit::checks::Stop;
 use filermark_model::plan::{NfsPlan, Transport};
 use filermark_onc::rpc::{AcceptStat, AuthBody, RpcRefusal};
 

@@ -5,36 +5,14 @@ use super::session::{Facts, Open, Opened, Session};
 use crate::client::{Client, Failure, Trouble, session_at};
 use crate::login::{Login, Refusals};
 use crate::target::Target;
+use filermark_driver_kit::checks::{Stop, same, same_bytes};
 use filermark_model::plan::SmbPlan;
 use filermark_model::smb::Dialect;
 use filermark_smbwire::error::SetupError;
 use filermark_smbwire::smb2::FileId;
 use filermark_smbwire::smb2::file::disposition;
 use filermark_smbwire::status;
-use std::fmt::Display;
 use std::net::SocketAddr;
-
-/// Why a check ends before its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// The server did what it must not do.
-    Fail { expected: String, got: String },
-    /// The check cannot be tried.
-    Skip(String),
-}
-
-impl Stop {
-    pub(super) fn fail(expected: impl Display, got: impl Display) -> Self {
-        Self::Fail {
-            expected: expected.to_string(),
-            got: got.to_string(),
-        }
-    }
-
-    pub(super) fn skip(why: impl Display) -> Self {
-        Self::Skip(why.to_string())
-    }
-}
 
 /// Judges what came of a call.
 pub(super) trait Judge<T> {
@@ -86,23 +64,8 @@ pub(super) fn names_of(statuses: &[u32]) -> String {
     names.join(" or ")
 }
 
-/// Two equal things, or a failure.
-pub(super) fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
-    wanted: T,
-    got: T,
-) -> Result<(), Stop> {
-    match wanted == got {
-        true => Ok(()),
-        false => Err(Stop::fail(
-            format!("{what}: {wanted:?}"),
-            format!("{got:?}"),
-        )),
-    }
-}
-
 /// The server in front of the checks, by one dialect.
-pub(super) struct Bench<'a> {
+pub struct Bench<'a> {
     pub(super) plan: SmbPlan,
     pub(super) dialect: Dialect,
     pub(super) target: &'a Target,
@@ -116,7 +79,9 @@ pub(super) struct Bench<'a> {
     pub(super) run_dir: String,
     /// The present check's own directory, from the share's root.
     pub(super) dir: String,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
+    /// Why there is no session any more.
+    pub(super) lost: Option<Trouble>,
 }
 
 impl<'a> Bench<'a> {
@@ -143,6 +108,7 @@ impl<'a> Bench<'a> {
             dir: run_dir.clone(),
             run_dir,
             notes: Vec::new(),
+            lost: None,
         })
     }
 
@@ -300,10 +266,6 @@ impl<'a> Bench<'a> {
             self.notes.push(text);
         }
     }
-
-    pub(super) fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
-    }
 }
 
 pub(super) fn session(
@@ -317,36 +279,10 @@ pub(super) fn session(
     Ok(Session::new(Client::of(raw)))
 }
 
-/// Bytes that tell their place, so that none is right by chance.
-pub(super) fn pattern(len: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 24) as u8
-    };
-    (0..len).map(step).collect()
-}
-
-/// Compares data, and tells where it differs.
-pub(super) fn same_bytes(offset: u64, wanted: &[u8], got: &[u8]) -> Result<(), Stop> {
-    if wanted == got {
-        return Ok(());
+/// Why there is no session, for people.
+pub(super) fn text_of(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Wire { error, .. } => error.to_string(),
+        Trouble::Setup(error) => error.to_string(),
     }
-    let expected = format!("{} bytes at {offset}, as written", wanted.len());
-    let place = wanted.iter().zip(got).position(|(a, b)| a != b);
-    Err(match place {
-        Some(place) => Stop::fail(
-            expected,
-            format!(
-                "{} bytes, the first wrong one at {} ({:#04x} instead of {:#04x})",
-                got.len(),
-                offset + place as u64,
-                got.get(place).copied().unwrap_or_default(),
-                wanted.get(place).copied().unwrap_or_default(),
-            ),
-        ),
-        None => Stop::fail(expected, format!("{} bytes", got.len())),
-    })
 }

@@ -10,15 +10,18 @@
 mod bench;
 mod checks;
 mod session;
+mod suite;
 mod visit;
 
 pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
+pub use suite::{Check, Smb};
 
 use crate::claim;
 use crate::client::{Trouble, dialects_offered, names_of};
 use crate::login::Refusals;
 use crate::target::Target;
-use bench::{Bench, Stop};
+use bench::{Bench, text_of};
+use filermark_driver_kit::checks::{Course as Checks, Stop};
 use filermark_driver_kit::claim::lease::Plain;
 use filermark_driver_kit::driver::Reach;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
@@ -28,66 +31,6 @@ use filermark_smbwire::error::SetupError;
 use filermark_smbwire::status;
 use std::net::SocketAddr;
 use std::time::Instant;
-
-/// One check.
-#[derive(Clone, Copy)]
-pub struct Check {
-    /// Its name: "open.missing".
-    pub id: &'static str,
-    /// The logical operation that it is about: "OPEN".
-    pub operation: &'static str,
-    /// What is right, in a few words.
-    pub title: &'static str,
-    /// Where that is demanded: for SMB1, for SMB2.
-    rule: (&'static str, &'static str),
-    /// The lowest and the highest dialect that it is tried with.
-    dialects: (Dialect, Dialect),
-    run: fn(&mut Bench<'_>) -> Result<(), Stop>,
-}
-
-impl Check {
-    const fn new(
-        id: &'static str,
-        operation: &'static str,
-        title: &'static str,
-        rule: (&'static str, &'static str),
-        run: fn(&mut Bench<'_>) -> Result<(), Stop>,
-    ) -> Self {
-        Self {
-            id,
-            operation,
-            title,
-            rule,
-            dialects: (Dialect::Nt1, Dialect::V311),
-            run,
-        }
-    }
-
-    /// Only with these dialects and those above.
-    const fn from(mut self, dialect: Dialect) -> Self {
-        self.dialects.0 = dialect;
-        self
-    }
-
-    /// Whether it is tried with a dialect.
-    pub fn is_for(&self, dialect: Dialect) -> bool {
-        (self.dialects.0..=self.dialects.1).contains(&dialect)
-    }
-
-    /// Where it is written that the check has to come out well with a dialect.
-    pub const fn section(&self, dialect: Dialect) -> &'static str {
-        match dialect {
-            Dialect::Nt1 => self.rule.0,
-            _ => self.rule.1,
-        }
-    }
-}
-
-impl std::fmt::Debug for Check {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.id, self.title)
-    }
-}
 
 /// All checks, in the order of the operations.
 pub fn checks() -> impl Iterator<Item = &'static Check> {
@@ -121,33 +64,19 @@ pub fn validate(
         address,
         run_dir: target.run_dir(&claim.dir_name),
         offered: dialects_offered(address, plan),
-        stop,
         refusals,
-        sink,
-        report,
+        checks: Checks::new(report, stop, sink),
     };
     let (low, high) = plan.dialects;
     let dialects = Dialect::ALL.into_iter();
     for dialect in dialects.filter(|dialect| (low..=high).contains(dialect)) {
-        if !course.goes_on() {
+        if !course.checks.goes_on() {
             break;
         }
         course.by(dialect);
     }
-    let mut report = course.report;
-    match claim::release(plan, mount, claim, Reach::All, refusals, &Plain) {
-        Ok(released) => {
-            let fresh = |name: &String| !report.foreign.contains(name);
-            let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
-            report.foreign.extend(foreign);
-            let stay = released.not_removed;
-            report.left_behind = (!stay.is_empty())
-                .then(|| format!("{}: the server did not remove it", stay.join(", ")));
-        }
-        // The results are worth having all the same.
-        Err(error) => report.left_behind = Some(error.to_string()),
-    }
-    Ok(report)
+    let released = claim::release(plan, mount, claim, Reach::All, refusals, &Plain);
+    Ok(course.checks.end(released))
 }
 
 /// The way through the dialects and their checks.
@@ -158,10 +87,8 @@ struct Course<'a> {
     run_dir: String,
     /// The dialects that the server has.
     offered: Vec<Dialect>,
-    stop: &'a StopFlag,
     refusals: &'a Refusals,
-    sink: &'a mut dyn FnMut(&CheckResult),
-    report: Report,
+    checks: Checks<'a>,
 }
 
 /// The check that there is a session at all: the first one, for the others need one.
@@ -169,16 +96,11 @@ const SESSION: Check = Check::new(
     "session.made",
     "SESSION",
     "the dialect is taken, the user let in, the share entered",
-    ("MS-SMB 3.3.5", "MS-SMB2 3.3.5.4, 3.3.5.5, 3.3.5.7"),
     |_| Ok(()),
-);
+)
+.by(("MS-SMB 3.3.5", "MS-SMB2 3.3.5.4, 3.3.5.5, 3.3.5.7"));
 
 impl Course<'_> {
-    fn goes_on(&self) -> bool {
-        let is_over = self.report.level == Level::First && self.report.failed_count() > 0;
-        self.report.cut_short.is_none() && !is_over
-    }
-
     /// All checks by one dialect.
     fn by(&mut self, dialect: Dialect) {
         let begun = Instant::now();
@@ -192,56 +114,29 @@ impl Course<'_> {
             Ok(_) => Ok(()),
             Err(trouble) => Err(self.without_session(dialect, trouble)),
         };
-        let result = result(&SESSION, dialect, outcome, Vec::new(), begun);
-        self.take(result);
+        let result = SESSION.result(dialect, outcome, Vec::new(), begun);
+        self.checks.take(result);
         match bench {
             Ok(mut bench) => {
                 let facts = bench.session_facts();
-                self.report.server_facts.push((dialect.to_string(), facts));
-                self.run(bench);
+                self.checks
+                    .report
+                    .server_facts
+                    .push((dialect.to_string(), facts));
+                self.checks.run(checks().skip(1), dialect, &mut bench);
+                if bench.lost.is_none() {
+                    bench.log_off();
+                }
             }
             Err(trouble) if is_refusal_of_user(&trouble) => {
                 self.refusals.refuse();
-                let why = told(&trouble);
-                self.report.cut_short = Some(format!(
+                let why = text_of(&trouble);
+                self.checks.report.cut_short = Some(format!(
                     "the user is not tried again, for accounts are locked after a few refusals: {why}"
                 ));
             }
             Err(_) => {}
         }
-    }
-
-    fn run(&mut self, mut bench: Bench<'_>) {
-        let dialect = bench.dialect;
-        let rest = checks().skip(1).filter(|check| check.is_for(dialect));
-        for (number, check) in (1..).zip(rest) {
-            if self.stop.is_raised() {
-                self.report.cut_short = Some("as wished".to_owned());
-                break;
-            }
-            let begun = Instant::now();
-            let outcome = bench.enter(number).and_then(|()| (check.run)(&mut bench));
-            let left = bench.leave(outcome.is_ok());
-            let result = result(check, dialect, outcome, bench.take_notes(), begun);
-            self.take(result);
-            if let Err(trouble) = left {
-                let why = told(&trouble);
-                self.report.cut_short = Some(format!(
-                    "no session by {dialect} any more since {}: {why}",
-                    check.id
-                ));
-                return;
-            }
-            if !self.goes_on() {
-                break;
-            }
-        }
-        bench.log_off();
-    }
-
-    fn take(&mut self, result: CheckResult) {
-        (self.sink)(&result);
-        self.report.results.push(result);
     }
 
     /// Why there is no session: lawful, or not.
@@ -252,20 +147,13 @@ impl Course<'_> {
                 names_of(&self.offered)
             ));
         }
-        let why = told(trouble);
+        let why = text_of(trouble);
         match trouble {
             Trouble::Setup(error) if is_lawful(error, dialect) => {
                 Stop::skip(format!("no session: {why}"))
             }
             _ => Stop::fail("a session", why),
         }
-    }
-}
-
-fn told(trouble: &Trouble) -> String {
-    match trouble {
-        Trouble::Wire { error, .. } => error.to_string(),
-        Trouble::Setup(error) => error.to_string(),
     }
 }
 
@@ -288,31 +176,5 @@ const fn is_lawful(error: &SetupError, dialect: Dialect) -> bool {
             *status == status::ACCESS_DENIED && (dialect as u8) < (Dialect::V300 as u8)
         }
         _ => false,
-    }
-}
-
-fn result(
-    check: &Check,
-    dialect: Dialect,
-    outcome: Result<(), Stop>,
-    notes: Vec<String>,
-    begun: Instant,
-) -> CheckResult {
-    CheckResult {
-        id: check.id,
-        procedure: check.operation,
-        dialect: Some(dialect.name()),
-        title: check.title,
-        verdict: match outcome {
-            Ok(()) => Verdict::Pass,
-            Err(Stop::Skip(why)) => Verdict::Skipped { why },
-            Err(Stop::Fail { expected, got }) => Verdict::Fail {
-                expected,
-                got,
-                section: check.section(dialect).to_owned(),
-            },
-        },
-        notes,
-        elapsed: begun.elapsed(),
     }
 }

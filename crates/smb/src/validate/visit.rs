@@ -1,8 +1,10 @@
 //! A check's directory: made for it, and removed with all that is in it.
 
-use super::bench::{Bench, Judge, Stop, session};
+use super::bench::{Bench, Judge, session, text_of};
 use super::session::{Open, Set};
 use crate::client::{Entry, Failure, Gone, Trouble};
+use filermark_driver_kit::checks::{self, Outcome, Stop};
+use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::name::{Name, NameKind};
 use filermark_smbwire::smb2::file::access::{READ_ATTRIBUTES, WRITE_ATTRIBUTES};
 use filermark_smbwire::smb2::file::attributes;
@@ -14,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-impl Bench<'_> {
+impl checks::Bench for Bench<'_> {
     /// Makes the directory for the check of this number. Takes another one where a
     /// validation that was killed has left its own.
-    pub(super) fn enter(&mut self, number: u32) -> Result<(), Stop> {
+    fn enter(&mut self, number: u32) -> Outcome {
         const NAMES: u32 = 50;
         let what = "OPEN to make the check's own directory";
         for attempt in 0..NAMES {
@@ -44,11 +46,29 @@ impl Bench<'_> {
         ))
     }
 
+    fn leave(&mut self, is_done: bool) {
+        self.lost = self.tidy(is_done).err();
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn lost(&mut self, result: &CheckResult, _goes_on: bool) -> Option<String> {
+        let (dialect, why) = (self.dialect, text_of(self.lost.as_ref()?));
+        Some(format!(
+            "no session by {dialect} any more since {}: {why}",
+            result.id
+        ))
+    }
+}
+
+impl Bench<'_> {
     /// Removes the check's directory with all that is in it. After a check that did not
     /// come out well there are new sessions, which know nothing of what was under way.
     /// What cannot be removed is told as a note; the claim's release will tell of it again.
-    pub(super) fn leave(&mut self, is_well: bool) -> Result<(), Trouble> {
-        if is_well {
+    fn tidy(&mut self, is_done: bool) -> Result<(), Trouble> {
+        if is_done {
             self.smb.close_all();
             if let Some(other) = &mut self.other {
                 other.close_all();

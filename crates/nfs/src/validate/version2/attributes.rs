@@ -1,7 +1,8 @@
 //! GETATTR and SETATTR.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::{Stop, pattern, same_bytes};
+use super::ops::{Bench, Check, Outcome, nfs};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
@@ -10,103 +11,23 @@ const FATTR: &str = "RFC 1094 section 2.3.5";
 /// `sattr`: -1 leaves a field as it is.
 const SATTR: &str = "RFC 1094 section 2.3.6";
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "getattr.file",
-        nfs(Procedure::Getattr),
-        "type, mode, size and links of a new file",
-        file,
-    ),
-    Check::new(
-        "getattr.dir",
-        nfs(Procedure::Getattr),
-        "type and mode of a new directory",
-        dir,
-    ),
-    Check::new(
-        "getattr.type_in_mode",
-        nfs(Procedure::Getattr),
-        "the mode has the bits of the type",
-        type_in_mode,
-    )
-    .by(FATTR),
-    Check::new(
-        "getattr.size",
-        nfs(Procedure::Getattr),
-        "the size follows writes",
-        size,
-    ),
-    Check::new(
-        "getattr.fileid_stable",
-        nfs(Procedure::Getattr),
-        "fileid and fsid stay, and no two files share one",
-        fileid_stable,
-    )
-    .by(FATTR),
-    Check::new(
-        "getattr.times",
-        nfs(Procedure::Getattr),
-        "times with less than a second of microseconds",
-        times,
-    )
-    .by("RFC 1094 section 2.3.4"),
-    Check::new(
-        "getattr.stale",
-        nfs(Procedure::Getattr),
-        "the handle of a removed file is stale",
-        stale,
-    ),
-    Check::new(
-        "getattr.bad_handle",
-        nfs(Procedure::Getattr),
-        "an invented handle is stale",
-        bad_handle,
-    ),
-    Check::new(
-        "setattr.nothing",
-        nfs(Procedure::Setattr),
-        "-1 everywhere leaves everything as it is",
-        nothing,
-    )
-    .by(SATTR),
-    Check::new(
-        "setattr.mode",
-        nfs(Procedure::Setattr),
-        "sets the mode and nothing else",
-        mode,
-    ),
-    Check::new(
-        "setattr.truncate",
-        nfs(Procedure::Setattr),
-        "a smaller size cuts off",
-        truncate,
-    ),
-    Check::new(
-        "setattr.extend",
-        nfs(Procedure::Setattr),
-        "a larger size adds zeros",
-        extend,
-    ),
-    Check::new(
-        "setattr.client_time",
-        nfs(Procedure::Setattr),
-        "sets the client's times",
-        client_time,
-    ),
-    Check::new(
-        "setattr.ctime",
-        nfs(Procedure::Setattr),
-        "the ctime moves on",
-        ctime,
-    )
-    .by(FATTR),
-    Check::new(
-        "setattr.stale",
-        nfs(Procedure::Setattr),
-        "a removed file is stale",
-        setattr_stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "getattr.file", nfs(Procedure::Getattr), "type, mode, size and links of a new file" => file;
+    "getattr.dir", nfs(Procedure::Getattr), "type and mode of a new directory" => dir;
+    "getattr.type_in_mode", nfs(Procedure::Getattr), "the mode has the bits of the type" => type_in_mode, by FATTR;
+    "getattr.size", nfs(Procedure::Getattr), "the size follows writes" => size;
+    "getattr.fileid_stable", nfs(Procedure::Getattr), "fileid and fsid stay, and no two files share one" => fileid_stable, by FATTR;
+    "getattr.times", nfs(Procedure::Getattr), "times with less than a second of microseconds" => times, by "RFC 1094 section 2.3.4";
+    "getattr.stale", nfs(Procedure::Getattr), "the handle of a removed file is stale" => stale;
+    "getattr.bad_handle", nfs(Procedure::Getattr), "an invented handle is stale" => bad_handle;
+    "setattr.nothing", nfs(Procedure::Setattr), "-1 everywhere leaves everything as it is" => nothing, by SATTR;
+    "setattr.mode", nfs(Procedure::Setattr), "sets the mode and nothing else" => mode;
+    "setattr.truncate", nfs(Procedure::Setattr), "a smaller size cuts off" => truncate;
+    "setattr.extend", nfs(Procedure::Setattr), "a larger size adds zeros" => extend;
+    "setattr.client_time", nfs(Procedure::Setattr), "sets the client's times" => client_time;
+    "setattr.ctime", nfs(Procedure::Setattr), "the ctime moves on" => ctime, by FATTR;
+    "setattr.stale", nfs(Procedure::Setattr), "a removed file is stale" => setattr_stale;
+}
 
 const MODE_BITS: u32 = 0o7777;
 const TYPE_BITS: u32 = 0o170_000;

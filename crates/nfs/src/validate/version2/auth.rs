@@ -1,36 +1,20 @@
 //! Who may do what.
 
-use super::{Bench, Check, Outcome, nfs};
+use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, Nfs2Client};
 use crate::target::nfs_options;
-use crate::validate::bench::{Stop, no_answer};
+use crate::validate::text::no_answer;
 use crate::validate::wire::connection_as;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{GetattrArgs, Nfsstat, NullArgs, Procedure, Sattr};
 use filermark_onc::rpc::{AuthBody, AuthSys, RejectStat, RpcRefusal};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "auth.none",
-        nfs(Procedure::Null),
-        "NULL needs no credentials",
-        none,
-    )
-    .by("RFC 1094 section 3.4"),
-    Check::new(
-        "auth.none_else",
-        nfs(Procedure::Getattr),
-        "GETATTR without credentials is answered, or refused as such",
-        none_else,
-    )
-    .by("RFC 1094 section 3.4"),
-    Check::new(
-        "auth.others",
-        nfs(Procedure::Read),
-        "mode 600 keeps other users out: NFSERR_ACCES",
-        others,
-    )
-    .by("RFC 1094 section 3.3"),
-];
+checks! { CHECKS: Check =>
+    "auth.none", nfs(Procedure::Null), "NULL needs no credentials" => none, by "RFC 1094 section 3.4";
+    "auth.none_else", nfs(Procedure::Getattr), "GETATTR without credentials is answered, or refused as such" => none_else, by "RFC 1094 section 3.4";
+    "auth.others", nfs(Procedure::Read), "mode 600 keeps other users out: NFSERR_ACCES" => others, by "RFC 1094 section 3.3";
+}
 
 fn none(b: &mut Bench<'_>) -> Outcome {
     let mut rpc = connection_as(b.plan, b.target, AuthBody::NONE);

@@ -1,103 +1,28 @@
 //! CREATE, MKDIR and SYMLINK.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::{Stop, pattern};
+use super::ops::{Bench, Check, Outcome, nfs};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "create.made",
-        nfs(Procedure::Create),
-        "makes a file with mode and size",
-        made,
-    ),
-    Check::new(
-        "create.existing",
-        nfs(Procedure::Create),
-        "takes the file that is there, and cuts it with size 0",
-        existing,
-    ),
-    Check::new(
-        "create.over_dir",
-        nfs(Procedure::Create),
-        "over a directory leaves that whole",
-        over_dir,
-    ),
-    Check::new(
-        "create.notdir",
-        nfs(Procedure::Create),
-        "in a file answers NFSERR_NOTDIR",
-        create_notdir,
-    ),
-    Check::new(
-        "create.stale",
-        nfs(Procedure::Create),
-        "in a removed directory answers NFSERR_STALE",
-        stale,
-    ),
-    Check::new(
-        "create.dot",
-        nfs(Procedure::Create),
-        "'.' and '..' cannot be made",
-        dot,
-    ),
-    Check::new(
-        "create.empty_name",
-        nfs(Procedure::Create),
-        "an empty name is refused",
-        empty_name,
-    ),
-    Check::new(
-        "mkdir.made",
-        nfs(Procedure::Mkdir),
-        "makes an empty directory",
-        dir_made,
-    ),
-    Check::new(
-        "mkdir.links",
-        nfs(Procedure::Mkdir),
-        "the parent's links are as before when it is removed again",
-        links,
-    )
-    .by("RFC 1094 section 2.3.5"),
-    Check::new(
-        "mkdir.exist",
-        nfs(Procedure::Mkdir),
-        "over a name that is there answers NFSERR_EXIST",
-        mkdir_exist,
-    ),
-    Check::new(
-        "mkdir.notdir",
-        nfs(Procedure::Mkdir),
-        "in a file answers NFSERR_NOTDIR",
-        mkdir_notdir,
-    ),
-    Check::new(
-        "mkdir.stale",
-        nfs(Procedure::Mkdir),
-        "in a removed directory answers NFSERR_STALE",
-        mkdir_stale,
-    ),
-    Check::new(
-        "symlink.made",
-        nfs(Procedure::Symlink),
-        "makes a link that need not lead anywhere",
-        symlink,
-    ),
-    Check::new(
-        "symlink.exist",
-        nfs(Procedure::Symlink),
-        "over a name that is there answers NFSERR_EXIST",
-        symlink_exist,
-    ),
-    Check::new(
-        "symlink.notdir",
-        nfs(Procedure::Symlink),
-        "in a file answers NFSERR_NOTDIR",
-        symlink_notdir,
-    ),
-];
+checks! { CHECKS: Check =>
+    "create.made", nfs(Procedure::Create), "makes a file with mode and size" => made;
+    "create.existing", nfs(Procedure::Create), "takes the file that is there, and cuts it with size 0" => existing;
+    "create.over_dir", nfs(Procedure::Create), "over a directory leaves that whole" => over_dir;
+    "create.notdir", nfs(Procedure::Create), "in a file answers NFSERR_NOTDIR" => create_notdir;
+    "create.stale", nfs(Procedure::Create), "in a removed directory answers NFSERR_STALE" => stale;
+    "create.dot", nfs(Procedure::Create), "'.' and '..' cannot be made" => dot;
+    "create.empty_name", nfs(Procedure::Create), "an empty name is refused" => empty_name;
+    "mkdir.made", nfs(Procedure::Mkdir), "makes an empty directory" => dir_made;
+    "mkdir.links", nfs(Procedure::Mkdir), "the parent's links are as before when it is removed again" => links, by "RFC 1094 section 2.3.5";
+    "mkdir.exist", nfs(Procedure::Mkdir), "over a name that is there answers NFSERR_EXIST" => mkdir_exist;
+    "mkdir.notdir", nfs(Procedure::Mkdir), "in a file answers NFSERR_NOTDIR" => mkdir_notdir;
+    "mkdir.stale", nfs(Procedure::Mkdir), "in a removed directory answers NFSERR_STALE" => mkdir_stale;
+    "symlink.made", nfs(Procedure::Symlink), "makes a link that need not lead anywhere" => symlink;
+    "symlink.exist", nfs(Procedure::Symlink), "over a name that is there answers NFSERR_EXIST" => symlink_exist;
+    "symlink.notdir", nfs(Procedure::Symlink), "in a file answers NFSERR_NOTDIR" => symlink_notdir;
+}
 
 /// As clients make new files.
 const NEW: Sattr = Sattr::mode(0o644);

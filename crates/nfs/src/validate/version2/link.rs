@@ -1,48 +1,19 @@
 //! LINK.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::Stop;
+use super::ops::{Bench, Check, Outcome, nfs};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "link.same_file",
-        nfs(Procedure::Link),
-        "one file with two names and 2 links",
-        same_file,
-    ),
-    Check::new(
-        "link.remove",
-        nfs(Procedure::Link),
-        "the file lives until its last name goes",
-        remove,
-    ),
-    Check::new(
-        "link.exist",
-        nfs(Procedure::Link),
-        "over a name that is there answers NFSERR_EXIST",
-        exist,
-    ),
-    Check::new(
-        "link.notdir",
-        nfs(Procedure::Link),
-        "in a file answers NFSERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "link.of_dir",
-        nfs(Procedure::Link),
-        "a directory gets a second name or not, as answered",
-        of_dir,
-    ),
-    Check::new(
-        "link.across",
-        nfs(Procedure::Link),
-        "in another directory",
-        across,
-    ),
-];
+checks! { CHECKS: Check =>
+    "link.same_file", nfs(Procedure::Link), "one file with two names and 2 links" => same_file;
+    "link.remove", nfs(Procedure::Link), "the file lives until its last name goes" => remove;
+    "link.exist", nfs(Procedure::Link), "over a name that is there answers NFSERR_EXIST" => exist;
+    "link.notdir", nfs(Procedure::Link), "in a file answers NFSERR_NOTDIR" => notdir;
+    "link.of_dir", nfs(Procedure::Link), "a directory gets a second name or not, as answered" => of_dir;
+    "link.across", nfs(Procedure::Link), "in another directory" => across;
+}
 
 /// A file with the two names "one" and "two".
 fn linked(b: &mut Bench<'_>) -> Result<Fh, Stop> {

@@ -1,87 +1,27 @@
 //! LOOKUP and READLINK.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::{Refusal, Stop, shown};
+use super::ops::{Bench, Check, Outcome, nfs};
+use crate::validate::bench::Refusal;
+use crate::validate::text::shown;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "lookup.found",
-        nfs(Procedure::Lookup),
-        "finds the right file, with its attributes",
-        found,
-    ),
-    Check::new(
-        "lookup.noent",
-        nfs(Procedure::Lookup),
-        "an unknown name answers NFSERR_NOENT",
-        noent,
-    ),
-    Check::new(
-        "lookup.notdir",
-        nfs(Procedure::Lookup),
-        "in a file answers NFSERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "lookup.dot",
-        nfs(Procedure::Lookup),
-        "'.' is the directory itself",
-        dot,
-    ),
-    Check::new(
-        "lookup.dotdot",
-        nfs(Procedure::Lookup),
-        "'..' is its parent",
-        dotdot,
-    ),
-    Check::new(
-        "lookup.longest_name",
-        nfs(Procedure::Lookup),
-        "a name of 255 bytes works, one of 256 is refused",
-        longest_name,
-    )
-    .by("RFC 1094 section 2.3.7"),
-    Check::new(
-        "lookup.names",
-        nfs(Procedure::Lookup),
-        "blanks, dots, quotes and UTF-8 in names",
-        names,
-    )
-    .by("RFC 1094 section 2.3.7"),
-    Check::new(
-        "lookup.stale",
-        nfs(Procedure::Lookup),
-        "in a removed directory answers NFSERR_STALE",
-        stale,
-    ),
-    Check::new(
-        "readlink.text",
-        nfs(Procedure::Readlink),
-        "gives the text as it was made",
-        text,
-    ),
-    Check::new(
-        "readlink.longest",
-        nfs(Procedure::Readlink),
-        "a text of 1023 bytes comes whole",
-        longest_text,
-    )
-    .by("RFC 1094 section 2.3.8"),
-    Check::new(
-        "readlink.not_a_link",
-        nfs(Procedure::Readlink),
-        "of a file is refused",
-        not_a_link,
-    ),
-    Check::new(
-        "readlink.stale",
-        nfs(Procedure::Readlink),
-        "of a removed link answers NFSERR_STALE",
-        readlink_stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "lookup.found", nfs(Procedure::Lookup), "finds the right file, with its attributes" => found;
+    "lookup.noent", nfs(Procedure::Lookup), "an unknown name answers NFSERR_NOENT" => noent;
+    "lookup.notdir", nfs(Procedure::Lookup), "in a file answers NFSERR_NOTDIR" => notdir;
+    "lookup.dot", nfs(Procedure::Lookup), "'.' is the directory itself" => dot;
+    "lookup.dotdot", nfs(Procedure::Lookup), "'..' is its parent" => dotdot;
+    "lookup.longest_name", nfs(Procedure::Lookup), "a name of 255 bytes works, one of 256 is refused" => longest_name, by "RFC 1094 section 2.3.7";
+    "lookup.names", nfs(Procedure::Lookup), "blanks, dots, quotes and UTF-8 in names" => names, by "RFC 1094 section 2.3.7";
+    "lookup.stale", nfs(Procedure::Lookup), "in a removed directory answers NFSERR_STALE" => stale;
+    "readlink.text", nfs(Procedure::Readlink), "gives the text as it was made" => text;
+    "readlink.longest", nfs(Procedure::Readlink), "a text of 1023 bytes comes whole" => longest_text, by "RFC 1094 section 2.3.8";
+    "readlink.not_a_link", nfs(Procedure::Readlink), "of a file is refused" => not_a_link;
+    "readlink.stale", nfs(Procedure::Readlink), "of a removed link answers NFSERR_STALE" => readlink_stale;
+}
 
 fn found(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;

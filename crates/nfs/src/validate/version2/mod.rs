@@ -8,22 +8,17 @@ mod create;
 mod link;
 mod look;
 mod mount;
+mod ops;
 mod read;
 mod readdir;
 mod remove;
 mod rename;
 mod rpc;
 mod statfs;
-mod words;
 mod write;
 
-use super::{bench, check};
-pub(super) use words::V2;
-use words::{mount as about_mount, nfs};
-
-type Outcome = Result<(), bench::Stop>;
-type Bench<'a> = bench::Bench<'a, V2>;
-type Check = check::Check<V2>;
+use ops::Check;
+pub(super) use ops::V2;
 
 /// Every check, in the order in which they run.
 pub(super) const TABLES: &[&[Check]] = &[

@@ -1,66 +1,27 @@
 //! MOUNT version 1.
 
-use super::{Bench, Check, Outcome, about_mount};
+use super::ops::{Bench, Check, Outcome, about_mount};
 use crate::client::{ClientError, RpcClient, mount_program};
 use crate::target::{credential, mount_options};
-use crate::validate::bench::{Stop, no_answer, shown};
+use crate::validate::text::{no_answer, shown};
 use crate::validate::wire::refused_by_rpc;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::mount::*;
 use filermark_onc::mount1;
 use filermark_onc::nfs2::Nfsstat;
 use filermark_onc::nfs3::{Fh, FileHandle};
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "mount.null",
-        about_mount(Procedure::Null),
-        "does nothing, and says so",
-        null,
-    ),
-    Check::new(
-        "mount.proc_unavail",
-        about_mount(Procedure::Null),
-        "procedure 99 answers PROC_UNAVAIL",
-        proc_unavail,
-    )
-    .by("RFC 5531 section 9"),
-    Check::new(
-        "mnt.root",
-        about_mount(Procedure::Mnt),
-        "gives the handle of the exported directory",
-        root,
-    ),
-    Check::new(
-        "mnt.not_exported",
-        about_mount(Procedure::Mnt),
-        "a path that is not exported answers an errno",
-        not_exported,
-    ),
-    Check::new(
-        "dump.listed",
-        about_mount(Procedure::Dump),
-        "lists who has mounted what",
-        listed,
-    ),
-    Check::new(
-        "umnt.done",
-        about_mount(Procedure::Umnt),
-        "takes a MNT back; the handle stays good",
-        umnt,
-    ),
-    Check::new(
-        "umntall.done",
-        about_mount(Procedure::Umntall),
-        "takes every MNT of this client back",
-        umntall,
-    ),
-    Check::new(
-        "export.listed",
-        about_mount(Procedure::Export),
-        "lists what we have mounted",
-        exports,
-    ),
-];
+checks! { CHECKS: Check =>
+    "mount.null", about_mount(Procedure::Null), "does nothing, and says so" => null;
+    "mount.proc_unavail", about_mount(Procedure::Null), "procedure 99 answers PROC_UNAVAIL" => proc_unavail, by "RFC 5531 section 9";
+    "mnt.root", about_mount(Procedure::Mnt), "gives the handle of the exported directory" => root;
+    "mnt.not_exported", about_mount(Procedure::Mnt), "a path that is not exported answers an errno" => not_exported;
+    "dump.listed", about_mount(Procedure::Dump), "lists who has mounted what" => listed;
+    "umnt.done", about_mount(Procedure::Umnt), "takes a MNT back; the handle stays good" => umnt;
+    "umntall.done", about_mount(Procedure::Umntall), "takes every MNT of this client back" => umntall;
+    "export.listed", about_mount(Procedure::Export), "lists what we have mounted" => exports;
+}
 
 /// A connection to the MOUNT program.
 fn connection(b: &Bench<'_>) -> RpcClient {

@@ -1,66 +1,21 @@
 //! READ.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::{Stop, pattern, same_bytes};
+use super::ops::{Bench, Check, Outcome, nfs};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "read.back",
-        nfs(Procedure::Read),
-        "what was written, at odd offsets and lengths",
-        back,
-    ),
-    Check::new(
-        "read.short",
-        nfs(Procedure::Read),
-        "across the end comes what is there",
-        short,
-    ),
-    Check::new(
-        "read.past_end",
-        nfs(Procedure::Read),
-        "at the end and behind it: no bytes",
-        past_end,
-    ),
-    Check::new(
-        "read.zero_count",
-        nfs(Procedure::Read),
-        "no bytes wanted, none given",
-        zero_count,
-    ),
-    Check::new(
-        "read.largest",
-        nfs(Procedure::Read),
-        "8192 bytes come at once",
-        largest,
-    ),
-    Check::new(
-        "read.too_large",
-        nfs(Procedure::Read),
-        "where more than 8192 bytes are asked for, 8192 come at most",
-        too_large,
-    )
-    .by("RFC 1094 section 3.5"),
-    Check::new(
-        "read.attributes",
-        nfs(Procedure::Read),
-        "the attributes with the data are the file's",
-        attributes,
-    ),
-    Check::new(
-        "read.dir",
-        nfs(Procedure::Read),
-        "of a directory is refused",
-        of_dir,
-    ),
-    Check::new(
-        "read.stale",
-        nfs(Procedure::Read),
-        "of a removed file answers NFSERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "read.back", nfs(Procedure::Read), "what was written, at odd offsets and lengths" => back;
+    "read.short", nfs(Procedure::Read), "across the end comes what is there" => short;
+    "read.past_end", nfs(Procedure::Read), "at the end and behind it: no bytes" => past_end;
+    "read.zero_count", nfs(Procedure::Read), "no bytes wanted, none given" => zero_count;
+    "read.largest", nfs(Procedure::Read), "8192 bytes come at once" => largest;
+    "read.too_large", nfs(Procedure::Read), "where more than 8192 bytes are asked for, 8192 come at most" => too_large, by "RFC 1094 section 3.5";
+    "read.attributes", nfs(Procedure::Read), "the attributes with the data are the file's" => attributes;
+    "read.dir", nfs(Procedure::Read), "of a directory is refused" => of_dir;
+    "read.stale", nfs(Procedure::Read), "of a removed file answers NFSERR_STALE" => stale;
+}
 
 fn back(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(70_001, 3);

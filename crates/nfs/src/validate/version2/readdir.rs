@@ -1,75 +1,27 @@
 //! READDIR.
 
-use super::{Bench, Check, Outcome, nfs};
+use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, Entry2, NFS_V2};
-use crate::validate::bench::{Stop, is_dot, no_answer, shown};
 use crate::validate::listing::{self, name};
+use crate::validate::text::{is_dot, no_answer, shown};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 use filermark_onc::xdr;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "readdir.all_once",
-        nfs(Procedure::Readdir),
-        "300 entries, each once, over many small answers",
-        all_once,
-    ),
-    Check::new(
-        "readdir.empty",
-        nfs(Procedure::Readdir),
-        "an empty directory",
-        empty,
-    ),
-    Check::new(
-        "readdir.fileids",
-        nfs(Procedure::Readdir),
-        "the fileids are those of the files",
-        fileids,
-    ),
-    Check::new(
-        "readdir.count",
-        nfs(Procedure::Readdir),
-        "answers stay within the size asked for",
-        count,
-    ),
-    Check::new(
-        "readdir.resume",
-        nfs(Procedure::Readdir),
-        "goes on behind any cookie",
-        resume,
-    ),
-    Check::new(
-        "readdir.while_removing",
-        nfs(Procedure::Readdir),
-        "what stays is listed while others are removed",
-        while_removing,
-    ),
-    Check::new(
-        "readdir.bad_cookie",
-        nfs(Procedure::Readdir),
-        "an invented cookie does no harm",
-        bad_cookie,
-    ),
-    Check::new(
-        "readdir.toosmall",
-        nfs(Procedure::Readdir),
-        "where there is no room for an entry, the end is not told",
-        toosmall,
-    ),
-    Check::new(
-        "readdir.notdir",
-        nfs(Procedure::Readdir),
-        "of a file answers NFSERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "readdir.stale",
-        nfs(Procedure::Readdir),
-        "of a removed directory answers NFSERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "readdir.all_once", nfs(Procedure::Readdir), "300 entries, each once, over many small answers" => all_once;
+    "readdir.empty", nfs(Procedure::Readdir), "an empty directory" => empty;
+    "readdir.fileids", nfs(Procedure::Readdir), "the fileids are those of the files" => fileids;
+    "readdir.count", nfs(Procedure::Readdir), "answers stay within the size asked for" => count;
+    "readdir.resume", nfs(Procedure::Readdir), "goes on behind any cookie" => resume;
+    "readdir.while_removing", nfs(Procedure::Readdir), "what stays is listed while others are removed" => while_removing;
+    "readdir.bad_cookie", nfs(Procedure::Readdir), "an invented cookie does no harm" => bad_cookie;
+    "readdir.toosmall", nfs(Procedure::Readdir), "where there is no room for an entry, the end is not told" => toosmall;
+    "readdir.notdir", nfs(Procedure::Readdir), "of a file answers NFSERR_NOTDIR" => notdir;
+    "readdir.stale", nfs(Procedure::Readdir), "of a removed directory answers NFSERR_STALE" => stale;
+}
 
 const ENTRIES: usize = 300;
 /// Small enough for many answers, large enough for any name here.

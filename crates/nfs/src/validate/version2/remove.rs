@@ -1,78 +1,23 @@
 //! REMOVE and RMDIR.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::Stop;
+use super::ops::{Bench, Check, Outcome, nfs};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "remove.gone",
-        nfs(Procedure::Remove),
-        "the name is gone",
-        gone,
-    ),
-    Check::new(
-        "remove.noent",
-        nfs(Procedure::Remove),
-        "an unknown name answers NFSERR_NOENT",
-        noent,
-    ),
-    Check::new(
-        "remove.symlink",
-        nfs(Procedure::Remove),
-        "removes a link, not what it leads to",
-        symlink,
-    ),
-    Check::new(
-        "remove.dir",
-        nfs(Procedure::Remove),
-        "of a directory is refused and leaves it whole",
-        dir,
-    ),
-    Check::new(
-        "remove.notdir",
-        nfs(Procedure::Remove),
-        "in a file answers NFSERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "remove.mtime",
-        nfs(Procedure::Remove),
-        "the directory's mtime moves on",
-        mtime,
-    )
-    .by("RFC 1094 section 2.3.5"),
-    Check::new(
-        "rmdir.gone",
-        nfs(Procedure::Rmdir),
-        "the name is gone",
-        rmdir_gone,
-    ),
-    Check::new(
-        "rmdir.noent",
-        nfs(Procedure::Rmdir),
-        "an unknown name answers NFSERR_NOENT",
-        rmdir_noent,
-    ),
-    Check::new(
-        "rmdir.notempty",
-        nfs(Procedure::Rmdir),
-        "of a full directory answers NFSERR_NOTEMPTY",
-        notempty,
-    ),
-    Check::new(
-        "rmdir.notdir",
-        nfs(Procedure::Rmdir),
-        "of a file answers NFSERR_NOTDIR",
-        rmdir_notdir,
-    ),
-    Check::new(
-        "rmdir.dot",
-        nfs(Procedure::Rmdir),
-        "'.' and '..' cannot be removed",
-        dot,
-    ),
-];
+checks! { CHECKS: Check =>
+    "remove.gone", nfs(Procedure::Remove), "the name is gone" => gone;
+    "remove.noent", nfs(Procedure::Remove), "an unknown name answers NFSERR_NOENT" => noent;
+    "remove.symlink", nfs(Procedure::Remove), "removes a link, not what it leads to" => symlink;
+    "remove.dir", nfs(Procedure::Remove), "of a directory is refused and leaves it whole" => dir;
+    "remove.notdir", nfs(Procedure::Remove), "in a file answers NFSERR_NOTDIR" => notdir;
+    "remove.mtime", nfs(Procedure::Remove), "the directory's mtime moves on" => mtime, by "RFC 1094 section 2.3.5";
+    "rmdir.gone", nfs(Procedure::Rmdir), "the name is gone" => rmdir_gone;
+    "rmdir.noent", nfs(Procedure::Rmdir), "an unknown name answers NFSERR_NOENT" => rmdir_noent;
+    "rmdir.notempty", nfs(Procedure::Rmdir), "of a full directory answers NFSERR_NOTEMPTY" => notempty;
+    "rmdir.notdir", nfs(Procedure::Rmdir), "of a file answers NFSERR_NOTDIR" => rmdir_notdir;
+    "rmdir.dot", nfs(Procedure::Rmdir), "'.' and '..' cannot be removed" => dot;
+}
 
 fn gone(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;

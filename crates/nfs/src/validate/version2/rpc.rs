@@ -1,9 +1,11 @@
 //! NULL, ROOT and WRITECACHE, and the manners of the RPC layer underneath.
 
-use super::{Bench, Check, Outcome, nfs};
+use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2, RpcClient};
-use crate::validate::bench::{Stop, no_answer};
+use crate::validate::text::no_answer;
 use crate::validate::wire::{self, UNKNOWN_PROGRAM, needs_tcp, refused_by_rpc, refused_version};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{Fhandle, GetattrArgs, Procedure};
 use filermark_onc::nfs3::Fh;
 use filermark_onc::rpc::{AcceptStat, RpcRefusal};
@@ -11,75 +13,18 @@ use filermark_onc::xdr;
 
 const ACCEPT: &str = "RFC 5531 section 9";
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "null.answers",
-        nfs(Procedure::Null),
-        "does nothing, and says so",
-        null,
-    ),
-    Check::new(
-        "root.void",
-        nfs(Procedure::Root),
-        "obsolete: answers nothing, or PROC_UNAVAIL",
-        root,
-    ),
-    Check::new(
-        "writecache.void",
-        nfs(Procedure::Writecache),
-        "unused: answers nothing, or PROC_UNAVAIL",
-        writecache,
-    ),
-    Check::new(
-        "rpc.fragments",
-        nfs(Procedure::Null),
-        "a call may come in many fragments",
-        fragments,
-    )
-    .by("RFC 5531 section 11"),
-    Check::new(
-        "rpc.many_at_once",
-        nfs(Procedure::Getattr),
-        "many calls at once on a connection are all answered",
-        many_at_once,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.proc_unavail",
-        nfs(Procedure::Null),
-        "procedure 18 answers PROC_UNAVAIL",
-        proc_unavail,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.prog_mismatch",
-        nfs(Procedure::Null),
-        "version 1 answers PROG_MISMATCH with a range that has 2",
-        prog_mismatch,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.prog_unavail",
-        nfs(Procedure::Null),
-        "an unknown program answers PROG_UNAVAIL",
-        prog_unavail,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.garbage_args",
-        nfs(Procedure::Getattr),
-        "arguments of a wrong length answer GARBAGE_ARGS",
-        garbage_args,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.new_connection",
-        nfs(Procedure::Getattr),
-        "handles outlive the connection",
-        new_connection,
-    )
-    .by("RFC 1094 section 2.3.3"),
-];
+checks! { CHECKS: Check =>
+    "null.answers", nfs(Procedure::Null), "does nothing, and says so" => null;
+    "root.void", nfs(Procedure::Root), "obsolete: answers nothing, or PROC_UNAVAIL" => root;
+    "writecache.void", nfs(Procedure::Writecache), "unused: answers nothing, or PROC_UNAVAIL" => writecache;
+    "rpc.fragments", nfs(Procedure::Null), "a call may come in many fragments" => fragments, by "RFC 5531 section 11";
+    "rpc.many_at_once", nfs(Procedure::Getattr), "many calls at once on a connection are all answered" => many_at_once, by ACCEPT;
+    "rpc.proc_unavail", nfs(Procedure::Null), "procedure 18 answers PROC_UNAVAIL" => proc_unavail, by ACCEPT;
+    "rpc.prog_mismatch", nfs(Procedure::Null), "version 1 answers PROG_MISMATCH with a range that has 2" => prog_mismatch, by ACCEPT;
+    "rpc.prog_unavail", nfs(Procedure::Null), "an unknown program answers PROG_UNAVAIL" => prog_unavail, by ACCEPT;
+    "rpc.garbage_args", nfs(Procedure::Getattr), "arguments of a wrong length answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
+    "rpc.new_connection", nfs(Procedure::Getattr), "handles outlive the connection" => new_connection, by "RFC 1094 section 2.3.3";
+}
 
 fn null(b: &mut Bench<'_>) -> Outcome {
     b.nfs.null().map_err(|error| no_answer("NULL", &error))

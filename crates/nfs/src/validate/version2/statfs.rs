@@ -1,35 +1,16 @@
 //! STATFS.
 
-use super::{Bench, Check, Outcome, nfs};
-use crate::validate::bench::pattern;
+use super::ops::{Bench, Check, Outcome, nfs};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs2::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "statfs.sane",
-        nfs(Procedure::Statfs),
-        "sizes that can be used; free is not more than total",
-        sane,
-    ),
-    Check::new(
-        "statfs.falls",
-        nfs(Procedure::Statfs),
-        "the size stays and the free space follows while a file grows",
-        falls,
-    ),
-    Check::new(
-        "statfs.any_file",
-        nfs(Procedure::Statfs),
-        "a file and a directory tell of the same file system",
-        any_file,
-    ),
-    Check::new(
-        "statfs.stale",
-        nfs(Procedure::Statfs),
-        "of a removed file answers NFSERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "statfs.sane", nfs(Procedure::Statfs), "sizes that can be used; free is not more than total" => sane;
+    "statfs.falls", nfs(Procedure::Statfs), "the size stays and the free space follows while a file grows" => falls;
+    "statfs.any_file", nfs(Procedure::Statfs), "a file and a directory tell of the same file system" => any_file;
+    "statfs.stale", nfs(Procedure::Statfs), "of a removed file answers NFSERR_STALE" => stale;
+}
 
 /// Counts have 32 bits: a server with more blocks than that tells larger or fewer ones.
 fn sane(b: &mut Bench<'_>) -> Outcome {

@@ -1,89 +1,29 @@
 //! WRITE.
 
-use super::{Bench, Check, Outcome, nfs};
+use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::NFS_V2;
-use crate::validate::bench::{Refusal, Stop, no_answer, pattern, same_bytes};
+use crate::validate::bench::Refusal;
+use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "write.seen",
-        nfs(Procedure::Write),
-        "is done when it is answered: another connection sees it",
-        seen,
-    ),
-    Check::new(
-        "write.attributes",
-        nfs(Procedure::Write),
-        "answers with the attributes after it",
-        attributes,
-    ),
-    Check::new(
-        "write.overwrite",
-        nfs(Procedure::Write),
-        "changes the range and nothing beside",
-        overwrite,
-    ),
-    Check::new(
-        "write.hole",
-        nfs(Procedure::Write),
-        "a hole reads as zeros",
-        hole,
-    ),
-    Check::new(
-        "write.unused_fields",
-        nfs(Procedure::Write),
-        "beginoffset and totalcount have no effect",
-        unused_fields,
-    ),
-    Check::new(
-        "write.zero_count",
-        nfs(Procedure::Write),
-        "0 bytes succeed and change nothing",
-        zero_count,
-    ),
-    Check::new(
-        "write.largest",
-        nfs(Procedure::Write),
-        "8192 bytes go at once",
-        largest,
-    ),
-    Check::new(
-        "write.too_large",
-        nfs(Procedure::Write),
-        "more than 8192 bytes are refused, and nothing is written",
-        too_large,
-    )
-    .by("RFC 1094 section 3.5"),
-    Check::new(
-        "write.largest_offset",
-        nfs(Procedure::Write),
-        "beyond 2 GiB - 1: NFSERR_FBIG, or right all the same",
-        largest_offset,
-    )
-    .by("RFC 1094 section 2.3.1"),
-    Check::new(
-        "write.mtime",
-        nfs(Procedure::Write),
-        "the mtime moves on",
-        mtime,
-    )
-    .by("RFC 1094 section 2.3.5"),
-    Check::new(
-        "write.dir",
-        nfs(Procedure::Write),
-        "to a directory is refused",
-        to_dir,
-    ),
-    Check::new(
-        "write.stale",
-        nfs(Procedure::Write),
-        "to a removed file answers NFSERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "write.seen", nfs(Procedure::Write), "is done when it is answered: another connection sees it" => seen;
+    "write.attributes", nfs(Procedure::Write), "answers with the attributes after it" => attributes;
+    "write.overwrite", nfs(Procedure::Write), "changes the range and nothing beside" => overwrite;
+    "write.hole", nfs(Procedure::Write), "a hole reads as zeros" => hole;
+    "write.unused_fields", nfs(Procedure::Write), "beginoffset and totalcount have no effect" => unused_fields;
+    "write.zero_count", nfs(Procedure::Write), "0 bytes succeed and change nothing" => zero_count;
+    "write.largest", nfs(Procedure::Write), "8192 bytes go at once" => largest;
+    "write.too_large", nfs(Procedure::Write), "more than 8192 bytes are refused, and nothing is written" => too_large, by "RFC 1094 section 3.5";
+    "write.largest_offset", nfs(Procedure::Write), "beyond 2 GiB - 1: NFSERR_FBIG, or right all the same" => largest_offset, by "RFC 1094 section 2.3.1";
+    "write.mtime", nfs(Procedure::Write), "the mtime moves on" => mtime, by "RFC 1094 section 2.3.5";
+    "write.dir", nfs(Procedure::Write), "to a directory is refused" => to_dir;
+    "write.stale", nfs(Procedure::Write), "to a removed file answers NFSERR_STALE" => stale;
+}
 
 fn seen(b: &mut Bench<'_>) -> Outcome {
     let file = b.file(b"file")?;

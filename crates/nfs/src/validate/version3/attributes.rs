@@ -1,91 +1,26 @@
 //! GETATTR and SETATTR.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::{Stop, pattern, same_bytes};
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "getattr.file",
-        Procedure::Getattr,
-        "type, mode, size and links of a new file",
-        file,
-    ),
-    Check::new(
-        "getattr.dir",
-        Procedure::Getattr,
-        "type and mode of a new directory",
-        dir,
-    ),
-    Check::new(
-        "getattr.size",
-        Procedure::Getattr,
-        "the size follows writes",
-        size,
-    ),
-    Check::new(
-        "getattr.fileid_stable",
-        Procedure::Getattr,
-        "fileid and fsid stay, and no two files share one",
-        fileid_stable,
-    )
-    .by("RFC 1813 section 2.6"),
-    Check::new(
-        "getattr.stale",
-        Procedure::Getattr,
-        "the handle of a removed file is stale",
-        stale,
-    ),
-    Check::new(
-        "getattr.bad_handle",
-        Procedure::Getattr,
-        "an invented handle is refused",
-        bad_handle,
-    ),
-    Check::new("setattr.mode", Procedure::Setattr, "sets the mode", mode),
-    Check::new(
-        "setattr.truncate",
-        Procedure::Setattr,
-        "a smaller size cuts off",
-        truncate,
-    ),
-    Check::new(
-        "setattr.extend",
-        Procedure::Setattr,
-        "a larger size adds zeros",
-        extend,
-    ),
-    Check::new(
-        "setattr.guard",
-        Procedure::Setattr,
-        "the right ctime lets a guarded call through",
-        guard,
-    ),
-    Check::new(
-        "setattr.not_sync",
-        Procedure::Setattr,
-        "a wrong ctime answers NFS3ERR_NOT_SYNC and changes nothing",
-        not_sync,
-    ),
-    Check::new(
-        "setattr.client_time",
-        Procedure::Setattr,
-        "sets the client's times",
-        client_time,
-    ),
-    Check::new(
-        "setattr.server_time",
-        Procedure::Setattr,
-        "sets the server's own time",
-        server_time,
-    ),
-    Check::new(
-        "setattr.stale",
-        Procedure::Setattr,
-        "a removed file is stale",
-        setattr_stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "getattr.file", Procedure::Getattr, "type, mode, size and links of a new file" => file;
+    "getattr.dir", Procedure::Getattr, "type and mode of a new directory" => dir;
+    "getattr.size", Procedure::Getattr, "the size follows writes" => size;
+    "getattr.fileid_stable", Procedure::Getattr, "fileid and fsid stay, and no two files share one" => fileid_stable, by "RFC 1813 section 2.6";
+    "getattr.stale", Procedure::Getattr, "the handle of a removed file is stale" => stale;
+    "getattr.bad_handle", Procedure::Getattr, "an invented handle is refused" => bad_handle;
+    "setattr.mode", Procedure::Setattr, "sets the mode" => mode;
+    "setattr.truncate", Procedure::Setattr, "a smaller size cuts off" => truncate;
+    "setattr.extend", Procedure::Setattr, "a larger size adds zeros" => extend;
+    "setattr.guard", Procedure::Setattr, "the right ctime lets a guarded call through" => guard;
+    "setattr.not_sync", Procedure::Setattr, "a wrong ctime answers NFS3ERR_NOT_SYNC and changes nothing" => not_sync;
+    "setattr.client_time", Procedure::Setattr, "sets the client's times" => client_time;
+    "setattr.server_time", Procedure::Setattr, "sets the server's own time" => server_time;
+    "setattr.stale", Procedure::Setattr, "a removed file is stale" => setattr_stale;
+}
 
 const MODE_BITS: u32 = 0o7777;
 

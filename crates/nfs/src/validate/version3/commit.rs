@@ -1,30 +1,16 @@
 //! COMMIT, and the write verifier that ties it to WRITE.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::pattern;
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "commit.all",
-        Procedure::Commit,
-        "the whole file (count 0)",
-        all,
-    ),
-    Check::new("commit.range", Procedure::Commit, "a range", range),
-    Check::new(
-        "commit.verifier",
-        Procedure::Commit,
-        "one verifier for all writes and commits while the server lives",
-        verifier,
-    ),
-    Check::new(
-        "commit.stale",
-        Procedure::Commit,
-        "of a removed file answers NFS3ERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "commit.all", Procedure::Commit, "the whole file (count 0)" => all;
+    "commit.range", Procedure::Commit, "a range" => range;
+    "commit.verifier", Procedure::Commit, "one verifier for all writes and commits while the server lives" => verifier;
+    "commit.stale", Procedure::Commit, "of a removed file answers NFS3ERR_STALE" => stale;
+}
 
 fn all(b: &mut Bench<'_>) -> Outcome {
     committed(b, 0, 0)

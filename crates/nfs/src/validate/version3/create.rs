@@ -1,109 +1,30 @@
 //! CREATE, MKDIR, SYMLINK and MKNOD.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::{Stop, pattern};
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "create.unchecked",
-        Procedure::Create,
-        "UNCHECKED makes a file with mode and size 0",
-        unchecked,
-    ),
-    Check::new(
-        "create.existing",
-        Procedure::Create,
-        "UNCHECKED takes the file that is there",
-        existing,
-    ),
-    Check::new(
-        "create.guarded",
-        Procedure::Create,
-        "GUARDED answers NFS3ERR_EXIST for a name that is there",
-        guarded,
-    ),
-    Check::new(
-        "create.exclusive",
-        Procedure::Create,
-        "EXCLUSIVE is told apart by its verifier",
-        exclusive,
-    ),
-    Check::new(
-        "create.over_dir",
-        Procedure::Create,
-        "over a directory is refused",
-        over_dir,
-    ),
-    Check::new(
-        "create.notdir",
-        Procedure::Create,
-        "in a file answers NFS3ERR_NOTDIR",
-        create_notdir,
-    ),
-    Check::new(
-        "create.stale",
-        Procedure::Create,
-        "in a removed directory answers NFS3ERR_STALE",
-        stale,
-    ),
-    Check::new(
-        "create.dot",
-        Procedure::Create,
-        "'.' and '..' cannot be made",
-        dot,
-    ),
-    Check::new(
-        "create.empty_name",
-        Procedure::Create,
-        "an empty name is refused",
-        empty_name,
-    ),
-    Check::new(
-        "mkdir.made",
-        Procedure::Mkdir,
-        "makes an empty directory",
-        made,
-    ),
-    Check::new(
-        "mkdir.exist",
-        Procedure::Mkdir,
-        "over a name that is there answers NFS3ERR_EXIST",
-        mkdir_exist,
-    ),
-    Check::new(
-        "mkdir.notdir",
-        Procedure::Mkdir,
-        "in a file answers NFS3ERR_NOTDIR",
-        mkdir_notdir,
-    ),
-    Check::new(
-        "symlink.made",
-        Procedure::Symlink,
-        "makes a link that need not lead anywhere",
-        symlink,
-    ),
-    Check::new(
-        "symlink.exist",
-        Procedure::Symlink,
-        "over a name that is there answers NFS3ERR_EXIST",
-        symlink_exist,
-    ),
-    Check::new("mknod.fifo", Procedure::Mknod, "makes a named pipe", fifo),
-    Check::new("mknod.socket", Procedure::Mknod, "makes a socket", socket),
-    Check::new(
-        "mknod.exist",
-        Procedure::Mknod,
-        "over a name that is there answers NFS3ERR_EXIST",
-        mknod_exist,
-    ),
-    Check::new(
-        "mknod.badtype",
-        Procedure::Mknod,
-        "cannot make a regular file",
-        badtype,
-    ),
-];
+checks! { CHECKS: Check =>
+    "create.unchecked", Procedure::Create, "UNCHECKED makes a file with mode and size 0" => unchecked;
+    "create.existing", Procedure::Create, "UNCHECKED takes the file that is there" => existing;
+    "create.guarded", Procedure::Create, "GUARDED answers NFS3ERR_EXIST for a name that is there" => guarded;
+    "create.exclusive", Procedure::Create, "EXCLUSIVE is told apart by its verifier" => exclusive;
+    "create.over_dir", Procedure::Create, "over a directory is refused" => over_dir;
+    "create.notdir", Procedure::Create, "in a file answers NFS3ERR_NOTDIR" => create_notdir;
+    "create.stale", Procedure::Create, "in a removed directory answers NFS3ERR_STALE" => stale;
+    "create.dot", Procedure::Create, "'.' and '..' cannot be made" => dot;
+    "create.empty_name", Procedure::Create, "an empty name is refused" => empty_name;
+    "mkdir.made", Procedure::Mkdir, "makes an empty directory" => made;
+    "mkdir.exist", Procedure::Mkdir, "over a name that is there answers NFS3ERR_EXIST" => mkdir_exist;
+    "mkdir.notdir", Procedure::Mkdir, "in a file answers NFS3ERR_NOTDIR" => mkdir_notdir;
+    "symlink.made", Procedure::Symlink, "makes a link that need not lead anywhere" => symlink;
+    "symlink.exist", Procedure::Symlink, "over a name that is there answers NFS3ERR_EXIST" => symlink_exist;
+    "mknod.fifo", Procedure::Mknod, "makes a named pipe" => fifo;
+    "mknod.socket", Procedure::Mknod, "makes a socket" => socket;
+    "mknod.exist", Procedure::Mknod, "over a name that is there answers NFS3ERR_EXIST" => mknod_exist;
+    "mknod.badtype", Procedure::Mknod, "cannot make a regular file" => badtype;
+}
 
 fn unchecked(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;

@@ -1,47 +1,18 @@
 //! LINK.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::Stop;
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "link.same_file",
-        Procedure::Link,
-        "one file with two names and 2 links",
-        same_file,
-    ),
-    Check::new(
-        "link.remove",
-        Procedure::Link,
-        "the file lives until its last name goes",
-        remove,
-    ),
-    Check::new(
-        "link.exist",
-        Procedure::Link,
-        "over a name that is there answers NFS3ERR_EXIST",
-        exist,
-    ),
-    Check::new(
-        "link.notdir",
-        Procedure::Link,
-        "in a file answers NFS3ERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "link.of_dir",
-        Procedure::Link,
-        "a directory gets no second name",
-        of_dir,
-    ),
-    Check::new(
-        "link.across",
-        Procedure::Link,
-        "in another directory",
-        across,
-    ),
-];
+checks! { CHECKS: Check =>
+    "link.same_file", Procedure::Link, "one file with two names and 2 links" => same_file;
+    "link.remove", Procedure::Link, "the file lives until its last name goes" => remove;
+    "link.exist", Procedure::Link, "over a name that is there answers NFS3ERR_EXIST" => exist;
+    "link.notdir", Procedure::Link, "in a file answers NFS3ERR_NOTDIR" => notdir;
+    "link.of_dir", Procedure::Link, "a directory gets no second name" => of_dir;
+    "link.across", Procedure::Link, "in another directory" => across;
+}
 
 /// A file with the two names "one" and "two".
 fn linked(b: &mut Bench<'_>) -> Result<Fh, Stop> {

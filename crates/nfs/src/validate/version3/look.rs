@@ -1,83 +1,27 @@
 //! LOOKUP, ACCESS and READLINK.
 
-use super::{Bench, Check, Outcome};
+use super::ops::{Bench, Check, Outcome};
 use crate::client::Nfs3Client;
 use crate::target::nfs_options;
-use crate::validate::bench::{Stop, no_answer, shown};
+use crate::validate::text::{no_answer, shown};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 use filermark_onc::rpc::AuthSys;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "lookup.found",
-        Procedure::Lookup,
-        "finds the right file, with its attributes",
-        found,
-    ),
-    Check::new(
-        "lookup.noent",
-        Procedure::Lookup,
-        "an unknown name answers NFS3ERR_NOENT",
-        noent,
-    ),
-    Check::new(
-        "lookup.notdir",
-        Procedure::Lookup,
-        "in a file answers NFS3ERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "lookup.dot",
-        Procedure::Lookup,
-        "'.' is the directory itself",
-        dot,
-    )
-    .by("RFC 1813 section 3.2"),
-    Check::new(
-        "lookup.dotdot",
-        Procedure::Lookup,
-        "'..' is its parent",
-        dotdot,
-    )
-    .by("RFC 1813 section 3.2"),
-    Check::new(
-        "lookup.stale",
-        Procedure::Lookup,
-        "in a removed directory answers NFS3ERR_STALE",
-        stale,
-    ),
-    Check::new(
-        "access.owner",
-        Procedure::Access,
-        "the owner has rights on a file and a directory",
-        owner,
-    ),
-    Check::new(
-        "access.subset",
-        Procedure::Access,
-        "grants nothing that was not asked for",
-        subset,
-    ),
-    Check::new(
-        "access.others",
-        Procedure::Access,
-        "mode 600 keeps other users out",
-        others,
-    )
-    .by("RFC 1813 section 4.4"),
-    Check::new(
-        "readlink.text",
-        Procedure::Readlink,
-        "gives the text as it was made",
-        text,
-    ),
-    Check::new(
-        "readlink.inval",
-        Procedure::Readlink,
-        "of a file answers NFS3ERR_INVAL",
-        not_a_link,
-    ),
-];
+checks! { CHECKS: Check =>
+    "lookup.found", Procedure::Lookup, "finds the right file, with its attributes" => found;
+    "lookup.noent", Procedure::Lookup, "an unknown name answers NFS3ERR_NOENT" => noent;
+    "lookup.notdir", Procedure::Lookup, "in a file answers NFS3ERR_NOTDIR" => notdir;
+    "lookup.dot", Procedure::Lookup, "'.' is the directory itself" => dot, by "RFC 1813 section 3.2";
+    "lookup.dotdot", Procedure::Lookup, "'..' is its parent" => dotdot, by "RFC 1813 section 3.2";
+    "lookup.stale", Procedure::Lookup, "in a removed directory answers NFS3ERR_STALE" => stale;
+    "access.owner", Procedure::Access, "the owner has rights on a file and a directory" => owner;
+    "access.subset", Procedure::Access, "grants nothing that was not asked for" => subset;
+    "access.others", Procedure::Access, "mode 600 keeps other users out" => others, by "RFC 1813 section 4.4";
+    "readlink.text", Procedure::Readlink, "gives the text as it was made" => text;
+    "readlink.inval", Procedure::Readlink, "of a file answers NFS3ERR_INVAL" => not_a_link;
+}
 
 fn found(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;

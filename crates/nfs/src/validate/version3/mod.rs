@@ -6,6 +6,7 @@ mod create;
 mod link;
 mod look;
 mod names;
+mod ops;
 mod read;
 mod readdir;
 mod remove;
@@ -13,15 +14,10 @@ mod rename;
 mod rpc;
 mod server;
 mod wcc;
-mod words;
 mod write;
 
-use super::{bench, check};
-pub(super) use words::V3;
-
-type Outcome = Result<(), bench::Stop>;
-type Bench<'a> = bench::Bench<'a, V3>;
-type Check = check::Check<V3>;
+use ops::Check;
+pub(super) use ops::V3;
 
 /// Every check, in the order in which they run.
 pub(super) const TABLES: &[&[Check]] = &[

@@ -1,41 +1,20 @@
 //! Names that are out of the ordinary.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::{Refusal, Stop, shown};
+use super::ops::{Bench, Check, Outcome};
+use crate::validate::bench::Refusal;
+use crate::validate::text::shown;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
 const SECTION: &str = "RFC 1813 section 3.2";
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "names.plain",
-        Procedure::Create,
-        "blanks, dashes, dots and quotes in names",
-        plain,
-    )
-    .by(SECTION),
-    Check::new(
-        "names.utf8",
-        Procedure::Create,
-        "UTF-8 names, byte by byte",
-        utf8,
-    )
-    .by(SECTION),
-    Check::new(
-        "names.bytes",
-        Procedure::Create,
-        "control characters and bytes that are no UTF-8",
-        bytes,
-    )
-    .by(SECTION),
-    Check::new(
-        "names.slash",
-        Procedure::Create,
-        "a slash in a name leads nowhere else",
-        slash,
-    )
-    .by(SECTION),
-];
+checks! { CHECKS: Check =>
+    "names.plain", Procedure::Create, "blanks, dashes, dots and quotes in names" => plain, by SECTION;
+    "names.utf8", Procedure::Create, "UTF-8 names, byte by byte" => utf8, by SECTION;
+    "names.bytes", Procedure::Create, "control characters and bytes that are no UTF-8" => bytes, by SECTION;
+    "names.slash", Procedure::Create, "a slash in a name leads nowhere else" => slash, by SECTION;
+}
 
 /// Makes a name, finds it by LOOKUP and READDIR, removes it. `None` if the server
 /// does not take it.

@@ -1,59 +1,20 @@
 //! READ.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::{Stop, pattern, same_bytes};
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "read.back",
-        Procedure::Read,
-        "what was written, at odd offsets and lengths",
-        back,
-    ),
-    Check::new(
-        "read.eof",
-        Procedure::Read,
-        "eof is told at the end and nowhere else",
-        eof,
-    ),
-    Check::new(
-        "read.past_end",
-        Procedure::Read,
-        "behind the end: no bytes, eof",
-        past_end,
-    ),
-    Check::new(
-        "read.zero_count",
-        Procedure::Read,
-        "no bytes wanted, none given",
-        zero_count,
-    ),
-    Check::new(
-        "read.beyond_4gib",
-        Procedure::Read,
-        "offsets have 64 bits",
-        beyond_4gib,
-    ),
-    Check::new(
-        "read.largest",
-        Procedure::Read,
-        "the largest transfer works",
-        largest,
-    ),
-    Check::new(
-        "read.dir",
-        Procedure::Read,
-        "of a directory is refused",
-        of_dir,
-    ),
-    Check::new(
-        "read.stale",
-        Procedure::Read,
-        "of a removed file answers NFS3ERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "read.back", Procedure::Read, "what was written, at odd offsets and lengths" => back;
+    "read.eof", Procedure::Read, "eof is told at the end and nowhere else" => eof;
+    "read.past_end", Procedure::Read, "behind the end: no bytes, eof" => past_end;
+    "read.zero_count", Procedure::Read, "no bytes wanted, none given" => zero_count;
+    "read.beyond_4gib", Procedure::Read, "offsets have 64 bits" => beyond_4gib;
+    "read.largest", Procedure::Read, "the largest transfer works" => largest;
+    "read.dir", Procedure::Read, "of a directory is refused" => of_dir;
+    "read.stale", Procedure::Read, "of a removed file answers NFS3ERR_STALE" => stale;
+}
 
 fn back(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(70_001, 3);

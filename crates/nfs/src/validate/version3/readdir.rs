@@ -1,92 +1,29 @@
 //! READDIR and READDIRPLUS.
 
-use super::{Bench, Check, Outcome};
+use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, DirEntry, NFS_V3, PlusEntry};
-use crate::validate::bench::{Stop, is_dot, no_answer, shown};
 use crate::validate::listing::{self, name};
+use crate::validate::text::{is_dot, no_answer, shown};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "readdir.all_once",
-        Procedure::Readdir,
-        "320 entries, each once, over many small answers",
-        all_once,
-    ),
-    Check::new(
-        "readdir.empty",
-        Procedure::Readdir,
-        "an empty directory",
-        empty,
-    ),
-    Check::new(
-        "readdir.fileids",
-        Procedure::Readdir,
-        "the fileids are those of the files",
-        fileids,
-    ),
-    Check::new(
-        "readdir.count",
-        Procedure::Readdir,
-        "answers stay within the size asked for",
-        count,
-    ),
-    Check::new(
-        "readdir.resume",
-        Procedure::Readdir,
-        "goes on behind any cookie",
-        resume,
-    ),
-    Check::new(
-        "readdir.while_removing",
-        Procedure::Readdir,
-        "what stays is listed while others are removed",
-        while_removing,
-    ),
-    Check::new(
-        "readdir.bad_cookie",
-        Procedure::Readdir,
-        "invented cookies and verifiers do no harm",
-        bad_cookie,
-    ),
-    Check::new(
-        "readdir.toosmall",
-        Procedure::Readdir,
-        "no room for an entry answers NFS3ERR_TOOSMALL",
-        toosmall,
-    ),
-    Check::new(
-        "readdir.notdir",
-        Procedure::Readdir,
-        "of a file answers NFS3ERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "readdirplus.all_once",
-        Procedure::Readdirplus,
-        "320 entries, each once, over many small answers",
-        plus_all_once,
-    ),
-    Check::new(
-        "readdirplus.agrees",
-        Procedure::Readdirplus,
-        "attributes and handles agree with GETATTR",
-        plus_agrees,
-    ),
-    Check::new(
-        "readdirplus.count",
-        Procedure::Readdirplus,
-        "answers stay within the size asked for",
-        plus_count,
-    ),
-    Check::new(
-        "readdirplus.notdir",
-        Procedure::Readdirplus,
-        "of a file answers NFS3ERR_NOTDIR",
-        plus_notdir,
-    ),
-];
+checks! { CHECKS: Check =>
+    "readdir.all_once", Procedure::Readdir, "320 entries, each once, over many small answers" => all_once;
+    "readdir.empty", Procedure::Readdir, "an empty directory" => empty;
+    "readdir.fileids", Procedure::Readdir, "the fileids are those of the files" => fileids;
+    "readdir.count", Procedure::Readdir, "answers stay within the size asked for" => count;
+    "readdir.resume", Procedure::Readdir, "goes on behind any cookie" => resume;
+    "readdir.while_removing", Procedure::Readdir, "what stays is listed while others are removed" => while_removing;
+    "readdir.bad_cookie", Procedure::Readdir, "invented cookies and verifiers do no harm" => bad_cookie;
+    "readdir.toosmall", Procedure::Readdir, "no room for an entry answers NFS3ERR_TOOSMALL" => toosmall;
+    "readdir.notdir", Procedure::Readdir, "of a file answers NFS3ERR_NOTDIR" => notdir;
+    "readdirplus.all_once", Procedure::Readdirplus, "320 entries, each once, over many small answers" => plus_all_once;
+    "readdirplus.agrees", Procedure::Readdirplus, "attributes and handles agree with GETATTR" => plus_agrees;
+    "readdirplus.count", Procedure::Readdirplus, "answers stay within the size asked for" => plus_count;
+    "readdirplus.notdir", Procedure::Readdirplus, "of a file answers NFS3ERR_NOTDIR" => plus_notdir;
+}
 
 const ENTRIES: usize = 320;
 /// Small enough for many answers, large enough for any name here.

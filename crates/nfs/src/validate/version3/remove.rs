@@ -1,72 +1,23 @@
 //! REMOVE and RMDIR.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::Stop;
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new("remove.gone", Procedure::Remove, "the name is gone", gone),
-    Check::new(
-        "remove.noent",
-        Procedure::Remove,
-        "an unknown name answers NFS3ERR_NOENT",
-        noent,
-    ),
-    Check::new(
-        "remove.symlink",
-        Procedure::Remove,
-        "removes a link, not what it leads to",
-        symlink,
-    ),
-    Check::new(
-        "remove.dir",
-        Procedure::Remove,
-        "of a directory leaves it whole",
-        dir,
-    ),
-    Check::new(
-        "remove.notdir",
-        Procedure::Remove,
-        "in a file answers NFS3ERR_NOTDIR",
-        notdir,
-    ),
-    Check::new(
-        "remove.dot",
-        Procedure::Remove,
-        "'.' and '..' cannot be removed",
-        dot,
-    ),
-    Check::new(
-        "rmdir.gone",
-        Procedure::Rmdir,
-        "the name is gone",
-        rmdir_gone,
-    ),
-    Check::new(
-        "rmdir.noent",
-        Procedure::Rmdir,
-        "an unknown name answers NFS3ERR_NOENT",
-        rmdir_noent,
-    ),
-    Check::new(
-        "rmdir.notempty",
-        Procedure::Rmdir,
-        "of a full directory answers NFS3ERR_NOTEMPTY",
-        notempty,
-    ),
-    Check::new(
-        "rmdir.notdir",
-        Procedure::Rmdir,
-        "of a file answers NFS3ERR_NOTDIR",
-        rmdir_file,
-    ),
-    Check::new(
-        "rmdir.dot",
-        Procedure::Rmdir,
-        "'.' and '..' cannot be removed",
-        rmdir_dot,
-    ),
-];
+checks! { CHECKS: Check =>
+    "remove.gone", Procedure::Remove, "the name is gone" => gone;
+    "remove.noent", Procedure::Remove, "an unknown name answers NFS3ERR_NOENT" => noent;
+    "remove.symlink", Procedure::Remove, "removes a link, not what it leads to" => symlink;
+    "remove.dir", Procedure::Remove, "of a directory leaves it whole" => dir;
+    "remove.notdir", Procedure::Remove, "in a file answers NFS3ERR_NOTDIR" => notdir;
+    "remove.dot", Procedure::Remove, "'.' and '..' cannot be removed" => dot;
+    "rmdir.gone", Procedure::Rmdir, "the name is gone" => rmdir_gone;
+    "rmdir.noent", Procedure::Rmdir, "an unknown name answers NFS3ERR_NOENT" => rmdir_noent;
+    "rmdir.notempty", Procedure::Rmdir, "of a full directory answers NFS3ERR_NOTEMPTY" => notempty;
+    "rmdir.notdir", Procedure::Rmdir, "of a file answers NFS3ERR_NOTDIR" => rmdir_file;
+    "rmdir.dot", Procedure::Rmdir, "'.' and '..' cannot be removed" => rmdir_dot;
+}
 
 fn gone(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;

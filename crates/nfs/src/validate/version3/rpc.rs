@@ -1,78 +1,26 @@
 //! NULL, and the manners of the RPC layer underneath.
 
-use super::{Bench, Check, Outcome};
+use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, RpcClient};
-use crate::validate::bench::no_answer;
+use crate::validate::text::no_answer;
 use crate::validate::wire::{self, UNKNOWN_PROGRAM, needs_tcp, refused_by_rpc, refused_version};
+use filermark_driver_kit::checks;
 use filermark_onc::nfs3::{FileHandle, GetattrArgs, Procedure};
 use filermark_onc::xdr;
 
 const ACCEPT: &str = "RFC 5531 section 9";
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "null.answers",
-        Procedure::Null,
-        "does nothing, and says so",
-        null,
-    ),
-    Check::new(
-        "rpc.fragments",
-        Procedure::Null,
-        "a call may come in many fragments",
-        fragments,
-    )
-    .by("RFC 5531 section 11"),
-    Check::new(
-        "rpc.many_at_once",
-        Procedure::Getattr,
-        "many calls at once on a connection are all answered",
-        many_at_once,
-    )
-    .by("RFC 5531 section 9"),
-    Check::new(
-        "rpc.proc_unavail",
-        Procedure::Null,
-        "procedure 22 answers PROC_UNAVAIL",
-        proc_unavail,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.prog_mismatch",
-        Procedure::Null,
-        "version 9 answers PROG_MISMATCH with a range that has 3",
-        prog_mismatch,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.prog_unavail",
-        Procedure::Null,
-        "an unknown program answers PROG_UNAVAIL",
-        prog_unavail,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.garbage_args",
-        Procedure::Getattr,
-        "cut-off arguments answer GARBAGE_ARGS",
-        garbage_args,
-    )
-    .by(ACCEPT),
-    Check::new(
-        "rpc.oversized_handle",
-        Procedure::Getattr,
-        "a handle of 65 bytes is refused",
-        oversized_handle,
-    )
-    .by("RFC 1813 section 2.3.3"),
-    Check::new(
-        "rpc.new_connection",
-        Procedure::Getattr,
-        "handles outlive the connection",
-        new_connection,
-    )
-    .by("RFC 1813 section 2.3.3"),
-];
+checks! { CHECKS: Check =>
+    "null.answers", Procedure::Null, "does nothing, and says so" => null;
+    "rpc.fragments", Procedure::Null, "a call may come in many fragments" => fragments, by "RFC 5531 section 11";
+    "rpc.many_at_once", Procedure::Getattr, "many calls at once on a connection are all answered" => many_at_once, by "RFC 5531 section 9";
+    "rpc.proc_unavail", Procedure::Null, "procedure 22 answers PROC_UNAVAIL" => proc_unavail, by ACCEPT;
+    "rpc.prog_mismatch", Procedure::Null, "version 9 answers PROG_MISMATCH with a range that has 3" => prog_mismatch, by ACCEPT;
+    "rpc.prog_unavail", Procedure::Null, "an unknown program answers PROG_UNAVAIL" => prog_unavail, by ACCEPT;
+    "rpc.garbage_args", Procedure::Getattr, "cut-off arguments answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
+    "rpc.oversized_handle", Procedure::Getattr, "a handle of 65 bytes is refused" => oversized_handle, by "RFC 1813 section 2.3.3";
+    "rpc.new_connection", Procedure::Getattr, "handles outlive the connection" => new_connection, by "RFC 1813 section 2.3.3";
+}
 
 fn null(b: &mut Bench<'_>) -> Outcome {
     b.nfs.null().map_err(|error| no_answer("NULL", &error))

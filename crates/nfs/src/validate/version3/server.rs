@@ -1,47 +1,19 @@
 //! FSSTAT, FSINFO and PATHCONF.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::{Refusal, Stop};
+use super::ops::{Bench, Check, Outcome};
+use crate::validate::bench::Refusal;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "fsstat.sane",
-        Procedure::Fsstat,
-        "free is not more than total",
-        fsstat,
-    ),
-    Check::new(
-        "fsinfo.sane",
-        Procedure::Fsinfo,
-        "sizes that can be used",
-        fsinfo,
-    ),
-    Check::new(
-        "fsinfo.properties",
-        Procedure::Fsinfo,
-        "links work where they are promised",
-        properties,
-    ),
-    Check::new(
-        "pathconf.name_max",
-        Procedure::Pathconf,
-        "the longest name works, a longer one is refused",
-        name_max,
-    ),
-    Check::new(
-        "pathconf.case",
-        Procedure::Pathconf,
-        "upper and lower case as told",
-        case,
-    ),
-    Check::new(
-        "pathconf.links",
-        Procedure::Pathconf,
-        "linkmax and the rest are sane",
-        links,
-    ),
-];
+checks! { CHECKS: Check =>
+    "fsstat.sane", Procedure::Fsstat, "free is not more than total" => fsstat;
+    "fsinfo.sane", Procedure::Fsinfo, "sizes that can be used" => fsinfo;
+    "fsinfo.properties", Procedure::Fsinfo, "links work where they are promised" => properties;
+    "pathconf.name_max", Procedure::Pathconf, "the longest name works, a longer one is refused" => name_max;
+    "pathconf.case", Procedure::Pathconf, "upper and lower case as told" => case;
+    "pathconf.links", Procedure::Pathconf, "linkmax and the rest are sane" => links;
+}
 
 fn fsstat(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;

@@ -1,48 +1,19 @@
 //! Weak cache consistency: attributes before and after, where they are given.
 
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::pattern;
+use super::ops::{Bench, Check, Outcome};
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
 
 const SECTION: &str = "RFC 1813 section 2.6";
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "wcc.write",
-        Procedure::Write,
-        "attributes before and after a WRITE are right",
-        write,
-    )
-    .by(SECTION),
-    Check::new(
-        "wcc.setattr",
-        Procedure::Setattr,
-        "attributes before and after a SETATTR are right",
-        setattr,
-    )
-    .by(SECTION),
-    Check::new(
-        "wcc.create",
-        Procedure::Create,
-        "the directory's attributes around a CREATE are right",
-        create,
-    )
-    .by(SECTION),
-    Check::new(
-        "wcc.remove",
-        Procedure::Remove,
-        "the directory's attributes around a REMOVE are right",
-        remove,
-    )
-    .by(SECTION),
-    Check::new(
-        "wcc.failed",
-        Procedure::Mkdir,
-        "a refused MKDIR tells that nothing changed",
-        failed,
-    )
-    .by(SECTION),
-];
+checks! { CHECKS: Check =>
+    "wcc.write", Procedure::Write, "attributes before and after a WRITE are right" => write, by SECTION;
+    "wcc.setattr", Procedure::Setattr, "attributes before and after a SETATTR are right" => setattr, by SECTION;
+    "wcc.create", Procedure::Create, "the directory's attributes around a CREATE are right" => create, by SECTION;
+    "wcc.remove", Procedure::Remove, "the directory's attributes around a REMOVE are right" => remove, by SECTION;
+    "wcc.failed", Procedure::Mkdir, "a refused MKDIR tells that nothing changed" => failed, by SECTION;
+}
 
 /// Compares what came with a change with what GETATTR said before and says now.
 fn agrees(b: &mut Bench<'_>, what: &str, object: &Fh, before: &Fattr3, wcc: &WccData) -> Outcome {
@@ -113,6 +84,6 @@ fn failed(b: &mut Bench<'_>) -> Outcome {
     match answer {
         Ok(Err(failed)) => agrees(b, "a refused MKDIR", &dir, &before, &failed.info.dir_wcc),
         Ok(Ok(_)) => b.holds(false, "MKDIR over a directory: NFS3ERR_EXIST", Nfsstat3::Ok),
-        Err(error) => Err(crate::validate::bench::no_answer("MKDIR", &error)),
+        Err(error) => Err(crate::validate::text::no_answer("MKDIR", &error)),
     }
 }

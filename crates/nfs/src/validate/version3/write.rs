@@ -1,74 +1,24 @@
 //! WRITE.
 
+use super::ops::{Bench, Check, Outcome};
 use super::read::large_file;
-use super::{Bench, Check, Outcome};
-use crate::validate::bench::pattern;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "write.file_sync",
-        Procedure::Write,
-        "FILE_SYNC is answered FILE_SYNC",
-        file_sync,
-    ),
-    Check::new(
-        "write.data_sync",
-        Procedure::Write,
-        "DATA_SYNC is answered as safe at least",
-        data_sync,
-    ),
-    Check::new(
-        "write.unstable",
-        Procedure::Write,
-        "UNSTABLE data can be read at once",
-        unstable,
-    ),
-    Check::new(
-        "write.overwrite",
-        Procedure::Write,
-        "changes the range and nothing beside",
-        overwrite,
-    ),
-    Check::new(
-        "write.hole",
-        Procedure::Write,
-        "a hole reads as zeros",
-        hole,
-    ),
-    Check::new(
-        "write.zero_count",
-        Procedure::Write,
-        "0 bytes succeed and change nothing",
-        zero_count,
-    ),
-    Check::new(
-        "write.largest",
-        Procedure::Write,
-        "the largest transfer works",
-        largest,
-    ),
-    Check::new(
-        "write.beyond_4gib",
-        Procedure::Write,
-        "offsets and sizes have 64 bits",
-        beyond_4gib,
-    ),
-    Check::new("write.mtime", Procedure::Write, "the mtime moves on", mtime)
-        .by("RFC 1813 section 2.6"),
-    Check::new(
-        "write.dir",
-        Procedure::Write,
-        "to a directory is refused",
-        to_dir,
-    ),
-    Check::new(
-        "write.stale",
-        Procedure::Write,
-        "to a removed file answers NFS3ERR_STALE",
-        stale,
-    ),
-];
+checks! { CHECKS: Check =>
+    "write.file_sync", Procedure::Write, "FILE_SYNC is answered FILE_SYNC" => file_sync;
+    "write.data_sync", Procedure::Write, "DATA_SYNC is answered as safe at least" => data_sync;
+    "write.unstable", Procedure::Write, "UNSTABLE data can be read at once" => unstable;
+    "write.overwrite", Procedure::Write, "changes the range and nothing beside" => overwrite;
+    "write.hole", Procedure::Write, "a hole reads as zeros" => hole;
+    "write.zero_count", Procedure::Write, "0 bytes succeed and change nothing" => zero_count;
+    "write.largest", Procedure::Write, "the largest transfer works" => largest;
+    "write.beyond_4gib", Procedure::Write, "offsets and sizes have 64 bits" => beyond_4gib;
+    "write.mtime", Procedure::Write, "the mtime moves on" => mtime, by "RFC 1813 section 2.6";
+    "write.dir", Procedure::Write, "to a directory is refused" => to_dir;
+    "write.stale", Procedure::Write, "to a removed file answers NFS3ERR_STALE" => stale;
+}
 
 /// A single WRITE, whose answer has to be as safe as asked, and right in its count.
 fn write(b: &mut Bench<'_>, file: &Fh, stable: StableHow, data: &[u8]) -> Outcome {

@@ -1,68 +1,27 @@
 //! CLOSE and FLUSH, and calls on what is closed.
 
-use super::{CLOSE, Check};
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use super::rules::CLOSE;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Open, Set};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::FileId;
 use filermark_smbwire::smb2::file::access;
 use filermark_smbwire::status;
 
-const FLUSH: super::Rule = ("MS-CIFS 2.2.4.6", "MS-SMB2 3.3.5.11");
+const FLUSH: super::rules::Rule = ("MS-CIFS 2.2.4.6", "MS-SMB2 3.3.5.11");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "close.ends",
-        "CLOSE",
-        "no call works on what is closed: FILE_CLOSED",
-        CLOSE,
-        ends,
-    ),
-    Check::new(
-        "close.twice",
-        "CLOSE",
-        "a second one answers FILE_CLOSED",
-        CLOSE,
-        twice,
-    ),
-    Check::new(
-        "close.unknown",
-        "CLOSE",
-        "a handle that there never was is refused",
-        CLOSE,
-        unknown,
-    ),
-    Check::new(
-        "close.facts",
-        "CLOSE",
-        "tells size and times when asked to",
-        CLOSE,
-        facts,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "flush.done",
-        "FLUSH",
-        "succeeds, and the data stay",
-        FLUSH,
-        flush,
-    ),
-    Check::new(
-        "flush.closed",
-        "FLUSH",
-        "of what is closed answers FILE_CLOSED",
-        FLUSH,
-        flush_closed,
-    ),
-    Check::new(
-        "flush.access",
-        "FLUSH",
-        "needs the right to write",
-        FLUSH,
-        flush_access,
-    )
-    .from(Dialect::V202),
-];
+checks! { CHECKS: Check =>
+    "close.ends", "CLOSE", "no call works on what is closed: FILE_CLOSED" => ends, by CLOSE;
+    "close.twice", "CLOSE", "a second one answers FILE_CLOSED" => twice, by CLOSE;
+    "close.unknown", "CLOSE", "a handle that there never was is refused" => unknown, by CLOSE;
+    "close.facts", "CLOSE", "tells size and times when asked to" => facts, by CLOSE, from Dialect::V202;
+    "flush.done", "FLUSH", "succeeds, and the data stay" => flush, by FLUSH;
+    "flush.closed", "FLUSH", "of what is closed answers FILE_CLOSED" => flush_closed, by FLUSH;
+    "flush.access", "FLUSH", "needs the right to write" => flush_access, by FLUSH, from Dialect::V202;
+}
 
 /// What answers a call on no open: SMB2's, and SMB1's STATUS_SMB_BAD_FID among others.
 pub(super) const NO_OPEN: [u32; 3] = [status::FILE_CLOSED, status::INVALID_HANDLE, SMB_BAD_FID];

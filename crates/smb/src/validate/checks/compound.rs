@@ -1,9 +1,11 @@
 //! Compounds: several requests in one frame.
 
-use super::Check;
 use crate::client::ClientError;
 use crate::client::raw::{RawSmb2, ReplySmb2};
-use crate::validate::bench::{Bench, Stop, pattern, same};
+use crate::validate::bench::Bench;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::file::{access, attributes, disposition, options, share};
 use filermark_smbwire::smb2::{
@@ -12,50 +14,15 @@ use filermark_smbwire::smb2::{
 };
 use filermark_smbwire::status;
 
-const COMPOUND: super::Rule = ("", "MS-SMB2 3.3.5.2.7");
+const COMPOUND: super::rules::Rule = ("", "MS-SMB2 3.3.5.2.7");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "compound.related",
-        "COMPOUND",
-        "open, look, read and close in one",
-        COMPOUND,
-        related,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "compound.failing",
-        "COMPOUND",
-        "what is related to a failed open fails as it did",
-        COMPOUND,
-        failing,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "compound.unrelated",
-        "COMPOUND",
-        "one that fails takes no other with it",
-        COMPOUND,
-        unrelated,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "compound.many",
-        "COMPOUND",
-        "many compounds under way are answered once each",
-        COMPOUND,
-        many,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "compound.first_related",
-        "COMPOUND",
-        "nothing is related to nothing: INVALID_PARAMETER",
-        COMPOUND,
-        first_related,
-    )
-    .from(Dialect::V202),
-];
+checks! { CHECKS: Check =>
+    "compound.related", "COMPOUND", "open, look, read and close in one" => related, by COMPOUND, from Dialect::V202;
+    "compound.failing", "COMPOUND", "what is related to a failed open fails as it did" => failing, by COMPOUND, from Dialect::V202;
+    "compound.unrelated", "COMPOUND", "one that fails takes no other with it" => unrelated, by COMPOUND, from Dialect::V202;
+    "compound.many", "COMPOUND", "many compounds under way are answered once each" => many, by COMPOUND, from Dialect::V202;
+    "compound.first_related", "COMPOUND", "nothing is related to nothing: INVALID_PARAMETER" => first_related, by COMPOUND, from Dialect::V202;
+}
 
 const FILE: FileId = FileId::RELATED;
 const CLOSE: CloseRequest = CloseRequest {
@@ -135,7 +102,7 @@ fn related(b: &mut Bench<'_>) -> Result<(), Stop> {
     let output = looked.decode::<OutputResponse<'_>>().map_err(lost)?.output;
     same("bytes of FileStandardInformation", 24, output.len())?;
     let got = got.decode::<ReadResponse<'_>>().map_err(lost)?.data;
-    crate::validate::bench::same_bytes(0, &data, got)
+    checks::same_bytes(0, &data, got)
 }
 
 fn failing(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -185,7 +152,7 @@ fn many(b: &mut Bench<'_>) -> Result<(), Stop> {
                 status::text(reply.status()),
             )?;
             if let Ok(got) = reply.decode::<ReadResponse<'_>>() {
-                crate::validate::bench::same_bytes(0, &data, got.data)?;
+                checks::same_bytes(0, &data, got.data)?;
             }
         }
     }

@@ -1,81 +1,27 @@
 //! READ: what was written comes back, wherever it is, and nothing else.
 
-use super::{Check, READ};
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same, same_bytes};
+use super::rules::READ;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same, same_bytes};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::{ReadRequest, header};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "read.back",
-        "READ",
-        "what was written, at odd offsets and lengths",
-        READ,
-        back,
-    ),
-    Check::new(
-        "read.largest",
-        "READ",
-        "the largest transfer works, both ways",
-        READ,
-        largest,
-    ),
-    Check::new(
-        "read.several",
-        "READ",
-        "a range of several transfers, all under way at once",
-        READ,
-        several,
-    ),
-    Check::new(
-        "read.short",
-        "READ",
-        "across the end comes what is there",
-        READ,
-        short,
-    ),
-    Check::new(
-        "read.end",
-        "READ",
-        "at the end and behind it: END_OF_FILE",
-        READ,
-        end,
-    ),
-    Check::new(
-        "read.minimum",
-        "READ",
-        "fewer bytes than the least wanted: END_OF_FILE",
-        READ,
-        minimum,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "read.beyond_4gib",
-        "READ",
-        "offsets have 64 bits",
-        READ,
-        beyond,
-    ),
-    Check::new(
-        "read.too_large",
-        "READ",
-        "beyond the largest transfer answers INVALID_PARAMETER",
-        READ,
-        too_large,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "read.credit_charge",
-        "READ",
-        "more than its credits pay for answers INVALID_PARAMETER",
-        ("", "MS-SMB2 3.3.5.2.5"),
-        charge,
-    )
-    .from(Dialect::V210),
-    Check::new("read.dir", "READ", "of a directory is refused", READ, dir),
-];
+checks! { CHECKS: Check =>
+    "read.back", "READ", "what was written, at odd offsets and lengths" => back, by READ;
+    "read.largest", "READ", "the largest transfer works, both ways" => largest, by READ;
+    "read.several", "READ", "a range of several transfers, all under way at once" => several, by READ;
+    "read.short", "READ", "across the end comes what is there" => short, by READ;
+    "read.end", "READ", "at the end and behind it: END_OF_FILE" => end, by READ;
+    "read.minimum", "READ", "fewer bytes than the least wanted: END_OF_FILE" => minimum, by READ, from Dialect::V202;
+    "read.beyond_4gib", "READ", "offsets have 64 bits" => beyond, by READ;
+    "read.too_large", "READ", "beyond the largest transfer answers INVALID_PARAMETER" => too_large, by READ, from Dialect::V202;
+    "read.credit_charge", "READ", "more than its credits pay for answers INVALID_PARAMETER" => charge, by ("", "MS-SMB2 3.3.5.2.5"), from Dialect::V210;
+    "read.dir", "READ", "of a directory is refused" => dir, by READ;
+}
 
 /// STATUS_SMB_BAD_FID and its like are what SMB1 has for it.
 const NO_FILE: [u32; 5] = [

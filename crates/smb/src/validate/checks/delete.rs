@@ -1,69 +1,24 @@
 //! What goes when it is closed: by SET_FILE, by the open itself.
 
-use super::{Check, OPEN, SET};
-use crate::validate::bench::{Bench, Judge, Stop, same};
+use super::rules::{OPEN, SET};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Open, Set};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, same};
 use filermark_smbwire::smb2::file::{access, options};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "delete.disposition",
-        "SET_FILE",
-        "a file that is to go is gone with its last close",
-        SET,
-        disposition,
-    ),
-    Check::new(
-        "delete.pending",
-        "SET_FILE",
-        "until then new opens answer DELETE_PENDING",
-        SET,
-        pending,
-    ),
-    Check::new(
-        "delete.undone",
-        "SET_FILE",
-        "a file that is to stay after all stays",
-        SET,
-        undone,
-    ),
-    Check::new(
-        "delete.on_close",
-        "CLOSE",
-        "a file opened to be removed is gone after the close",
-        OPEN,
-        on_close,
-    ),
-    Check::new(
-        "delete.on_close_shared",
-        "CLOSE",
-        "it stays while others have it open",
-        OPEN,
-        on_close_shared,
-    ),
-    Check::new(
-        "delete.on_close_access",
-        "OPEN",
-        "a removal needs the right to it",
-        OPEN,
-        on_close_access,
-    ),
-    Check::new(
-        "delete.dir",
-        "SET_FILE",
-        "an empty directory goes",
-        SET,
-        dir,
-    ),
-    Check::new(
-        "delete.full_dir",
-        "SET_FILE",
-        "a full one answers DIRECTORY_NOT_EMPTY",
-        SET,
-        full_dir,
-    ),
-];
+checks! { CHECKS: Check =>
+    "delete.disposition", "SET_FILE", "a file that is to go is gone with its last close" => disposition, by SET;
+    "delete.pending", "SET_FILE", "until then new opens answer DELETE_PENDING" => pending, by SET;
+    "delete.undone", "SET_FILE", "a file that is to stay after all stays" => undone, by SET;
+    "delete.on_close", "CLOSE", "a file opened to be removed is gone after the close" => on_close, by OPEN;
+    "delete.on_close_shared", "CLOSE", "it stays while others have it open" => on_close_shared, by OPEN;
+    "delete.on_close_access", "OPEN", "a removal needs the right to it" => on_close_access, by OPEN;
+    "delete.dir", "SET_FILE", "an empty directory goes" => dir, by SET;
+    "delete.full_dir", "SET_FILE", "a full one answers DIRECTORY_NOT_EMPTY" => full_dir, by SET;
+}
 
 fn disposition(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;

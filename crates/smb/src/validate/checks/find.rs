@@ -1,82 +1,30 @@
 //! FIND: every name once, by patterns, over many answers.
 
-use super::Check;
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Found, Open};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_smbwire::smb2::file::attributes;
 use filermark_smbwire::status;
 use std::collections::BTreeSet;
 
-const FIND: super::Rule = (
+const FIND: super::rules::Rule = (
     "MS-CIFS 2.2.6.2, 2.2.6.3",
     "MS-SMB2 3.3.5.18, MS-FSA 2.1.5.5.3",
 );
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "find.all_once",
-        "FIND",
-        "320 names, each once, over many small answers",
-        FIND,
-        all_once,
-    ),
-    Check::new(
-        "find.empty",
-        "FIND",
-        "an empty directory has '.' and '..' at most",
-        FIND,
-        empty,
-    ),
-    Check::new(
-        "find.facts",
-        "FIND",
-        "sizes, times and attributes are those of the files",
-        FIND,
-        facts,
-    ),
-    Check::new(
-        "find.star",
-        "FIND",
-        "'*' stands for any characters",
-        FIND,
-        star,
-    ),
-    Check::new(
-        "find.question",
-        "FIND",
-        "'?' stands for one character",
-        FIND,
-        question,
-    ),
-    Check::new(
-        "find.name",
-        "FIND",
-        "a name finds that name, in any letters",
-        FIND,
-        name,
-    ),
-    Check::new(
-        "find.none",
-        "FIND",
-        "a pattern that nothing fits answers NO_SUCH_FILE",
-        FIND,
-        none,
-    ),
-    Check::new(
-        "find.no_way",
-        "FIND",
-        "a missing directory answers as OPEN does",
-        FIND,
-        no_way,
-    ),
-    Check::new(
-        "find.while_removing",
-        "FIND",
-        "what stays is found while others are removed",
-        FIND,
-        while_removing,
-    ),
-];
+checks! { CHECKS: Check =>
+    "find.all_once", "FIND", "320 names, each once, over many small answers" => all_once, by FIND;
+    "find.empty", "FIND", "an empty directory has '.' and '..' at most" => empty, by FIND;
+    "find.facts", "FIND", "sizes, times and attributes are those of the files" => facts, by FIND;
+    "find.star", "FIND", "'*' stands for any characters" => star, by FIND;
+    "find.question", "FIND", "'?' stands for one character" => question, by FIND;
+    "find.name", "FIND", "a name finds that name, in any letters" => name, by FIND;
+    "find.none", "FIND", "a pattern that nothing fits answers NO_SUCH_FILE" => none, by FIND;
+    "find.no_way", "FIND", "a missing directory answers as OPEN does" => no_way, by FIND;
+    "find.while_removing", "FIND", "what stays is found while others are removed" => while_removing, by FIND;
+}
 
 /// Room that a few dozen entries need.
 const SMALL: u32 = 4096;

@@ -1,76 +1,25 @@
 //! LOCK: who has a range, and what the others may do with it.
 
-use super::{Check, LOCK};
-use crate::validate::bench::{Bench, Judge, Stop, pattern};
+use super::rules::LOCK;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Open, Session};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_smbwire::smb2::{FileId, LockKind, LockRange};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "lock.conflict",
-        "LOCK",
-        "a range that is locked answers LOCK_NOT_GRANTED",
-        LOCK,
-        conflict,
-    ),
-    Check::new(
-        "lock.data",
-        "LOCK",
-        "others neither read nor write it: FILE_LOCK_CONFLICT",
-        LOCK,
-        data,
-    ),
-    Check::new(
-        "lock.shared",
-        "LOCK",
-        "shared locks go together, and keep writers out",
-        LOCK,
-        shared,
-    ),
-    Check::new(
-        "lock.unlock",
-        "LOCK",
-        "an unlocked range is free",
-        LOCK,
-        unlock,
-    ),
-    Check::new(
-        "lock.close",
-        "LOCK",
-        "a close gives its locks free",
-        LOCK,
-        close,
-    ),
-    Check::new(
-        "lock.not_locked",
-        "LOCK",
-        "unlocking what is not locked answers RANGE_NOT_LOCKED",
-        LOCK,
-        not_locked,
-    ),
-    Check::new(
-        "lock.all_or_none",
-        "LOCK",
-        "of several ranges all are locked, or none",
-        LOCK,
-        all_or_none,
-    ),
-    Check::new(
-        "lock.beyond_4gib",
-        "LOCK",
-        "ranges have 64 bits",
-        LOCK,
-        beyond,
-    ),
-    Check::new(
-        "lock.past_the_end",
-        "LOCK",
-        "a range that wraps answers INVALID_LOCK_RANGE",
-        LOCK,
-        wraps,
-    ),
-];
+checks! { CHECKS: Check =>
+    "lock.conflict", "LOCK", "a range that is locked answers LOCK_NOT_GRANTED" => conflict, by LOCK;
+    "lock.data", "LOCK", "others neither read nor write it: FILE_LOCK_CONFLICT" => data, by LOCK;
+    "lock.shared", "LOCK", "shared locks go together, and keep writers out" => shared, by LOCK;
+    "lock.unlock", "LOCK", "an unlocked range is free" => unlock, by LOCK;
+    "lock.close", "LOCK", "a close gives its locks free" => close, by LOCK;
+    "lock.not_locked", "LOCK", "unlocking what is not locked answers RANGE_NOT_LOCKED" => not_locked, by LOCK;
+    "lock.all_or_none", "LOCK", "of several ranges all are locked, or none" => all_or_none, by LOCK;
+    "lock.beyond_4gib", "LOCK", "ranges have 64 bits" => beyond, by LOCK;
+    "lock.past_the_end", "LOCK", "a range that wraps answers INVALID_LOCK_RANGE" => wraps, by LOCK;
+}
 
 /// SMB1 servers say it the one way or the other (MS-CIFS 2.2.4.32.2, note).
 pub(super) const HELD: [u32; 2] = [status::LOCK_NOT_GRANTED, status::FILE_LOCK_CONFLICT];

@@ -1,38 +1,23 @@
 //! LOCK that waits, and is taken back.
 
 use super::lock::{exclusive, free, two};
-use super::{Check, LOCK};
-use crate::validate::bench::{Bench, Judge, Stop, names_of, same};
+use super::rules::LOCK;
+use crate::validate::bench::{Bench, Judge, names_of};
 use crate::validate::session::{Session, Ticket};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, same};
 use filermark_smbwire::smb2::{FileId, LockRange};
 use filermark_smbwire::status;
 use std::time::{Duration, Instant};
 
-const CANCEL: super::Rule = ("MS-CIFS 2.2.4.65", "MS-SMB2 3.3.5.16");
+const CANCEL: super::rules::Rule = ("MS-CIFS 2.2.4.65", "MS-SMB2 3.3.5.16");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "lock.waits",
-        "LOCK",
-        "a lock that may wait is promised, and granted when the range is free",
-        LOCK,
-        waits,
-    ),
-    Check::new(
-        "lock.cancel",
-        "LOCK",
-        "a waiting lock that is taken back answers CANCELLED",
-        CANCEL,
-        cancel,
-    ),
-    Check::new(
-        "lock.waits_for_close",
-        "LOCK",
-        "a waiting lock is granted when the owner closes",
-        LOCK,
-        waits_for_close,
-    ),
-];
+checks! { CHECKS: Check =>
+    "lock.waits", "LOCK", "a lock that may wait is promised, and granted when the range is free" => waits, by LOCK;
+    "lock.cancel", "LOCK", "a waiting lock that is taken back answers CANCELLED" => cancel, by CANCEL;
+    "lock.waits_for_close", "LOCK", "a waiting lock is granted when the owner closes" => waits_for_close, by LOCK;
+}
 
 /// How long nothing may come of a lock that has to wait.
 const QUIET: Duration = Duration::from_millis(300);

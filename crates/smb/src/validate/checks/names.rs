@@ -1,55 +1,22 @@
 //! Names: long ones, those of all scripts, upper and lower case.
 
-use super::{Check, OPEN};
-use crate::validate::bench::{Bench, Judge, Stop, same};
+use super::rules::OPEN;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, same};
 use filermark_smbwire::smb2::file::disposition;
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "names.long",
-        "OPEN",
-        "255 characters make a name, 256 do not",
-        OPEN,
-        long,
-    ),
-    Check::new(
-        "names.unicode",
-        "OPEN",
-        "names of all scripts, beyond 16 bits too",
-        OPEN,
-        unicode,
-    ),
-    Check::new(
-        "names.case",
-        "OPEN",
-        "a name is found in any letters",
-        OPEN,
-        case,
-    ),
-    Check::new(
-        "names.case_kept",
-        "FIND",
-        "a name keeps the letters that it was made with",
-        OPEN,
-        case_kept,
-    ),
-    Check::new(
-        "names.plain",
-        "OPEN",
-        "blanks, dots, dashes and brackets in names",
-        OPEN,
-        plain,
-    ),
-    Check::new(
-        "names.deep",
-        "OPEN",
-        "a path of many directories",
-        OPEN,
-        deep,
-    ),
-];
+checks! { CHECKS: Check =>
+    "names.long", "OPEN", "255 characters make a name, 256 do not" => long, by OPEN;
+    "names.unicode", "OPEN", "names of all scripts, beyond 16 bits too" => unicode, by OPEN;
+    "names.case", "OPEN", "a name is found in any letters" => case, by OPEN;
+    "names.case_kept", "FIND", "a name keeps the letters that it was made with" => case_kept, by OPEN;
+    "names.plain", "OPEN", "blanks, dots, dashes and brackets in names" => plain, by OPEN;
+    "names.deep", "OPEN", "a path of many directories" => deep, by OPEN;
+}
 
 /// Makes a file of this name, finds it again by the name and in a listing.
 fn works(b: &mut Bench<'_>, name: &str) -> Result<(), Stop> {

@@ -1,44 +1,22 @@
 //! CHANGE_NOTIFY: changes of a directory are told, and the wait for them can be ended.
 
-use super::Check;
-use crate::validate::bench::{Bench, Judge, Stop, names_of};
+use crate::validate::bench::{Bench, Judge, names_of};
 use crate::validate::session::{Open, Ticket};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_smbwire::smb2::FileId;
 use filermark_smbwire::status;
 use std::time::Duration;
 
-const NOTIFY: super::Rule = ("MS-CIFS 2.2.7.4", "MS-SMB2 3.3.5.19");
+const NOTIFY: super::rules::Rule = ("MS-CIFS 2.2.7.4", "MS-SMB2 3.3.5.19");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "notify.told",
-        "CHANGE_NOTIFY",
-        "a new name and a removed one are told",
-        NOTIFY,
-        told,
-    ),
-    Check::new(
-        "notify.cancel",
-        "CHANGE_NOTIFY",
-        "a wait that is taken back answers CANCELLED",
-        NOTIFY,
-        cancel,
-    ),
-    Check::new(
-        "notify.close",
-        "CHANGE_NOTIFY",
-        "a close ends the wait: NOTIFY_CLEANUP",
-        NOTIFY,
-        close,
-    ),
-    Check::new(
-        "notify.file",
-        "CHANGE_NOTIFY",
-        "of a file answers INVALID_PARAMETER",
-        NOTIFY,
-        of_file,
-    ),
-];
+checks! { CHECKS: Check =>
+    "notify.told", "CHANGE_NOTIFY", "a new name and a removed one are told" => told, by NOTIFY;
+    "notify.cancel", "CHANGE_NOTIFY", "a wait that is taken back answers CANCELLED" => cancel, by NOTIFY;
+    "notify.close", "CHANGE_NOTIFY", "a close ends the wait: NOTIFY_CLEANUP" => close, by NOTIFY;
+    "notify.file", "CHANGE_NOTIFY", "of a file answers INVALID_PARAMETER" => of_file, by NOTIFY;
+}
 
 /// How long nothing may come where nothing happens.
 const QUIET: Duration = Duration::from_millis(200);

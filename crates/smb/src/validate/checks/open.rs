@@ -1,83 +1,26 @@
 //! OPEN by every disposition, and what it answers where nothing is, or something.
 
-use super::{Check, OPEN};
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use super::rules::OPEN;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_smbwire::smb2::file::{action, disposition};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "open.there",
-        "OPEN",
-        "what is there is opened, with its facts",
-        OPEN,
-        there,
-    ),
-    Check::new(
-        "open.missing",
-        "OPEN",
-        "a missing name answers OBJECT_NAME_NOT_FOUND",
-        OPEN,
-        missing,
-    ),
-    Check::new(
-        "open.no_way",
-        "OPEN",
-        "a missing directory on the way answers OBJECT_PATH_NOT_FOUND",
-        OPEN,
-        no_way,
-    ),
-    Check::new(
-        "open.create",
-        "OPEN",
-        "CREATE makes an empty file",
-        OPEN,
-        create,
-    ),
-    Check::new(
-        "open.collision",
-        "OPEN",
-        "CREATE of what is there answers OBJECT_NAME_COLLISION",
-        OPEN,
-        collision,
-    ),
-    Check::new(
-        "open.open_if",
-        "OPEN",
-        "OPEN_IF makes or opens",
-        OPEN,
-        open_if,
-    ),
-    Check::new(
-        "open.overwrite",
-        "OPEN",
-        "OVERWRITE cuts to nothing, and makes nothing",
-        OPEN,
-        overwrite,
-    ),
-    Check::new(
-        "open.overwrite_if",
-        "OPEN",
-        "OVERWRITE_IF makes or cuts to nothing",
-        OPEN,
-        overwrite_if,
-    ),
-    Check::new(
-        "open.supersede",
-        "OPEN",
-        "SUPERSEDE makes or replaces",
-        OPEN,
-        supersede,
-    ),
-    Check::new(
-        "open.dir",
-        "OPEN",
-        "directories are made and opened as such",
-        OPEN,
-        dir,
-    ),
-];
+checks! { CHECKS: Check =>
+    "open.there", "OPEN", "what is there is opened, with its facts" => there, by OPEN;
+    "open.missing", "OPEN", "a missing name answers OBJECT_NAME_NOT_FOUND" => missing, by OPEN;
+    "open.no_way", "OPEN", "a missing directory on the way answers OBJECT_PATH_NOT_FOUND" => no_way, by OPEN;
+    "open.create", "OPEN", "CREATE makes an empty file" => create, by OPEN;
+    "open.collision", "OPEN", "CREATE of what is there answers OBJECT_NAME_COLLISION" => collision, by OPEN;
+    "open.open_if", "OPEN", "OPEN_IF makes or opens" => open_if, by OPEN;
+    "open.overwrite", "OPEN", "OVERWRITE cuts to nothing, and makes nothing" => overwrite, by OPEN;
+    "open.overwrite_if", "OPEN", "OVERWRITE_IF makes or cuts to nothing" => overwrite_if, by OPEN;
+    "open.supersede", "OPEN", "SUPERSEDE makes or replaces" => supersede, by OPEN;
+    "open.dir", "OPEN", "directories are made and opened as such" => dir, by OPEN;
+}
 
 /// Opens with a disposition; what the server says it did, and the size.
 fn opens(b: &mut Bench<'_>, name: &str, how: u32, what: &str) -> Result<(u32, u64), Stop> {

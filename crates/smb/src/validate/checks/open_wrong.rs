@@ -1,65 +1,25 @@
 //! OPEN of what it cannot be, by names and numbers that there are not.
 
 use super::open::refused;
-use super::{Check, OPEN};
-use crate::validate::bench::{Bench, Stop};
+use super::rules::OPEN;
+use crate::validate::bench::Bench;
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::file::{attributes, options};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "open.is_a_directory",
-        "OPEN",
-        "a directory is no file: FILE_IS_A_DIRECTORY",
-        OPEN,
-        is_a_directory,
-    ),
-    Check::new(
-        "open.not_a_directory",
-        "OPEN",
-        "a file is no directory: NOT_A_DIRECTORY",
-        OPEN,
-        not_a_directory,
-    ),
-    Check::new(
-        "open.in_a_file",
-        "OPEN",
-        "nothing is below a file",
-        OPEN,
-        in_a_file,
-    ),
-    Check::new(
-        "open.bad_name",
-        "OPEN",
-        "characters that no name has answer OBJECT_NAME_INVALID",
-        OPEN,
-        bad_name,
-    ),
-    Check::new(
-        "open.bad_disposition",
-        "OPEN",
-        "an unknown disposition answers INVALID_PARAMETER",
-        OPEN,
-        bad_disposition,
-    ),
-    Check::new(
-        "open.bad_options",
-        "OPEN",
-        "a file that is a directory answers INVALID_PARAMETER",
-        OPEN,
-        bad_options,
-    ),
-    Check::new(
-        "open.leading_backslash",
-        "OPEN",
-        "a path that begins with a backslash answers INVALID_PARAMETER",
-        OPEN,
-        leading_backslash,
-    )
-    .from(Dialect::V202),
-];
+checks! { CHECKS: Check =>
+    "open.is_a_directory", "OPEN", "a directory is no file: FILE_IS_A_DIRECTORY" => is_a_directory, by OPEN;
+    "open.not_a_directory", "OPEN", "a file is no directory: NOT_A_DIRECTORY" => not_a_directory, by OPEN;
+    "open.in_a_file", "OPEN", "nothing is below a file" => in_a_file, by OPEN;
+    "open.bad_name", "OPEN", "characters that no name has answer OBJECT_NAME_INVALID" => bad_name, by OPEN;
+    "open.bad_disposition", "OPEN", "an unknown disposition answers INVALID_PARAMETER" => bad_disposition, by OPEN;
+    "open.bad_options", "OPEN", "a file that is a directory answers INVALID_PARAMETER" => bad_options, by OPEN;
+    "open.leading_backslash", "OPEN", "a path that begins with a backslash answers INVALID_PARAMETER" => leading_backslash, by OPEN, from Dialect::V202;
+}
 
 fn is_a_directory(b: &mut Bench<'_>) -> Result<(), Stop> {
     let dir = b.dir.clone();

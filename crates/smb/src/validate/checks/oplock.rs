@@ -1,86 +1,29 @@
 //! Oplocks and leases: what the first one may keep is taken back when the second one comes.
 
-use super::Check;
-use crate::validate::bench::{Bench, Judge, Stop, same};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Broken, Open, Opened};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, same};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::create::{OplockLevel, lease};
 use filermark_smbwire::smb2::{RequestedOplock, file::disposition};
 use std::time::Duration;
 
-const RULE: super::Rule = ("MS-CIFS 3.3.4.2", "MS-SMB2 3.3.4.6, 3.3.5.22");
-const LEASE: super::Rule = ("", "MS-SMB2 3.3.4.7, 3.3.5.22.2");
+const RULE: super::rules::Rule = ("MS-CIFS 3.3.4.2", "MS-SMB2 3.3.4.6, 3.3.5.22");
+const LEASE: super::rules::Rule = ("", "MS-SMB2 3.3.4.7, 3.3.5.22.2");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "oplock.granted",
-        "OPEN",
-        "who is alone may keep what was asked for",
-        RULE,
-        granted,
-    ),
-    Check::new(
-        "oplock.exclusive",
-        "OPEN",
-        "a second open breaks an exclusive oplock, and goes on",
-        RULE,
-        exclusive,
-    ),
-    Check::new(
-        "oplock.batch",
-        "OPEN",
-        "a second open breaks a batch oplock, and goes on",
-        RULE,
-        batch,
-    ),
-    Check::new(
-        "oplock.closed",
-        "OPEN",
-        "a close answers a break as well",
-        RULE,
-        closed,
-    ),
-    Check::new(
-        "oplock.two",
-        "WRITE",
-        "a write breaks what others have read",
-        RULE,
-        level_two,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "lease.granted",
-        "OPEN",
-        "who is alone gets the lease that was asked for",
-        LEASE,
-        lease_granted,
-    )
-    .from(Dialect::V210),
-    Check::new(
-        "lease.write",
-        "OPEN",
-        "a second open breaks the right to keep writes, and goes on",
-        LEASE,
-        lease_write,
-    )
-    .from(Dialect::V210),
-    Check::new(
-        "lease.handle",
-        "OPEN",
-        "who would violate a share mode waits for a kept handle",
-        LEASE,
-        lease_handle,
-    )
-    .from(Dialect::V210),
-    Check::new(
-        "lease.same_key",
-        "OPEN",
-        "another open by the same key breaks nothing",
-        LEASE,
-        same_key,
-    )
-    .from(Dialect::V210),
-];
+checks! { CHECKS: Check =>
+    "oplock.granted", "OPEN", "who is alone may keep what was asked for" => granted, by RULE;
+    "oplock.exclusive", "OPEN", "a second open breaks an exclusive oplock, and goes on" => exclusive, by RULE;
+    "oplock.batch", "OPEN", "a second open breaks a batch oplock, and goes on" => batch, by RULE;
+    "oplock.closed", "OPEN", "a close answers a break as well" => closed, by RULE;
+    "oplock.two", "WRITE", "a write breaks what others have read" => level_two, by RULE, from Dialect::V202;
+    "lease.granted", "OPEN", "who is alone gets the lease that was asked for" => lease_granted, by LEASE, from Dialect::V210;
+    "lease.write", "OPEN", "a second open breaks the right to keep writes, and goes on" => lease_write, by LEASE, from Dialect::V210;
+    "lease.handle", "OPEN", "who would violate a share mode waits for a kept handle" => lease_handle, by LEASE, from Dialect::V210;
+    "lease.same_key", "OPEN", "another open by the same key breaks nothing" => same_key, by LEASE, from Dialect::V210;
+}
 
 /// How long nothing may come that has to wait.
 const QUIET: Duration = Duration::from_millis(200);

@@ -1,9 +1,11 @@
 //! Signatures and encryption: what was changed on its way is not obeyed.
 
-use super::Check;
 use crate::client::ClientError;
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same_bytes};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Open, Session};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_model::smb::{Dialect, Encryption, Signing};
 use filermark_smbwire::frame::MARK;
 use filermark_smbwire::smb1::CreateDirectory;
@@ -12,49 +14,16 @@ use filermark_smbwire::smb2::file::{access, attributes, disposition, options, sh
 use filermark_smbwire::smb2::{CreateRequest, RequestedOplock};
 use filermark_smbwire::status;
 
-const SIGN: super::Rule = ("MS-SMB 3.3.5.1", "MS-SMB2 3.3.5.2.4");
-const SEAL: super::Rule = ("", "MS-SMB2 3.3.5.2.1.1, 3.3.5.2.9");
+const SIGN: super::rules::Rule = ("MS-SMB 3.3.5.1", "MS-SMB2 3.3.5.2.4");
+const SEAL: super::rules::Rule = ("", "MS-SMB2 3.3.5.2.1.1, 3.3.5.2.9");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "signing.works",
-        "SIGNING",
-        "a signed session does what others do",
-        SIGN,
-        signed,
-    ),
-    Check::new(
-        "signing.tampered",
-        "SIGNING",
-        "a request with a wrong signature is not obeyed",
-        SIGN,
-        tampered,
-    ),
-    Check::new(
-        "encryption.works",
-        "ENCRYPTION",
-        "an encrypted session does what others do",
-        SEAL,
-        sealed,
-    )
-    .from(Dialect::V300),
-    Check::new(
-        "encryption.tampered",
-        "ENCRYPTION",
-        "what cannot be decrypted is not obeyed",
-        SEAL,
-        sealed_tampered,
-    )
-    .from(Dialect::V300),
-    Check::new(
-        "encryption.clear",
-        "ENCRYPTION",
-        "a server that requires encryption takes nothing in the clear",
-        SEAL,
-        clear,
-    )
-    .from(Dialect::V300),
-];
+checks! { CHECKS: Check =>
+    "signing.works", "SIGNING", "a signed session does what others do" => signed, by SIGN;
+    "signing.tampered", "SIGNING", "a request with a wrong signature is not obeyed" => tampered, by SIGN;
+    "encryption.works", "ENCRYPTION", "an encrypted session does what others do" => sealed, by SEAL, from Dialect::V300;
+    "encryption.tampered", "ENCRYPTION", "what cannot be decrypted is not obeyed" => sealed_tampered, by SEAL, from Dialect::V300;
+    "encryption.clear", "ENCRYPTION", "a server that requires encryption takes nothing in the clear" => clear, by SEAL, from Dialect::V300;
+}
 
 /// A session that is signed, and not encrypted.
 fn signed_session(b: &mut Bench<'_>) -> Result<Session, Stop> {

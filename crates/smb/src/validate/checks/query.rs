@@ -1,84 +1,31 @@
 //! QUERY_FILE, QUERY_PATH and QUERY_FS: what is told is what is.
 
-use super::Check;
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Facts, Open};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb2::file::attributes;
 use filermark_smbwire::smb2::{FileClass, Query, QueryInfoRequest};
 use filermark_smbwire::status;
 use std::time::{Duration, SystemTime};
 
-const FILE: super::Rule = ("MS-CIFS 2.2.6.8", "MS-SMB2 3.3.5.20.1");
-const PATH: super::Rule = ("MS-CIFS 2.2.6.6", "MS-SMB2 3.3.5.20.1");
-const FS: super::Rule = ("MS-CIFS 2.2.6.4", "MS-SMB2 3.3.5.20.2");
+const FILE: super::rules::Rule = ("MS-CIFS 2.2.6.8", "MS-SMB2 3.3.5.20.1");
+const PATH: super::rules::Rule = ("MS-CIFS 2.2.6.6", "MS-SMB2 3.3.5.20.1");
+const FS: super::rules::Rule = ("MS-CIFS 2.2.6.4", "MS-SMB2 3.3.5.20.2");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "query_file.size",
-        "QUERY_FILE",
-        "size and room follow each write at once",
-        FILE,
-        size,
-    ),
-    Check::new(
-        "query_file.dir",
-        "QUERY_FILE",
-        "a directory is told as one",
-        FILE,
-        dir,
-    ),
-    Check::new(
-        "query_file.times",
-        "QUERY_FILE",
-        "the times of a new file are of now",
-        FILE,
-        times,
-    ),
-    Check::new(
-        "query_file.bad_class",
-        "QUERY_FILE",
-        "an unknown class is refused",
-        FILE,
-        bad_class,
-    ),
-    Check::new(
-        "query_file.no_room",
-        "QUERY_FILE",
-        "too little room answers INFO_LENGTH_MISMATCH",
-        FILE,
-        no_room,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "query_path.agrees",
-        "QUERY_PATH",
-        "tells the same as QUERY_FILE",
-        PATH,
-        agrees,
-    ),
-    Check::new(
-        "query_path.missing",
-        "QUERY_PATH",
-        "an unknown name answers OBJECT_NAME_NOT_FOUND",
-        PATH,
-        missing,
-    ),
-    Check::new(
-        "query_path.no_way",
-        "QUERY_PATH",
-        "a missing directory answers OBJECT_PATH_NOT_FOUND",
-        PATH,
-        no_way,
-    ),
-    Check::new(
-        "query_fs.sizes",
-        "QUERY_FS",
-        "free is not more than total",
-        FS,
-        fs_sizes,
-    ),
-];
+checks! { CHECKS: Check =>
+    "query_file.size", "QUERY_FILE", "size and room follow each write at once" => size, by FILE;
+    "query_file.dir", "QUERY_FILE", "a directory is told as one" => dir, by FILE;
+    "query_file.times", "QUERY_FILE", "the times of a new file are of now" => times, by FILE;
+    "query_file.bad_class", "QUERY_FILE", "an unknown class is refused" => bad_class, by FILE;
+    "query_file.no_room", "QUERY_FILE", "too little room answers INFO_LENGTH_MISMATCH" => no_room, by FILE, from Dialect::V202;
+    "query_path.agrees", "QUERY_PATH", "tells the same as QUERY_FILE" => agrees, by PATH;
+    "query_path.missing", "QUERY_PATH", "an unknown name answers OBJECT_NAME_NOT_FOUND" => missing, by PATH;
+    "query_path.no_way", "QUERY_PATH", "a missing directory answers OBJECT_PATH_NOT_FOUND" => no_way, by PATH;
+    "query_fs.sizes", "QUERY_FS", "free is not more than total" => fs_sizes, by FS;
+}
 
 fn size(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &[])?;

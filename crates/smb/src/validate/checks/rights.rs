@@ -1,62 +1,23 @@
 //! What an open may do: by the access it asked for, by the file's attributes.
 
-use super::{Check, OPEN, READ, WRITE};
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use super::rules::{OPEN, READ, WRITE};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Open, Set};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_smbwire::smb2::file::{access, attributes, options};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "open.no_access",
-        "OPEN",
-        "an open without any right can do nothing",
-        OPEN,
-        no_access,
-    ),
-    Check::new(
-        "open.readonly_file",
-        "OPEN",
-        "the read-only attribute keeps writers and removers out",
-        OPEN,
-        readonly_file,
-    ),
-    Check::new(
-        "open.attributes",
-        "OPEN",
-        "attributes of a new file are kept",
-        OPEN,
-        kept_attributes,
-    ),
-    Check::new(
-        "open.maximum_allowed",
-        "OPEN",
-        "MAXIMUM_ALLOWED gives what there is",
-        OPEN,
-        maximum_allowed,
-    ),
-    Check::new(
-        "read.access",
-        "READ",
-        "needs the right to read",
-        READ,
-        read_access,
-    ),
-    Check::new(
-        "write.access",
-        "WRITE",
-        "needs the right to write",
-        WRITE,
-        write_access,
-    ),
-    Check::new(
-        "set.access",
-        "SET_FILE",
-        "the size needs the right to write",
-        super::SET,
-        set_access,
-    ),
-];
+checks! { CHECKS: Check =>
+    "open.no_access", "OPEN", "an open without any right can do nothing" => no_access, by OPEN;
+    "open.readonly_file", "OPEN", "the read-only attribute keeps writers and removers out" => readonly_file, by OPEN;
+    "open.attributes", "OPEN", "attributes of a new file are kept" => kept_attributes, by OPEN;
+    "open.maximum_allowed", "OPEN", "MAXIMUM_ALLOWED gives what there is" => maximum_allowed, by OPEN;
+    "read.access", "READ", "needs the right to read" => read_access, by READ;
+    "write.access", "WRITE", "needs the right to write" => write_access, by WRITE;
+    "set.access", "SET_FILE", "the size needs the right to write" => set_access, by super::rules::SET;
+}
 
 const LOOK: u32 = access::READ_ATTRIBUTES | access::SYNCHRONIZE;
 

@@ -1,44 +1,22 @@
 //! QUERY_SECURITY: a security descriptor that makes sense.
 
-use super::Check;
-use crate::validate::bench::{Bench, Judge, Stop, same};
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, same};
 use filermark_smbwire::smb2::file::access;
 use filermark_smbwire::smb2::security::{Descriptor, part};
 use filermark_smbwire::status;
 
-const RULE: super::Rule = ("MS-CIFS 2.2.7.6", "MS-SMB2 3.3.5.20.3, MS-DTYP 2.4.6");
+const RULE: super::rules::Rule = ("MS-CIFS 2.2.7.6", "MS-SMB2 3.3.5.20.3, MS-DTYP 2.4.6");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "query_security.sound",
-        "QUERY_SECURITY",
-        "owner, group and rights that make sense",
-        RULE,
-        sound,
-    ),
-    Check::new(
-        "query_security.parts",
-        "QUERY_SECURITY",
-        "only the parts that were asked for",
-        RULE,
-        parts,
-    ),
-    Check::new(
-        "query_security.access",
-        "QUERY_SECURITY",
-        "needs the right to read it",
-        RULE,
-        denied,
-    ),
-    Check::new(
-        "query_security.no_room",
-        "QUERY_SECURITY",
-        "too little room answers BUFFER_TOO_SMALL",
-        RULE,
-        no_room,
-    ),
-];
+checks! { CHECKS: Check =>
+    "query_security.sound", "QUERY_SECURITY", "owner, group and rights that make sense" => sound, by RULE;
+    "query_security.parts", "QUERY_SECURITY", "only the parts that were asked for" => parts, by RULE;
+    "query_security.access", "QUERY_SECURITY", "needs the right to read it" => denied, by RULE;
+    "query_security.no_room", "QUERY_SECURITY", "too little room answers BUFFER_TOO_SMALL" => no_room, by RULE;
+}
 
 const MOST: u32 = 16 << 10;
 const ALL: u32 = part::OWNER | part::GROUP | part::DACL;

@@ -1,7 +1,9 @@
 //! What was agreed on, ECHO, and requests by sessions and trees that there are not.
 
-use super::Check;
-use crate::validate::bench::{Bench, Judge, Stop, names_of, same};
+use crate::validate::bench::{Bench, Judge, names_of};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, same};
 use filermark_model::smb::{Auth, Dialect, Signing};
 use filermark_smbwire::smb1::{self, Echo, Flush, caps};
 use filermark_smbwire::smb2::negotiate::capability;
@@ -9,55 +11,18 @@ use filermark_smbwire::smb2::setup::TreeConnectRequest;
 use filermark_smbwire::smb2::{EchoRequest, FileId, FlushRequest, header};
 use filermark_smbwire::status;
 
-const NEGOTIATE: super::Rule = ("MS-SMB 2.2.4.5.2", "MS-SMB2 2.2.4, 3.3.5.4");
-const ECHO: super::Rule = ("MS-CIFS 2.2.4.39", "MS-SMB2 3.3.5.17");
+const NEGOTIATE: super::rules::Rule = ("MS-SMB 2.2.4.5.2", "MS-SMB2 2.2.4, 3.3.5.4");
+const ECHO: super::rules::Rule = ("MS-CIFS 2.2.4.39", "MS-SMB2 3.3.5.17");
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "negotiate.limits",
-        "NEGOTIATE",
-        "the limits and capabilities can be worked with",
-        NEGOTIATE,
-        limits,
-    ),
-    Check::new(
-        "session.user",
-        "SESSION",
-        "the user is who was proved",
-        ("MS-SMB 3.3.5.3", "MS-SMB2 3.3.5.5.3"),
-        user,
-    ),
-    Check::new(
-        "session.bad_id",
-        "SESSION",
-        "a session that there is not is told",
-        ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.9"),
-        bad_session,
-    ),
-    Check::new(
-        "tree.bad_id",
-        "TREE",
-        "a tree that there is not is told",
-        ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.11"),
-        bad_tree,
-    ),
-    Check::new(
-        "tree.bad_name",
-        "TREE",
-        "an unknown share answers BAD_NETWORK_NAME",
-        ("MS-CIFS 2.2.4.55", "MS-SMB2 3.3.5.7"),
-        bad_name,
-    )
-    .from(Dialect::V202),
-    Check::new("echo.answers", "ECHO", "says the same back", ECHO, echo),
-    Check::new(
-        "echo.many",
-        "ECHO",
-        "many requests under way are answered once each",
-        ECHO,
-        echo_many,
-    ),
-];
+checks! { CHECKS: Check =>
+    "negotiate.limits", "NEGOTIATE", "the limits and capabilities can be worked with" => limits, by NEGOTIATE;
+    "session.user", "SESSION", "the user is who was proved" => user, by ("MS-SMB 3.3.5.3", "MS-SMB2 3.3.5.5.3");
+    "session.bad_id", "SESSION", "a session that there is not is told" => bad_session, by ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.9");
+    "tree.bad_id", "TREE", "a tree that there is not is told" => bad_tree, by ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.11");
+    "tree.bad_name", "TREE", "an unknown share answers BAD_NETWORK_NAME" => bad_name, by ("MS-CIFS 2.2.4.55", "MS-SMB2 3.3.5.7"), from Dialect::V202;
+    "echo.answers", "ECHO", "says the same back" => echo, by ECHO;
+    "echo.many", "ECHO", "many requests under way are answered once each" => echo_many, by ECHO;
+}
 
 fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
     const LEAST: u32 = 4096;

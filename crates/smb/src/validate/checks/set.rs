@@ -1,76 +1,25 @@
 //! SET_FILE: times, attributes, sizes, names.
 
-use super::{Check, SET};
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use super::rules::SET;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Open, Set};
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_smbwire::smb2::file::{access, attributes, share};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "set_file.times",
-        "SET_FILE",
-        "times that were set stay",
-        SET,
-        times,
-    ),
-    Check::new(
-        "set_file.times_left",
-        "SET_FILE",
-        "a time of 0 leaves it as it is",
-        SET,
-        times_left,
-    ),
-    Check::new(
-        "set_file.attributes",
-        "SET_FILE",
-        "attributes that were set stay",
-        SET,
-        kept,
-    ),
-    Check::new(
-        "set_file.shrink",
-        "SET_FILE",
-        "a smaller size cuts off",
-        SET,
-        shrink,
-    ),
-    Check::new(
-        "set_file.grow",
-        "SET_FILE",
-        "a larger size adds zeros",
-        SET,
-        grow,
-    ),
-    Check::new(
-        "set_file.rename",
-        "SET_FILE",
-        "a new name in place of the old",
-        SET,
-        rename,
-    ),
-    Check::new(
-        "set_file.rename_over",
-        "SET_FILE",
-        "a name that is taken answers OBJECT_NAME_COLLISION",
-        SET,
-        rename_over,
-    ),
-    Check::new(
-        "set_file.rename_replace",
-        "SET_FILE",
-        "what has the name gives way if asked to",
-        SET,
-        rename_replace,
-    ),
-    Check::new(
-        "set_file.rename_shared",
-        "SET_FILE",
-        "what others keep from removal keeps its name",
-        SET,
-        rename_shared,
-    ),
-];
+checks! { CHECKS: Check =>
+    "set_file.times", "SET_FILE", "times that were set stay" => times, by SET;
+    "set_file.times_left", "SET_FILE", "a time of 0 leaves it as it is" => times_left, by SET;
+    "set_file.attributes", "SET_FILE", "attributes that were set stay" => kept, by SET;
+    "set_file.shrink", "SET_FILE", "a smaller size cuts off" => shrink, by SET;
+    "set_file.grow", "SET_FILE", "a larger size adds zeros" => grow, by SET;
+    "set_file.rename", "SET_FILE", "a new name in place of the old" => rename, by SET;
+    "set_file.rename_over", "SET_FILE", "a name that is taken answers OBJECT_NAME_COLLISION" => rename_over, by SET;
+    "set_file.rename_replace", "SET_FILE", "what has the name gives way if asked to" => rename_replace, by SET;
+    "set_file.rename_shared", "SET_FILE", "what others keep from removal keeps its name" => rename_shared, by SET;
+}
 
 /// 2001-02-03 04:05:06, and so many days later, in 100 ns since 1601.
 const fn day(later: u64) -> u64 {
@@ -146,7 +95,7 @@ fn shrink(b: &mut Bench<'_>) -> Result<(), Stop> {
         .smb
         .read(file, 0, 10_000)
         .done("READ across the new end")?;
-    crate::validate::bench::same_bytes(0, data.get(..3333).unwrap_or_default(), &got)?;
+    checks::same_bytes(0, data.get(..3333).unwrap_or_default(), &got)?;
     // What was cut off is not there when it grows again.
     b.smb
         .calls()

@@ -1,48 +1,21 @@
 //! Share modes: what a second open may do while the first one is there.
 
-use super::{Check, OPEN};
-use crate::validate::bench::{Bench, Judge, Stop};
+use super::rules::OPEN;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::Stop;
 use filermark_smbwire::smb2::file::{access, share};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "share.first",
-        "OPEN",
-        "what the first open does not share is refused: SHARING_VIOLATION",
-        OPEN,
-        first,
-    ),
-    Check::new(
-        "share.second",
-        "OPEN",
-        "a second open shares what the first one does",
-        OPEN,
-        second,
-    ),
-    Check::new(
-        "share.attributes",
-        "OPEN",
-        "looking at attributes is never in anybody's way",
-        OPEN,
-        looking,
-    ),
-    Check::new(
-        "share.ends",
-        "OPEN",
-        "a close gives free what was not shared",
-        OPEN,
-        ends,
-    ),
-    Check::new(
-        "share.dir",
-        "OPEN",
-        "a directory that is open and not shared is not removed",
-        OPEN,
-        dir,
-    ),
-];
+checks! { CHECKS: Check =>
+    "share.first", "OPEN", "what the first open does not share is refused: SHARING_VIOLATION" => first, by OPEN;
+    "share.second", "OPEN", "a second open shares what the first one does" => second, by OPEN;
+    "share.attributes", "OPEN", "looking at attributes is never in anybody's way" => looking, by OPEN;
+    "share.ends", "OPEN", "a close gives free what was not shared" => ends, by OPEN;
+    "share.dir", "OPEN", "a directory that is open and not shared is not removed" => dir, by OPEN;
+}
 
 /// A right, the share mode that grants it to others, and its name.
 const KINDS: [(u32, u32, &str); 3] = [

@@ -1,73 +1,27 @@
 //! WRITE: changes what it should, and nothing beside.
 
-use super::{Check, WRITE};
-use crate::validate::bench::{Bench, Judge, Stop, pattern, same};
+use super::rules::WRITE;
+use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::Open;
+use crate::validate::suite::Check;
+use filermark_driver_kit::checks;
+use filermark_driver_kit::checks::{Stop, pattern, same};
 use filermark_model::smb::Dialect;
 use filermark_smbwire::smb1::WriteAndx;
 use filermark_smbwire::smb2::{WriteRequest, WriteResponse};
 use filermark_smbwire::status;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "write.overwrite",
-        "WRITE",
-        "changes the range and nothing beside",
-        WRITE,
-        overwrite,
-    ),
-    Check::new("write.hole", "WRITE", "a hole reads as zeros", WRITE, hole),
-    Check::new(
-        "write.nothing",
-        "WRITE",
-        "0 bytes change nothing",
-        WRITE,
-        nothing,
-    ),
-    Check::new(
-        "write.many",
-        "WRITE",
-        "many under way at once all arrive",
-        WRITE,
-        many,
-    ),
-    Check::new(
-        "write.seen",
-        "WRITE",
-        "another session sees it at once",
-        WRITE,
-        seen,
-    ),
-    Check::new(
-        "write.through",
-        "WRITE",
-        "write-through is written as well",
-        WRITE,
-        through,
-    ),
-    Check::new(
-        "write.time",
-        "WRITE",
-        "the time of the last write moves on",
-        WRITE,
-        time,
-    ),
-    Check::new(
-        "write.too_large",
-        "WRITE",
-        "beyond the largest transfer answers INVALID_PARAMETER",
-        WRITE,
-        too_large,
-    )
-    .from(Dialect::V202),
-    Check::new(
-        "write.dir",
-        "WRITE",
-        "to a directory is refused",
-        WRITE,
-        dir,
-    ),
-];
+checks! { CHECKS: Check =>
+    "write.overwrite", "WRITE", "changes the range and nothing beside" => overwrite, by WRITE;
+    "write.hole", "WRITE", "a hole reads as zeros" => hole, by WRITE;
+    "write.nothing", "WRITE", "0 bytes change nothing" => nothing, by WRITE;
+    "write.many", "WRITE", "many under way at once all arrive" => many, by WRITE;
+    "write.seen", "WRITE", "another session sees it at once" => seen, by WRITE;
+    "write.through", "WRITE", "write-through is written as well" => through, by WRITE;
+    "write.time", "WRITE", "the time of the last write moves on" => time, by WRITE;
+    "write.too_large", "WRITE", "beyond the largest transfer answers INVALID_PARAMETER" => too_large, by WRITE, from Dialect::V202;
+    "write.dir", "WRITE", "to a directory is refused" => dir, by WRITE;
+}
 
 fn overwrite(b: &mut Bench<'_>) -> Result<(), Stop> {
     let mut data = pattern(50_000, 1);
@@ -125,13 +79,13 @@ fn seen(b: &mut Bench<'_>) -> Result<(), Stop> {
     let got = other
         .read(there.file, 0, 3000)
         .done("READ by another session")?;
-    crate::validate::bench::same_bytes(0, &data, &got)?;
+    checks::same_bytes(0, &data, &got)?;
     b.write(file, 1000, b"changed")?;
     let got = b
         .other()?
         .read(there.file, 1000, 7)
         .done("READ by another session")?;
-    crate::validate::bench::same_bytes(1000, b"changed", &got)
+    checks::same_bytes(1000, b"changed", &got)
 }
 
 fn through(b: &mut Bench<'_>) -> Result<(), Stop> {

@@ -1,14 +1,21 @@
 //! What the checks of version 3 say to the server, over and over.
 
-use super::Bench;
 use crate::client::{ClientError, Nfs3Client};
 use crate::target::Target;
-use crate::validate::bench::{Denial, Stop, Version, is_dot, same_bytes, shown};
+use crate::validate::bench::{self, Denial, Of, Version};
+use crate::validate::text::{is_dot, shown};
+pub(super) use filermark_driver_kit::checks::Outcome;
+use filermark_driver_kit::checks::{self, Stop, same_bytes};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::*;
 
 /// NFSv3.
 pub(in crate::validate) struct V3;
+
+/// What its checks work with.
+pub(super) type Bench<'a> = bench::Bench<'a, V3>;
+/// One of its checks.
+pub(super) type Check = checks::Check<Of<V3>>;
 
 impl Version for V3 {
     type Client = Nfs3Client;

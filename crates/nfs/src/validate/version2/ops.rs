@@ -1,9 +1,11 @@
 //! What the checks of version 2 say to the server, over and over.
 
-use super::Bench;
 use crate::client::{ClientError, Entry2, Nfs2Client};
 use crate::target::{Target, credential, nfs_options};
-use crate::validate::bench::{Denial, Stop, Version, is_dot, same_bytes, shown};
+use crate::validate::bench::{self, Denial, Of, Version};
+use crate::validate::text::{is_dot, shown};
+pub(super) use filermark_driver_kit::checks::Outcome;
+use filermark_driver_kit::checks::{self, Stop, same_bytes};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::mount;
 use filermark_onc::nfs2::*;
@@ -11,6 +13,11 @@ use filermark_onc::nfs3::Fh;
 
 /// NFSv2, and MOUNT version 1 with it.
 pub(in crate::validate) struct V2;
+
+/// What its checks work with.
+pub(super) type Bench<'a> = bench::Bench<'a, V2>;
+/// One of its checks.
+pub(super) type Check = checks::Check<Of<V2>>;
 
 /// A procedure of either program.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +32,7 @@ pub(super) const fn nfs(procedure: Procedure) -> About {
 }
 
 /// A procedure of MOUNT.
-pub(super) const fn mount(procedure: mount::Procedure) -> About {
+pub(super) const fn about_mount(procedure: mount::Procedure) -> About {
     About::Mount(procedure)
 }
 

@@ -1,0 +1,309 @@
+//! Checks of a protocol: how one is declared, in one line, and the one runner of them.
+
+use crate::driver::ClaimReport;
+use crate::validation::{CheckResult, Level, Report, Verdict};
+use filermark_engine::driver::{DriverError, StopFlag};
+use std::fmt::Display;
+use std::time::Instant;
+
+/// Why a check ends before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The server did what it must not do.
+    Fail {
+        /// What should have been.
+        expected: String,
+        /// What was.
+        got: String,
+    },
+    /// The check cannot be tried.
+    Skip(String),
+}
+
+impl Stop {
+    /// A failure.
+    pub fn fail(expected: impl Display, got: impl Display) -> Self {
+        Self::Fail {
+            expected: expected.to_string(),
+            got: got.to_string(),
+        }
+    }
+
+    /// No result, with the reason.
+    pub fn skip(why: impl Display) -> Self {
+        Self::Skip(why.to_string())
+    }
+}
+
+/// How a check ends.
+pub type Outcome = Result<(), Stop>;
+
+/// What the checks of a protocol, or of a version of it, have in common.
+pub trait Suite: Sized + 'static {
+    /// What a check works with.
+    type Bench<'a>: Bench;
+    /// What a check is about: a procedure, an operation.
+    type About: Copy + 'static;
+    /// Where something is demanded.
+    type Rule: Copy + 'static;
+    /// What the protocol's checks are tried with one after the other; `()` where that is one.
+    type Dialect: Copy + PartialOrd + 'static;
+
+    /// The name of what a check is about, for people: "LOOKUP".
+    fn name_of(about: Self::About) -> &'static str;
+    /// The name of a dialect, for people, where the protocol has several.
+    fn dialect_name(dialect: Self::Dialect) -> Option<&'static str>;
+    /// Where it is written that a check has to come out well.
+    fn section_of(check: &Check<Self>, dialect: Self::Dialect) -> String;
+}
+
+/// What a check works with, as far as the runner knows it.
+pub trait Bench {
+    /// Makes a directory of its own for the check of this number.
+    ///
+    /// # Errors
+    /// The server refused that.
+    fn enter(&mut self, number: u32) -> Outcome;
+    /// Removes the directory with all that is in it. `is_done`: the check came to its end.
+    fn leave(&mut self, is_done: bool);
+    /// What a check saw beside its verdict. They are told once.
+    fn take_notes(&mut self) -> Vec<String>;
+    /// Why no further check can run after this one, if so. `goes_on`: there would be one.
+    fn lost(&mut self, result: &CheckResult, goes_on: bool) -> Option<String>;
+}
+
+/// One check, declared with [`checks!`](crate::checks!).
+pub struct Check<S: Suite> {
+    /// Its name: "lookup.noent".
+    pub id: &'static str,
+    /// What it is about.
+    pub about: S::About,
+    /// What is right, in a few words.
+    pub title: &'static str,
+    /// Where that is demanded, if not where `about` is specified.
+    pub rule: Option<S::Rule>,
+    /// The lowest dialect that it is tried with.
+    pub lowest: Option<S::Dialect>,
+    run: fn(&mut S::Bench<'_>) -> Outcome,
+}
+
+impl<S: Suite> Check<S> {
+    /// A check for all dialects.
+    pub const fn new(
+        id: &'static str,
+        about: S::About,
+        title: &'static str,
+        run: fn(&mut S::Bench<'_>) -> Outcome,
+    ) -> Self {
+        Self {
+            id,
+            about,
+            title,
+            rule: None,
+            lowest: None,
+            run,
+        }
+    }
+
+    /// Demanded there.
+    #[must_use]
+    pub const fn by(mut self, rule: S::Rule) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// Only with this dialect and those above.
+    #[must_use]
+    pub const fn from(mut self, dialect: S::Dialect) -> Self {
+        self.lowest = Some(dialect);
+        self
+    }
+
+    /// Whether it is tried with a dialect.
+    pub fn is_for(&self, dialect: S::Dialect) -> bool {
+        self.lowest.is_none_or(|lowest| lowest <= dialect)
+    }
+
+    /// The name of what it is about.
+    pub fn about_name(&self) -> &'static str {
+        S::name_of(self.about)
+    }
+
+    /// Where it is written that the check has to come out well with a dialect.
+    pub fn section(&self, dialect: S::Dialect) -> String {
+        S::section_of(self, dialect)
+    }
+
+    /// Its result.
+    pub fn result(
+        &self,
+        dialect: S::Dialect,
+        outcome: Outcome,
+        notes: Vec<String>,
+        begun: Instant,
+    ) -> CheckResult {
+        CheckResult {
+            id: self.id,
+            procedure: self.about_name(),
+            dialect: S::dialect_name(dialect),
+            title: self.title,
+            verdict: match outcome {
+                Ok(()) => Verdict::Pass,
+                Err(Stop::Skip(why)) => Verdict::Skipped { why },
+                Err(Stop::Fail { expected, got }) => Verdict::Fail {
+                    expected,
+                    got,
+                    section: self.section(dialect),
+                },
+            },
+            notes,
+            elapsed: begun.elapsed(),
+        }
+    }
+}
+
+impl<S: Suite> std::fmt::Debug for Check<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.id, self.title)
+    }
+}
+
+/// Declares a table of checks, one line each:
+/// `"name", about, "what is right" => function, by rule, from dialect;`
+/// (`by` and `from` only where they are needed). `ci/check-docs` reads these lines.
+#[macro_export]
+macro_rules! checks {
+    ($name:ident: $check:ty => $($id:literal, $about:expr, $title:literal => $run:ident
+        $(, by $rule:expr)? $(, from $dialect:expr)?;)*) => {
+        pub(super) const $name: &[$check] = &[
+            $(<$check>::new($id, $about, $title, $run)$(.by($rule))?$(.from($dialect))?),*
+        ];
+    };
+}
+
+/// Checks that run one after the other, and what came of them.
+pub struct Course<'a> {
+    /// What came so far.
+    pub report: Report,
+    stop: &'a StopFlag,
+    sink: &'a mut dyn FnMut(&CheckResult),
+}
+
+impl<'a> Course<'a> {
+    /// Every result goes into `report` and to `sink` when it is known. A raised `stop` ends
+    /// the course after the present check.
+    pub fn new(report: Report, stop: &'a StopFlag, sink: &'a mut dyn FnMut(&CheckResult)) -> Self {
+        Self { report, stop, sink }
+    }
+
+    /// Whether there is a reason to run another check.
+    pub fn goes_on(&self) -> bool {
+        let is_over = self.report.level == Level::First && self.report.failed_count() > 0;
+        self.report.cut_short.is_none() && !is_over
+    }
+
+    /// A result.
+    pub fn take(&mut self, result: CheckResult) {
+        (self.sink)(&result);
+        self.report.results.push(result);
+    }
+
+    /// Runs the checks by one dialect, each in a directory of its own.
+    pub fn run<'c, S: Suite>(
+        &mut self,
+        checks: impl Iterator<Item = &'c Check<S>>,
+        dialect: S::Dialect,
+        bench: &mut S::Bench<'_>,
+    ) {
+        for (number, check) in (1..).zip(checks.filter(|check| check.is_for(dialect))) {
+            if self.stop.is_raised() {
+                self.report.cut_short = Some("as wished".to_owned());
+                return;
+            }
+            let begun = Instant::now();
+            let outcome = bench.enter(number).and_then(|()| (check.run)(bench));
+            bench.leave(outcome.is_ok());
+            let result = check.result(dialect, outcome, bench.take_notes(), begun);
+            self.take(result);
+            let goes_on = self.goes_on();
+            if let Some(result) = self.report.results.last()
+                && let Some(why) = bench.lost(result, goes_on)
+            {
+                self.report.cut_short = Some(why);
+                return;
+            }
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// The report, with what stays on the server after the run's directory was given back.
+    pub fn end(self, released: Result<ClaimReport, DriverError>) -> Report {
+        let mut report = self.report;
+        match released {
+            Ok(released) => {
+                let fresh = |name: &String| !report.foreign.contains(name);
+                let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
+                report.foreign.extend(foreign);
+                let stay = released.not_removed;
+                report.left_behind = (!stay.is_empty())
+                    .then(|| format!("{}: the server did not remove it", stay.join(", ")));
+            }
+            // The results are worth having all the same.
+            Err(error) => report.left_behind = Some(error.to_string()),
+        }
+        report
+    }
+}
+
+/// Something that has to be so: two equal values.
+///
+/// # Errors
+/// They differ.
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, wanted: T, got: T) -> Outcome {
+    match wanted == got {
+        true => Ok(()),
+        false => Err(Stop::fail(
+            format!("{what}: {wanted:?}"),
+            format!("{got:?}"),
+        )),
+    }
+}
+
+/// Bytes that tell their place, so that none is right by chance.
+pub fn pattern(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let step = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 24) as u8
+    };
+    (0..len).map(step).collect()
+}
+
+/// Compares data, and tells where it differs.
+///
+/// # Errors
+/// It differs.
+pub fn same_bytes(offset: u64, wanted: &[u8], got: &[u8]) -> Outcome {
+    if wanted == got {
+        return Ok(());
+    }
+    let expected = format!("{} bytes at {offset}, as written", wanted.len());
+    let position = wanted.iter().zip(got).position(|(a, b)| a != b);
+    Err(match position {
+        Some(at) => Stop::fail(
+            expected,
+            format!(
+                "{} bytes, the first wrong one at {} ({:#04x} instead of {:#04x})",
+                got.len(),
+                offset + at as u64,
+                got.get(at).copied().unwrap_or_default(),
+                wanted.get(at).copied().unwrap_or_default(),
+            ),
+        ),
+        None => Stop::fail(expected, format!("{} bytes", got.len())),
+    })
+}

@@ -1,0 +1,23 @@
+//! Names and missing answers, for people.
+
+use crate::client::ClientError;
+use filermark_driver_kit::checks::Stop;
+
+/// "." or "..".
+pub(super) fn is_dot(name: &[u8]) -> bool {
+    name == b"." || name == b".."
+}
+
+pub(super) fn no_answer(what: &str, error: &ClientError) -> Stop {
+    Stop::fail(format!("{what}: an answer"), error)
+}
+
+/// A name for people.
+pub(super) fn shown(name: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = name.escape_ascii().to_string();
+    match text.get(..SHOWN) {
+        Some(front) if text.len() > SHOWN => format!("'{front}...' ({} bytes)", name.len()),
+        _ => format!("'{text}'"),
+    }
+}
