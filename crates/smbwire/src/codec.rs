@@ -1,6 +1,8 @@
 //! One interface for the messages of SMB1 and SMB2: how a [`Request`] is encoded, and
 //! what its replies say. Sessions implement it ([`smb1::Session`], [`smb2::Session`]).
 
+pub(crate) mod fuzzing;
+
 use crate::error::DecodeError;
 use crate::request::Request;
 use crate::settings::TransferLimits;

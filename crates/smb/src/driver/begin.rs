@@ -2,13 +2,14 @@
 //! What a call is on the wire is in `wire`.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use super::action::first_call;
 use super::calls::Kind;
-use super::core::{Core, FileId, Proc};
+use super::core::{Core, FileId};
 use super::counters::Tally;
 use super::ops::Step;
 use super::status::{self, NO_HANDLE};
-use filermark_engine::driver::{Action, Completion, Outcome, PROC_DIR, Request, Status, Submit};
-use filermark_engine::session_action::{OpenFor, Place, SessionAction, Setting};
+use filermark_engine::driver::{Action, Completion, Outcome, Request, Status, Submit};
+use filermark_engine::session_action::SessionAction;
 use filermark_model::Nanos;
 
 /// Calls that one operation may have to begin at once.
@@ -31,52 +32,14 @@ pub(crate) enum Verdict {
     Ends(Status),
 }
 
-/// The first call of an action: what it is, on which file, and where.
-#[derive(Clone, Copy, Debug)]
-struct First {
-    kind: Kind,
-    file: FileId,
-    /// Of a transfer or a lock; or the new size.
-    offset: u64,
-    length: u64,
-}
-
-impl First {
-    /// A call that is on no open file.
-    const fn of(kind: Kind) -> Self {
-        Self {
-            kind,
-            file: FileId::NONE,
-            offset: 0,
-            length: 0,
-        }
-    }
-
-    /// A call on an open file; `None`: it is not open.
-    fn on(file: Option<FileId>, kind: Kind) -> Option<Self> {
-        let file = file?;
-        Some(Self {
-            file,
-            ..Self::of(kind)
-        })
-    }
-
-    fn at(self, offset: u64, length: u64) -> Self {
-        Self {
-            offset,
-            length,
-            ..self
-        }
-    }
-}
-
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
         if !self.calls.has_room(CALLS_PER_OP) || !self.ops.has_room() {
             return Submit::Busy;
         }
-        let Some(first) = self.first_call(request) else {
+        let proc = self.procs.get_mut(request.proc as usize);
+        let Some(first) = proc.and_then(|proc| first_call(proc, request.action)) else {
             return Submit::Done(self.refused());
         };
         let op = self.ops.begin(request);
@@ -141,44 +104,6 @@ impl Core {
         let certain = logical.outcome.status == Status::Ok;
         let (proc, mark) = (logical.proc, logical.mark);
         self.history.end_write(proc, mark, range, certain);
-    }
-
-    /// The first call of an action; `None`: what it works on is not there, or the action
-    /// is none of SMB's.
-    fn first_call(&mut self, request: &Request) -> Option<First> {
-        let proc = self.procs.get_mut(request.proc as usize)?;
-        let below = |proc: &Proc, dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
-        match request.action {
-            Action::Session(action) => first_of_session(proc, action),
-            Action::Null => Some(First::of(Kind::Echo)),
-            Action::MakeProcDir { .. } => Some(First::of(Kind::MakeDir)),
-            Action::RemoveProcDir { .. } => Some(First::of(Kind::RemoveDir)),
-            Action::Mkdir { dir, name, object } => {
-                proc.keep_dir(object, name);
-                below(proc, dir, Kind::MakeDir)
-            }
-            Action::Rmdir { dir, .. } => below(proc, dir, Kind::RemoveDir),
-            Action::Remove { dir, .. } => below(proc, dir, Kind::RemoveFile),
-            Action::Fill { dir, .. } => below(proc, dir, Kind::Open),
-            Action::Getattr { .. }
-            | Action::Setattr { .. }
-            | Action::Lookup { .. }
-            | Action::Access { .. }
-            | Action::Readlink { .. }
-            | Action::Read { .. }
-            | Action::Write { .. }
-            | Action::Commit { .. }
-            | Action::Create { .. }
-            | Action::Symlink { .. }
-            | Action::Mknod { .. }
-            | Action::Rename { .. }
-            | Action::Link { .. }
-            | Action::Readdir { .. }
-            | Action::Fsstat
-            | Action::Fsinfo
-            | Action::Pathconf
-            | Action::File(_) => None,
-        }
     }
 
     fn refused(&self) -> Outcome {
@@ -371,75 +296,6 @@ impl Core {
         self.call(op, Kind::Close, 0, 0);
     }
 
-    /// The place that a call on a path is about.
-    pub(crate) fn place_of(&self, op: u32) -> Place {
-        match self.ops.get(op).action {
-            Action::Session(action) => place_of_session(action),
-            Action::Mkdir { dir, name, .. }
-            | Action::Rmdir { dir, name }
-            | Action::Remove { dir, name }
-            | Action::Fill { dir, name, .. } => Place {
-                dir,
-                name: Some(name),
-            },
-            Action::MakeProcDir { .. } | Action::RemoveProcDir { .. } => OWN,
-            // These begin no call on a path.
-            Action::Null
-            | Action::Getattr { .. }
-            | Action::Setattr { .. }
-            | Action::Lookup { .. }
-            | Action::Access { .. }
-            | Action::Readlink { .. }
-            | Action::Read { .. }
-            | Action::Write { .. }
-            | Action::Commit { .. }
-            | Action::Create { .. }
-            | Action::Symlink { .. }
-            | Action::Mknod { .. }
-            | Action::Rename { .. }
-            | Action::Link { .. }
-            | Action::Readdir { .. }
-            | Action::Fsstat
-            | Action::Fsinfo
-            | Action::Pathconf
-            | Action::File(_) => OWN,
-        }
-    }
-
-    /// What a file is opened for; `None`: to be filled, or cut, by an operation of
-    /// its own.
-    pub(crate) fn open_for(&self, op: u32) -> Option<OpenFor> {
-        if let Action::Session(SessionAction::Open { how, .. }) = self.ops.get(op).action {
-            return Some(how);
-        }
-        None
-    }
-
-    /// Whether the operation makes its file anew.
-    pub(crate) fn fills(&self, op: u32) -> bool {
-        matches!(self.ops.get(op).action, Action::Fill { .. })
-    }
-
-    /// The number by which the contents of the file of a transfer are known.
-    pub(crate) fn contents_of(&self, op: u32) -> u64 {
-        if let Action::Session(
-            SessionAction::Read { file, .. } | SessionAction::Write { file, .. },
-        )
-        | Action::Fill { file, .. } = self.ops.get(op).action
-        {
-            return file;
-        }
-        0
-    }
-
-    /// Whether a lock is given back.
-    pub(crate) fn unlocks(&self, op: u32) -> bool {
-        matches!(
-            self.ops.get(op).action,
-            Action::Session(SessionAction::Lock { unlock: true, .. })
-        )
-    }
-
     /// A file's data came: whether it is what had been written.
     pub(crate) fn check(&mut self, op: u32, offset: u64, data: &[u8]) -> Verdict {
         let file = self.contents_of(op);
@@ -455,75 +311,6 @@ impl Core {
             }
         }
         Verdict::Moved(data.len() as u32)
-    }
-}
-
-/// The first call of an action of a protocol with open files.
-fn first_of_session(proc: &Proc, action: SessionAction) -> Option<First> {
-    let below = |dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
-    let on = |handle, kind| First::on(proc.file(handle), kind);
-    match action {
-        SessionAction::Echo => Some(First::of(Kind::Echo)),
-        SessionAction::QueryFs => Some(First::of(Kind::QueryFs)),
-        SessionAction::Open { place, .. } | SessionAction::Truncate { place, .. } => {
-            below(place.dir, Kind::Open)
-        }
-        SessionAction::QueryPath { place } => below(place.dir, Kind::QueryPath),
-        SessionAction::Find { dir } => below(dir, Kind::Find),
-        SessionAction::Close { handle } => on(handle, Kind::Close),
-        SessionAction::Read {
-            handle,
-            offset,
-            length,
-            ..
-        } => on(handle, Kind::Read).map(|first| first.at(offset, length.into())),
-        SessionAction::Write {
-            handle,
-            offset,
-            length,
-            ..
-        } => on(handle, Kind::Write).map(|first| first.at(offset, length.into())),
-        SessionAction::Flush { handle } => on(handle, Kind::Flush),
-        SessionAction::Lock {
-            handle,
-            offset,
-            length,
-            ..
-        } => on(handle, Kind::Lock).map(|first| first.at(offset, length)),
-        SessionAction::QueryFile { handle } => on(handle, Kind::QueryFile),
-        SessionAction::QuerySecurity { handle } => on(handle, Kind::QuerySecurity),
-        SessionAction::SetFile { handle, setting } => match setting {
-            Setting::Times => on(handle, Kind::SetTimes),
-            Setting::Size(bytes) => on(handle, Kind::SetSize).map(|first| first.at(bytes, 0)),
-            Setting::Delete => on(handle, Kind::SetDelete),
-        },
-    }
-}
-
-/// The proc's own directory.
-const OWN: Place = Place {
-    dir: PROC_DIR,
-    name: None,
-};
-
-/// The place that an action of a protocol with open files is about.
-const fn place_of_session(action: SessionAction) -> Place {
-    match action {
-        SessionAction::Open { place, .. }
-        | SessionAction::QueryPath { place }
-        | SessionAction::Truncate { place, .. } => place,
-        SessionAction::Find { dir } => Place { dir, name: None },
-        // These begin no call on a path.
-        SessionAction::Echo
-        | SessionAction::Close { .. }
-        | SessionAction::Read { .. }
-        | SessionAction::Write { .. }
-        | SessionAction::Flush { .. }
-        | SessionAction::Lock { .. }
-        | SessionAction::QueryFile { .. }
-        | SessionAction::QuerySecurity { .. }
-        | SessionAction::SetFile { .. }
-        | SessionAction::QueryFs => OWN,
     }
 }
 

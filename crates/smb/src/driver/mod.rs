@@ -8,6 +8,7 @@
 //! | `talk` | what is said on it: the handshake, then calls and replies; touches no socket |
 //! | `window` | which message belongs to which call; credits |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
+//! | `action` | what actions come to: their first call, and what it is on |
 //! | `begin` | which calls an operation makes, one after another |
 //! | `wire` | calls as requests of either protocol, and what the replies mean |
 //! | `calls`, `ops`, `counters`, `status` | the tables |
@@ -17,6 +18,7 @@
 //! hands it over in one write per connection. Nothing is allocated per operation once
 //! the tables have grown to what is under way at once.
 
+mod action;
 mod begin;
 mod calls;
 mod conn;

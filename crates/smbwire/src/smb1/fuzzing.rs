@@ -3,6 +3,8 @@
 use super::info::{AllInfo, BasicInfo, Entries, FsSize, StandardInfo};
 use super::*;
 use crate::auth::{AuthError, Authenticator};
+use crate::codec::Answer;
+use crate::codec::fuzzing::read_all;
 use crate::frame::MARK;
 use crate::settings::{Next, Settings};
 use filermark_model::smb::{Dialect, Encryption, Signing};
@@ -24,6 +26,7 @@ pub fn smb1(data: &[u8]) {
     let _ = OplockBreak::read(&reply);
     let _ = Negotiated::read(&reply);
     let _ = ReadData::read(&reply).map(|read| assert!(read.data.len() <= data.len()));
+    codec(&reply, Transaction::default());
     let Ok(part) = Part::read(&reply) else {
         return;
     };
@@ -31,6 +34,7 @@ pub fn smb1(data: &[u8]) {
     for _ in 0..3 {
         if let Ok(Some(answer)) = pieces.add(&part) {
             transaction(&answer);
+            codec(&reply, answer);
         }
     }
     if let Some(answer) = part.whole() {
@@ -38,6 +42,16 @@ pub fn smb1(data: &[u8]) {
         pieces.clear();
         assert_eq!(pieces.add(&part), Ok(Some(answer)));
     }
+}
+
+/// As the codec that both protocols share reads it.
+fn codec(reply: &Reply<'_>, transaction: Transaction<'_>) {
+    let message = reply.message;
+    let answer = Answer {
+        message,
+        transaction,
+    };
+    read_all::<Session>(reply.header.command.into(), &answer);
 }
 
 fn transaction(answer: &Transaction<'_>) {

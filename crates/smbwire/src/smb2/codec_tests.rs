@@ -6,9 +6,11 @@ use super::negotiate::capability;
 use super::query::BasicInfo;
 use super::session::{CREDITS_ASKED, Protection, Share};
 use super::{self as smb2, *};
+use crate::codec::fuzzing::read_all;
 use crate::codec::{Answer, Codec, MessageId, Reply};
 use crate::request::{self, After, Change, FileInfo, FsInfo, Open, Target};
 use crate::settings::TransferLimits;
+use crate::smb1::Transaction;
 use filermark_model::smb::Dialect;
 use proptest::prelude::*;
 
@@ -262,13 +264,12 @@ proptest! {
     /// Whatever comes: it is read or refused.
     #[test]
     fn any_message_is_taken_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let read = request::Request::Read { file: RELATED, offset: 0, length: 10 };
-        let _ = Session::take(&read, Command::Read as u16, 0, &bytes);
-        let answer = Answer { message: &bytes, transaction: Default::default() };
-        let listed = Session::list_part(&answer);
-        let _ = listed.map(|l| l.entries.into_iter().flatten().count());
-        let _ = (Session::seen("x", &answer), Session::opened(&answer), Session::data(&answer));
-        let _ = (Session::closed(&answer), Session::basic(&answer), Session::written(&answer));
+        let answer = Answer { message: &bytes, transaction: Transaction {
+            parameters: &bytes, data: &bytes,
+        } };
+        for command in 0..256 {
+            read_all::<Session>(command, &answer);
+        }
     }
 }
 

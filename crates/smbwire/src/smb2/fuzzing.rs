@@ -13,8 +13,11 @@ use super::security::Descriptor;
 use super::session::{Protection, Share};
 use super::setup::{SessionSetupResponse, TreeConnectResponse};
 use super::*;
+use crate::codec::Answer;
+use crate::codec::fuzzing::read_all;
 use crate::crypto::{Cipher, Opener, Sealer, Signer, SigningAlgorithm};
 use crate::settings::TransferLimits;
+use crate::smb1::Transaction;
 use filermark_model::smb::Dialect;
 
 pub use super::handshake::fuzzing::{sessions, smb2_handshake};
@@ -32,6 +35,11 @@ pub fn smb2(data: &[u8]) {
         assert_eq!(again, Ok(header));
         of_setup(message);
         of_files(message);
+        let answer = Answer {
+            message,
+            transaction: Transaction::default(),
+        };
+        read_all::<Session>(header.command as u16, &answer);
     }
     assert!(messages <= data.len() / header::LEN, "messages overlap");
     outputs(data);

@@ -57,9 +57,9 @@ const fn read(length: u32) -> ReadRequest {
     }
 }
 
-fn two<'b>(b: &'b mut Bench<'_>) -> Result<&'b mut RawSmb2, Stop> {
-    let two = b.smb.smb2();
-    two.ok_or_else(|| Stop::skip("there is no session by SMB2"))
+fn smb2<'b>(b: &'b mut Bench<'_>) -> Result<&'b mut RawSmb2, Stop> {
+    let smb2 = b.smb.smb2();
+    smb2.ok_or_else(|| Stop::skip("there is no session by SMB2"))
 }
 
 fn lost(error: impl std::fmt::Display) -> Stop {
@@ -81,7 +81,7 @@ fn related(b: &mut Bench<'_>) -> Result<(), Stop> {
     let data = pattern(3000, 1);
     b.put("file", &data)?;
     let path = b.path("file");
-    let raw = two(b)?;
+    let raw = smb2(b)?;
     let compound = raw.compound().add(&open(&path)).related(&LOOK);
     let replies = compound.related(&read(3000)).related(&CLOSE).call();
     let replies = replies.map_err(lost)?;
@@ -107,7 +107,7 @@ fn related(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn failing(b: &mut Bench<'_>) -> Result<(), Stop> {
     let path = b.path("nothing");
-    let raw = two(b)?;
+    let raw = smb2(b)?;
     let compound = raw.compound().add(&open(&path)).related(&LOOK);
     let replies = compound.related(&CLOSE).call().map_err(lost)?;
     let wanted = texts([status::OBJECT_NAME_NOT_FOUND; 3]);
@@ -117,7 +117,7 @@ fn failing(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn unrelated(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;
     let nothing = b.path("nothing");
-    let raw = two(b)?;
+    let raw = smb2(b)?;
     let compound = raw
         .compound()
         .add(&FlushRequest { file })
@@ -136,7 +136,7 @@ fn many(b: &mut Bench<'_>) -> Result<(), Stop> {
     let data = pattern(2000, 2);
     b.put("file", &data)?;
     let path = b.path("file");
-    let raw = two(b)?;
+    let raw = smb2(b)?;
     let before = raw.strays();
     let mut sent = Vec::new();
     for _ in 0..MANY {
@@ -161,7 +161,7 @@ fn many(b: &mut Bench<'_>) -> Result<(), Stop> {
 }
 
 fn first_related(b: &mut Bench<'_>) -> Result<(), Stop> {
-    let raw = two(b)?;
+    let raw = smb2(b)?;
     let limit = raw.limit();
     let sent = raw.send_built(1, |session, id, out| {
         session.related(out, id, &FlushRequest { file: FILE });

@@ -117,7 +117,7 @@ fn end(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn minimum(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &pattern(1000, 6))?;
-    let Some(two) = b.smb.smb2() else {
+    let Some(smb2) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let least = |minimum| ReadRequest {
@@ -126,10 +126,10 @@ fn minimum(b: &mut Bench<'_>) -> Result<(), Stop> {
         length: 4096,
         minimum,
     };
-    two.ask(&least(100))
+    smb2.ask(&least(100))
         .map(drop)
         .done("READ of 100 bytes at least")?;
-    let answer = two.ask(&least(101)).map(drop);
+    let answer = smb2.ask(&least(101)).map(drop);
     answer
         .refused(
             "READ of 101 bytes at least where there are 100",
@@ -162,7 +162,7 @@ fn beyond(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
     let most = b.smb.limits().read_max;
     let file = b.make("file", b"some")?;
-    let Some(two) = b.smb.smb2() else {
+    let Some(smb2) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let request = ReadRequest {
@@ -171,13 +171,13 @@ fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
         length: most + 1,
         minimum: 0,
     };
-    let charge = two.session().charge(most + 1);
-    if two.session().credits.available < charge.into() {
+    let charge = smb2.session().charge(most + 1);
+    if smb2.session().credits.available < charge.into() {
         return Err(Stop::skip(
             "the server grants too few credits to ask for so much",
         ));
     }
-    let answer = two.ask(&request).map(drop);
+    let answer = smb2.ask(&request).map(drop);
     let what = format!("READ of {} bytes", most + 1);
     answer
         .refused(&what, &[status::INVALID_PARAMETER])
@@ -187,7 +187,11 @@ fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn charge(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;
     let limit = b.smb.limit();
-    let Some(two) = b.smb.smb2().filter(|two| two.session().has_multi_credit()) else {
+    let Some(smb2) = b
+        .smb
+        .smb2()
+        .filter(|smb2| smb2.session().has_multi_credit())
+    else {
         return Err(Stop::skip(
             "the server has no transfers of more than 64 KiB",
         ));
@@ -198,11 +202,11 @@ fn charge(b: &mut Bench<'_>) -> Result<(), Stop> {
         length: 128 << 10,
         minimum: 0,
     };
-    let sent = two.send_built(1, |session, id, out| {
+    let sent = smb2.send_built(1, |session, id, out| {
         let header = session.header(header::Command::Read, id, 1);
         header::append(out, &header, &request);
     });
-    let waited = sent.and_then(|id| two.wait_within(id, limit));
+    let waited = sent.and_then(|id| smb2.wait_within(id, limit));
     let what = "READ of 128 KiB for one credit";
     match waited {
         Ok(Some(reply)) if reply.status() == status::INVALID_PARAMETER => Ok(()),

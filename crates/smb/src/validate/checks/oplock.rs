@@ -171,7 +171,7 @@ fn asking(b: &Bench<'_>, state: u32) -> RequestedOplock {
 
 /// A file that is open with a lease of this state.
 fn leased(b: &mut Bench<'_>, state: u32) -> Result<Opened, Stop> {
-    if !b.smb.smb2().is_some_and(|two| two.session().has_leases()) {
+    if !b.smb.smb2().is_some_and(|smb2| smb2.session().has_leases()) {
         return Err(Stop::skip("the server offers no leases"));
     }
     b.put("file", b"some")?;
@@ -241,7 +241,7 @@ fn lease_write(b: &mut Bench<'_>) -> Result<(), Stop> {
 }
 
 fn lease_handle(b: &mut Bench<'_>) -> Result<(), Stop> {
-    if !b.smb.smb2().is_some_and(|two| two.session().has_leases()) {
+    if !b.smb.smb2().is_some_and(|smb2| smb2.session().has_leases()) {
         return Err(Stop::skip("the server offers no leases"));
     }
     let path = b.path("file");

@@ -135,19 +135,19 @@ fn disobeyed(
 ) -> Result<(), Stop> {
     let path = b.path(MADE);
     let limit = session.limit();
-    let answer = if let Some(one) = session.smb1() {
+    let answer = if let Some(smb1) = session.smb1() {
         let request = CreateDirectory {
             path: Path::of(&path),
         };
-        let sent = one.send_spoilt(&request, spoil);
-        let came = sent.and_then(|mid| one.wait_within(mid, limit));
+        let sent = smb1.send_spoilt(&request, spoil);
+        let came = sent.and_then(|mid| smb1.wait_within(mid, limit));
         came.map(|reply| reply.map(|reply| reply.status()))
-    } else if let Some(two) = session.smb2() {
+    } else if let Some(smb2) = session.smb2() {
         let build = |session: &filermark_smbwire::smb2::Session, id, out: &mut Vec<u8>| {
             session.request(out, id, &make_dir(&path));
         };
-        let sent = two.send_spoilt(1, build, spoil);
-        let came = sent.and_then(|id| two.wait_within(id, limit));
+        let sent = smb2.send_spoilt(1, build, spoil);
+        let came = sent.and_then(|id| smb2.wait_within(id, limit));
         came.map(|reply| reply.map(|reply| reply.status()))
     } else {
         return Err(Stop::skip("there is no session"));
@@ -186,18 +186,18 @@ fn clear(b: &mut Bench<'_>) -> Result<(), Stop> {
     let mut session = b.another(|plan| plan.encryption = Encryption::Auto)?;
     if session
         .smb2()
-        .is_none_or(|two| two.session().cipher_name() == "none")
+        .is_none_or(|smb2| smb2.session().cipher_name() == "none")
     {
         return Err(Stop::skip("the server leaves encryption to the client"));
     }
     let path = b.path(MADE);
-    let Some(two) = session.smb2() else {
+    let Some(smb2) = session.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     // The same request as it would be without encryption, in the place of the frame.
     let mut message = Vec::new();
-    let id = two.session().credits.next_message_id;
-    two.session().request(&mut message, id, &make_dir(&path));
+    let id = smb2.session().credits.next_message_id;
+    smb2.session().request(&mut message, id, &make_dir(&path));
     disobeyed(b, session, move |frame| {
         frame.truncate(MARK);
         frame.extend_from_slice(&message);

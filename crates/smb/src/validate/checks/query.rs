@@ -100,7 +100,7 @@ fn bad_class(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn no_room(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &[])?;
-    let Some(two) = b.smb.smb2() else {
+    let Some(smb2) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
     let request = QueryInfoRequest {
@@ -108,7 +108,7 @@ fn no_room(b: &mut Bench<'_>) -> Result<(), Stop> {
         query: Query::File(FileClass::Basic),
         max_output: 8,
     };
-    let answer = two.ask(&request).map(drop);
+    let answer = smb2.ask(&request).map(drop);
     let wanted = [status::INFO_LENGTH_MISMATCH];
     answer
         .refused("QUERY_FILE with room for 8 bytes", &wanted)

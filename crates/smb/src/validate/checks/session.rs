@@ -40,13 +40,13 @@ fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
         }
     }
     let dialect = b.dialect;
-    if let Some(one) = b.smb.smb1() {
+    if let Some(smb1) = b.smb.smb1() {
         const NEEDED: u32 = caps::UNICODE | caps::NT_SMBS | caps::STATUS32;
-        let told = one.session().capabilities & NEEDED;
+        let told = smb1.session().capabilities & NEEDED;
         same("capabilities (Unicode, NT SMBs, NT status)", NEEDED, told)?;
     }
-    if let Some(two) = b.smb.smb2() {
-        let told = two.session().capabilities;
+    if let Some(smb2) = b.smb.smb2() {
+        let told = smb2.session().capabilities;
         let since = [
             (capability::LARGE_MTU, Dialect::V210, "large MTU"),
             (capability::LEASING, Dialect::V210, "leasing"),
@@ -74,12 +74,12 @@ fn user(b: &mut Bench<'_>) -> Result<(), Stop> {
 }
 
 fn echo(b: &mut Bench<'_>) -> Result<(), Stop> {
-    let Some(one) = b.smb.smb1() else {
+    let Some(smb1) = b.smb.smb1() else {
         return b.smb.echo().done("ECHO");
     };
     let data = [7, 0, 255, 1, 2, 3];
-    let reply = one.ask("ECHO", &Echo { data: &data }).done("ECHO")?;
-    let echoed = one.read_as("ECHO", &reply, |parts| {
+    let reply = smb1.ask("ECHO", &Echo { data: &data }).done("ECHO")?;
+    let echoed = smb1.read_as("ECHO", &reply, |parts| {
         let echoed = smb1::Echoed::read(parts)?;
         Ok((echoed.sequence, echoed.data.to_vec()))
     });
@@ -117,7 +117,7 @@ const NOTHING: u16 = 0x7A7A;
 fn is_sealed(b: &mut Bench<'_>) -> bool {
     b.smb
         .smb2()
-        .is_some_and(|two| two.session().cipher_name() != "none")
+        .is_some_and(|smb2| smb2.session().cipher_name() != "none")
 }
 
 fn bad_session(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -154,14 +154,14 @@ fn with_ids(
     b: &mut Bench<'_>,
     what: &str,
     wanted: &[u32],
-    one: impl Fn(&mut smb1::Head),
-    two: impl Fn(&mut header::Header),
+    smb1: impl Fn(&mut smb1::Head),
+    smb2: impl Fn(&mut header::Header),
 ) -> Result<(), Stop> {
     let limit = b.smb.limit();
     let got = if let Some(raw) = b.smb.smb1() {
         let sent = raw.send_built(|session, mid, out| {
             let mut head = session.head(mid);
-            one(&mut head);
+            smb1(&mut head);
             head.put(out, &Flush { fid: NOTHING });
         });
         let waited = sent.and_then(|mid| raw.wait_within(mid, limit));
@@ -173,7 +173,7 @@ fn with_ids(
         };
         let sent = raw.send_built(1, |session, id, out| {
             let mut header = session.header(header::Command::Flush, id, 1);
-            two(&mut header);
+            smb2(&mut header);
             header::append(out, &header, &FlushRequest { file });
         });
         let waited = sent.and_then(|id| raw.wait_within(id, limit));
@@ -199,18 +199,18 @@ fn bad_name(b: &mut Bench<'_>) -> Result<(), Stop> {
             plan.signing = Signing::Required;
         }
     })?;
-    let Some(two) = session.smb2() else {
+    let Some(smb2) = session.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
-    let server = two.peer().ip().to_string();
+    let server = smb2.peer().ip().to_string();
     let request = TreeConnectRequest {
         server: &server,
         share: "no-such-share-7f3a",
     };
-    let answer = two.ask(&request).map(drop);
+    let answer = smb2.ask(&request).map(drop);
     let what = "TREE_CONNECT to an unknown share";
     answer.refused(what, &[status::BAD_NETWORK_NAME])?;
-    two.ask(&EchoRequest).map(drop).done("ECHO afterwards")?;
+    smb2.ask(&EchoRequest).map(drop).done("ECHO afterwards")?;
     session.client().files().log_off();
     Ok(())
 }

@@ -94,23 +94,23 @@ fn through(b: &mut Bench<'_>) -> Result<(), Stop> {
     let what = "WRITE, write-through";
     let lost = |error| Stop::fail(format!("{what}: an answer"), error);
     let dialect = b.dialect;
-    let (status, count) = if let Some(one) = b.smb.smb1() {
+    let (status, count) = if let Some(smb1) = b.smb.smb1() {
         let request = WriteAndx {
             fid: file.volatile as u16,
             offset: 0,
             write_through: true,
         };
-        let sent = one.send_write(&request, &data);
-        let reply = sent.and_then(|mid| one.wait(mid)).map_err(lost)?;
+        let sent = smb1.send_write(&request, &data);
+        let reply = sent.and_then(|mid| smb1.wait(mid)).map_err(lost)?;
         (reply.status(), data.len() as u32)
-    } else if let Some(two) = b.smb.smb2().filter(|_| dialect >= Dialect::V210) {
+    } else if let Some(smb2) = b.smb.smb2().filter(|_| dialect >= Dialect::V210) {
         let request = WriteRequest {
             file,
             offset: 0,
             write_through: true,
         };
-        let sent = two.send_write(&request, &data);
-        let reply = sent.and_then(|id| two.wait(id)).map_err(lost)?;
+        let sent = smb2.send_write(&request, &data);
+        let reply = sent.and_then(|id| smb2.wait(id)).map_err(lost)?;
         let count = reply.decode::<WriteResponse>().map(|r| r.count);
         (reply.status(), count.unwrap_or_default())
     } else {
@@ -153,11 +153,11 @@ fn time(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn too_large(b: &mut Bench<'_>) -> Result<(), Stop> {
     let most = b.smb.limits().write_max;
     let file = b.make("file", b"some")?;
-    let Some(two) = b.smb.smb2() else {
+    let Some(smb2) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
     };
-    let charge = two.session().charge(most + 1);
-    if two.session().credits.available < charge.into() {
+    let charge = smb2.session().charge(most + 1);
+    if smb2.session().credits.available < charge.into() {
         return Err(Stop::skip(
             "the server grants too few credits to send so much",
         ));
