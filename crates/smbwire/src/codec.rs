@@ -117,7 +117,7 @@ pub struct Space {
 
 /// What has a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct PathInfo {
     /// It is a directory.
     pub is_dir: bool,
     /// It is a reparse point.
@@ -144,8 +144,8 @@ impl Entry<'_> {
     }
 
     /// What it is.
-    pub const fn seen(&self) -> Seen {
-        Seen {
+    pub const fn path_info(&self) -> PathInfo {
+        PathInfo {
             is_dir: self.facts.is_directory(),
             is_link: self.facts.attributes & attributes::REPARSE_POINT != 0,
             size: self.facts.end_of_file,
@@ -183,7 +183,7 @@ impl<'a> Iterator for Entries<'a> {
 
 /// A part of a listing, or what its begin gave.
 #[derive(Clone, Debug)]
-pub struct Listed<'a> {
+pub struct ListPart<'a> {
     /// What the next part is asked of. `None`: the same as before.
     pub list: Option<FileId>,
     /// Entries that came; `None`: the message is not made for them.
@@ -201,7 +201,7 @@ pub trait Codec: Sized {
     /// Longest part of a listing that is asked for, in bytes.
     const LIST_BYTES: u32;
     /// Option of an open: a reparse point is opened itself. SMB1 has it in its own way.
-    const OPEN_ITSELF: u32;
+    const OPEN_REPARSE_POINT: u32;
     /// The end of a listing that a status tells ends the listing on the server too.
     const STATUS_CLOSES_LIST: bool;
     /// A session that has expired can be renewed on its connection.
@@ -309,19 +309,19 @@ pub trait Codec: Sized {
     ///
     /// # Errors
     /// As [`take`](Self::take).
-    fn seen(path: &str, answer: &Answer<'_>) -> Result<Option<Seen>, DecodeError>;
+    fn path_info(path: &str, answer: &Answer<'_>) -> Result<Option<PathInfo>, DecodeError>;
 
     /// The answer to [`Request::ListBegin`].
     ///
     /// # Errors
     /// As [`take`](Self::take).
-    fn list_begun<'m>(answer: &Answer<'m>) -> Result<Listed<'m>, DecodeError>;
+    fn list_begun<'m>(answer: &Answer<'m>) -> Result<ListPart<'m>, DecodeError>;
 
     /// The answer to [`Request::ListNext`].
     ///
     /// # Errors
     /// As [`take`](Self::take).
-    fn list_part<'m>(answer: &Answer<'m>) -> Result<Listed<'m>, DecodeError>;
+    fn list_part<'m>(answer: &Answer<'m>) -> Result<ListPart<'m>, DecodeError>;
 
     /// Whether a refusal of [`Request::ListBegin`] says that there is no entry.
     fn is_empty_list(status: u32) -> bool;

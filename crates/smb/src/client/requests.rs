@@ -6,7 +6,7 @@ use super::files::{Entry, File, Files, Gone, Listing, OpenFor, Space, or_nothing
 use super::purpose::{self, ATTRIBUTES, READ, UPDATE};
 use super::raw::{Protocol, RawSession, Reply, good};
 use filermark_smbwire::bytes::text_of_utf16;
-use filermark_smbwire::codec::{Answer, Listed, Seen};
+use filermark_smbwire::codec::{Answer, ListPart, PathInfo};
 use filermark_smbwire::error::DecodeError;
 use filermark_smbwire::request::{After, Change, FsInfo, Open, Request, Target};
 use filermark_smbwire::smb2::file::{access, attributes, disposition, options, share};
@@ -47,12 +47,12 @@ const fn of(id: FileId) -> File {
     File(id.persistent, id.volatile)
 }
 
-const fn entry(name: String, seen: &Seen) -> Entry {
+const fn entry(name: String, info: &PathInfo) -> Entry {
     Entry {
         name,
-        is_dir: seen.is_dir,
-        is_link: seen.is_link,
-        size: seen.size,
+        is_dir: info.is_dir,
+        is_link: info.is_link,
+        size: info.size,
     }
 }
 
@@ -119,7 +119,7 @@ impl<P: Protocol> RawSession<P> {
 }
 
 /// The entries of a part of a listing; where a search would go on is kept.
-fn entries(listed: Listed<'_>, listing: &mut Listing) -> Result<Option<Vec<Entry>>, DecodeError> {
+fn entries(listed: ListPart<'_>, listing: &mut Listing) -> Result<Option<Vec<Entry>>, DecodeError> {
     if let Some(list) = listed.list {
         listing.file = of(list);
     }
@@ -134,7 +134,7 @@ fn entries(listed: Listed<'_>, listing: &mut Listing) -> Result<Option<Vec<Entry
         let name = text_of_utf16(found.name);
         listing.last = (name.clone(), found.index);
         if !found.is_dot() {
-            entries.push(entry(name, &found.seen()));
+            entries.push(entry(name, &found.path_info()));
         }
     }
     Ok(Some(entries))
@@ -163,7 +163,7 @@ impl<P: Protocol> Files for RawSession<P> {
     fn open(&mut self, path: &str, purpose: OpenFor) -> Result<File, Failure> {
         let (access, disposition, options) = purpose::of(purpose);
         let itself = match purpose::is_of_what_is_there(purpose) {
-            true => P::OPEN_ITSELF,
+            true => P::OPEN_REPARSE_POINT,
             false => 0,
         };
         let open = open(path, access, disposition, options | itself);
@@ -239,11 +239,11 @@ impl<P: Protocol> Files for RawSession<P> {
             open: open(path, ATTRIBUTES, disposition::OPEN, itself),
             most: self.list_bytes(),
         };
-        let seen = match self.answer_to(&request, |_, answer| P::seen(path, answer)) {
+        let info = match self.answer_to(&request, |_, answer| P::path_info(path, answer)) {
             Err(failure) if failure.status().is_some_and(P::is_empty_list) => return Ok(None),
-            seen => or_nothing(seen)?.flatten(),
+            info => or_nothing(info)?.flatten(),
         };
-        Ok(seen.map(|seen| entry(String::new(), &seen)))
+        Ok(info.map(|info| entry(String::new(), &info)))
     }
 
     fn begin_list(&mut self, path: &str) -> Result<Listing, Failure> {

@@ -160,17 +160,17 @@ impl<'a> Parts<'a> {
     /// How a file is opened.
     fn open_file<'r>(&self, path: &'r str) -> Open<'r> {
         let file = options::NON_DIRECTORY_FILE;
-        let anew = disposition::OVERWRITE_IF;
+        let overwrite = disposition::OVERWRITE_IF;
         match self.core.open_for(self.call.op) {
             Some(OpenFor::Attributes) => open(path, ATTRIBUTES, disposition::OPEN, 0),
             Some(OpenFor::Read) => open(path, READ, disposition::OPEN, file),
             Some(OpenFor::Update) => open(path, UPDATE, disposition::OPEN, file),
-            Some(OpenFor::Replace) => open(path, UPDATE, anew, file),
+            Some(OpenFor::Replace) => open(path, UPDATE, overwrite, file),
             Some(OpenFor::Temporary) => {
-                let goes = file | options::DELETE_ON_CLOSE;
-                open(path, UPDATE | access::DELETE, anew, goes)
+                let options = file | options::DELETE_ON_CLOSE;
+                open(path, UPDATE | access::DELETE, overwrite, options)
             }
-            None if self.core.fills(self.call.op) => open(path, UPDATE, anew, file),
+            None if self.core.fills(self.call.op) => open(path, UPDATE, overwrite, file),
             None => open(path, UPDATE, disposition::OPEN, file),
         }
     }
@@ -189,8 +189,8 @@ const fn open(path: &str, access: u32, disposition: u32, options: u32) -> Open<'
 }
 
 const fn removal(path: &str, options: u32) -> Open<'_> {
-    let goes = options | options::DELETE_ON_CLOSE;
-    open(path, access::DELETE, disposition::OPEN, goes)
+    let options = options | options::DELETE_ON_CLOSE;
+    open(path, access::DELETE, disposition::OPEN, options)
 }
 
 /// How many messages a call is, and how many credits they take.
@@ -313,7 +313,7 @@ pub(crate) fn receive_smb2(
 }
 
 /// What a message is to the call that it answers.
-enum Came<'m> {
+enum Answer<'m> {
     /// What was asked for.
     Good(Reply<'m>),
     /// A status that is not good.
@@ -327,16 +327,16 @@ fn read<'m, C: Codec>(
     call: &Call,
     (command, status): (u16, u32),
     message: &'m [u8],
-) -> Came<'m> {
+) -> Answer<'m> {
     let parts = Parts::of(core, call);
     let request = parts.request::<C>("");
     if !C::is_answer(&request, command) {
-        return Came::Garbage;
+        return Answer::Garbage;
     }
     if !C::is_good(&request, command, status) {
-        return Came::Refused;
+        return Answer::Refused;
     }
-    C::take(&request, command, status, message).map_or(Came::Garbage, Came::Good)
+    C::take(&request, command, status, message).map_or(Answer::Garbage, Answer::Good)
 }
 
 /// What a reply says; what is wrong with it goes into the call. `None`: more of it is to
@@ -350,18 +350,18 @@ fn judge<C: Codec>(
 ) -> Option<Verdict> {
     let status = came.1;
     let verdict = match read::<C>(core, call, came, message) {
-        Came::Garbage => Verdict::Ends(Status::Garbage),
-        Came::Good(reply) => good(core, slot, call, reply)?,
+        Answer::Garbage => Verdict::Ends(Status::Garbage),
+        Answer::Good(reply) => good(core, slot, call, reply)?,
         // Without renewal the connection is made anew with everything on it.
-        Came::Refused
+        Answer::Refused
             if ends_session(status) || !C::RENEWS && status == NETWORK_SESSION_EXPIRED =>
         {
             core.session = SessionState::Gone;
             Verdict::Ends(Status::Disconnected)
         }
         // Not an error, and not an answer to what was asked.
-        Came::Refused if !C::is_refusal(status) => Verdict::Ends(Status::Garbage),
-        Came::Refused => Verdict::Failed(status),
+        Answer::Refused if !C::is_refusal(status) => Verdict::Ends(Status::Garbage),
+        Answer::Refused => Verdict::Failed(status),
     };
     if let Some(call) = core.calls.get_mut(slot) {
         if let Verdict::Failed(status) = verdict

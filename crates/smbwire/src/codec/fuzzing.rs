@@ -1,7 +1,7 @@
 //! What the fuzz targets of both protocols and the tests have in common: a message in
 //! every way that a codec can read it.
 
-use super::{Answer, Codec, Listed};
+use super::{Answer, Codec, ListPart};
 use crate::error::DecodeError;
 use crate::request::{FileInfo, Request, Target};
 use crate::smb2::FileId;
@@ -40,7 +40,7 @@ pub(crate) fn read_all<C: Codec>(command: u16, answer: &Answer<'_>) {
     }
     let _ = (C::opened(answer), C::lease(answer), C::closed(answer));
     let _ = (C::written(answer), C::basic(answer), C::standard(answer));
-    let _ = (C::seen("", answer), C::seen("name", answer));
+    let _ = (C::path_info("", answer), C::path_info("name", answer));
     let most = answer.message.len() + answer.transaction.data.len();
     let within = |part: &[u8]| assert!(part.len() <= most, "a part that is not within");
     let _ = (C::data(answer).map(within), C::output(answer).map(within));
@@ -50,7 +50,7 @@ pub(crate) fn read_all<C: Codec>(command: u16, answer: &Answer<'_>) {
     let _ = C::changes(answer).map(|changes| assert!(changes.count() <= most));
 }
 
-fn count(listed: Result<Listed<'_>, DecodeError>, most: usize) {
+fn count(listed: Result<ListPart<'_>, DecodeError>, most: usize) {
     let entries = listed.ok().and_then(|listed| listed.entries);
     assert!(
         entries.into_iter().flatten().count() <= most,

@@ -10,7 +10,9 @@ use super::pieces::Part;
 use super::reply::{Created, FindFirstReply, FindNextReply, ReadData, Reply, Written};
 use super::session::Session;
 use super::setup::caps;
-use crate::codec::{self, Answer, Charges, Codec, Entries, Listed, MessageId, Opened, Seen, Space};
+use crate::codec::{
+    self, Answer, Charges, Codec, Entries, ListPart, MessageId, Opened, PathInfo, Space,
+};
 use crate::error::DecodeError;
 use crate::request::Request;
 use crate::settings::TransferLimits;
@@ -48,7 +50,7 @@ pub(crate) const fn facts(entry: &info::Entry<'_>) -> FileFacts {
 impl Codec for Session {
     const INFOS_MAX: usize = 1;
     const LIST_BYTES: u32 = 56 << 10;
-    const OPEN_ITSELF: u32 = 0;
+    const OPEN_REPARSE_POINT: u32 = 0;
     const STATUS_CLOSES_LIST: bool = true;
     const RENEWS: bool = false;
 
@@ -223,10 +225,10 @@ impl Codec for Session {
         })
     }
 
-    fn seen(path: &str, answer: &Answer<'_>) -> Result<Option<Seen>, DecodeError> {
+    fn path_info(path: &str, answer: &Answer<'_>) -> Result<Option<PathInfo>, DecodeError> {
         if path.is_empty() {
             let standard = Self::standard(answer)?;
-            return Ok(Some(Seen {
+            return Ok(Some(PathInfo {
                 is_dir: standard.directory,
                 is_link: false,
                 size: standard.end_of_file,
@@ -236,15 +238,15 @@ impl Codec for Session {
         for entry in entries(answer, first.count) {
             let entry = entry?;
             if !entry.is_dot() {
-                return Ok(Some(entry.seen()));
+                return Ok(Some(entry.path_info()));
             }
         }
         Ok(None)
     }
 
-    fn list_begun<'m>(answer: &Answer<'m>) -> Result<Listed<'m>, DecodeError> {
+    fn list_begun<'m>(answer: &Answer<'m>) -> Result<ListPart<'m>, DecodeError> {
         let first = FindFirstReply::read(&answer.transaction)?;
-        Ok(Listed {
+        Ok(ListPart {
             list: Some(file(first.sid)),
             entries: Some(entries(answer, first.count)),
             is_over: first.end || first.count == 0,
@@ -252,9 +254,9 @@ impl Codec for Session {
         })
     }
 
-    fn list_part<'m>(answer: &Answer<'m>) -> Result<Listed<'m>, DecodeError> {
+    fn list_part<'m>(answer: &Answer<'m>) -> Result<ListPart<'m>, DecodeError> {
         let next = FindNextReply::read(&answer.transaction)?;
-        Ok(Listed {
+        Ok(ListPart {
             list: None,
             entries: Some(entries(answer, next.count)),
             is_over: next.end || next.count == 0,

@@ -15,7 +15,7 @@ use super::query::{BasicInfo, FsSizeInfo, StandardInfo};
 use super::session::Session;
 use super::{Request as Message, Response, chain};
 use crate::codec::{
-    Answer, Charges, Codec, Entries, Listed, MessageId, Opened, Reply, Seen, Space,
+    Answer, Charges, Codec, Entries, ListPart, MessageId, Opened, PathInfo, Reply, Space,
 };
 use crate::error::DecodeError;
 use crate::request::{Data, Request, Target};
@@ -123,7 +123,7 @@ impl Sink for Frame<'_> {
 impl Codec for Session {
     const INFOS_MAX: usize = 2;
     const LIST_BYTES: u32 = 64 << 10;
-    const OPEN_ITSELF: u32 = options::OPEN_REPARSE_POINT;
+    const OPEN_REPARSE_POINT: u32 = options::OPEN_REPARSE_POINT;
     const STATUS_CLOSES_LIST: bool = false;
     const RENEWS: bool = true;
 
@@ -301,17 +301,17 @@ impl Codec for Session {
         })
     }
 
-    fn seen(_path: &str, answer: &Answer<'_>) -> Result<Option<Seen>, DecodeError> {
+    fn path_info(_path: &str, answer: &Answer<'_>) -> Result<Option<PathInfo>, DecodeError> {
         let facts = CreateResponse::decode(answer.message)?.facts;
-        Ok(Some(Seen {
+        Ok(Some(PathInfo {
             is_dir: facts.is_directory(),
             is_link: facts.attributes & attributes::REPARSE_POINT != 0,
             size: facts.end_of_file,
         }))
     }
 
-    fn list_begun<'m>(answer: &Answer<'m>) -> Result<Listed<'m>, DecodeError> {
-        Ok(Listed {
+    fn list_begun<'m>(answer: &Answer<'m>) -> Result<ListPart<'m>, DecodeError> {
+        Ok(ListPart {
             list: Some(CreateResponse::decode(answer.message)?.file),
             entries: None,
             is_over: false,
@@ -319,9 +319,9 @@ impl Codec for Session {
         })
     }
 
-    fn list_part<'m>(answer: &Answer<'m>) -> Result<Listed<'m>, DecodeError> {
+    fn list_part<'m>(answer: &Answer<'m>) -> Result<ListPart<'m>, DecodeError> {
         let output = Self::output(answer)?;
-        Ok(Listed {
+        Ok(ListPart {
             list: None,
             entries: Some(Entries::Smb2(directory::Entries::new(output, CLASS))),
             is_over: output.is_empty(),

@@ -280,8 +280,8 @@ impl<P: Protocol> RawSession<P> {
     }
 
     /// Keeps a break.
-    fn keep_break(&mut self, heard: P::Reply) {
-        self.breaks.push_back(heard);
+    fn keep_break(&mut self, message: P::Reply) {
+        self.breaks.push_back(message);
         self.breaks.truncate(KEPT_MAX);
     }
 }

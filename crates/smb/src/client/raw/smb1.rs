@@ -128,7 +128,7 @@ impl RawSmb1 {
 
     /// Forgets a request that has no reply of its own: NT_CANCEL apart, what acknowledges
     /// the break of an oplock.
-    pub(crate) fn expect_none(&mut self, mid: u16) {
+    pub(crate) fn forget_request(&mut self, mid: u16) {
         self.under_way.remove(&mid);
     }
 

@@ -1,7 +1,7 @@
 //! The calls of the checks as requests that both protocols have.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::own::{INFO_BYTES, Own};
+use super::protocol::{INFO_BYTES, ProtocolCalls};
 use super::{Broken, Calls, Facts, Found, FsFacts, Open, Opened, Set, Ticket, Told};
 use crate::client::raw::{Protocol, RawSession, Reply, good};
 use crate::client::{ClientError, Failure};
@@ -52,7 +52,7 @@ impl<P: Protocol> RawSession<P> {
         let Some(reply) = came.map_err(lost(step))? else {
             return Ok(None);
         };
-        self.said(step, reply, read).map(Some)
+        self.read_reply(step, reply, read).map(Some)
     }
 
     /// What the reply to it says.
@@ -63,10 +63,10 @@ impl<P: Protocol> RawSession<P> {
         read: impl FnOnce(&Answer<'_>) -> Result<T, DecodeError>,
     ) -> Result<T, Failure> {
         let reply = self.wait(P::id(ticket.0)).map_err(lost(step))?;
-        self.said(step, reply, read)
+        self.read_reply(step, reply, read)
     }
 
-    fn said<T>(
+    fn read_reply<T>(
         &self,
         step: &'static str,
         reply: P::Reply,
@@ -143,7 +143,7 @@ const fn both(basic: &BasicInfo, standard: &StandardInfo) -> Facts {
     }
 }
 
-impl<P: Own> Calls for RawSession<P> {
+impl<P: ProtocolCalls> Calls for RawSession<P> {
     fn send_open(&mut self, open: &Open<'_>) -> Result<Ticket, Failure> {
         self.start(&Request::Open(open.request()))
     }

@@ -4,7 +4,7 @@ use super::{Found, Open};
 use crate::client::Failure;
 use crate::client::raw::{Protocol, RawSession};
 use filermark_smbwire::bytes::text_of_utf16;
-use filermark_smbwire::codec::{Entries, Listed};
+use filermark_smbwire::codec::{Entries, ListPart};
 use filermark_smbwire::error::DecodeError;
 use filermark_smbwire::request::{After, Request};
 use filermark_smbwire::smb2::FileId;
@@ -29,7 +29,7 @@ struct Listing {
 
 impl Listing {
     /// Takes an answer.
-    fn add(&mut self, listed: Listed<'_>) -> Result<(), DecodeError> {
+    fn add(&mut self, listed: ListPart<'_>) -> Result<(), DecodeError> {
         self.list = listed.list.unwrap_or(self.list);
         self.is_over = listed.is_closed;
         self.is_closed = listed.is_closed;

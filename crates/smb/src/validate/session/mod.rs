@@ -1,12 +1,12 @@
 //! What the checks ask of a server, in terms that SMB1 and SMB2 share.
 //!
-//! `calls` and `find` make requests of it that both protocols have, `own` has what only
+//! `calls` and `find` make requests of it that both protocols have, `protocol` has what only
 //! one of them has. Requests may be under way at once: `send_*` gives a ticket, `wait_*`
 //! takes it. Every wait has the limit of the session's replies.
 
 mod calls;
 mod find;
-mod own;
+mod protocol;
 mod terms;
 
 pub(super) use terms::{Broken, Facts, Found, FsFacts, Open, Opened, Set, Told};

@@ -51,7 +51,7 @@ const fn class(info: FileInfo) -> FileClass {
 
 /// Opens a path, does something with it, and closes it.
 #[inline]
-fn visit<S: Sink>(open: &Open<'_>, sink: &mut S, each: impl FnOnce(&mut S, FileId)) {
+fn open_and_close<S: Sink>(open: &Open<'_>, sink: &mut S, each: impl FnOnce(&mut S, FileId)) {
     sink.put(&create(open));
     each(sink, FileId::RELATED);
     sink.put(&CloseRequest {
@@ -65,7 +65,7 @@ fn visit<S: Sink>(open: &Open<'_>, sink: &mut S, each: impl FnOnce(&mut S, FileI
 fn at<S: Sink>(target: &Target<'_>, sink: &mut S, each: impl FnOnce(&mut S, FileId)) {
     match target {
         Target::File(file) => each(sink, *file),
-        Target::Path(open) => visit(open, sink, each),
+        Target::Path(open) => open_and_close(open, sink, each),
     }
 }
 
@@ -90,7 +90,7 @@ fn change(file: FileId, change: &Change<'_>, sink: &mut impl Sink) {
 /// Removes a path, by the options of its open or by SET_INFO.
 #[inline]
 fn remove<S: Sink>(open: &Open<'_>, sink: &mut S) {
-    visit(open, sink, |sink, file| {
+    open_and_close(open, sink, |sink, file| {
         if open.options & options::DELETE_ON_CLOSE == 0 {
             set(file, set::Change::Disposition { delete: true }, sink);
         }
@@ -140,8 +140,10 @@ pub(super) fn messages<S: Sink>(request: &Request<'_>, sink: &mut S) {
             query(file, Query::Security(parts), most, sink);
         }
         Request::Set { file, change: what } => change(file, &what, sink),
-        Request::Look { open, .. } | Request::MakeDir(open) => visit(&open, sink, |_, _| {}),
-        Request::List { open, most, .. } => visit(&open, sink, |sink, file| {
+        Request::Look { open, .. } | Request::MakeDir(open) => {
+            open_and_close(&open, sink, |_, _| {})
+        }
+        Request::List { open, most, .. } => open_and_close(&open, sink, |sink, file| {
             sink.put(&QueryDirectoryRequest {
                 file,
                 class: DirectoryClass::IdBoth,

@@ -21,7 +21,7 @@ const NO_LEVEL: u16 = 0x01F7;
 const NO_CLASS: u8 = 0xF7;
 
 /// See the module.
-pub(in crate::validate) trait Own: Protocol {
+pub(in crate::validate) trait ProtocolCalls: Protocol {
     /// What takes a request back.
     const CANCEL: &'static str;
 
@@ -41,7 +41,7 @@ pub(in crate::validate) trait Own: Protocol {
     fn acknowledge(raw: &mut RawSession<Self>, broken: &Broken) -> Result<(), Failure>;
 }
 
-impl Own for smb1::Session {
+impl ProtocolCalls for smb1::Session {
     const CANCEL: &'static str = "NT_CANCEL";
 
     fn wait_promise(_raw: &mut RawSmb1, _ticket: Ticket) -> Result<Option<bool>, Failure> {
@@ -86,13 +86,13 @@ impl Own for smb1::Session {
         let step = "LOCKING_ANDX";
         let sent = raw.send_request(&Request::Acknowledge { file, level });
         for mid in sent.map_err(|error| Failure::Lost { step, error })? {
-            raw.expect_none(mid);
+            raw.forget_request(mid);
         }
         Ok(())
     }
 }
 
-impl Own for smb2::Session {
+impl ProtocolCalls for smb2::Session {
     const CANCEL: &'static str = "CANCEL";
 
     fn wait_promise(raw: &mut RawSmb2, ticket: Ticket) -> Result<Option<bool>, Failure> {
