@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// What a part gives back: figures, or why there are none.
+pub type Measured = Result<Vec<Figure>, String>;
+
 /// What a figure is held against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {

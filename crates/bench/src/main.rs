@@ -19,9 +19,6 @@ use serde_json::json;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What a part gives back: figures, or why there are none.
-pub type Measured = Result<Vec<Figure>, String>;
-
 /// Measures Filermark itself.
 #[derive(Parser)]
 #[command(name = "filermark-bench")]

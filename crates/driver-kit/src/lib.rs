@@ -7,6 +7,8 @@ pub mod checks;
 pub mod claim;
 pub mod driver;
 pub mod marker;
+pub mod nonces;
 mod null;
+pub mod process;
 pub mod tally;
 pub mod validation;

@@ -7,8 +7,8 @@
 //! every directory below that INIT makes: it holds the path of its directory and the nonce
 //! of the run.
 
-use crate::claim::Nonces;
-use crate::claim::lease::Process;
+use crate::nonces::Nonces;
+use crate::process::{self, Process};
 use filermark_engine::driver::{Claim, ShardSetup};
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::owner::OWNER_BYTES;
@@ -194,7 +194,7 @@ impl Marker {
 /// The marker of a claim, as this process writes it.
 pub fn marker_text(claim: &Claim) -> String {
     let process = Process::this().clone();
-    Marker::new(claim, process, crate::claim::lease::utc_now()).text()
+    Marker::new(claim, process, process::utc_now()).text()
 }
 
 /// The run that a marker names; `None` if it is no marker of ours.

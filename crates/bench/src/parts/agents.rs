@@ -1,8 +1,8 @@
 //! What a prime takes that holds a thousand agents and a hundred thousand procs. The
 //! agents pretend, in another process, over the real protocol.
 
-use crate::Measured;
 use crate::cpu::{peak_bytes, process_ns};
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use filermark_engine::driver::StopFlag;
 use filermark_link::switchboard::Lines;

@@ -1,6 +1,6 @@
 //! Single steps of the hot path.
 
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource, History, SECTOR};

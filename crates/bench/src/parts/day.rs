@@ -1,6 +1,6 @@
 //! What merging a day takes: 100 interfaces and a meter, a sample a second, with a run.
 
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use filermark_energy::Quantity;
 use filermark_energy::log::{

@@ -3,7 +3,7 @@
 //! `nfs-cp` writes one file, one call at a time. That is the usual tool; the
 //! fairer one is several of them at once, each with its share of the bytes.
 
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, nfs3, plan};
 use crate::server::{ServerProcess, Wish};

@@ -1,9 +1,10 @@
 //! What a file of the file set and an idle proc take.
 
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};
-use crate::{Measured, alloc, cpu};
+use crate::{alloc, cpu};
 use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
 use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
 

@@ -14,7 +14,7 @@ mod sflow;
 pub mod smb;
 mod stop;
 
-use crate::Measured;
+use crate::figure::Measured;
 
 /// One part.
 pub struct Part {

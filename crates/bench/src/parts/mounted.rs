@@ -9,7 +9,7 @@ mod bare;
 mod fio;
 
 use super::codec;
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, mounted_plan};
 use filermark_engine::data::SECTOR;

@@ -1,8 +1,9 @@
 //! The generator by itself: every operation succeeds at once.
 
+use crate::alloc;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
-use crate::{Measured, alloc};
 use filermark_model::PointStats;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! How exactly the requested rate is kept, and how late the generator wakes up.
 
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};

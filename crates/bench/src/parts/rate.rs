@@ -1,10 +1,11 @@
 //! How many calls a second one thread makes, against a server with canned
 //! replies in another process.
 
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, claim, nfs3, plan};
 use crate::server::{ServerProcess, Wish};
-use crate::{Measured, alloc, cpu};
+use crate::{alloc, cpu};
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};

@@ -1,7 +1,7 @@
 //! Whether measured service times are true: against the delay that the server
 //! was told to make, and against the times that tshark takes from the packets.
 
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};

@@ -1,7 +1,7 @@
 //! What collecting sFlow costs: decoding, rates and the log, from memory and from a socket.
 
-use crate::Measured;
 use crate::cpu::{process_ns, resident_bytes};
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use filermark_energy::log::{LogLine, LogWriter, PortSample, Traffic};
 use filermark_energy::setup::{Setup, SflowSetup};

@@ -2,8 +2,8 @@
 //! response times as calculated beside those that were measured. The same under a
 //! virtual clock, exactly: `engine/src/shard/stop_tests.rs`.
 
-use crate::Measured;
 use crate::figure::Figure;
+use crate::figure::Measured;
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, Wish};
 use filermark_model::PointStats;

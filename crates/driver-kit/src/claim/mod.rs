@@ -19,11 +19,12 @@ mod backend;
 mod empty;
 mod layout;
 pub mod lease;
+pub mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::driver::{ClaimReport, Reach};
 use crate::marker::{Marker, MarkerText, State};
+use crate::process;
 use again::Again;
 pub use backend::{
     A_LINK, A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY,
@@ -35,8 +36,7 @@ use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
 use filermark_model::plan::MountPoint;
 pub use layout::{Known, Level, PROBE_PREFIX};
 use lease::{Watch, taken_over};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use report::{ClaimReport, Reach};
 use std::time::Duration;
 
 /// Looks for a marker that another client is about to write.
@@ -119,24 +119,6 @@ pub fn release<B: RunDirBackend>(
     match claimant.find()? {
         None => Ok(Emptied::default()),
         Some(dir) => claimant.give_back(&dir, reach),
-    }
-}
-
-/// The nonces of the run directories that a driver has claimed.
-#[derive(Debug, Default)]
-pub struct Nonces(Mutex<HashMap<MountPoint, String>>);
-
-impl Nonces {
-    /// Notes what a claim came to.
-    pub fn note(&self, mount: &MountPoint, report: &ClaimReport) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(mount.clone(), report.nonce.clone());
-    }
-
-    /// That of a mount point.
-    pub fn of(&self, mount: &MountPoint, claim: &Claim) -> String {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(mount).cloned().unwrap_or_else(|| claim.nonce())
     }
 }
 
@@ -368,7 +350,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         keep: bool,
     ) -> Result<(Emptied, String), DriverError> {
         let claim = self.claim;
-        let mut ours = Marker::new(self.claim, self.watch.this(), lease::utc_now());
+        let mut ours = Marker::new(self.claim, self.watch.this(), process::utc_now());
         ours.state = State::Emptying;
         if !before.nonce.is_empty() {
             ours.nonce.clone_from(&before.nonce);
@@ -487,7 +469,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 false
             }
             Mark::Missing | Mark::Cut | Mark::Foreign => {
-                let marker = Marker::new(self.claim, self.watch.this(), lease::utc_now());
+                let marker = Marker::new(self.claim, self.watch.this(), process::utc_now());
                 let written = self.backend.write_file(dir, MARKER, &marker.text());
                 written.map_err(|error| Unmarked {
                     error,

@@ -7,7 +7,7 @@
 //! as compared. Where writes may be torn, a piece is compared word by word.
 
 use super::candidates::{Candidates, Side};
-use super::history::Checked;
+use super::compared::Checked;
 use super::seams::Cuts;
 use super::sector::{SECTOR, Sector};
 

@@ -10,8 +10,10 @@
 
 use super::candidates::Candidates;
 use super::check::Mixture;
+use super::compared::Compared;
 use super::sampling::Sampling;
-use super::{BLOCK_SECTORS, Checking, DataSource, GENERATION_LIMIT, SECTOR_BYTES};
+use super::sector::{BLOCK_SECTORS, GENERATION_LIMIT, SECTOR_BYTES};
+use super::{Checking, DataSource};
 use filermark_model::rng::hash3;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,51 +29,6 @@ const COUNT_BITS: u32 = 32;
 pub(super) const EPOCHS: u32 = 1 << (GENERATION_LIMIT.ilog2() - COUNT_BITS);
 /// Distinguishes the keys of single sectors from those of blocks.
 const SINGLE: u64 = 1 << 63;
-
-/// What came of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub struct Checked {
-    /// Nothing wrong was seen.
-    pub good: bool,
-    /// Bytes that were compared.
-    pub bytes: u64,
-}
-
-/// What came of comparing bytes that were read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub struct Compared {
-    /// Nothing wrong was seen.
-    pub good: bool,
-    /// Bytes that were compared.
-    pub bytes: u64,
-    /// Bytes of which nothing can be said, right or wrong.
-    pub undecided_bytes: u64,
-}
-
-impl Compared {
-    /// Nothing was to be compared.
-    pub const NOTHING: Self = Self {
-        good: true,
-        bytes: 0,
-        undecided_bytes: 0,
-    };
-}
-
-impl Checked {
-    /// Nothing was compared.
-    pub const NOTHING: Self = Self {
-        good: true,
-        bytes: 0,
-    };
-
-    /// The same and another comparison.
-    pub fn add(&mut self, other: Self) {
-        self.good &= other.good;
-        self.bytes += other.bytes;
-    }
-}
 
 /// A write that is under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,6 +12,7 @@
 
 mod candidates;
 mod check;
+mod compared;
 mod history;
 #[cfg(test)]
 mod mixture_tests;
@@ -22,20 +23,17 @@ mod sector;
 mod tests;
 mod vector;
 
-pub use history::{Checked, Compared, History, WriteMark};
-pub use sector::{GENERATION_LIMIT, SECTOR};
+pub use compared::{Checked, Compared};
+pub use history::{History, WriteMark};
+pub use sector::{BLOCK, GENERATION_LIMIT, SECTOR};
 
 use check::{Mixture, Part};
 use filermark_model::rng::{hash3, mix64};
 use seams::Seams;
-use sector::{HEADER, Pool, RunKey};
+use sector::{BLOCK_SECTORS, HEADER, Pool, RunKey, SECTOR_BYTES};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Size of a block that may be a copy of another one, in bytes.
-pub const BLOCK: usize = 4096;
-const BLOCK_SECTORS: u64 = (BLOCK / SECTOR) as u64;
-const SECTOR_BYTES: u64 = SECTOR as u64;
 /// Different blocks among those that are copies.
 const COPIES: u64 = 64;
 /// The file number that copies are named with.

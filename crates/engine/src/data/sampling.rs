@@ -5,7 +5,7 @@
 //! is drawn. What comparing takes is measured, since a sector that several writes have touched
 //! takes many times what another one does.
 
-use super::SECTOR_BYTES;
+use super::sector::SECTOR_BYTES;
 use crate::sys::thread_cpu;
 use filermark_model::Nanos;
 use filermark_model::rng::mix64;

@@ -4,7 +4,7 @@
 //! lines of the set that follow from file and sector, and was noted if both have it. So
 //! other sectors may add places to a sector's, and none is ever missed.
 
-use super::{SECTOR, SECTOR_BYTES};
+use super::sector::{SECTOR, SECTOR_BYTES};
 use filermark_model::rng::hash3;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -15,6 +15,10 @@ use filermark_model::rng::{Rng, mix64, unmix64};
 
 /// Size of a sector, in bytes.
 pub const SECTOR: usize = 512;
+/// Size of a block that may be a copy of another one, in bytes.
+pub const BLOCK: usize = 4096;
+pub(super) const BLOCK_SECTORS: u64 = (BLOCK / SECTOR) as u64;
+pub(super) const SECTOR_BYTES: u64 = SECTOR as u64;
 /// Words of a sector.
 pub(super) const WORDS: usize = SECTOR / 8;
 /// Bytes of the words that name it.

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::check::Part;
-use super::history::Checked;
+use super::compared::Checked;
 use super::sector::{FileKey, Pool, SECTOR};
 
 /// Writes consecutive sectors of a file, from sector `first` on.

@@ -35,8 +35,9 @@ mod wire;
 use crate::login::Refusals;
 use crate::target::Target;
 use filermark_driver_kit::claim::lease::Watch;
-use filermark_driver_kit::claim::{Nonces, Renewed, Turn};
+use filermark_driver_kit::claim::{Renewed, Turn};
 use filermark_driver_kit::driver::{ClaimReport, Driver, Reach, Space};
+use filermark_driver_kit::nonces::Nonces;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
 };

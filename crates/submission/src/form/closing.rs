@@ -1,6 +1,6 @@
 //! Notes, compliance, and who submits.
 
-use super::{Node, Value, YES_NO, field, free, group, line};
+use super::node::{Node, Value, YES_NO, field, free, group, line};
 
 pub(super) const OTHER_REPORT_NOTES: Node = free(
     "otherReportNotes",

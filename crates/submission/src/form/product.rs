@@ -1,6 +1,6 @@
 //! `productInfo`: what was tested.
 
-use super::{Node, Value, YES_NO, count, field, free, group, line, list, number};
+use super::node::{Node, Value, YES_NO, count, field, free, group, line, list, number};
 
 pub(super) const PRODUCT_INFO: Node = group(
     "productInfo",

@@ -1,6 +1,6 @@
 //! `results`: what was measured. All of it comes from the run's files.
 
-use super::{Node, Value, YES_NO, count, field, free, group, line, list, number};
+use super::node::{Node, Value, YES_NO, count, field, free, group, line, list, number};
 
 /// The words of [`filermark_results::verdict::WORDS`], of files that do not say, and of
 /// documents of Filermark 0.1.

@@ -1,7 +1,7 @@
 //! `testInfo`: what made the load, and how.
 
+use super::node::{Node, Value, count, field, free, group, line, list, number};
 use super::product::BOM_ITEM;
-use super::{Node, Value, count, field, free, group, line, list, number};
 
 pub(super) const TEST_INFO: Node = group(
     "testInfo",

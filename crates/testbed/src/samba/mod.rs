@@ -58,7 +58,7 @@ impl Samba {
 
     /// Its port unless a test says otherwise. Not the standard one, so that a client that
     /// ignores what it was told is found out.
-    pub const PORT: u16 = 12445;
+    pub const PORT: u16 = options::PORT;
     /// The standard port. On any other, tshark takes a message's length for one of
     /// NetBIOS, which has 17 bits, and loses its way after a longer message.
     pub const STANDARD_PORT: u16 = 445;

@@ -1,7 +1,9 @@
 //! What a test may ask of smbd, and the smb.conf that says so.
 
-use super::Samba;
 use std::fmt::Write as _;
+
+/// Not the standard port, so that a client that ignores what it was told is found out.
+pub(super) const PORT: u16 = 12445;
 
 /// What [`super::Samba`] is to be like. The default is a server as most people run it,
 /// but that speaks SMB1 as well: NT1 to 3.1.1, signing and encryption by whoever asks.
@@ -34,7 +36,7 @@ pub struct SambaOptions {
 impl Default for SambaOptions {
     fn default() -> Self {
         Self {
-            port: Samba::PORT,
+            port: PORT,
             dialects: ("NT1", "SMB3_11"),
             signing: SmbSigning::Auto,
             encryption: SmbEncryption::Offered,

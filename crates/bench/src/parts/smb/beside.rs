@@ -2,8 +2,9 @@
 //! on the same smbd, in turns.
 
 use super::{FILE, RUN_DIR, Shard, plan};
+use crate::cpu;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
-use crate::{Measured, cpu};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, OpenFor, SessionAction};

@@ -1,6 +1,6 @@
 //! Signing and encryption alone, on one core.
 
-use crate::Measured;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
 use filermark_smbwire::crypto::{Cipher, Opener, Sealer, Signer, SigningAlgorithm};
 use filermark_smbwire::smb2::header::LEN;

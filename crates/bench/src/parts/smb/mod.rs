@@ -5,7 +5,7 @@ mod beside;
 mod ciphers;
 mod sessions;
 
-use crate::Measured;
+use crate::figure::Measured;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::{

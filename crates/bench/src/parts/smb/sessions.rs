@@ -4,8 +4,9 @@
 //! this machine's memory.
 
 use super::{Shard, plan};
+use crate::cpu;
+use crate::figure::Measured;
 use crate::figure::{Bar, Figure};
-use crate::{Measured, cpu};
 use filermark_engine::driver::Action;
 use filermark_engine::session_action::SessionAction;
 use filermark_model::Secret;

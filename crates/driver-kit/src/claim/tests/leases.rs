@@ -2,8 +2,9 @@
 
 use super::map::{Map, Node, RUN_DIR, World};
 use super::*;
-use crate::claim::lease::{HEARTBEAT, Process, WATCH};
+use crate::claim::lease::{HEARTBEAT, WATCH};
 use crate::marker::{Marker, MarkerText, State};
+use crate::process::Process;
 
 const MARKER_PATH: &str = "filermark.t/.filermark-owner";
 

@@ -1,8 +1,8 @@
 //! A file system that is a map, and a world whose time and processes are made up.
 
 use super::super::*;
-use crate::claim::lease::Process;
 use crate::marker::owner_text;
+use crate::process::Process;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 

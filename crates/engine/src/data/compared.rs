@@ -1,0 +1,46 @@
+//! What comes of comparing.
+
+/// What came of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Checked {
+    /// Nothing wrong was seen.
+    pub good: bool,
+    /// Bytes that were compared.
+    pub bytes: u64,
+}
+
+/// What came of comparing bytes that were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Compared {
+    /// Nothing wrong was seen.
+    pub good: bool,
+    /// Bytes that were compared.
+    pub bytes: u64,
+    /// Bytes of which nothing can be said, right or wrong.
+    pub undecided_bytes: u64,
+}
+
+impl Compared {
+    /// Nothing was to be compared.
+    pub const NOTHING: Self = Self {
+        good: true,
+        bytes: 0,
+        undecided_bytes: 0,
+    };
+}
+
+impl Checked {
+    /// Nothing was compared.
+    pub const NOTHING: Self = Self {
+        good: true,
+        bytes: 0,
+    };
+
+    /// The same and another comparison.
+    pub fn add(&mut self, other: Self) {
+        self.good &= other.good;
+        self.bytes += other.bytes;
+    }
+}
