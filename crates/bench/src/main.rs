@@ -13,7 +13,7 @@ mod plan;
 mod server;
 
 use clap::Parser;
-use figure::{Figure, table};
+use figure::{Figure, Measured, table};
 use filermark_results::Environment;
 use serde_json::json;
 use std::process::ExitCode;

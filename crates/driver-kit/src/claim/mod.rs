@@ -33,10 +33,9 @@ pub use backend::{
 pub use empty::{Emptied, empty_dir};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
-use filermark_model::plan::MountPoint;
 pub use layout::{Known, Level, PROBE_PREFIX};
 use lease::{Watch, taken_over};
-use report::{ClaimReport, Reach};
+use report::Reach;
 use std::time::Duration;
 
 /// Looks for a marker that another client is about to write.

@@ -132,7 +132,7 @@ pub(super) const fn number(name: &'static str, title: &'static str, doc: &'stati
 
 impl Node {
     /// The same, and it may stay blank.
-    const fn optional(self) -> Self {
+    pub(super) const fn optional(self) -> Self {
         Self {
             is_optional: true,
             ..self
@@ -140,7 +140,7 @@ impl Node {
     }
 
     /// The same, and it comes from the run's files.
-    const fn of_run(self) -> Self {
+    pub(super) const fn of_run(self) -> Self {
         let kind = match self.kind {
             Kind::Field(field) => Kind::Field(Field {
                 origin: Origin::Run,
