@@ -1,7 +1,7 @@
 //! One order under way: who has still to answer, what counts as an answer, and what
 //! the first thing was that went wrong.
 
-use super::OrderError;
+use super::types::OrderError;
 use crate::message::{Hello, PROTOCOL, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
