@@ -7,191 +7,23 @@
 
 mod agent;
 mod board;
+mod case;
 mod fault;
 mod world;
 
-use crate::run::{RunOptions, RunOutcome, run};
-use board::SimBoard;
+use case::{Case, for_seeds};
 use fault::Fault;
-use filermark_engine::driver::StopFlag;
-use filermark_model::launch::{LaunchPlan, OnLost};
-use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
-use filermark_model::stop_if::{StopCondition, StopFigure};
-use filermark_model::{Finding, Nanos, Rng, Rule, RunPlan};
+use filermark_model::launch::OnLost;
+use filermark_model::{Finding, Nanos, Rng, Rule};
 use filermark_results::Outcome;
 use filermark_results::record::{Phase, PointRecord};
-use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
-use std::rc::Rc;
-use world::{FIXED_WARMUP, PrimeDied, World};
+use world::PrimeDied;
 
-/// Seeds per test, unless the environment says otherwise.
-const SEEDS: u64 = 300;
 /// From a fault to the end of the load, as the issue of the field wants it.
 const LOAD_ENDS: Nanos = Nanos::from_secs(15);
 /// From the death of the prime to the end of everything.
 const ORPHANS_END: Nanos = Nanos::from_secs(30);
-
-fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
-    let mut plan = filermark_results::testing::plan();
-    plan.driver = match hosts % 2 {
-        // Its password goes beside it.
-        0 => DriverPlan::Smb(filermark_results::testing::smb_plan("geheim")),
-        _ => DriverPlan::Null,
-    };
-    plan.clients = (0..hosts)
-        .map(|at| ClientPlan {
-            name: format!("h{at}"),
-            mounts: vec![MountPoint {
-                host: "null".into(),
-                path: "/".into(),
-            }],
-        })
-        .collect();
-    plan.procs_per_client = 1;
-    plan.points.truncate(points);
-    plan.phases.warmup = FIXED_WARMUP;
-    plan.phases.runtime = runtime;
-    plan.phases.init_timeout = Nanos::from_secs(20);
-    plan.findings.clear();
-    plan
-}
-
-struct Case {
-    world: Rc<RefCell<World>>,
-    hosts: usize,
-    on_lost: OnLost,
-    stop: StopFlag,
-    runtime: Nanos,
-    dir: tempfile::TempDir,
-}
-
-impl Case {
-    fn new(seed: u64) -> Self {
-        let mut rng = Rng::new(seed, 0x52);
-        let hosts = 1 + rng.below(5) as usize;
-        let on_lost = match rng.percent(40.0) {
-            true => OnLost::Continue,
-            false => OnLost::End,
-        };
-        Self {
-            world: Rc::new(RefCell::new(World::new(seed, hosts))),
-            hosts,
-            on_lost,
-            stop: StopFlag::new(),
-            runtime: Nanos::from_secs(5),
-            // In memory, where there is such a place: every record is synced to disk.
-            dir: tempfile::tempdir_in("/dev/shm")
-                .or_else(|_| tempfile::tempdir())
-                .expect("a directory"),
-        }
-    }
-
-    /// RUN takes so long.
-    fn lasting(mut self, runtime: Nanos) -> Self {
-        self.runtime = runtime;
-        self.world.borrow_mut().load_span = runtime + Nanos::from_secs(2);
-        self
-    }
-
-    /// WARMUP until the load is steady, and no longer than this; response times fall
-    /// for some seconds.
-    fn until_steady(self, longest: Nanos, falls_for: u64) -> Self {
-        self.world.borrow_mut().until_steady = Some((longest, falls_for));
-        self
-    }
-
-    /// RUN until the data is touched, and no longer than this.
-    fn until_touched(self, longest: Nanos) -> Self {
-        self.world.borrow_mut().open_end = Some(longest);
-        self
-    }
-
-    fn plan(&self) -> RunPlan {
-        let mut plan = plan(self.hosts, 2, self.runtime);
-        if let Some((longest, _)) = self.world.borrow().until_steady {
-            plan.phases.warmup = longest;
-            plan.phases.warmup_until_steady = true;
-        }
-        plan.phases.runtime_max = self.world.borrow().open_end;
-        if self.world.borrow().free_pcnt.is_some() {
-            plan.stop_if = vec![StopCondition {
-                figure: StopFigure::Free,
-                limit: 5.0,
-                seconds: 10,
-            }];
-        }
-        plan
-    }
-
-    fn run(&self) -> RunOutcome {
-        let names = (0..self.hosts).map(|at| format!("h{at}"));
-        let options = RunOptions {
-            plan: self.plan(),
-            launch: LaunchPlan {
-                on_lost: self.on_lost,
-                ..LaunchPlan::local(names)
-            },
-            suffix: "sim".into(),
-            dir: self.dir.path().into(),
-            stop_command: "filermark stop".into(),
-            inputs: Vec::new(),
-            goes_on: false,
-            client_log_dir: None,
-            heartbeat_log: None,
-            stop: self.stop.clone(),
-            observe: &mut |_| {},
-        };
-        run(options, Box::new(SimBoard(self.world.clone()))).expect("a record")
-    }
-
-    /// Everything has come to rest and nothing is left.
-    fn assert_clean(&self) {
-        let mut world = self.world.borrow_mut();
-        world.go_on(Nanos::from_secs(200));
-        let survivors = |w: &World| w.hosts.iter().any(|h| !h.dead);
-        for (at, host) in world.hosts.iter().enumerate() {
-            assert!(
-                host.dead || host.ended || is_hung(&world, at),
-                "h{at} goes on"
-            );
-            assert!(!host.loads || is_hung(&world, at), "h{at} makes load");
-        }
-        if survivors(&world) && !(0..self.hosts).any(|at| is_hung(&world, at)) {
-            let dead: Vec<usize> = (0..self.hosts).filter(|at| world.hosts[*at].dead).collect();
-            let left: Vec<usize> = world
-                .files
-                .iter()
-                .copied()
-                .filter(|f| !dead.contains(f))
-                .collect();
-            assert!(left.is_empty(), "files of {left:?} are left");
-        }
-    }
-}
-
-fn is_hung(world: &World, at: usize) -> bool {
-    world
-        .faults
-        .iter()
-        .any(|(host, fault, _)| *host == at && *fault == Fault::Hung)
-}
-
-/// Runs a test for many seeds; tells the one that fails.
-fn for_seeds(test: impl Fn(u64)) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
-    let seeds = match number("FILERMARK_SIM_SEED") {
-        Some(one) => one..one + 1,
-        None => 0..number("FILERMARK_SIM_SEEDS").unwrap_or(SEEDS),
-    };
-    for seed in seeds {
-        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| test(seed)));
-        if let Err(panic) = outcome {
-            eprintln!("seed {seed} fails; replay it with FILERMARK_SIM_SEED={seed}");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
 
 #[test]
 fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
