@@ -95,7 +95,37 @@ pub struct RunPlan {
     pub parameters: Vec<(String, String)>,
 }
 
+/// Fields of a part of the plan in the words of the parameters that set them: (field, words).
+pub type Labels = &'static [(&'static str, &'static str)];
+
 impl RunPlan {
+    /// Its own fields.
+    pub const LABELS: Labels = &[
+        ("procs_per_client", "procs per client (PROCS)"),
+        ("seed", "SEED"),
+        ("shards", "SHARDS"),
+        ("monitor", "PRIME_MON_SCRIPT"),
+    ];
+    /// Its fields that say where or beside what the work is done, not what it is.
+    pub const PLACES: &'static [&'static str] =
+        &["monitor", "scripts", "clock_service", "heartbeat"];
+
+    /// What people call a field; `path` is that of its member in the serialized plan.
+    pub fn label(&self, path: &str) -> Option<&'static str> {
+        let (labels, field) = match path.split_once('.') {
+            None => (Self::LABELS, path),
+            Some(("phases", field)) => (PhasePlan::LABELS, field),
+            Some(("pacing", field)) => (Pacing::LABELS, field),
+            Some(("fileset", field)) => (FileSetPlan::LABELS, field),
+            Some(("limits", field)) => (Limits::LABELS, field),
+            Some(("driver", "name")) => return Some("driver (protocol)"),
+            Some(("driver", field)) => (self.driver.labels(), field),
+            Some(_) => return None,
+        };
+        let found = labels.iter().find(|(name, _)| *name == field);
+        found.map(|(_, words)| *words)
+    }
+
     /// A run of this benchmark by this driver, with no load point and no client yet, and all
     /// else as in a standard run.
     pub fn of(benchmark: Benchmark, driver: DriverPlan) -> Self {

@@ -2,7 +2,7 @@
 
 mod text;
 
-use crate::plan::{Connections, IpChoice};
+use crate::plan::{Connections, IpChoice, Labels};
 use crate::secret::Secret;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -38,6 +38,22 @@ pub struct SmbPlan {
     pub reply_timeout_ms: u32,
     /// Longest wait for a connection or a session, in milliseconds (CONNECT_TIMEOUT_MS).
     pub connect_timeout_ms: u32,
+}
+
+impl SmbPlan {
+    /// Its fields in the words of the parameters.
+    pub const LABELS: Labels = &[
+        ("block_size_max", "BLOCK_SIZE"),
+        ("biod_max_reads", "BIOD_MAX_READS"),
+        ("biod_max_writes", "BIOD_MAX_WRITES"),
+        ("dialects", "SMB_DIALECT"),
+        ("signing", "SMB_SIGNING"),
+        ("encryption", "SMB_ENCRYPTION"),
+        ("connections", "connections"),
+        ("auth", "who logs in"),
+    ];
+    /// Its fields that say where and as whom the work is done, not what it is.
+    pub const PLACES: &'static [&'static str] = &["port", "ip", "auth"];
 }
 
 /// The port of direct TCP (MS-SMB2 2.1).

@@ -1,5 +1,6 @@
 //! Which driver makes the load, with its settings.
 
+use super::Labels;
 use super::nfs::NfsPlan;
 use super::posix::PosixPlan;
 use crate::secret::Secret;
@@ -34,6 +35,25 @@ impl DriverPlan {
     pub fn set_password(&mut self, password: Secret) {
         if let Self::Smb(smb) = self {
             smb.password = password;
+        }
+    }
+
+    /// Its fields in the words of the parameters.
+    pub const fn labels(&self) -> Labels {
+        match self {
+            Self::Nfs(_) => NfsPlan::LABELS,
+            Self::Smb(_) => SmbPlan::LABELS,
+            Self::Posix(_) => PosixPlan::LABELS,
+            Self::Null => &[],
+        }
+    }
+
+    /// Its fields that say where and as whom the work is done, not what it is.
+    pub const fn places(&self) -> &'static [&'static str] {
+        match self {
+            Self::Nfs(_) => NfsPlan::PLACES,
+            Self::Smb(_) => SmbPlan::PLACES,
+            Self::Posix(_) | Self::Null => &[],
         }
     }
 }

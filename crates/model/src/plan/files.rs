@@ -1,5 +1,6 @@
 //! What the run may do with the file set, and the space that it needs.
 
+use super::Labels;
 use serde::{Deserialize, Serialize};
 
 /// What the run may do with the file set.
@@ -23,6 +24,17 @@ pub struct FileSetPlan {
     /// as the data set has (netmist's minimum run time).
     #[serde(default)]
     pub touch_all: bool,
+}
+
+impl FileSetPlan {
+    /// Its fields in the words of the parameters.
+    pub const LABELS: Labels = &[
+        ("keep", "KEEP"),
+        ("reuse", "REUSE"),
+        ("verify", "VERIFY"),
+        ("init_window", "INIT_WINDOW"),
+        ("sharing", "SHARING_MODE"),
+    ];
 }
 
 impl Default for FileSetPlan {

@@ -1,5 +1,6 @@
 //! Limits that judge a load point.
 
+use super::Labels;
 use crate::benchmark::Standard;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,16 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Its fields in the words of the parameters.
+    pub const LABELS: Labels = &[
+        ("response_ms", "RESPONSE_LIMIT_MS"),
+        ("achieved_pcnt_min", "ACHIEVED_PCNT_MIN"),
+        ("proc_pcnt_min", "PROC_PCNT_MIN"),
+        ("mix_deviation_pcnt_max", "MIX_DEVIATION_MAX"),
+        ("error_pcnt_max", "ERROR_PCNT_MAX"),
+        ("stall_pcnt_max", "STALL_PCNT_MAX"),
+    ];
+
     /// Those of a standard run.
     pub const fn of(standard: &Standard) -> Self {
         Self {

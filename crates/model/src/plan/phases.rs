@@ -1,5 +1,6 @@
 //! How load is paced and how long the phases last.
 
+use super::Labels;
 use crate::benchmark::Standard;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,11 @@ pub struct Pacing {
     pub arrivals: Arrivals,
     /// Open pacing: most operations waiting or in flight per proc.
     pub backlog_max_per_proc: u32,
+}
+
+impl Pacing {
+    /// Its fields in the words of the parameters.
+    pub const LABELS: Labels = &[("mode", "PACING"), ("arrivals", "ARRIVALS")];
 }
 
 impl Default for Pacing {
@@ -68,6 +74,15 @@ pub struct PhasePlan {
 const INIT_TIMEOUT_S: u64 = 8_000;
 
 impl PhasePlan {
+    /// Its fields in the words of the parameters.
+    pub const LABELS: Labels = &[
+        ("warmup", "WARMUP_TIME"),
+        ("warmup_until_steady", "WARMUP_TIME=auto"),
+        ("runtime", "RUNTIME"),
+        ("runtime_max", "longest RUN, until the data set is touched"),
+        ("init_timeout", "INIT_TIMEOUT"),
+    ];
+
     /// The phases of a standard run.
     pub fn of(standard: &Standard) -> Self {
         Self {

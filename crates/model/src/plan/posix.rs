@@ -1,5 +1,6 @@
 //! Settings of the driver of mounted file systems.
 
+use super::Labels;
 use serde::{Deserialize, Serialize};
 
 /// Settings of the driver of mounted file systems.
@@ -19,4 +20,9 @@ pub struct PosixPlan {
     /// The programs behind custom1 and custom2; empty: there is none.
     #[serde(default)]
     pub custom: [Vec<String>; 2],
+}
+
+impl PosixPlan {
+    /// Its fields in the words of the parameters.
+    pub const LABELS: Labels = &[("drop_caches", "DROP_CACHES")];
 }

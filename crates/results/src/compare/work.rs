@@ -17,91 +17,17 @@ const FIELDS_MAX: usize = 100;
 /// Most characters of a value that is told.
 const VALUE_CHARS_MAX: usize = 120;
 
-/// Members of a driver's plan that are places.
-const DRIVER_PLACES: &[&str] = &[
-    "uid",
-    "gid",
-    "gids",
-    "machine_name",
-    "resvport",
-    "nfs_port",
-    "mount_port",
-    "portmap_port",
-    "port",
-    "transport",
-    "udp_timeout_ms",
-    "ip",
-    "auth",
-];
-/// Members of a plan that are places.
-const PLAN_PLACES: &[&str] = &["monitor", "scripts", "clock_service", "heartbeat"];
-
-/// Plan fields in the words of the parameters that set them: (path, name).
+/// What is compared of a plan and is no field of it, in words: (path, name).
 const NAMES: &[(&str, &str)] = &[
     ("benchmark.name", "benchmark"),
     ("benchmark.version", "version of the benchmark"),
-    ("phases.warmup", "WARMUP_TIME"),
-    ("phases.warmup_until_steady", "WARMUP_TIME=auto"),
-    ("phases.runtime", "RUNTIME"),
-    (
-        "phases.runtime_max",
-        "longest RUN, until the data set is touched",
-    ),
-    ("phases.init_timeout", "INIT_TIMEOUT"),
-    ("pacing.mode", "PACING"),
-    ("pacing.arrivals", "ARRIVALS"),
-    ("procs_per_client", "procs per client (PROCS)"),
+    ("benchmark.work.fileset.mb_per_op", "FILESET_MB_PER_OP"),
     ("client_count", "clients"),
-    ("driver.name", "driver (protocol)"),
-    ("driver.block_size_max", "BLOCK_SIZE"),
-    ("driver.biod_max_reads", "BIOD_MAX_READS"),
-    ("driver.biod_max_writes", "BIOD_MAX_WRITES"),
-    ("driver.commit", "COMMIT"),
-    ("driver.commit.policy", "COMMIT policy"),
-    (
-        "driver.commit.writes",
-        "logical writes to a file before its COMMIT",
-    ),
-    (
-        "driver.commit.mib",
-        "MiB written to a file before its COMMIT",
-    ),
-    (
-        "driver.commit.files",
-        "most files with uncommitted data per proc",
-    ),
-    ("driver.dialects", "SMB_DIALECT"),
-    ("driver.signing", "SMB_SIGNING"),
-    ("driver.encryption", "SMB_ENCRYPTION"),
-    ("driver.rpc_timeout_ms", "RPC_TIMEOUT_MS"),
-    ("driver.rpc_retries", "RPC_RETRIES"),
-    ("driver.connections", "connections"),
-    ("driver.drop_caches", "DROP_CACHES"),
-    ("fileset.keep", "KEEP"),
-    ("fileset.reuse", "REUSE"),
-    ("fileset.verify", "VERIFY"),
-    ("fileset.sharing", "SHARING_MODE"),
     ("points.load points", "load points (LOAD)"),
     ("points.procs at them", "procs at the load points"),
-    ("benchmark.work.fileset.mb_per_op", "FILESET_MB_PER_OP"),
-    ("seed", "SEED"),
-    ("shards", "SHARDS"),
-    ("limits.response_ms", "RESPONSE_LIMIT_MS"),
-    ("limits.achieved_pcnt_min", "ACHIEVED_PCNT_MIN"),
-    ("limits.proc_pcnt_min", "PROC_PCNT_MIN"),
-    ("limits.mix_deviation_pcnt_max", "MIX_DEVIATION_MAX"),
-    ("limits.error_pcnt_max", "ERROR_PCNT_MAX"),
-    ("limits.stall_pcnt_max", "STALL_PCNT_MAX"),
     ("places.servers", "servers"),
     ("places.mount_points", "mount points"),
     ("places.clients", "client names"),
-    ("places.monitor", "PRIME_MON_SCRIPT"),
-    ("places.driver.auth", "who logs in"),
-    ("places.driver.nfs_port", "NFS_PORT"),
-    ("places.driver.mount_port", "MOUNT_PORT"),
-    ("places.driver.transport", "transport (TCP)"),
-    ("places.driver.udp_timeout_ms", "UDP_TIMEOUT_MS"),
-    ("places.init_window", "INIT_WINDOW"),
 ];
 
 /// A field that differs.
@@ -140,8 +66,9 @@ pub fn work(before: &RunHeader, after: &RunHeader) -> (Work, Vec<FieldChange>, V
         return (Work::Same, Vec::new(), Vec::new());
     }
     let (b, a) = (parts(&before.plan), parts(&after.plan));
-    let places = changes("places", &b.places, &a.places);
-    let work = changes("", &b.work, &a.work);
+    let label = |path: &str| name_of(path, [&before.plan, &after.plan]);
+    let places = changes("places", &b.places, &a.places, &label);
+    let work = changes("", &b.work, &a.work, &label);
     let verdict = match (work.is_empty(), places.is_empty()) {
         (false, _) => Work::Different,
         (true, false) => Work::SameElsewhere,
@@ -169,13 +96,13 @@ fn parts(plan: &RunPlan) -> Parts {
             plan_fields.remove(name);
         }
         plan_fields.insert("client_count".into(), plan.clients.len().into());
-        for name in PLAN_PLACES {
+        for name in RunPlan::PLACES {
             if let Some(place) = plan_fields.remove(*name) {
                 places.insert((*name).into(), place);
             }
         }
         if let Some(Value::Object(driver)) = plan_fields.get_mut("driver") {
-            let mine = DRIVER_PLACES.iter();
+            let mine = plan.driver.places().iter();
             let moved = mine.filter_map(|name| Some(((*name).to_owned(), driver.remove(*name)?)));
             let moved: Map<String, Value> = moved.collect();
             places.insert("driver".into(), moved.into());
@@ -220,7 +147,7 @@ fn procs(plan: &RunPlan) -> Value {
 }
 
 /// The leaves that differ, by name.
-fn changes(root: &str, before: &Value, after: &Value) -> Vec<FieldChange> {
+fn changes(root: &str, before: &Value, after: &Value, name_of: NameOf<'_>) -> Vec<FieldChange> {
     let mut found = Vec::new();
     let (name, version) = ("/benchmark/name", "/benchmark/version");
     let differs = |what: &str| before.pointer(what) != after.pointer(what);
@@ -234,9 +161,9 @@ fn changes(root: &str, before: &Value, after: &Value) -> Vec<FieldChange> {
                 }
                 Value::Object(fields)
             };
-            walk(root, Some(&named(b)), Some(&named(a)), &mut found);
+            walk(root, Some(&named(b)), Some(&named(a)), name_of, &mut found);
         }
-        _ => walk(root, Some(before), Some(after), &mut found),
+        _ => walk(root, Some(before), Some(after), name_of, &mut found),
     }
     if found.len() > FIELDS_MAX {
         let more = found.len() - FIELDS_MAX;
@@ -250,7 +177,32 @@ fn changes(root: &str, before: &Value, after: &Value) -> Vec<FieldChange> {
     found
 }
 
-fn walk(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<FieldChange>) {
+/// What people call the field with a path.
+type NameOf<'a> = &'a dyn Fn(&str) -> String;
+
+fn name_of(path: &str, plans: [&RunPlan; 2]) -> String {
+    if let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == path) {
+        return (*name).to_owned();
+    }
+    // The one field of the file set that is a place has left it.
+    let field = match path.trim_start_matches("places.") {
+        "init_window" => "fileset.init_window",
+        field => field,
+    };
+    let label = plans.iter().find_map(|plan| plan.label(field));
+    label.map_or_else(
+        || one_line(path.trim_start_matches("places.")),
+        str::to_owned,
+    )
+}
+
+fn walk(
+    path: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    name_of: NameOf<'_>,
+    found: &mut Vec<FieldChange>,
+) {
     if before == after {
         return;
     }
@@ -261,16 +213,12 @@ fn walk(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mut V
                 "" => name.clone(),
                 _ => format!("{path}.{name}"),
             };
-            walk(&below, b.get(name), a.get(name), found);
+            walk(&below, b.get(name), a.get(name), name_of, found);
         }
         return;
     }
-    let name = NAMES.iter().find(|(known, _)| *known == path);
     found.push(FieldChange {
-        name: name.map_or_else(
-            || one_line(path.trim_start_matches("places.")),
-            |(_, words)| (*words).to_owned(),
-        ),
+        name: name_of(path),
         before: words(path, before),
         after: words(path, after),
     });
@@ -346,7 +294,11 @@ mod tests {
     use super::*;
     use crate::testing;
     use filermark_model::Nanos;
-    use filermark_model::plan::DriverPlan;
+    use filermark_model::benchmark::{CommitPolicy, Deferral};
+    use filermark_model::plan::{
+        ClockServicePlan, DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, NfsPlan,
+        Pacing, PhasePlan, PosixPlan, ScriptsPlan, SmbPlan,
+    };
 
     fn compared(change: impl Fn(&mut RunPlan)) -> (Work, Vec<FieldChange>, Vec<FieldChange>) {
         let before = testing::record().run;
@@ -416,6 +368,67 @@ mod tests {
         });
         assert_eq!(verdict, Work::Different);
         assert!(work.len() <= FIELDS_MAX + 1);
+    }
+
+    /// A label whose field is called otherwise by now would never be shown.
+    #[test]
+    fn every_label_and_place_is_that_of_a_field() {
+        let mut nfs = testing::record().run.plan.clone();
+        nfs.phases.warmup_until_steady = true;
+        nfs.phases.runtime_max = Some(Nanos::from_secs(1));
+        nfs.limits.stall_pcnt_max = 7.0;
+        nfs.monitor = Some(MonitorPlan {
+            script: String::new(),
+            args: Vec::new(),
+            mode: MonitorMode::Program,
+            limit: None,
+        });
+        nfs.scripts = Some(ScriptsPlan {
+            dir: String::new(),
+            limit: Nanos::from_secs(1),
+        });
+        nfs.clock_service = Some(ClockServicePlan {
+            host: String::new(),
+            port: 1,
+        });
+        nfs.heartbeat = Some(Nanos::from_secs(1));
+        nfs.driver = DriverPlan::Nfs(NfsPlan {
+            commit: CommitPolicy::Deferred(Deferral {
+                writes: 2,
+                mib: 2,
+                files: 2,
+            }),
+            ..NfsPlan::default()
+        });
+        let posix = DriverPlan::Posix(PosixPlan {
+            drop_caches: true,
+            ..PosixPlan::default()
+        });
+        let drivers = [posix, DriverPlan::Smb(SmbPlan::default()), DriverPlan::Null];
+        let others = drivers.map(|driver| RunPlan {
+            driver,
+            ..nfs.clone()
+        });
+        for plan in others.iter().chain([&nfs]) {
+            let json = serde_json::to_value(plan).unwrap();
+            let has = |part: &str, field: &str| {
+                let path = format!("{part}/{}", field.replace('.', "/"));
+                assert!(json.pointer(&path).is_some(), "{path}");
+            };
+            for (part, labels) in [
+                ("", RunPlan::LABELS),
+                ("/phases", PhasePlan::LABELS),
+                ("/pacing", Pacing::LABELS),
+                ("/fileset", FileSetPlan::LABELS),
+                ("/limits", Limits::LABELS),
+                ("/driver", plan.driver.labels()),
+            ] {
+                labels.iter().for_each(|(field, _)| has(part, field));
+            }
+            RunPlan::PLACES.iter().for_each(|field| has("", field));
+            let places = plan.driver.places().iter();
+            places.for_each(|field| has("/driver", field));
+        }
     }
 
     #[test]
