@@ -54,6 +54,8 @@ mod golden_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod seed_tests;
 
 pub use classical::ClassicalResult;

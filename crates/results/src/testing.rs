@@ -7,6 +7,7 @@
 
 pub mod compare;
 pub mod composite;
+pub mod every_field;
 pub mod heritage;
 mod mounted;
 pub mod smb;

@@ -293,12 +293,9 @@ fn setup_rows(record: &RunRecord) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
     use crate::testing;
+    use crate::testing::every_field::plans_with_every_field;
     use filermark_model::Nanos;
-    use filermark_model::benchmark::{CommitPolicy, Deferral};
-    use filermark_model::plan::{
-        ClockServicePlan, DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, NfsPlan,
-        Pacing, PhasePlan, PosixPlan, ScriptsPlan, SmbPlan,
-    };
+    use filermark_model::plan::{DriverPlan, FileSetPlan, Limits, Pacing, PhasePlan};
 
     fn compared(change: impl Fn(&mut RunPlan)) -> (Work, Vec<FieldChange>, Vec<FieldChange>) {
         let before = testing::record().run;
@@ -373,43 +370,7 @@ mod tests {
     /// A label whose field is called otherwise by now would never be shown.
     #[test]
     fn every_label_and_place_is_that_of_a_field() {
-        let mut nfs = testing::record().run.plan.clone();
-        nfs.phases.warmup_until_steady = true;
-        nfs.phases.runtime_max = Some(Nanos::from_secs(1));
-        nfs.limits.stall_pcnt_max = 7.0;
-        nfs.monitor = Some(MonitorPlan {
-            script: String::new(),
-            args: Vec::new(),
-            mode: MonitorMode::Program,
-            limit: None,
-        });
-        nfs.scripts = Some(ScriptsPlan {
-            dir: String::new(),
-            limit: Nanos::from_secs(1),
-        });
-        nfs.clock_service = Some(ClockServicePlan {
-            host: String::new(),
-            port: 1,
-        });
-        nfs.heartbeat = Some(Nanos::from_secs(1));
-        nfs.driver = DriverPlan::Nfs(NfsPlan {
-            commit: CommitPolicy::Deferred(Deferral {
-                writes: 2,
-                mib: 2,
-                files: 2,
-            }),
-            ..NfsPlan::default()
-        });
-        let posix = DriverPlan::Posix(PosixPlan {
-            drop_caches: true,
-            ..PosixPlan::default()
-        });
-        let drivers = [posix, DriverPlan::Smb(SmbPlan::default()), DriverPlan::Null];
-        let others = drivers.map(|driver| RunPlan {
-            driver,
-            ..nfs.clone()
-        });
-        for plan in others.iter().chain([&nfs]) {
+        for plan in &plans_with_every_field() {
             let json = serde_json::to_value(plan).unwrap();
             let has = |part: &str, field: &str| {
                 let path = format!("{part}/{}", field.replace('.', "/"));

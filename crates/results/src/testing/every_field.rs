@@ -1,0 +1,71 @@
+//! Plans that have every field, of every driver.
+
+use super::{plan, smb_plan};
+use filermark_model::benchmark::{CommitPolicy, Deferral};
+use filermark_model::plan::{
+    ClockServicePlan, DriverPlan, MonitorMode, MonitorPlan, NfsPlan, PosixPlan, RunPlan,
+    ScriptsPlan,
+};
+use filermark_model::{Nanos, stop_if};
+
+/// The synthetic plan with every field that may be left out, once for each driver.
+pub fn plans_with_every_field() -> Vec<RunPlan> {
+    let second = Nanos::from_secs(1);
+    let mut whole = plan();
+    whole.phases.warmup_until_steady = true;
+    whole.phases.runtime_max = Some(second);
+    whole.limits.stall_pcnt_max = 7.5;
+    whole.space.server_memory_bytes = Some(1);
+    whole.shards = Some(1);
+    whole.monitor = Some(MonitorPlan {
+        script: "monitor".into(),
+        args: vec!["-v".into()],
+        mode: MonitorMode::Program,
+        limit: Some(second),
+    });
+    whole.scripts = Some(ScriptsPlan {
+        dir: ".".into(),
+        limit: second,
+    });
+    whole.clock_service = Some(ClockServicePlan {
+        host: "clock".into(),
+        port: 2010,
+    });
+    whole.heartbeat = Some(second);
+    whole.stop_if = vec![stop_if::StopCondition {
+        figure: stop_if::StopFigure::Percentile { percent: 99.0 },
+        limit: 1e9,
+        seconds: 10,
+    }];
+    let nfs = NfsPlan {
+        gids: vec![1],
+        block_size_max: Some(8192),
+        commit: CommitPolicy::Deferred(Deferral {
+            writes: 2,
+            mib: 2,
+            files: 2,
+        }),
+        nfs_port: Some(2049),
+        mount_port: Some(2050),
+        ..NfsPlan::default()
+    };
+    let mut smb = smb_plan("password");
+    smb.block_size_max = Some(8192);
+    let posix = PosixPlan {
+        open_files_max: Some(1),
+        drop_caches: true,
+        custom: [vec!["/bin/true".into()], vec!["/bin/false".into()]],
+        ..PosixPlan::default()
+    };
+    let drivers = [
+        DriverPlan::Nfs(nfs),
+        DriverPlan::Smb(smb),
+        DriverPlan::Posix(posix),
+        DriverPlan::Null,
+    ];
+    let of = |driver| RunPlan {
+        driver,
+        ..whole.clone()
+    };
+    drivers.into_iter().map(of).collect()
+}
