@@ -90,7 +90,7 @@ fn refuse_udp(r: &mut Reading<'_>) {
     if values.given(&params::TCP).is_some() && !values.get(&params::TCP) {
         let message = "SMB goes over TCP alone".to_owned();
         let hint = "set TCP=on or leave it out";
-        r.reports.refuse(values.place(&params::TCP), message, hint);
+        r.refuse(&params::TCP, message, hint);
     }
 }
 

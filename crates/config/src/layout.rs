@@ -181,11 +181,10 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
 
 /// Holds the procs of all clients against the most that there may be.
 fn too_many(r: &mut Reading<'_>, clients: usize, procs: u32) -> bool {
-    let values = r.values;
     let all = clients as u64 * u64::from(procs);
     if all > PROCS_MAX {
-        r.reports.refuse(
-            values.place(&params::PROCS),
+        r.refuse(
+            &params::PROCS,
             format!("{procs} procs on each of {clients} clients are {all}"),
             format!(
                 "{PROCS_MAX} are the most: set PROCS={} or less",
@@ -257,10 +256,9 @@ fn url_port(reports: &mut Reports, mounts: &[MountWord], place: &Place) -> Optio
 }
 
 fn repeated(r: &mut Reading<'_>, points: &[MountPoint], procs: u32) {
-    let values = r.values;
     if let [one] = points
         && procs > 1
-        && values.given(&params::MNT_POINTS).is_some()
+        && r.values.given(&params::MNT_POINTS).is_some()
     {
         r.reports.note(
             Rule::NotStandard,

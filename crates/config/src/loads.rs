@@ -115,12 +115,11 @@ pub(crate) fn plural(unit: &str) -> String {
 }
 
 fn series(r: &mut Reading<'_>, first: u64, step: u64, unit: &str) -> Vec<u64> {
-    let values = r.values;
-    let runs = values.get(&params::NUM_RUNS);
+    let runs = r.values.get(&params::NUM_RUNS);
     let last = first.saturating_add(step.saturating_mul(runs.saturating_sub(1)));
     if last > LOAD_MAX {
-        r.reports.refuse(
-            values.place(&params::INCR_LOAD),
+        r.refuse(
+            &params::INCR_LOAD,
             format!(
                 "the last of {runs} load points would be {last} {}",
                 plural(unit)

@@ -29,8 +29,8 @@ pub(crate) fn port(
         && given != url
     {
         let name = parameter.name;
-        r.reports.refuse(
-            r.values.place(parameter),
+        r.refuse(
+            parameter,
             format!("{name}={given}, but the URLs in MNT_POINTS name port {url}"),
             "leave one of them out",
         );
@@ -40,11 +40,10 @@ pub(crate) fn port(
 
 /// IPV6_ENABLE, unless an address in MNT_POINTS says otherwise.
 pub(crate) fn ip(r: &mut Reading<'_>, layout: Option<&Layout>) -> IpChoice {
-    let values = r.values;
     let clients = layout.map_or(&[] as &[ClientPlan], |l| &l.clients);
     let mut hosts = clients.iter().flat_map(|c| &c.mounts).map(|m| &m.host);
     let is_v6 = |host: &String| host.contains(':') || host.parse::<Ipv6Addr>().is_ok();
-    let (choice, other) = match values.get(&params::IPV6_ENABLE) {
+    let (choice, other) = match r.values.get(&params::IPV6_ENABLE) {
         IpChoice::V4 => (IpChoice::V4, hosts.find(|h| is_v6(h))),
         IpChoice::V6 => (IpChoice::V6, hosts.find(|h| h.parse::<Ipv4Addr>().is_ok())),
         IpChoice::Any => return IpChoice::Any,

@@ -31,8 +31,7 @@ pub(crate) fn nfs(
         Connections::Shared(n) => n,
     };
     if resvport && wanted > RESVPORTS_MAX {
-        r.reports.refuse(
-            values.place(&params::RESVPORT),
+        r.refuse(&params::RESVPORT,
             format!(
                 "{wanted} connections need more ports below 1024 than there are; \
                  {RESVPORTS_MAX} may be had"
@@ -117,12 +116,10 @@ fn cut(
 }
 
 fn groups(r: &mut Reading<'_>) -> Vec<u32> {
-    let values = r.values;
-    let words = values.get(&params::NFS_GROUPS);
+    let words = r.values.get(&params::NFS_GROUPS);
     let mut complain = |message: String| {
         let hint = "give group numbers with blanks between them, 16 at most";
-        r.reports
-            .refuse(values.place(&params::NFS_GROUPS), message, hint);
+        r.refuse(&params::NFS_GROUPS, message, hint);
     };
     if words.len() > GROUPS_MAX {
         complain(format!(
@@ -150,8 +147,8 @@ fn machine_name(r: &mut Reading<'_>) -> String {
         return name.take(MACHINE_NAME_BYTES_MAX).collect();
     };
     if name.len() > MACHINE_NAME_BYTES_MAX {
-        r.reports.refuse(
-            values.place(&params::MACHINE_NAME),
+        r.refuse(
+            &params::MACHINE_NAME,
             format!(
                 "MACHINE_NAME has {} bytes; AUTH_SYS carries {MACHINE_NAME_BYTES_MAX}",
                 name.len()

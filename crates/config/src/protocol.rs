@@ -88,7 +88,7 @@ pub(crate) fn refuse(r: &mut Reading<'_>, definition: &Benchmark) {
     let mut error = |parameter: &Parameter, hint: &str| {
         let shown = values.given(parameter).map(|g| g.shown());
         let message = format!("{}, but {of}", shown.unwrap_or_default());
-        r.reports.refuse(values.place(parameter), message, hint);
+        r.refuse(parameter, message, hint);
     };
     let nfs = is.nfs_version();
     let wanted = given(values).filter(|_| !values.is_bad(&params::FS_PROTOCOL));
@@ -120,7 +120,6 @@ pub(crate) fn refuse(r: &mut Reading<'_>, definition: &Benchmark) {
     if is == Protocol::Posix {
         let hint = "write it as a composite: [[benchmark]] and [[workload]] tables";
         let message = format!("{of}, which classical benchmarks do not work on");
-        r.reports
-            .refuse(values.place(&params::BENCHMARK_FILE), message, hint);
+        r.refuse(&params::BENCHMARK_FILE, message, hint);
     }
 }

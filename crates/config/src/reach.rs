@@ -143,13 +143,12 @@ fn checked(
     parameter: &Param<Option<String>>,
     check: fn(&str) -> Result<(), Wrong>,
 ) -> Option<String> {
-    let values = r.values;
-    let text = values.get(parameter)?;
+    let text = r.values.get(parameter)?;
     match check(&text) {
         Ok(()) => Some(text),
         Err((what, hint)) => {
             let message = format!("{}={} {what}", parameter.name, quoted(&text));
-            r.reports.refuse(values.place(parameter), message, hint);
+            r.refuse(parameter, message, hint);
             None
         }
     }
@@ -182,8 +181,7 @@ fn command(r: &mut Reading<'_>, parameter: &Param<Vec<String>>) -> Vec<String> {
             false => "has a control character",
         };
         let hint = format!("write {name}=\"program option ...\"");
-        r.reports
-            .refuse(values.place(parameter), format!("{name} {what}"), hint);
+        r.refuse(parameter, format!("{name} {what}"), hint);
     }
     words
 }
@@ -193,8 +191,8 @@ fn listen(r: &mut Reading<'_>, launcher: Launcher) -> Option<SocketAddr> {
     let example = "give an address and a port, e.g. PRIME_LISTEN=0.0.0.0:20049 or [::]:20049";
     let Some(text) = values.get(&params::PRIME_LISTEN) else {
         if launcher == Launcher::Accept && !values.is_bad(&params::PRIME_LISTEN) {
-            r.reports.refuse(
-                values.place(&params::LAUNCHER),
+            r.refuse(
+                &params::LAUNCHER,
                 "LAUNCHER=accept waits for agents that connect, and PRIME_LISTEN is not set",
                 example,
             );
@@ -211,8 +209,7 @@ fn listen(r: &mut Reading<'_>, launcher: Launcher) -> Option<SocketAddr> {
         Err(_) => ("is no address with a port", example),
     };
     let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
-    r.reports
-        .refuse(values.place(&params::PRIME_LISTEN), message, hint);
+    r.refuse(&params::PRIME_LISTEN, message, hint);
     None
 }
 
@@ -222,8 +219,7 @@ fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
     let needed = matches!(launcher, Launcher::Connect | Launcher::Accept);
     let Some(name) = values.get(&params::SECRET_FILE) else {
         if needed && !values.is_bad(&params::SECRET_FILE) {
-            r.reports.refuse(
-                values.place(&params::LAUNCHER),
+            r.refuse(&params::LAUNCHER,
                 format!(
                     "LAUNCHER={} wants keys by which both sides know each other, and SECRET_FILE is not set",
                     launcher.name()
@@ -236,8 +232,7 @@ fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
     let path = sources.folder().join(&name);
     if needed && !path.is_file() {
         let shown = filermark_model::words::tame(&path.display().to_string(), 4096);
-        r.reports.refuse(
-            values.place(&params::SECRET_FILE),
+        r.refuse(&params::SECRET_FILE,
             format!("the key file {shown} is not there"),
             "make the files: filermark agent --make-keys DIR --clients LIST, and move DIR/client-NAME.key to each client",
         );

@@ -2,6 +2,7 @@
 
 use crate::error::{ConfigError, Place};
 use crate::given::Values;
+use crate::params::Parameter;
 use crate::sources::Sources;
 use filermark_model::{Finding, Rule, Severity};
 
@@ -39,6 +40,17 @@ impl Reports {
 }
 
 impl Reading<'_> {
+    /// A mistake in a parameter: what is wrong and what to try.
+    pub fn refuse(
+        &mut self,
+        parameter: &Parameter,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let place = self.values.place(parameter);
+        self.reports.refuse(place, message, hint);
+    }
+
     /// Takes a step whose findings stand before those that there are.
     pub fn first(&mut self, step: impl FnOnce(&mut Self)) {
         let later = std::mem::take(&mut self.reports.findings);

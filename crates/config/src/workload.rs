@@ -101,22 +101,21 @@ fn read(
         .map_err(|why| {
             let message = format!("{name}={file} {why}");
             let hint = "give its path, from WORK_DIR, the rc file's folder or /";
-            r.reports.refuse(r.values.place(parameter), message, hint);
+            r.refuse(parameter, message, hint);
         })
         .ok()
 }
 
 /// What the changes make impossible.
 fn contradictions(r: &mut Reading<'_>, benchmark: &Benchmark) {
-    let values = r.values;
     let Some(classic) = benchmark.classic() else {
         return;
     };
     let largest = classic.file_sizes.max();
     let transfer = classic.read_sizes.max().max(classic.write_sizes.max());
     if transfer > largest {
-        r.reports.refuse(
-            values.place(&params::BLOCK_FILE),
+        r.refuse(
+            &params::BLOCK_FILE,
             format!("a transfer of {transfer} is larger than the largest file, {largest}"),
             "lower the sizes in the block file",
         );

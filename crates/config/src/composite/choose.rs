@@ -44,8 +44,8 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
     let mounted = values.given(&params::CLIENT_MOUNTPOINTS).is_some();
     if given.is_none() && own.is_none() && mounted && values.given(&params::MNT_POINTS).is_none() {
         let names = shipped_registry().composite_names().join(", ");
-        r.reports.refuse(
-            values.place(&params::CLIENT_MOUNTPOINTS),
+        r.refuse(
+            &params::CLIENT_MOUNTPOINTS,
             "CLIENT_MOUNTPOINTS belongs to composite benchmarks, and BENCHMARK is not set",
             format!("add BENCHMARK=SWBUILD, or another of: {names}"),
         );
@@ -92,8 +92,7 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
         }
         Err(e) => {
             let hint = "see the definition file";
-            r.reports
-                .refuse(values.place(&params::BENCHMARK), e.to_string(), hint);
+            r.refuse(&params::BENCHMARK, e.to_string(), hint);
             Choice::Composite(None)
         }
     }

@@ -187,8 +187,7 @@ pub(crate) fn refuse_background_only(reports: &mut Reports, benchmark: &Benchmar
 
 /// Parameters of Windows clients.
 pub(crate) fn refuse_windows(r: &mut Reading<'_>) {
-    let values = r.values;
-    for given in values.all() {
+    for given in r.values.all() {
         let name = given.parameter.name;
         let windows = name.contains("WINDOWS");
         if windows && matches!(given.parameter.standard, Standard::Refused) {

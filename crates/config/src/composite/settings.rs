@@ -35,11 +35,10 @@ pub(crate) fn driver(r: &mut Reading<'_>) -> DriverPlan {
 /// A program and its arguments.
 fn command(r: &mut Reading<'_>, parameter: &Param<Vec<String>>) -> Vec<String> {
     let name = parameter.name;
-    let values = r.values;
-    let words = values.get(parameter);
+    let words = r.values.get(parameter);
     if words.first().is_some_and(|w| w.starts_with('-')) {
-        r.reports.refuse(
-            values.place(parameter),
+        r.refuse(
+            parameter,
             format!("{name} begins with an option, not with a program"),
             format!("write {name}=\"program argument ...\""),
         );
@@ -99,8 +98,7 @@ pub(crate) fn clock_service(r: &mut Reading<'_>) -> Option<ClockServicePlan> {
         Ok(port) => Some(ClockServicePlan { host, port }),
         Err((what, hint)) => {
             let message = format!("PIT_PORT={} {what}", quoted(&service));
-            r.reports
-                .refuse(values.place(&params::PIT_PORT), message, hint);
+            r.refuse(&params::PIT_PORT, message, hint);
             None
         }
     }

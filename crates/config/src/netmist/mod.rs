@@ -86,8 +86,8 @@ fn registry(r: &mut Reading<'_>) -> Registry {
                 let taken = take_definitions(&mut registry, &path, &text);
                 r.reports.errors.extend(taken.err().unwrap_or_default());
             }
-            Err(why) => r.reports.refuse(
-                values.place(parameter),
+            Err(why) => r.refuse(
+                parameter,
                 format!("the file {} {why}", quoted(&file)),
                 "give its path from here or from /",
             ),

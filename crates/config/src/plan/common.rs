@@ -17,12 +17,11 @@ use std::path::{Path, PathBuf};
 const SUFFIX_CHARS_MAX: usize = 64;
 
 pub(crate) fn suffix(r: &mut Reading<'_>) -> String {
-    let values = r.values;
-    let suffix = values.get(&params::SUFFIX);
+    let suffix = r.values.get(&params::SUFFIX);
     let ok = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if suffix.len() > SUFFIX_CHARS_MAX || !suffix.chars().all(ok) || suffix.starts_with('.') {
-        r.reports.refuse(
-            values.place(&params::SUFFIX),
+        r.refuse(
+            &params::SUFFIX,
             format!(
                 "SUFFIX={} cannot be the end of a file name",
                 quoted(&suffix)
@@ -34,13 +33,11 @@ pub(crate) fn suffix(r: &mut Reading<'_>) -> String {
 }
 
 pub(crate) fn debug(r: &mut Reading<'_>) -> Vec<u8> {
-    let values = r.values;
-    let text = values.get(&params::DEBUG).unwrap_or_default();
+    let text = r.values.get(&params::DEBUG).unwrap_or_default();
     parse_debug(&text).unwrap_or_else(|why| {
         let message = format!("DEBUG={}: {why}", quoted(&text));
         let hint = "give numbers and ranges, e.g. DEBUG=3,4,8-10";
-        r.reports
-            .refuse(values.place(&params::DEBUG), message, hint);
+        r.refuse(&params::DEBUG, message, hint);
         Vec::new()
     })
 }
@@ -57,8 +54,8 @@ pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
         }
     } else {
         if name.contains('/') {
-            r.reports.refuse(
-                values.place(&params::PRIME_MON_SCRIPT),
+            r.refuse(
+                &params::PRIME_MON_SCRIPT,
                 format!(
                     "the program {} is not there",
                     quoted(&beside.display().to_string())

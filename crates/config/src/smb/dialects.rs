@@ -107,8 +107,7 @@ fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
     };
     let mut wrong = |what: String, hint: String| {
         let message = format!("SMB_DIALECT={} {what}", quoted(&text));
-        r.reports
-            .refuse(values.place(&params::SMB_DIALECT), message, hint);
+        r.refuse(&params::SMB_DIALECT, message, hint);
         None
     };
     let range = match parse(&text) {

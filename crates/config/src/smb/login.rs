@@ -70,7 +70,7 @@ fn name(r: &mut Reading<'_>, parameter: &Param<Option<String>>) -> String {
     };
     let shown = values.given(parameter).map(|g| g.shown());
     let message = format!("{} {what}", shown.unwrap_or_default());
-    r.reports.refuse(values.place(parameter), message, hint);
+    r.refuse(parameter, message, hint);
     name
 }
 
@@ -78,16 +78,15 @@ fn name(r: &mut Reading<'_>, parameter: &Param<Option<String>>) -> String {
 fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
     let values = r.values;
     if username.is_empty() && !values.is_bad(&params::USERNAME) {
-        r.reports.refuse(
-            values.place(&params::SMB_AUTH),
+        r.refuse(&params::SMB_AUTH,
             "USERNAME is not set, and NTLM wants one",
             "set USERNAME, and PASSWORD_FILE with its password; or SMB_AUTH=kerberos, guest or anonymous",
         );
     }
     let told = password::given(values).next().is_some() || password::is_bad(values);
     if !username.is_empty() && !password.is_given() && !told {
-        r.reports.refuse(
-            values.place(&params::USERNAME),
+        r.refuse(
+            &params::USERNAME,
             "USERNAME has no password",
             "write it to the first line of a file and set PASSWORD_FILE, or set PASSWORD in the rc \
              file, or FILERMARK_PASSWORD in the environment",
@@ -103,8 +102,8 @@ fn nobody(r: &mut Reading<'_>) {
     let given = std::iter::once(user).chain(password::given(values));
     for parameter in given.filter(|p| values.given(p).is_some()) {
         let name = parameter.name;
-        r.reports.refuse(
-            values.place(parameter),
+        r.refuse(
+            parameter,
             format!("{name} is set, and SMB_AUTH={how} logs in without"),
             format!("leave {name} or SMB_AUTH out"),
         );
@@ -141,7 +140,7 @@ pub(super) fn without_key(
                 values.get(&params::SMB_AUTH).name()
             );
             let hint = format!("leave {} out, or log in as a user", parameter.name);
-            r.reports.refuse(values.place(parameter), message, hint);
+            r.refuse(parameter, message, hint);
         }
     }
 }

@@ -66,11 +66,9 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
 
 /// The first line of a file.
 fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
-    let values = r.values;
     let mut wrong = |what: &str, hint: &str| {
         let message = format!("PASSWORD_FILE={} {what}", quoted(name));
-        r.reports
-            .refuse(values.place(&params::PASSWORD_FILE), message, hint);
+        r.refuse(&params::PASSWORD_FILE, message, hint);
         Secret::NONE
     };
     let text = match read_text(path) {
