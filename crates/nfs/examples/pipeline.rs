@@ -15,7 +15,7 @@ use filermark_engine::driver::{
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{IpChoice, MountPoint, NfsPlan};
 use filermark_nfs::NfsDriver;
 use filermark_server::{Server, ServerOptions};
 use std::error::Error;
@@ -24,28 +24,16 @@ use std::time::{Duration, Instant};
 
 fn plan(port: u16) -> NfsPlan {
     NfsPlan {
-        version: NfsVersion::V3,
-        transport: Transport::Tcp,
-        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
-        uid: 0,
-        gid: 0,
-        gids: Vec::new(),
         machine_name: "client".to_owned(),
-        resvport: false,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        commit: Default::default(),
         nfs_port: Some(port),
         mount_port: Some(port),
         portmap_port: port,
         ip: IpChoice::V4,
-        connections: Connections::PerProc,
         rpc_timeout_ms: 10_000,
         rpc_retries: 3,
         connect_timeout_ms: 5_000,
-        jukebox_delay_ms: 100,
         jukebox_retries: 3,
+        ..NfsPlan::default()
     }
 }
 

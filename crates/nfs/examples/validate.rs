@@ -6,7 +6,7 @@
 //! ```
 
 use filermark_engine::driver::{Claim, StopFlag};
-use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
 use filermark_nfs::validate::{Level, validate};
 use std::process::ExitCode;
 
@@ -61,27 +61,12 @@ fn main() -> ExitCode {
 
 fn plan() -> NfsPlan {
     NfsPlan {
-        version: NfsVersion::V3,
-        transport: Transport::Tcp,
-        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 500,
         gid: 100,
-        gids: vec![],
         machine_name: "validate".to_owned(),
-        resvport: false,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        commit: Default::default(),
-        nfs_port: None,
-        mount_port: None,
-        portmap_port: 111,
-        ip: IpChoice::Any,
-        connections: Connections::PerProc,
         rpc_timeout_ms: 10_000,
         rpc_retries: 0,
         connect_timeout_ms: 5_000,
-        jukebox_delay_ms: 100,
-        jukebox_retries: 8,
+        ..NfsPlan::default()
     }
 }

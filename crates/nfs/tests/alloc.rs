@@ -24,12 +24,7 @@ fn plan(port: u16, (version, commit): (NfsVersion, CommitPolicy), transport: Tra
     NfsPlan {
         version,
         transport,
-        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
-        uid: 0,
-        gid: 0,
-        gids: Vec::new(),
         machine_name: "client".to_owned(),
-        resvport: false,
         block_size_max: Some(32768),
         biod_max_reads: 4,
         biod_max_writes: 4,
@@ -44,6 +39,7 @@ fn plan(port: u16, (version, commit): (NfsVersion, CommitPolicy), transport: Tra
         connect_timeout_ms: 5_000,
         jukebox_delay_ms: 1,
         jukebox_retries: 1,
+        ..NfsPlan::default()
     }
 }
 

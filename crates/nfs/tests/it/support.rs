@@ -1,34 +1,24 @@
 //! Plans, servers and claims for tests.
 
 use filermark_engine::driver::Claim;
-use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 
 /// A plan for a server with one port for all programs.
 pub fn plan(port: u16) -> NfsPlan {
     NfsPlan {
-        version: NfsVersion::V3,
-        transport: Transport::Tcp,
-        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
         uid: 500,
         gid: 100,
-        gids: vec![],
         machine_name: "test".to_owned(),
-        resvport: false,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        commit: Default::default(),
         nfs_port: Some(port),
         mount_port: Some(port),
         portmap_port: port,
-        ip: IpChoice::Any,
-        connections: Connections::PerProc,
         rpc_timeout_ms: 5_000,
         rpc_retries: 2,
         connect_timeout_ms: 2_000,
         jukebox_delay_ms: 5,
         jukebox_retries: 4,
+        ..NfsPlan::default()
     }
 }
 

@@ -5,8 +5,8 @@ use filermark_engine::data::{Checking, DataSource};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, OpenFor, Place, SessionAction};
-use filermark_model::plan::{Connections, IpChoice, MountPoint, SmbPlan};
-use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
+use filermark_model::plan::{IpChoice, MountPoint, SmbPlan};
+use filermark_model::smb::{Auth, Dialect};
 use filermark_model::{Nanos, Secret};
 use filermark_smb::driver::SmbDriver;
 use filermark_testbed::{Samba, SambaOptions, available};
@@ -34,8 +34,6 @@ fn make_run_dir(samba: &Samba) {
 pub fn plan(samba: &Samba, dialect: Dialect) -> SmbPlan {
     SmbPlan {
         dialects: (dialect, dialect),
-        signing: Signing::Auto,
-        encryption: Encryption::Auto,
         auth: Auth::Ntlm {
             username: Samba::USER.into(),
             domain: Samba::DOMAIN.into(),
@@ -43,12 +41,9 @@ pub fn plan(samba: &Samba, dialect: Dialect) -> SmbPlan {
         password: Secret::new(Samba::PASSWORD),
         port: samba.port(),
         ip: IpChoice::V4,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        connections: Connections::PerProc,
         reply_timeout_ms: 5_000,
         connect_timeout_ms: 5_000,
+        ..SmbPlan::default()
     }
 }
 

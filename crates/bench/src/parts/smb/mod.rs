@@ -14,8 +14,8 @@ use filermark_engine::driver::{
 };
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{Place, SessionAction};
-use filermark_model::plan::{Connections, IpChoice, MountPoint, SmbPlan};
-use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
+use filermark_model::plan::{IpChoice, MountPoint, SmbPlan};
+use filermark_model::smb::{Auth, Dialect};
 use filermark_model::{Nanos, Secret};
 use filermark_smb::driver::SmbDriver;
 use std::sync::Arc;
@@ -39,18 +39,12 @@ pub fn measure(rounds: u32) -> Measured {
 fn plan(port: u16, dialect: Dialect, auth: Auth, password: Secret) -> SmbPlan {
     SmbPlan {
         dialects: (dialect, dialect),
-        signing: Signing::Auto,
-        encryption: Encryption::Auto,
         auth,
         password,
         port,
         ip: IpChoice::V4,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        connections: Connections::PerProc,
-        reply_timeout_ms: 60_000,
         connect_timeout_ms: 60_000,
+        ..SmbPlan::default()
     }
 }
 

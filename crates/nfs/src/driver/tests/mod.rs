@@ -35,28 +35,15 @@ const FILE: ObjectId = ObjectId(1);
 
 fn plan() -> NfsPlan {
     NfsPlan {
-        version: NfsVersion::V3,
-        transport: Transport::Tcp,
-        udp_timeout_ms: NfsPlan::udp_timeout_ms_default(),
-        uid: 0,
-        gid: 0,
         gids: vec![1, 2],
         machine_name: "client".to_owned(),
-        resvport: false,
-        block_size_max: None,
-        biod_max_reads: 2,
-        biod_max_writes: 2,
-        commit: CommitPolicy::at_once(),
-        nfs_port: None,
-        mount_port: None,
-        portmap_port: 111,
         ip: IpChoice::V4,
-        connections: Connections::PerProc,
         rpc_timeout_ms: 5_000,
         rpc_retries: 2,
         connect_timeout_ms: 5_000,
         jukebox_delay_ms: 1,
         jukebox_retries: 3,
+        ..NfsPlan::default()
     }
 }
 
