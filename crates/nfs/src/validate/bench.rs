@@ -22,7 +22,7 @@ pub(super) trait Version: Sized + 'static {
     /// Its procedures (those of MOUNT among them where they are checked).
     type Procedure: Copy + 'static;
     /// Its statuses.
-    type Status: Copy + PartialEq + Display + 'static;
+    type Status: Copy + PartialEq + Display + Denial<Status = Self::Status> + 'static;
     /// Its name: "NFSv3".
     const NAME: &'static str;
     /// The status of what succeeds.

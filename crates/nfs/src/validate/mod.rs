@@ -7,6 +7,7 @@
 //! RFC names, that is told as a note. Nothing here is measured.
 
 mod bench;
+mod both;
 mod keeper;
 mod listing;
 mod text;

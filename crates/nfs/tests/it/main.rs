@@ -1,5 +1,6 @@
 //! The NFSv3 client against the embedded server and against worse ones.
 
+mod check_list;
 mod claims;
 mod flavors;
 mod lies;

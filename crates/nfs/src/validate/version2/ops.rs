@@ -3,9 +3,10 @@
 use crate::client::{ClientError, Entry2, Nfs2Client};
 use crate::target::{Target, credential, nfs_options};
 use crate::validate::bench::{self, Denial, Of, Version};
-use crate::validate::text::{is_dot, shown};
+use crate::validate::both::ops::{Asked, Common, Facts};
+use crate::validate::text::is_dot;
 pub(super) use filermark_driver_kit::checks::Outcome;
-use filermark_driver_kit::checks::{self, Stop, same_bytes};
+use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::mount;
 use filermark_onc::nfs2::*;
@@ -80,58 +81,99 @@ impl Denial for Nfsstat {
     }
 }
 
+impl Common for V2 {
+    type Attributes = Fattr;
+    type Offset = u32;
+    const NOENT: Nfsstat = Nfsstat::Noent;
+    const EXIST: Nfsstat = Nfsstat::Exist;
+    const NOTDIR: Nfsstat = Nfsstat::Notdir;
+    const ISDIR: Nfsstat = Nfsstat::Isdir;
+    const NOTSUPP: Option<Nfsstat> = None;
+
+    fn facts(attributes: &Fattr) -> Facts {
+        Facts {
+            fileid: attributes.fileid.into(),
+            size: attributes.size.into(),
+            nlink: attributes.nlink,
+        }
+    }
+
+    fn getattr(nfs: &mut Nfs2Client, object: &Fh) -> Asked<Self, Fattr> {
+        nfs.getattr(object)
+    }
+
+    fn lookup(nfs: &mut Nfs2Client, dir: &Fh, name: &[u8]) -> Asked<Self, Fh> {
+        let reply = nfs.lookup(dir, name);
+        reply.map(|answer| answer.map(|(handle, _)| handle))
+    }
+
+    fn create(nfs: &mut Nfs2Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>> {
+        let reply = nfs.create(dir, name, Sattr::mode(0o644));
+        reply.map(|answer| answer.map(|(handle, _)| Some(handle)))
+    }
+
+    fn mkdir(nfs: &mut Nfs2Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>> {
+        let reply = nfs.mkdir(dir, name, Sattr::mode(0o755));
+        reply.map(|answer| answer.map(|(handle, _)| Some(handle)))
+    }
+
+    fn remove(nfs: &mut Nfs2Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
+        nfs.remove(dir, name)
+    }
+
+    fn rmdir(nfs: &mut Nfs2Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
+        nfs.rmdir(dir, name)
+    }
+
+    fn rename(nfs: &mut Nfs2Client, from: (&Fh, &[u8]), to: (&Fh, &[u8])) -> Asked<Self, ()> {
+        nfs.rename(from, to)
+    }
+
+    fn link(nfs: &mut Nfs2Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
+        nfs.link(file, dir, name)
+    }
+
+    /// In calls of 8,192 bytes or what the server prefers.
+    fn put(b: &mut Bench<'_>, file: &Fh, offset: u32, data: &[u8]) -> Outcome {
+        let wsize = (b.target.wsize as usize).clamp(1, MAXDATA);
+        let mut at = offset;
+        for part in data.chunks(wsize) {
+            let what = format!("WRITE of {} bytes at {at}", part.len());
+            b.done(&what, |nfs| nfs.write(file, at, part))?;
+            at += part.len() as u32;
+        }
+        Ok(())
+    }
+
+    /// The end of the file follows from its size.
+    fn get(b: &mut Bench<'_>, file: &Fh, offset: u32, count: u32) -> Result<Vec<u8>, Stop> {
+        let rsize = b.target.rsize.clamp(1, MAXDATA as u32);
+        let mut data = Vec::new();
+        while (data.len() as u64) < u64::from(count) {
+            let at = offset + data.len() as u32;
+            let part = (count - data.len() as u32).min(rsize);
+            let (attributes, got) = b.read(file, at, part)?;
+            if got.is_empty() && at < attributes.size {
+                return Err(Stop::fail(
+                    format!("READ at {at} of a file of {} bytes: data", attributes.size),
+                    "none: a client would ask for ever",
+                ));
+            }
+            if got.is_empty() {
+                break;
+            }
+            data.extend_from_slice(&got);
+        }
+        Ok(data)
+    }
+
+    fn names(b: &mut Bench<'_>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
+        let entries = b.list(dir)?;
+        Ok(entries.into_iter().map(|entry| entry.name).collect())
+    }
+}
+
 impl Bench<'_> {
-    /// Attributes by GETATTR.
-    pub(super) fn attributes(&mut self, file: &Fh) -> Result<Fattr, Stop> {
-        self.done("GETATTR", |nfs| nfs.getattr(file))
-    }
-
-    /// The handle behind a name.
-    pub(super) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("LOOKUP of {}", shown(name));
-        Ok(self.done(&what, |nfs| nfs.lookup(dir, name))?.0)
-    }
-
-    /// The name is not there.
-    pub(super) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Result<(), Stop> {
-        let what = format!("LOOKUP of {}", shown(name));
-        self.refused(&what, &[Nfsstat::Noent], |nfs| nfs.lookup(dir, name))
-            .map(drop)
-    }
-
-    /// A new empty file in the check's directory, mode 644.
-    pub(super) fn file(&mut self, name: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.file_in(&dir, name)
-    }
-
-    /// A new empty file, mode 644.
-    pub(super) fn file_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("CREATE of {}", shown(name));
-        let made = self.done(&what, |nfs| nfs.create(dir, name, Sattr::mode(0o644)))?;
-        Ok(made.0)
-    }
-
-    /// A new file in the check's directory with these bytes in it.
-    pub(super) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
-        let file = self.file(name)?;
-        self.put(&file, 0, data)?;
-        Ok(file)
-    }
-
-    /// A new directory in the check's directory, mode 755.
-    pub(super) fn mkdir(&mut self, name: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.mkdir_in(&dir, name)
-    }
-
-    /// A new directory, mode 755.
-    pub(super) fn mkdir_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("MKDIR of {}", shown(name));
-        let made = self.done(&what, |nfs| nfs.mkdir(dir, name, Sattr::mode(0o755)))?;
-        Ok(made.0)
-    }
-
     /// A new symbolic link in the check's directory, by LOOKUP: SYMLINK gives no handle.
     pub(super) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
         let dir = self.dir;
@@ -155,18 +197,6 @@ impl Bench<'_> {
         Ok(gone)
     }
 
-    /// Writes all of `data`, in calls of 8,192 bytes or what the server prefers.
-    pub(super) fn put(&mut self, file: &Fh, offset: u32, data: &[u8]) -> Result<(), Stop> {
-        let wsize = (self.target.wsize as usize).clamp(1, MAXDATA);
-        let mut at = offset;
-        for part in data.chunks(wsize) {
-            let what = format!("WRITE of {} bytes at {at}", part.len());
-            self.done(&what, |nfs| nfs.write(file, at, part))?;
-            at += part.len() as u32;
-        }
-        Ok(())
-    }
-
     /// One READ, whose answer has to fit into what was asked for and into the file.
     pub(super) fn read(
         &mut self,
@@ -183,35 +213,6 @@ impl Bench<'_> {
         );
         self.holds(data.len() <= most, &expected, data.len())?;
         Ok((attributes, data))
-    }
-
-    /// Reads `count` bytes, in as many calls as the server wants; fewer only at the end
-    /// of the file, which follows from its size.
-    pub(super) fn get(&mut self, file: &Fh, offset: u32, count: u32) -> Result<Vec<u8>, Stop> {
-        let rsize = self.target.rsize.clamp(1, MAXDATA as u32);
-        let mut data = Vec::new();
-        while (data.len() as u64) < u64::from(count) {
-            let at = offset + data.len() as u32;
-            let part = (count - data.len() as u32).min(rsize);
-            let (attributes, got) = self.read(file, at, part)?;
-            if got.is_empty() && at < attributes.size {
-                return Err(Stop::fail(
-                    format!("READ at {at} of a file of {} bytes: data", attributes.size),
-                    "none: a client would ask for ever",
-                ));
-            }
-            if got.is_empty() {
-                break;
-            }
-            data.extend_from_slice(&got);
-        }
-        Ok(data)
-    }
-
-    /// The bytes at `offset` have to be these.
-    pub(super) fn contains(&mut self, file: &Fh, offset: u32, wanted: &[u8]) -> Result<(), Stop> {
-        let got = self.get(file, offset, wanted.len() as u32)?;
-        same_bytes(offset.into(), wanted, &got)
     }
 
     /// The attributes that came with an answer agree with what GETATTR says.

@@ -1,6 +1,7 @@
 //! REMOVE and RMDIR.
 
 use super::ops::{Bench, Check, Outcome, nfs};
+use crate::validate::both::remove::{noent, notdir, rmdir_gone, rmdir_noent, rmdir_notdir};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
@@ -28,14 +29,6 @@ fn gone(b: &mut Bench<'_>) -> Outcome {
     b.find(&dir, b"other").map(drop)
 }
 
-fn noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused("REMOVE of nothing", &[Nfsstat::Noent], |nfs| {
-        nfs.remove(&dir, b"nothing")
-    })
-    .map(drop)
-}
-
 fn symlink(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(b"file")?;
@@ -55,14 +48,6 @@ fn dir(b: &mut Bench<'_>) -> Outcome {
     })?;
     let found = b.find(&dir, b"below")?;
     b.find(&found, b"inside").map(drop)
-}
-
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("REMOVE in a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.remove(&file, b"x")
-    })
-    .map(drop)
 }
 
 fn mtime(b: &mut Bench<'_>) -> Outcome {
@@ -90,22 +75,6 @@ fn mtime(b: &mut Bench<'_>) -> Outcome {
     b.find(&dir, b"below").map(drop)
 }
 
-fn rmdir_gone(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
-    b.absent(&dir, b"below")?;
-    b.becomes_stale("GETATTR of a removed directory", |nfs| nfs.getattr(&below))
-}
-
-fn rmdir_noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused("RMDIR of nothing", &[Nfsstat::Noent], |nfs| {
-        nfs.rmdir(&dir, b"nothing")
-    })
-    .map(drop)
-}
-
 fn notempty(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let below = b.mkdir(b"below")?;
@@ -114,15 +83,6 @@ fn notempty(b: &mut Bench<'_>) -> Outcome {
         nfs.rmdir(&dir, b"below")
     })?;
     b.find(&below, b"inside").map(drop)
-}
-
-fn rmdir_notdir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.file(b"file")?;
-    b.refused("RMDIR of a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.rmdir(&dir, b"file")
-    })?;
-    b.find(&dir, b"file").map(drop)
 }
 
 fn dot(b: &mut Bench<'_>) -> Outcome {

@@ -1,11 +1,12 @@
 //! What the checks of version 3 say to the server, over and over.
 
-use crate::client::{ClientError, Nfs3Client};
+use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::Target;
 use crate::validate::bench::{self, Denial, Of, Version};
-use crate::validate::text::{is_dot, shown};
+use crate::validate::both::ops::{Asked, Common, Facts};
+use crate::validate::text::is_dot;
 pub(super) use filermark_driver_kit::checks::Outcome;
-use filermark_driver_kit::checks::{self, Stop, same_bytes};
+use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::*;
 
@@ -46,6 +47,18 @@ impl Version for V3 {
     }
 }
 
+impl Denial for Nfsstat3 {
+    type Status = Self;
+
+    fn status(&self) -> Self {
+        *self
+    }
+
+    fn is_for_later(&self) -> bool {
+        *self == Self::Jukebox
+    }
+}
+
 impl<F> Denial for Failed<F> {
     type Status = Nfsstat3;
 
@@ -54,100 +67,74 @@ impl<F> Denial for Failed<F> {
     }
 
     fn is_for_later(&self) -> bool {
-        self.status == Nfsstat3::Jukebox
+        self.status.is_for_later()
     }
 }
 
-impl Bench<'_> {
-    /// As [`Bench::done`]; a server that does not have the procedure is let off.
-    pub(super) fn done_if_supported<O, F>(
-        &mut self,
-        what: &str,
-        call: impl FnMut(&mut Nfs3Client) -> crate::client::Reply<O, F>,
-    ) -> Result<O, Stop> {
-        match self.either(what, call)? {
-            Ok(ok) => Ok(ok),
-            Err(Nfsstat3::Notsupp) => Err(Stop::Skip(format!(
-                "{what}: the server does not support it"
-            ))),
-            Err(status) => Err(Stop::fail(format!("{what}: NFS3_OK"), status)),
+/// An answer with no more than this of its results and the status of its failure.
+fn only<O, P, F>(reply: Reply<O, F>, part: impl FnOnce(O) -> P) -> Asked<V3, P> {
+    reply.map(|answer| answer.map(part).map_err(|failed| failed.status))
+}
+
+impl Common for V3 {
+    type Attributes = Fattr3;
+    type Offset = u64;
+    const NOENT: Nfsstat3 = Nfsstat3::Noent;
+    const EXIST: Nfsstat3 = Nfsstat3::Exist;
+    const NOTDIR: Nfsstat3 = Nfsstat3::Notdir;
+    const ISDIR: Nfsstat3 = Nfsstat3::Isdir;
+    const NOTSUPP: Option<Nfsstat3> = Some(Nfsstat3::Notsupp);
+
+    fn facts(attributes: &Fattr3) -> Facts {
+        Facts {
+            fileid: attributes.fileid,
+            size: attributes.size,
+            nlink: attributes.nlink,
         }
     }
 
-    /// Attributes by GETATTR.
-    pub(super) fn attributes(&mut self, object: &Fh) -> Result<Fattr3, Stop> {
-        self.done("GETATTR", |nfs| nfs.getattr(object))
+    fn getattr(nfs: &mut Nfs3Client, object: &Fh) -> Asked<Self, Fattr3> {
+        only(nfs.getattr(object), |attributes| attributes)
     }
 
-    /// The handle behind a name.
-    pub(super) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("LOOKUP of {}", shown(name));
-        Ok(self.done(&what, |nfs| nfs.lookup(dir, name))?.object)
+    fn lookup(nfs: &mut Nfs3Client, dir: &Fh, name: &[u8]) -> Asked<Self, Fh> {
+        only(nfs.lookup(dir, name), |found| found.object)
     }
 
-    /// The name is not there.
-    pub(super) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Result<(), Stop> {
-        let what = format!("LOOKUP of {}", shown(name));
-        self.refused(&what, &[Nfsstat3::Noent], |nfs| nfs.lookup(dir, name))
-            .map(drop)
-    }
-
-    /// A new empty file in the check's directory, mode 644.
-    pub(super) fn file(&mut self, name: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.file_in(&dir, name)
-    }
-
-    /// A new empty file, mode 644.
-    pub(super) fn file_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+    fn create(nfs: &mut Nfs3Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>> {
         let how = Createhow3::Guarded(Sattr3::mode(0o644));
-        let what = format!("CREATE of {}", shown(name));
-        let made = self.done(&what, |nfs| nfs.create(dir, name, how))?;
-        self.handle_of(made.obj, dir, name)
+        only(nfs.create(dir, name, how), |made| made.obj)
     }
 
-    /// A new file in the check's directory with these bytes in it.
-    pub(super) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
-        let file = self.file(name)?;
-        self.put(&file, 0, data)?;
-        Ok(file)
+    fn mkdir(nfs: &mut Nfs3Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>> {
+        only(nfs.mkdir(dir, name, Sattr3::mode(0o755)), |made| made.obj)
     }
 
-    /// A new directory in the check's directory, mode 755.
-    pub(super) fn mkdir(&mut self, name: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.mkdir_in(&dir, name)
+    fn remove(nfs: &mut Nfs3Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
+        only(nfs.remove(dir, name), drop)
     }
 
-    /// A new directory, mode 755.
-    pub(super) fn mkdir_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
-        let what = format!("MKDIR of {}", shown(name));
-        let made = self.done(&what, |nfs| nfs.mkdir(dir, name, Sattr3::mode(0o755)))?;
-        self.handle_of(made.obj, dir, name)
+    fn rmdir(nfs: &mut Nfs3Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
+        only(nfs.rmdir(dir, name), drop)
     }
 
-    /// The handle of what was just made: given with it, or looked up.
-    pub(super) fn handle_of(
-        &mut self,
-        given: Option<Fh>,
-        dir: &Fh,
-        name: &[u8],
-    ) -> Result<Fh, Stop> {
-        match given {
-            Some(handle) => Ok(handle),
-            None => self.find(dir, name),
-        }
+    fn rename(nfs: &mut Nfs3Client, from: (&Fh, &[u8]), to: (&Fh, &[u8])) -> Asked<Self, ()> {
+        only(nfs.rename(from, to), drop)
     }
 
-    /// Writes all of `data` with FILE_SYNC, in as many calls as the server wants.
-    pub(super) fn put(&mut self, file: &Fh, offset: u64, data: &[u8]) -> Result<(), Stop> {
-        let wsize = self.target.wsize as usize;
+    fn link(nfs: &mut Nfs3Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
+        only(nfs.link(file, dir, name), drop)
+    }
+
+    /// Each part with FILE_SYNC.
+    fn put(b: &mut Bench<'_>, file: &Fh, offset: u64, data: &[u8]) -> Outcome {
+        let wsize = b.target.wsize as usize;
         let mut done = 0;
         while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
             let part = rest.get(..wsize).unwrap_or(rest);
             let at = offset + done as u64;
             let what = format!("WRITE of {} bytes at {at}", part.len());
-            let wrote = self.done(&what, |nfs| nfs.write(file, at, StableHow::FileSync, part))?;
+            let wrote = b.done(&what, |nfs| nfs.write(file, at, StableHow::FileSync, part))?;
             let count = wrote.count as usize;
             if count == 0 || count > part.len() {
                 let expected = format!("{what}: a count of 1 to {}", part.len());
@@ -158,23 +145,21 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Reads `count` bytes, in as many calls as the server wants; fewer only at
-    /// the end of the file.
-    pub(super) fn get(&mut self, file: &Fh, offset: u64, count: u32) -> Result<Vec<u8>, Stop> {
+    fn get(b: &mut Bench<'_>, file: &Fh, offset: u64, count: u32) -> Result<Vec<u8>, Stop> {
         let mut data = Vec::new();
         while (data.len() as u64) < u64::from(count) {
             let left = count - data.len() as u32;
             let at = offset + data.len() as u64;
-            let part = left.min(self.target.rsize);
+            let part = left.min(b.target.rsize);
             let what = format!("READ of {part} bytes at {at}");
-            let read = self.done(&what, |nfs| nfs.read(file, at, part))?;
-            self.equal(
+            let read = b.done(&what, |nfs| nfs.read(file, at, part))?;
+            b.equal(
                 &format!("{what}: count as many as the data"),
                 read.data.len(),
                 read.count as usize,
             )?;
             let fits = read.count <= part;
-            self.holds(fits, &format!("{what}: {part} bytes at most"), read.count)?;
+            b.holds(fits, &format!("{what}: {part} bytes at most"), read.count)?;
             if read.data.is_empty() && !read.eof {
                 return Err(Stop::fail(
                     format!("{what}: data, or eof"),
@@ -189,12 +174,13 @@ impl Bench<'_> {
         Ok(data)
     }
 
-    /// The bytes at `offset` have to be these.
-    pub(super) fn contains(&mut self, file: &Fh, offset: u64, wanted: &[u8]) -> Result<(), Stop> {
-        let got = self.get(file, offset, wanted.len() as u32)?;
-        same_bytes(offset, wanted, &got)
+    fn names(b: &mut Bench<'_>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
+        let entries = b.list(dir)?;
+        Ok(entries.into_iter().map(|entry| entry.name).collect())
     }
+}
 
+impl Bench<'_> {
     /// All entries of a directory but "." and "..", read with ordinary sizes.
     pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<crate::client::DirEntry>, Stop> {
         let count = self.target.dir_bytes();

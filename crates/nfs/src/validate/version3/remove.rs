@@ -1,6 +1,7 @@
 //! REMOVE and RMDIR.
 
 use super::ops::{Bench, Check, Outcome};
+use crate::validate::both::remove::{noent, notdir, rmdir_gone, rmdir_noent, rmdir_notdir};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
@@ -15,7 +16,7 @@ checks! { CHECKS: Check =>
     "rmdir.gone", Procedure::Rmdir, "the name is gone" => rmdir_gone;
     "rmdir.noent", Procedure::Rmdir, "an unknown name answers NFS3ERR_NOENT" => rmdir_noent;
     "rmdir.notempty", Procedure::Rmdir, "of a full directory answers NFS3ERR_NOTEMPTY" => notempty;
-    "rmdir.notdir", Procedure::Rmdir, "of a file answers NFS3ERR_NOTDIR" => rmdir_file;
+    "rmdir.notdir", Procedure::Rmdir, "of a file answers NFS3ERR_NOTDIR" => rmdir_notdir;
     "rmdir.dot", Procedure::Rmdir, "'.' and '..' cannot be removed" => rmdir_dot;
 }
 
@@ -28,14 +29,6 @@ fn gone(b: &mut Bench<'_>) -> Outcome {
     b.find(&dir, b"beside")?;
     let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name).collect();
     b.equal("names that are left", vec![b"beside".to_vec()], names)
-}
-
-fn noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused("REMOVE of nothing", &[Nfsstat3::Noent], |nfs| {
-        nfs.remove(&dir, b"none")
-    })
-    .map(drop)
 }
 
 fn symlink(b: &mut Bench<'_>) -> Outcome {
@@ -69,14 +62,6 @@ fn dir(b: &mut Bench<'_>) -> Outcome {
     b.find(&full, b"file").map(drop)
 }
 
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("REMOVE in a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.remove(&file, b"x")
-    })
-    .map(drop)
-}
-
 fn dot(b: &mut Bench<'_>) -> Outcome {
     let below = b.mkdir(b"below")?;
     for name in [&b"."[..], b".."] {
@@ -90,22 +75,6 @@ fn dot(b: &mut Bench<'_>) -> Outcome {
         b.refused_somehow(&what, &usual, |nfs| nfs.remove(&below, name))?;
     }
     Ok(())
-}
-
-fn rmdir_gone(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
-    b.absent(&dir, b"below")?;
-    b.becomes_stale("GETATTR of a removed directory", |nfs| nfs.getattr(&below))
-}
-
-fn rmdir_noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused("RMDIR of nothing", &[Nfsstat3::Noent], |nfs| {
-        nfs.rmdir(&dir, b"none")
-    })
-    .map(drop)
 }
 
 fn notempty(b: &mut Bench<'_>) -> Outcome {
@@ -127,15 +96,6 @@ fn notempty(b: &mut Bench<'_>) -> Outcome {
             Nfsstat3::Ok,
         )),
     }
-}
-
-fn rmdir_file(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.file(b"file")?;
-    b.refused("RMDIR of a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.rmdir(&dir, b"file")
-    })?;
-    b.find(&dir, b"file").map(drop)
 }
 
 /// Servers differ in the status (RFC 1813 section 3.3.13 says so), not in refusing.

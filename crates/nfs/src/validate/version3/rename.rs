@@ -1,8 +1,10 @@
 //! RENAME.
 
 use super::ops::{Bench, Check, Outcome};
+use crate::validate::both::rename::{
+    self as both, across, dir_over_file, file_over_dir, moved, noent, over_file, same_name,
+};
 use filermark_driver_kit::checks;
-use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
@@ -20,73 +22,6 @@ checks! { CHECKS: Check =>
     "rename.dot", Procedure::Rename, "'.' and '..' cannot be renamed" => dot;
 }
 
-fn moved(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let file = b.file_with(b"old", b"content")?;
-    let before = b.attributes(&file)?;
-    b.done("RENAME", |nfs| nfs.rename((&dir, b"old"), (&dir, b"new")))?;
-    b.absent(&dir, b"old")?;
-    let found = b.find(&dir, b"new")?;
-    let after = b.attributes(&found)?;
-    b.equal("fileid", before.fileid, after.fileid)?;
-    b.contains(&found, 0, b"content")?;
-    if b.either("GETATTR", |nfs| nfs.getattr(&file))?.is_err() {
-        b.note("RENAME makes the old handle stale");
-    }
-    Ok(())
-}
-
-fn across(b: &mut Bench<'_>) -> Outcome {
-    let (from, to) = (b.mkdir(b"from")?, b.mkdir(b"to")?);
-    let file = b.file_in(&from, b"file")?;
-    let below = b.mkdir_in(&from, b"dir")?;
-    b.file_in(&below, b"inside")?;
-    let before = b.attributes(&file)?;
-    b.done("RENAME", |nfs| nfs.rename((&from, b"file"), (&to, b"file")))?;
-    b.done("RENAME of a directory", |nfs| {
-        nfs.rename((&from, b"dir"), (&to, b"dir2"))
-    })?;
-    let left = b.list(&from)?.len();
-    b.equal("entries left in the old directory", 0, left)?;
-    let found = b.find(&to, b"file")?;
-    let after = b.attributes(&found)?;
-    b.equal("fileid", before.fileid, after.fileid)?;
-    let below = b.find(&to, b"dir2")?;
-    b.find(&below, b"inside")?;
-    // The moved directory has to know its new parent.
-    match b.either("LOOKUP of '..'", |nfs| nfs.lookup(&below, b".."))? {
-        Ok(parent) => {
-            let (wanted, is) = (b.attributes(&to)?, b.attributes(&parent.object)?);
-            b.equal(
-                "fileid of '..' in the moved directory",
-                wanted.fileid,
-                is.fileid,
-            )
-        }
-        Err(status) => {
-            b.note(format!("LOOKUP of '..': {status}"));
-            Ok(())
-        }
-    }
-}
-
-fn over_file(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let source = b.file_with(b"source", b"new content")?;
-    b.file_with(b"target", b"old")?;
-    let wanted = b.attributes(&source)?.fileid;
-    b.done("RENAME over a file", |nfs| {
-        nfs.rename((&dir, b"source"), (&dir, b"target"))
-    })?;
-    b.absent(&dir, b"source")?;
-    let found = b.find(&dir, b"target")?;
-    let is = b.attributes(&found)?;
-    b.equal("fileid and size", (wanted, 11), (is.fileid, is.size))?;
-    b.contains(&found, 0, b"new content")?;
-    let entries = b.list(&dir)?.len();
-    b.equal("entries", 1, entries)
-}
-
 fn over_empty_dir(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let source = b.mkdir(b"source")?;
@@ -98,25 +33,6 @@ fn over_empty_dir(b: &mut Bench<'_>) -> Outcome {
     b.absent(&dir, b"source")?;
     let found = b.find(&dir, b"target")?;
     b.find(&found, b"inside").map(drop)
-}
-
-/// RENAME has to be refused, with the usual status or with NFS3ERR_EXIST, which
-/// the RFC gives for every kind of target that does not fit.
-fn unfit(b: &mut Bench<'_>, what: &str, usual: Nfsstat3) -> Outcome {
-    let dir = b.dir;
-    match b.either(what, |nfs| nfs.rename((&dir, b"source"), (&dir, b"target")))? {
-        Err(status) if status == usual || status == Nfsstat3::Exist => {}
-        Err(status) => b.note(format!(
-            "{what}: {status}; {usual} or NFS3ERR_EXIST is usual"
-        )),
-        Ok(_) => {
-            return Err(Stop::fail(
-                format!("{what}: {usual} or NFS3ERR_EXIST"),
-                Nfsstat3::Ok,
-            ));
-        }
-    }
-    b.find(&dir, b"source").map(drop)
 }
 
 fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
@@ -132,30 +48,6 @@ fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
     b.find(&target, b"inside").map(drop)
 }
 
-fn file_over_dir(b: &mut Bench<'_>) -> Outcome {
-    b.file(b"source")?;
-    let target = b.mkdir(b"target")?;
-    unfit(b, "RENAME of a file over a directory", Nfsstat3::Isdir)?;
-    b.attributes(&target).map(drop)
-}
-
-fn dir_over_file(b: &mut Bench<'_>) -> Outcome {
-    b.mkdir(b"source")?;
-    let target = b.file(b"target")?;
-    unfit(b, "RENAME of a directory over a file", Nfsstat3::Notdir)?;
-    b.attributes(&target).map(drop)
-}
-
-fn same_name(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.file_with(b"file", b"content")?;
-    b.done("RENAME to the same name", |nfs| {
-        nfs.rename((&dir, b"file"), (&dir, b"file"))
-    })?;
-    let found = b.find(&dir, b"file")?;
-    b.contains(&found, 0, b"content")
-}
-
 fn same_file(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let file = b.file(b"one")?;
@@ -169,34 +61,10 @@ fn same_file(b: &mut Bench<'_>) -> Outcome {
     b.equal("links", 2, links)
 }
 
-fn noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused("RENAME of nothing", &[Nfsstat3::Noent], |nfs| {
-        nfs.rename((&dir, b"none"), (&dir, b"new"))
-    })?;
-    b.absent(&dir, b"new")
-}
-
 fn into_itself(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let outer = b.mkdir(b"outer")?;
-    let inner = b.mkdir_in(&outer, b"inner")?;
-    b.refused_somehow(
-        "RENAME of a directory into itself",
-        &[Nfsstat3::Inval],
-        |nfs| nfs.rename((&dir, b"outer"), (&inner, b"moved")),
-    )?;
-    b.find(&dir, b"outer").map(drop)
+    both::into_itself(b, &[Nfsstat3::Inval])
 }
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    for name in [&b"."[..], b".."] {
-        let what = format!("RENAME of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &[Nfsstat3::Inval], |nfs| {
-            nfs.rename((&below, name), (&dir, b"moved"))
-        })?;
-    }
-    b.absent(&dir, b"moved")
+    both::dot(b, &[Nfsstat3::Inval])
 }

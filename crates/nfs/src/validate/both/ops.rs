@@ -1,0 +1,195 @@
+//! What checks say to a server over and over, in either version.
+
+use crate::validate::bench::{Answer, Bench, Denial, Version};
+use crate::validate::text::shown;
+use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
+use filermark_onc::nfs3::Fh;
+
+/// What a procedure brings, with no more than the status of a version where it fails.
+pub(in crate::validate) type Asked<V, O> = Answer<O, <V as Version>::Status>;
+
+/// What shared checks compare of attributes, in types that hold those of either version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::validate) struct Facts {
+    pub(in crate::validate) fileid: u64,
+    pub(in crate::validate) size: u64,
+    pub(in crate::validate) nlink: u32,
+}
+
+/// The procedures and statuses that versions 2 and 3 have in common. An answer is the
+/// version's own: nothing of it is translated.
+pub(in crate::validate) trait Common: Version {
+    /// Attributes as the version has them.
+    type Attributes;
+    /// An offset in a file.
+    type Offset: Copy + From<u32> + Into<u64>;
+    /// No such name.
+    const NOENT: Self::Status;
+    /// The name is there.
+    const EXIST: Self::Status;
+    /// Not a directory.
+    const NOTDIR: Self::Status;
+    /// A directory.
+    const ISDIR: Self::Status;
+    /// The procedure is not supported, where the version can say so.
+    const NOTSUPP: Option<Self::Status>;
+
+    /// What shared checks compare.
+    fn facts(attributes: &Self::Attributes) -> Facts;
+    /// GETATTR.
+    fn getattr(nfs: &mut Self::Client, object: &Fh) -> Asked<Self, Self::Attributes>;
+    /// LOOKUP.
+    fn lookup(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Fh>;
+    /// CREATE of a name that must be new, mode 644. Gives the handle if the answer has it.
+    fn create(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>>;
+    /// MKDIR, mode 755. Gives the handle if the answer has it.
+    fn mkdir(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>>;
+    /// REMOVE.
+    fn remove(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
+    /// RMDIR.
+    fn rmdir(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
+    /// RENAME.
+    fn rename(nfs: &mut Self::Client, from: (&Fh, &[u8]), to: (&Fh, &[u8])) -> Asked<Self, ()>;
+    /// LINK.
+    fn link(nfs: &mut Self::Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
+
+    /// Writes all of `data`, in as many calls as the server wants.
+    fn put(b: &mut Bench<'_, Self>, file: &Fh, offset: Self::Offset, data: &[u8]) -> Outcome;
+    /// Reads `count` bytes, in as many calls as the server wants; fewer only at the end
+    /// of the file.
+    fn get(
+        b: &mut Bench<'_, Self>,
+        file: &Fh,
+        offset: Self::Offset,
+        count: u32,
+    ) -> Result<Vec<u8>, Stop>;
+    /// The names in a directory but "." and "..".
+    fn names(b: &mut Bench<'_, Self>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop>;
+}
+
+impl<V: Common> Bench<'_, V> {
+    /// As [`Bench::done`]; a server that does not have the procedure is let off.
+    pub(in crate::validate) fn done_if_supported<O, D: Denial<Status = V::Status>>(
+        &mut self,
+        what: &str,
+        call: impl FnMut(&mut V::Client) -> Answer<O, D>,
+    ) -> Result<O, Stop> {
+        match self.either(what, call)? {
+            Ok(ok) => Ok(ok),
+            Err(status) => Err(self.unsupported_or_wrong(what, status)),
+        }
+    }
+
+    /// How a check ends whose call got this status instead of results.
+    pub(in crate::validate) fn unsupported_or_wrong(&self, what: &str, status: V::Status) -> Stop {
+        if V::NOTSUPP == Some(status) {
+            return Stop::Skip(format!("{what}: the server does not support it"));
+        }
+        Stop::fail(format!("{what}: {}", V::OK), status)
+    }
+
+    /// Attributes by GETATTR.
+    pub(in crate::validate) fn attributes(&mut self, object: &Fh) -> Result<V::Attributes, Stop> {
+        self.done("GETATTR", |nfs| V::getattr(nfs, object))
+    }
+
+    /// What shared checks compare of the attributes, by GETATTR.
+    pub(in crate::validate) fn facts(&mut self, object: &Fh) -> Result<Facts, Stop> {
+        Ok(V::facts(&self.attributes(object)?))
+    }
+
+    /// The handle behind a name.
+    pub(in crate::validate) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        let what = format!("LOOKUP of {}", shown(name));
+        self.done(&what, |nfs| V::lookup(nfs, dir, name))
+    }
+
+    /// The name is not there.
+    pub(in crate::validate) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Outcome {
+        let what = format!("LOOKUP of {}", shown(name));
+        self.refused(&what, &[V::NOENT], |nfs| V::lookup(nfs, dir, name))
+            .map(drop)
+    }
+
+    /// A new empty file in the check's directory, mode 644.
+    pub(in crate::validate) fn file(&mut self, name: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        self.file_in(&dir, name)
+    }
+
+    /// A new empty file, mode 644.
+    pub(in crate::validate) fn file_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        let what = format!("CREATE of {}", shown(name));
+        let made = self.done(&what, |nfs| V::create(nfs, dir, name))?;
+        self.handle_of(made, dir, name)
+    }
+
+    /// A new file in the check's directory with these bytes in it.
+    pub(in crate::validate) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
+        let file = self.file(name)?;
+        self.put(&file, V::Offset::from(0), data)?;
+        Ok(file)
+    }
+
+    /// A new directory in the check's directory, mode 755.
+    pub(in crate::validate) fn mkdir(&mut self, name: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        self.mkdir_in(&dir, name)
+    }
+
+    /// A new directory, mode 755.
+    pub(in crate::validate) fn mkdir_in(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        let what = format!("MKDIR of {}", shown(name));
+        let made = self.done(&what, |nfs| V::mkdir(nfs, dir, name))?;
+        self.handle_of(made, dir, name)
+    }
+
+    /// The handle of what was just made: given with it, or looked up.
+    pub(in crate::validate) fn handle_of(
+        &mut self,
+        given: Option<Fh>,
+        dir: &Fh,
+        name: &[u8],
+    ) -> Result<Fh, Stop> {
+        match given {
+            Some(handle) => Ok(handle),
+            None => self.find(dir, name),
+        }
+    }
+
+    /// Writes all of `data`, in as many calls as the server wants.
+    pub(in crate::validate) fn put(
+        &mut self,
+        file: &Fh,
+        offset: V::Offset,
+        data: &[u8],
+    ) -> Outcome {
+        V::put(self, file, offset, data)
+    }
+
+    /// Reads `count` bytes; fewer only at the end of the file.
+    pub(in crate::validate) fn get(
+        &mut self,
+        file: &Fh,
+        offset: V::Offset,
+        count: u32,
+    ) -> Result<Vec<u8>, Stop> {
+        V::get(self, file, offset, count)
+    }
+
+    /// The bytes at `offset` have to be these.
+    pub(in crate::validate) fn contains(
+        &mut self,
+        file: &Fh,
+        offset: V::Offset,
+        wanted: &[u8],
+    ) -> Outcome {
+        let got = self.get(file, offset, wanted.len() as u32)?;
+        same_bytes(offset.into(), wanted, &got)
+    }
+
+    /// The first bytes of a file have to be these.
+    pub(in crate::validate) fn begins_with(&mut self, file: &Fh, wanted: &[u8]) -> Outcome {
+        self.contains(file, V::Offset::from(0), wanted)
+    }
+}

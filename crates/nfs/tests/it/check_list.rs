@@ -1,0 +1,27 @@
+//! The checks by which servers are judged: none is lost, and none changes its name, its
+//! title or the section that it cites without a change of `checks.txt`.
+
+use filermark_model::plan::NfsVersion;
+use filermark_nfs::validate::checks;
+
+#[test]
+fn the_checks_are_those_of_the_list() {
+    let listed: Vec<&str> = include_str!("checks.txt").lines().collect();
+    let versions = [
+        ("NFSv2", NfsVersion::V2, 127),
+        ("NFSv3", NfsVersion::V3, 132),
+    ];
+    let mut all = Vec::new();
+    for (name, version, count) in versions {
+        let checks = checks(version);
+        assert_eq!(checks.len(), count, "{name}");
+        all.extend(checks.into_iter().map(|check| {
+            let (id, about, title) = (check.id, check.procedure, check.title);
+            format!("{name} | {id} | {about} | {title} | {}", check.section)
+        }));
+    }
+    for (is, wanted) in all.iter().zip(&listed) {
+        assert_eq!(is, wanted);
+    }
+    assert_eq!(all.len(), listed.len());
+}
