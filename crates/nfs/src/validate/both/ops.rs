@@ -11,6 +11,7 @@ pub(in crate::validate) type Asked<V, O> = Answer<O, <V as Version>::Status>;
 /// What shared checks compare of attributes, in types that hold those of either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::validate) struct Facts {
+    pub(in crate::validate) fsid: u64,
     pub(in crate::validate) fileid: u64,
     pub(in crate::validate) size: u64,
     pub(in crate::validate) nlink: u32,

@@ -1,6 +1,7 @@
 //! CREATE, MKDIR and SYMLINK.
 
 use super::ops::{Bench, Check, Outcome, nfs};
+use crate::validate::both::create::{mkdir_exist, mkdir_notdir};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs2::*;
@@ -196,26 +197,6 @@ fn links(b: &mut Bench<'_>) -> Outcome {
     b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
     let after = b.attributes(&dir)?.nlink;
     b.equal("links of the parent after the RMDIR", before, after)
-}
-
-fn mkdir_exist(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.mkdir(b"dir")?;
-    b.file(b"file")?;
-    for name in [&b"dir"[..], b"file"] {
-        b.refused("MKDIR over a name", &[Nfsstat::Exist], |nfs| {
-            nfs.mkdir(&dir, name, Sattr::mode(0o755))
-        })?;
-    }
-    Ok(())
-}
-
-fn mkdir_notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("MKDIR in a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.mkdir(&file, b"x", Sattr::mode(0o755))
-    })
-    .map(drop)
 }
 
 fn symlink(b: &mut Bench<'_>) -> Outcome {

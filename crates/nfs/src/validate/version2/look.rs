@@ -2,6 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::validate::bench::Refusal;
+use crate::validate::both::look::{noent, notdir};
 use crate::validate::text::shown;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -30,19 +31,6 @@ fn found(b: &mut Bench<'_>) -> Outcome {
     let (file, given) = b.done("LOOKUP", |nfs| nfs.lookup(&dir, b"file"))?;
     b.equal("fileid given by LOOKUP", wanted.fileid, given.fileid)?;
     b.agrees("LOOKUP", &file, &given)
-}
-
-fn noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.absent(&dir, b"nothing")
-}
-
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("LOOKUP in a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.lookup(&file, b"x")
-    })
-    .map(drop)
 }
 
 /// The RFC does not say that there are the two aliases: a server may refuse them, but

@@ -92,6 +92,7 @@ impl Common for V2 {
 
     fn facts(attributes: &Fattr) -> Facts {
         Facts {
+            fsid: attributes.fsid.into(),
             fileid: attributes.fileid.into(),
             size: attributes.size.into(),
             nlink: attributes.nlink,

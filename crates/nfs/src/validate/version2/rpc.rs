@@ -2,8 +2,9 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2, RpcClient};
+use crate::validate::both::rpc::{null, prog_unavail};
 use crate::validate::text::no_answer;
-use crate::validate::wire::{self, UNKNOWN_PROGRAM, needs_tcp, refused_by_rpc, refused_version};
+use crate::validate::wire::{self, needs_tcp, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{Fhandle, GetattrArgs, Procedure};
@@ -24,10 +25,6 @@ checks! { CHECKS: Check =>
     "rpc.prog_unavail", nfs(Procedure::Null), "an unknown program answers PROG_UNAVAIL" => prog_unavail, by ACCEPT;
     "rpc.garbage_args", nfs(Procedure::Getattr), "arguments of a wrong length answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
     "rpc.new_connection", nfs(Procedure::Getattr), "handles outlive the connection" => new_connection, by "RFC 1094 section 2.3.3";
-}
-
-fn null(b: &mut Bench<'_>) -> Outcome {
-    b.nfs.null().map_err(|error| no_answer("NULL", &error))
 }
 
 fn own_connection(b: &Bench<'_>) -> RpcClient {
@@ -120,12 +117,6 @@ fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
     refused_version(&mut own_connection(b), 1)
-}
-
-fn prog_unavail(b: &mut Bench<'_>) -> Outcome {
-    let call = (UNKNOWN_PROGRAM, 0, &[][..]);
-    let what = "an unknown program";
-    refused_by_rpc(&mut own_connection(b), what, call, "PROG_UNAVAIL").map(drop)
 }
 
 fn garbage_args(b: &mut Bench<'_>) -> Outcome {

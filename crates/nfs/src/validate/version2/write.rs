@@ -3,6 +3,7 @@
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::NFS_V2;
 use crate::validate::bench::Refusal;
+use crate::validate::both::write::hole;
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
@@ -68,17 +69,6 @@ fn overwrite(b: &mut Bench<'_>) -> Outcome {
     b.contains(&file, 0, &wanted)?;
     let size = b.attributes(&file)?.size;
     b.equal("size", 20_000, size)
-}
-
-fn hole(b: &mut Bench<'_>) -> Outcome {
-    let data = pattern(100, 16);
-    let file = b.file_with(b"file", &data)?;
-    b.put(&file, 100_000, &data)?;
-    let size = b.attributes(&file)?.size;
-    b.equal("size", 100_100, size)?;
-    b.contains(&file, 0, &data)?;
-    b.contains(&file, 100, &vec![0; 99_900])?;
-    b.contains(&file, 100_000, &data)
 }
 
 /// The arguments of a WRITE, of more data than the codec lets through if wanted.

@@ -1,6 +1,7 @@
 //! GETATTR and SETATTR.
 
 use super::ops::{Bench, Check, Outcome};
+use crate::validate::both::attributes::fileid_stable;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
@@ -56,24 +57,6 @@ fn size(b: &mut Bench<'_>) -> Outcome {
         b.equal("size after WRITE", wanted, is.size)?;
     }
     Ok(())
-}
-
-fn fileid_stable(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let (one, two) = (b.file(b"one")?, b.file(b"two")?);
-    let (first, other) = (b.attributes(&one)?, b.attributes(&two)?);
-    b.holds(
-        first.fileid != other.fileid,
-        "two files with two fileids",
-        format!("both have {}", first.fileid),
-    )?;
-    b.equal("fsid of files side by side", first.fsid, other.fsid)?;
-    b.put(&one, 0, b"some data")?;
-    b.done("RENAME", |nfs| nfs.rename((&dir, b"one"), (&dir, b"three")))?;
-    let found = b.find(&dir, b"three")?;
-    let later = b.attributes(&found)?;
-    b.equal("fileid after WRITE and RENAME", first.fileid, later.fileid)?;
-    b.equal("fsid after WRITE and RENAME", first.fsid, later.fsid)
 }
 
 /// The handle of a file that is gone.

@@ -1,6 +1,7 @@
 //! CREATE, MKDIR, SYMLINK and MKNOD.
 
 use super::ops::{Bench, Check, Outcome};
+use crate::validate::both::create::{mkdir_exist, mkdir_notdir};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs3::*;
@@ -208,26 +209,6 @@ fn made(b: &mut Bench<'_>) -> Outcome {
     b.file_in(&below, b"file")?;
     let entries = b.list(&below)?.len();
     b.equal("entries after CREATE", 1, entries)
-}
-
-fn mkdir_exist(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.mkdir(b"dir")?;
-    b.file(b"file")?;
-    for name in [&b"dir"[..], b"file"] {
-        b.refused("MKDIR over a name", &[Nfsstat3::Exist], |nfs| {
-            nfs.mkdir(&dir, name, Sattr3::mode(0o755))
-        })?;
-    }
-    Ok(())
-}
-
-fn mkdir_notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("MKDIR in a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.mkdir(&file, b"x", Sattr3::mode(0o755))
-    })
-    .map(drop)
 }
 
 fn symlink(b: &mut Bench<'_>) -> Outcome {

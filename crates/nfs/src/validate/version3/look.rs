@@ -3,6 +3,7 @@
 use super::ops::{Bench, Check, Outcome};
 use crate::client::Nfs3Client;
 use crate::target::nfs_options;
+use crate::validate::both::look::{noent, notdir};
 use crate::validate::text::{no_answer, shown};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
@@ -46,19 +47,6 @@ fn found(b: &mut Bench<'_>) -> Outcome {
             Ok(())
         }
     }
-}
-
-fn noent(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.absent(&dir, b"nothing")
-}
-
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("LOOKUP in a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.lookup(&file, b"x")
-    })
-    .map(drop)
 }
 
 /// Section 3.2 only assumes the two aliases: a server may refuse them, but not

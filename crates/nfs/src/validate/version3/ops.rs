@@ -87,6 +87,7 @@ impl Common for V3 {
 
     fn facts(attributes: &Fattr3) -> Facts {
         Facts {
+            fsid: attributes.fsid,
             fileid: attributes.fileid,
             size: attributes.size,
             nlink: attributes.nlink,

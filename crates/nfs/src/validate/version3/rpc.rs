@@ -2,8 +2,9 @@
 
 use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, RpcClient};
+use crate::validate::both::rpc::{null, prog_unavail};
 use crate::validate::text::no_answer;
-use crate::validate::wire::{self, UNKNOWN_PROGRAM, needs_tcp, refused_by_rpc, refused_version};
+use crate::validate::wire::{self, needs_tcp, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
 use filermark_onc::nfs3::{FileHandle, GetattrArgs, Procedure};
 use filermark_onc::xdr;
@@ -20,10 +21,6 @@ checks! { CHECKS: Check =>
     "rpc.garbage_args", Procedure::Getattr, "cut-off arguments answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
     "rpc.oversized_handle", Procedure::Getattr, "a handle of 65 bytes is refused" => oversized_handle, by "RFC 1813 section 2.3.3";
     "rpc.new_connection", Procedure::Getattr, "handles outlive the connection" => new_connection, by "RFC 1813 section 2.3.3";
-}
-
-fn null(b: &mut Bench<'_>) -> Outcome {
-    b.nfs.null().map_err(|error| no_answer("NULL", &error))
 }
 
 fn own_connection(b: &Bench<'_>) -> RpcClient {
@@ -76,12 +73,6 @@ fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
     refused_version(&mut own_connection(b), 9)
-}
-
-fn prog_unavail(b: &mut Bench<'_>) -> Outcome {
-    let call = (UNKNOWN_PROGRAM, 0, &[][..]);
-    let what = "an unknown program";
-    refused_by_rpc(&mut own_connection(b), what, call, "PROG_UNAVAIL").map(drop)
 }
 
 fn garbage_args(b: &mut Bench<'_>) -> Outcome {

@@ -2,6 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome};
 use super::read::large_file;
+use crate::validate::both::write::hole;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
@@ -60,17 +61,6 @@ fn overwrite(b: &mut Bench<'_>) -> Outcome {
     b.contains(&file, 0, &wanted)?;
     let size = b.attributes(&file)?.size;
     b.equal("size", 20_000, size)
-}
-
-fn hole(b: &mut Bench<'_>) -> Outcome {
-    let data = pattern(100, 16);
-    let file = b.file_with(b"file", &data)?;
-    b.put(&file, 100_000, &data)?;
-    let size = b.attributes(&file)?.size;
-    b.equal("size", 100_100, size)?;
-    b.contains(&file, 0, &data)?;
-    b.contains(&file, 100, &vec![0; 99_900])?;
-    b.contains(&file, 100_000, &data)
 }
 
 fn zero_count(b: &mut Bench<'_>) -> Outcome {
