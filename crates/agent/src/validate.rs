@@ -1,10 +1,10 @@
 //! `validate` on this host: the checks of the driver's protocol at one mount point.
 
+use filermark_driver_kit::spec::Validate;
 use filermark_driver_kit::validation::{self, CheckResult, Level, Verdict};
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_link::facts::{CheckVerdict, Checked, NotChecked, Validation};
 use filermark_model::plan::{DriverPlan, MountPoint};
-use filermark_smb::login::Refusals;
 
 /// One check, as it is sent to the prime.
 fn checked(result: &CheckResult) -> Checked {
@@ -62,25 +62,23 @@ pub fn check_here(
         true => Level::First,
         false => Level::All,
     };
-    let mut hear = |result: &CheckResult| hear(result);
-    let refusals = Refusals::default();
-    let report = match driver {
-        DriverPlan::Nfs(nfs) => {
-            filermark_nfs::validate::validate(nfs, mount, claim, level, stop, &mut hear)
-        }
-        DriverPlan::Smb(smb) => {
-            let refusals = &refusals;
-            filermark_smb::validate::validate(smb, mount, claim, level, stop, refusals, &mut hear)
-        }
-        DriverPlan::Posix(_) | DriverPlan::Null => {
-            return Err("there is no protocol to validate".to_owned().into());
-        }
+    let checks = filermark_drivers::find(driver).and_then(|spec| spec.validate);
+    let what = Validate {
+        mount,
+        claim,
+        level,
+        stop,
+        sink: hear,
     };
-    match report {
-        Ok(report) => Ok(all_checked(&report, refusals.is_refused())),
+    let Some(validated) = checks.and_then(|validate| validate(driver, what)) else {
+        return Err("there is no protocol to validate".to_owned().into());
+    };
+    let user_is_refused = validated.user_is_refused;
+    match validated.report {
+        Ok(report) => Ok(all_checked(&report, user_is_refused)),
         Err(e) => Err(NotChecked {
             reason: e.to_string(),
-            user_is_refused: refusals.is_refused(),
+            user_is_refused,
         }),
     }
 }

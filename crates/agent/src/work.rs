@@ -17,7 +17,6 @@ use filermark_driver_kit::driver::{Driver, Reach};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
-use filermark_engine::null::NullDriver;
 use filermark_engine::recorder::Live;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport, Timetable};
 use filermark_engine::stopping;
@@ -28,12 +27,9 @@ use filermark_link::handover;
 use filermark_link::message::{FreeSpace, Left, Report, Share, Tasks};
 use filermark_link::secure::seal::Opener;
 use filermark_link::watchdog::no_watchdog;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
-use filermark_nfs::driver::NfsDriver;
-use filermark_posix::PosixDriver;
 use filermark_results::{Environment, MountFacts};
-use filermark_smb::driver::SmbDriver;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::Instant;
@@ -151,7 +147,10 @@ impl Work {
             return failed(reason);
         }
         let (plan, client, claim) = parts(share);
-        let driver = driver_of(&plan);
+        let driver = match filermark_drivers::open(&plan.driver) {
+            Ok(driver) => driver,
+            Err(reason) => return failed(reason),
+        };
         let missing = plan
             .benchmark
             .mix
@@ -315,7 +314,10 @@ impl Work {
     fn sweep(&self, share: Share) -> Report {
         let began = Instant::now();
         let (plan, client, claim) = parts(share);
-        let driver = driver_of(&plan);
+        let driver = match filermark_drivers::open(&plan.driver) {
+            Ok(driver) => driver,
+            Err(reason) => return failed(reason),
+        };
         let mut done = TaskReport::default();
         let mut left = Vec::new();
         let watch = Waiting {
@@ -378,15 +380,6 @@ impl Sampled {
             driver: prepared.driver.clone(),
             mounts: prepared.mounts.clone(),
         }
-    }
-}
-
-fn driver_of(plan: &RunPlan) -> Arc<dyn Driver> {
-    match &plan.driver {
-        DriverPlan::Nfs(settings) => Arc::new(NfsDriver::new(settings.clone())),
-        DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
-        DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
-        DriverPlan::Null => Arc::new(NullDriver),
     }
 }
 

@@ -5,15 +5,11 @@ use filermark_driver_kit::driver::{Driver, Reach};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
-use filermark_engine::null::NullDriver;
 use filermark_engine::shard::RunTimes;
 use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
 use filermark_model::plan::{DriverPlan, NfsPlan};
 use filermark_model::{LoadPoint, Nanos, OpsPerSec, PointStats, RunPlan};
-use filermark_nfs::driver::NfsDriver;
-use filermark_posix::PosixDriver;
-use filermark_smb::driver::SmbDriver;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,7 +101,7 @@ impl Bench {
     /// # Errors
     /// What the driver said.
     pub fn start(plan: RunPlan) -> Result<Self, String> {
-        let mut bench = Self::new(plan);
+        let mut bench = Self::new(plan)?;
         let mount = &bench.plan.clients[0].mounts[0];
         let claimed = bench.driver.claim(mount, &bench.claim);
         claimed.map_err(|e| e.to_string())?;
@@ -113,20 +109,15 @@ impl Bench {
         bench.connect()
     }
 
-    fn new(plan: RunPlan) -> Self {
-        let driver: Arc<dyn Driver> = match &plan.driver {
-            DriverPlan::Nfs(settings) => Arc::new(NfsDriver::new(settings.clone())),
-            DriverPlan::Smb(settings) => Arc::new(SmbDriver::new(settings.clone())),
-            DriverPlan::Posix(settings) => Arc::new(PosixDriver::new(settings.clone())),
-            DriverPlan::Null => Arc::new(NullDriver),
-        };
-        Self {
+    fn new(plan: RunPlan) -> Result<Self, String> {
+        let driver = filermark_drivers::open(&plan.driver)?;
+        Ok(Self {
             plan: Arc::new(plan),
             driver,
             claim: claim(),
             claimed: false,
             engine: None,
-        }
+        })
     }
 
     fn connect(mut self) -> Result<Self, String> {

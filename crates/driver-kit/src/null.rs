@@ -2,9 +2,22 @@
 
 use crate::claim::lease::Watch;
 use crate::driver::{ClaimReport, Driver, Reach};
+use crate::spec::DriverSpec;
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::null::NullDriver;
-use filermark_model::plan::MountPoint;
+use filermark_model::plan::{DriverPlan, MountPoint};
+use std::sync::Arc;
+
+/// The null driver in the list of drivers.
+pub static DRIVER: DriverSpec = DriverSpec {
+    name: "null",
+    open,
+    validate: None,
+};
+
+fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
+    matches!(plan, DriverPlan::Null).then(|| Arc::new(NullDriver) as Arc<dyn Driver>)
+}
 
 impl Driver for NullDriver {
     fn name(&self) -> &'static str {

@@ -10,9 +10,11 @@
 pub mod claim;
 pub mod client;
 pub mod driver;
+mod spec;
 pub mod survey;
 pub mod target;
 pub mod validate;
 mod version2;
 
 pub use driver::NfsDriver;
+pub use spec::DRIVER;

@@ -11,6 +11,7 @@
 //! | `shard` | carries out the actions, one file per kind |
 //! | `handles`, `cache`, `names`, `buffer` | open directories and files, names and memory without the heap |
 //! | `custom` | the user's own programs |
+//! | `spec` | the driver in the list of drivers |
 //! | `status`, `counters` | error numbers in words; what is counted besides |
 //! | `sys` | the platform |
 //!
@@ -52,6 +53,7 @@ mod names;
 mod owned;
 mod place;
 mod shard;
+mod spec;
 mod status;
 mod sys;
 
@@ -59,3 +61,4 @@ pub use claim::survey;
 pub use driver::PosixDriver;
 pub use limits::open_files_needed;
 pub use shard::PosixShard;
+pub use spec::DRIVER;

@@ -8,6 +8,9 @@ pub mod client;
 pub mod driver;
 pub mod kerberos;
 pub mod login;
+mod spec;
 pub mod survey;
 pub mod target;
 pub mod validate;
+
+pub use spec::DRIVER;

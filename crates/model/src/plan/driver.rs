@@ -23,6 +23,16 @@ pub enum DriverPlan {
 }
 
 impl DriverPlan {
+    /// The driver's name, as plans and records have it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Nfs(_) => "nfs",
+            Self::Smb(_) => "smb",
+            Self::Posix(_) => "posix",
+            Self::Null => "null",
+        }
+    }
+
     /// The password that it logs in with, where it does.
     pub const fn password(&self) -> Option<&Secret> {
         match self {

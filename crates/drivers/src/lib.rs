@@ -1,0 +1,36 @@
+//! The drivers that this program has. Agents, `validate` and the benchmark program find
+//! the driver of a plan here, by its name.
+
+use filermark_driver_kit::driver::Driver;
+use filermark_driver_kit::spec::DriverSpec;
+use filermark_model::plan::DriverPlan;
+use std::sync::Arc;
+
+/// All of them.
+pub static DRIVERS: [&DriverSpec; 4] = [
+    &filermark_nfs::DRIVER,
+    &filermark_smb::DRIVER,
+    &filermark_posix::DRIVER,
+    &filermark_driver_kit::null::DRIVER,
+];
+
+/// The driver of a plan; `None`: this program does not have it.
+pub fn find(plan: &DriverPlan) -> Option<&'static DriverSpec> {
+    find_in(&DRIVERS, plan)
+}
+
+/// The same, of a list.
+pub fn find_in<'a>(drivers: &[&'a DriverSpec], plan: &DriverPlan) -> Option<&'a DriverSpec> {
+    let name = plan.name();
+    drivers.iter().copied().find(|driver| driver.name == name)
+}
+
+/// Makes the driver of a plan, with its settings. Nothing is reached yet.
+///
+/// # Errors
+/// This program does not have it.
+pub fn open(plan: &DriverPlan) -> Result<Arc<dyn Driver>, String> {
+    find(plan)
+        .and_then(|driver| (driver.open)(plan))
+        .ok_or_else(|| format!("this program has no driver '{}'", plan.name()))
+}

@@ -1,0 +1,38 @@
+//! This driver in the list of drivers.
+
+use crate::driver::NfsDriver;
+use crate::validate::validate;
+use filermark_driver_kit::driver::Driver;
+use filermark_driver_kit::spec::{DriverSpec, Validate, Validated};
+use filermark_model::plan::{DriverPlan, NfsPlan};
+use std::sync::Arc;
+
+/// The driver of NFS.
+pub static DRIVER: DriverSpec = DriverSpec {
+    name: "nfs",
+    open,
+    validate: Some(check),
+};
+
+const fn settings(plan: &DriverPlan) -> Option<&NfsPlan> {
+    match plan {
+        DriverPlan::Nfs(settings) => Some(settings),
+        _ => None,
+    }
+}
+
+fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
+    Some(Arc::new(NfsDriver::new(settings(plan)?.clone())))
+}
+
+fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {
+    let plan = settings(plan)?;
+    let report = validate(
+        plan, what.mount, what.claim, what.level, what.stop, what.sink,
+    );
+    Some(Validated {
+        report,
+        // Nobody logs in.
+        user_is_refused: false,
+    })
+}

@@ -1,0 +1,39 @@
+//! This driver in the list of drivers.
+
+use crate::driver::SmbDriver;
+use crate::login::Refusals;
+use crate::validate::validate;
+use filermark_driver_kit::driver::Driver;
+use filermark_driver_kit::spec::{DriverSpec, Validate, Validated};
+use filermark_model::plan::{DriverPlan, SmbPlan};
+use std::sync::Arc;
+
+/// The driver of SMB.
+pub static DRIVER: DriverSpec = DriverSpec {
+    name: "smb",
+    open,
+    validate: Some(check),
+};
+
+const fn settings(plan: &DriverPlan) -> Option<&SmbPlan> {
+    match plan {
+        DriverPlan::Smb(settings) => Some(settings),
+        _ => None,
+    }
+}
+
+fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
+    Some(Arc::new(SmbDriver::new(settings(plan)?.clone())))
+}
+
+fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {
+    let plan = settings(plan)?;
+    let refusals = Refusals::default();
+    let report = validate(
+        plan, what.mount, what.claim, what.level, what.stop, &refusals, what.sink,
+    );
+    Some(Validated {
+        report,
+        user_is_refused: refusals.is_refused(),
+    })
+}
