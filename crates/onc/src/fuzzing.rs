@@ -2,7 +2,7 @@
 //! corrupted messages. Each takes any bytes, decodes them in every way its family knows, and panics when
 //! a promise is broken: what decodes must encode to something that decodes to the same value.
 
-use crate::nfs3::{self, DirList, Procedure, ReadHead, Results};
+use crate::nfs3::{self, DirList, ReadHead};
 use crate::record::{RecordReader, append_fragments, whole_record};
 use crate::rpc::{CallHeader, ReplyHeader};
 use crate::xdr::{self, Decode, DecodeError, Decoder, List};
@@ -17,6 +17,22 @@ macro_rules! round_trip {
             xdr::append(&mut again, value);
             assert_eq!(again.len(), $data.len(), "encoded length of {value:?}");
             assert_eq!(xdr::decode::<$ty>(&again).as_ref(), Ok(value));
+        }
+        decoded
+    }};
+}
+
+/// The same for the arguments or results of one procedure of a program: its list gives the type.
+macro_rules! round_trip_of {
+    ($messages:ty, $procedure:expr, $data:expr) => {{
+        let decoded = <$messages>::decode($procedure, &mut Decoder::new($data)).ok();
+        if let Some(value) = &decoded {
+            let mut again = Vec::new();
+            xdr::append(&mut again, value);
+            assert_eq!(again.len(), $data.len(), "encoded length of {value:?}");
+            let back = <$messages>::decode($procedure, &mut Decoder::new(&again));
+            assert_eq!(back.as_ref(), Ok(value));
+            assert_eq!(value.procedure(), $procedure);
         }
         decoded
     }};
@@ -121,83 +137,59 @@ pub fn rpcbind(data: &[u8]) {
 pub fn mount(data: &[u8]) {
     let _ = round_trip!(mount1::MntArgs<'_>, data);
     let _ = round_trip!(mount1::MntRes<'_>, data);
-    let _ = round_trip!(mount::MntArgs<'_>, data);
-    if let Ok(Ok(ok)) = round_trip!(mount::MntRes<'_>, data) {
-        let _ = (ok.auth_flavors.allows_sys(), ok.auth_flavors.iter().count());
-    }
-    walk(round_trip!(List<'_, mount::MountEntry<'_>>, data));
-    walk(round_trip!(List<'_, mount::ExportNode<'_>>, data));
-    if let Ok(list) = xdr::decode::<List<'_, mount::ExportNode<'_>>>(data) {
-        for export in &list {
-            assert_eq!(export.groups.iter().count(), export.groups.len());
+    for procedure in mount::Procedure::ALL {
+        round_trip_of!(mount::Args<'_>, *procedure, data);
+        match round_trip_of!(mount::Results<'_>, *procedure, data) {
+            Some(mount::Results::Mnt(Ok(ok))) => {
+                let _ = (ok.auth_flavors.allows_sys(), ok.auth_flavors.iter().count());
+            }
+            Some(mount::Results::Dump(list)) => walk(Ok(list)),
+            Some(mount::Results::Export(list)) => {
+                walk(Ok(list));
+                for export in &list {
+                    assert_eq!(export.groups.iter().count(), export.groups.len());
+                }
+            }
+            _ => {}
         }
     }
 }
 
 /// Arguments of NFSv2; the first byte chooses the procedure.
 pub fn nfs2_args(data: &[u8]) {
-    let Some((procedure, data)) = choose_of(nfs2::Procedure::ALL, data) else {
-        return;
-    };
-    if let Ok(args) = nfs2::Args::decode(procedure, &mut Decoder::new(data)) {
-        let mut again = Vec::new();
-        xdr::append(&mut again, &args);
-        let back = nfs2::Args::decode(procedure, &mut Decoder::new(&again));
-        assert_eq!(back, Ok(args));
-        assert_eq!(args.procedure(), procedure);
+    if let Some((procedure, data)) = choose(nfs2::Procedure::ALL, data) {
+        round_trip_of!(nfs2::Args<'_>, procedure, data);
     }
 }
 
 /// Results of NFSv2; the first byte chooses the procedure.
 pub fn nfs2_results(data: &[u8]) {
-    let Some((procedure, data)) = choose_of(nfs2::Procedure::ALL, data) else {
+    let Some((procedure, data)) = choose(nfs2::Procedure::ALL, data) else {
         return;
     };
-    let Ok(results) = nfs2::Results::decode(procedure, &mut Decoder::new(data)) else {
-        return;
-    };
-    let mut again = Vec::new();
-    xdr::append(&mut again, &results);
-    let back = nfs2::Results::decode(procedure, &mut Decoder::new(&again));
-    assert_eq!(back, Ok(results));
-    if let nfs2::Results::Readdir(Ok(ok)) = results {
+    let results = round_trip_of!(nfs2::Results<'_>, procedure, data);
+    if let Some(nfs2::Results::Readdir(Ok(ok))) = results {
         walk_dir(ok.reply);
     }
 }
 
 /// Arguments of NFSv3; the first byte chooses the procedure.
 pub fn nfs3_args(data: &[u8]) {
-    let Some((procedure, data)) = choose(data) else {
-        return;
-    };
-    if let Ok(args) = nfs3::Args::decode(procedure, &mut Decoder::new(data)) {
-        let mut again = Vec::new();
-        xdr::append(&mut again, &args);
-        let back = nfs3::Args::decode(procedure, &mut Decoder::new(&again));
-        assert_eq!(back, Ok(args));
-        assert_eq!(args.procedure(), procedure);
+    if let Some((procedure, data)) = choose(nfs3::Procedure::ALL, data) {
+        round_trip_of!(nfs3::Args<'_>, procedure, data);
     }
 }
 
 /// Results of NFSv3; the first byte chooses the procedure.
 pub fn nfs3_results(data: &[u8]) {
-    let Some((procedure, data)) = choose(data) else {
+    let Some((procedure, data)) = choose(nfs3::Procedure::ALL, data) else {
         return;
     };
     let front = ReadHead::decode_front(&mut Decoder::new(data));
-    let Ok(results) = Results::decode(procedure, &mut Decoder::new(data)) else {
-        return;
-    };
-    let mut again = Vec::new();
-    xdr::append(&mut again, &results);
-    assert_eq!(
-        Results::decode(procedure, &mut Decoder::new(&again)),
-        Ok(results)
-    );
-    match results {
-        Results::Readdir(Ok(ok)) => walk_dir(ok.reply),
-        Results::Readdirplus(Ok(ok)) => walk_dir(ok.reply),
-        Results::Read(Ok(ok)) => {
+    match round_trip_of!(nfs3::Results<'_>, procedure, data) {
+        Some(nfs3::Results::Readdir(Ok(ok))) => walk_dir(ok.reply),
+        Some(nfs3::Results::Readdirplus(Ok(ok))) => walk_dir(ok.reply),
+        Some(nfs3::Results::Read(Ok(ok))) => {
             let front = front.ok().and_then(Result::ok);
             assert_eq!(front.map(|front| front.data_len), Some(ok.data.len()));
         }
@@ -216,11 +208,7 @@ fn walk_dir<'a, E: Decode<'a>>(list: DirList<'a, E>) {
     assert!(entries.next().is_none(), "the end is the end");
 }
 
-fn choose(data: &[u8]) -> Option<(Procedure, &[u8])> {
-    choose_of(Procedure::ALL, data)
-}
-
-fn choose_of<'d, P: Copy>(all: &[P], data: &'d [u8]) -> Option<(P, &'d [u8])> {
+fn choose<'d, P: Copy>(all: &[P], data: &'d [u8]) -> Option<(P, &'d [u8])> {
     let (&choice, rest) = data.split_first()?;
     Some((all[usize::from(choice) % all.len()], rest))
 }

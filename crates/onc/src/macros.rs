@@ -219,7 +219,7 @@ macro_rules! xdr_status {
 /// Ties argument types to their procedures and results: `Args, Procedure, Results;`.
 macro_rules! xdr_calls {
     ($($args:ty, $procedure:ident, $res:ty;)*) => {$(
-        impl $crate::rpc::Call for $args {
+        impl<'a> $crate::rpc::Call for $args {
             const PROC: u32 = Procedure::$procedure.to_u32();
             const NAME: &'static str = Procedure::$procedure.name();
             type Res<'r> = $res;
@@ -227,9 +227,22 @@ macro_rules! xdr_calls {
     )*};
 }
 
-/// `Args` and `Results`: those of any procedure of a program, by `Procedure`.
-macro_rules! xdr_messages {
-    ($($variant:ident($args:ty, $res:ty),)*) => {
+/// A program: `Procedure`, `Args` and `Results` from one list of its procedures, and which arguments and
+/// results belong together. Arguments borrow for `'a`, results for `'r`.
+macro_rules! xdr_program {
+    ($($(#[$meta:meta])* $variant:ident = $number:literal $rfc:literal ($args:ty) -> $res:ty;)*) => {
+        xdr_enum! {
+            /// A procedure of the program.
+            pub enum Procedure { $($(#[$meta])* $variant = $number $rfc,)* }
+        }
+
+        impl Procedure {
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+        }
+
+        xdr_calls! { $($args, $variant, $res;)* }
+
         /// Arguments of any procedure.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Args<'a> {
@@ -261,16 +274,16 @@ macro_rules! xdr_messages {
 
         /// Results of any procedure.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Results<'a> {
+        pub enum Results<'r> {
             $(#[doc = "Of the procedure with this name."] $variant($res),)*
         }
 
-        impl<'a> Results<'a> {
+        impl<'r> Results<'r> {
             /// Reads the results of `procedure`, which must end the message.
             ///
             /// # Errors
             /// What is wrong with them.
-            pub fn decode(procedure: Procedure, d: &mut $crate::xdr::Decoder<'a>) -> Result<Self, $crate::xdr::DecodeError> {
+            pub fn decode(procedure: Procedure, d: &mut $crate::xdr::Decoder<'r>) -> Result<Self, $crate::xdr::DecodeError> {
                 Ok(match procedure {
                     $(Procedure::$variant => Self::$variant($crate::xdr::finish(d)?),)*
                 })

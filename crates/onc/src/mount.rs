@@ -15,24 +15,6 @@ pub const MNTNAMLEN: usize = 255;
 /// The most authentication flavors taken from a server. (The RFC sets no limit.)
 pub const MAX_FLAVORS: usize = 64;
 
-xdr_enum! {
-    /// The procedures.
-    pub enum Procedure {
-        /// Does nothing.
-        Null = 0 "NULL",
-        /// Asks for the handle of an export's root.
-        Mnt = 1 "MNT",
-        /// Lists who mounts what.
-        Dump = 2 "DUMP",
-        /// Takes back one MNT.
-        Umnt = 3 "UMNT",
-        /// Takes back every MNT of this client.
-        Umntall = 4 "UMNTALL",
-        /// Lists the exports.
-        Export = 5 "EXPORT",
-    }
-}
-
 xdr_status! {
     /// `mountstat3`: what became of MNT.
     pub enum Mountstat3("MNT3ERR_UNKNOWN") {
@@ -181,11 +163,17 @@ xdr_struct! {
     }
 }
 
-xdr_calls! {
-    NullArgs, Null, ();
-    MntArgs<'_>, Mnt, MntRes<'r>;
-    DumpArgs, Dump, List<'r, MountEntry<'r>>;
-    UmntArgs<'_>, Umnt, ();
-    UmntallArgs, Umntall, ();
-    ExportArgs, Export, List<'r, ExportNode<'r>>;
+xdr_program! {
+    /// Does nothing.
+    Null = 0 "NULL" (NullArgs) -> ();
+    /// Asks for the handle of an export's root.
+    Mnt = 1 "MNT" (MntArgs<'a>) -> MntRes<'r>;
+    /// Lists who mounts what.
+    Dump = 2 "DUMP" (DumpArgs) -> List<'r, MountEntry<'r>>;
+    /// Takes back one MNT.
+    Umnt = 3 "UMNT" (UmntArgs<'a>) -> ();
+    /// Takes back every MNT of this client.
+    Umntall = 4 "UMNTALL" (UmntallArgs) -> ();
+    /// Lists the exports.
+    Export = 5 "EXPORT" (ExportArgs) -> List<'r, ExportNode<'r>>;
 }

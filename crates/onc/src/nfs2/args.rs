@@ -2,8 +2,6 @@
 
 use super::attr::Sattr;
 use super::handle::Fhandle;
-use super::procedure::Procedure;
-use super::results::*;
 use super::{MAX_NAME, MAXDATA, MAXPATHLEN};
 
 xdr_struct! {
@@ -164,25 +162,4 @@ xdr_struct! {
         /// Any file of the file system.
         file: Fhandle<'a>,
     }
-}
-
-xdr_calls! {
-    NullArgs, Null, ();
-    GetattrArgs<'_>, Getattr, AttrstatRes;
-    SetattrArgs<'_>, Setattr, AttrstatRes;
-    RootArgs, Root, ();
-    LookupArgs<'_>, Lookup, DiropRes<'r>;
-    ReadlinkArgs<'_>, Readlink, ReadlinkRes<'r>;
-    ReadArgs<'_>, Read, ReadRes<'r>;
-    WritecacheArgs, Writecache, ();
-    WriteArgs<'_>, Write, AttrstatRes;
-    CreateArgs<'_>, Create, DiropRes<'r>;
-    RemoveArgs<'_>, Remove, StatRes;
-    RenameArgs<'_>, Rename, StatRes;
-    LinkArgs<'_>, Link, StatRes;
-    SymlinkArgs<'_>, Symlink, StatRes;
-    MkdirArgs<'_>, Mkdir, DiropRes<'r>;
-    RmdirArgs<'_>, Rmdir, StatRes;
-    ReaddirArgs<'_>, Readdir, ReaddirRes<'r>;
-    StatfsArgs<'_>, Statfs, StatfsRes;
 }

@@ -8,7 +8,6 @@
 mod args;
 mod attr;
 mod handle;
-mod message;
 mod procedure;
 mod results;
 mod status;
@@ -16,8 +15,7 @@ mod status;
 pub use args::*;
 pub use attr::{Fattr, Ftype, Sattr, Timeval};
 pub use handle::{FHSIZE, Fhandle};
-pub use message::{Args, Results};
-pub use procedure::Procedure;
+pub use procedure::{Args, Procedure, Results};
 pub use results::*;
 pub use status::{Nfsstat, Res};
 

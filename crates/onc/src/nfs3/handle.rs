@@ -1,11 +1,22 @@
-//! File handles (`nfs_fh3`): up to 64 bytes that only the server understands.
+//! File handles (`nfs_fh3`): up to 64 bytes that only the server understands; and names in directories.
 
 use std::fmt;
 
+use super::MAX_NAME;
 use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 /// The most bytes in a handle.
 pub const FHSIZE3: usize = 64;
+
+xdr_struct! {
+    /// `diropargs3`: a name in a directory.
+    pub struct Diropargs3<'a> {
+        /// The directory.
+        dir: FileHandle<'a>,
+        /// The name.
+        name: &'a [u8] => MAX_NAME,
+    }
+}
 
 /// A handle that borrows its bytes; never longer than [`FHSIZE3`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

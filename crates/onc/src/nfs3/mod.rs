@@ -4,25 +4,25 @@
 //! `resok` structure, or [`Failed`] with the status and what the procedure returns beside it. What the
 //! RFC calls `post_op_attr` and `post_op_fh3` are `Option`s.
 
-mod args;
 mod attr;
+mod change;
 mod handle;
-mod message;
+mod look;
 mod procedure;
 mod readdir;
-mod results;
 mod status;
+mod transfer;
 
-pub use args::*;
 pub use attr::{
     Fattr3, Ftype3, Nfstime3, PostOpAttr, Sattr3, SetTime, Specdata3, WccAttr, WccData,
 };
-pub use handle::{FHSIZE3, Fh, FileHandle};
-pub use message::{Args, Results};
-pub use procedure::Procedure;
-pub use readdir::{DirIter, DirList, DirListWriter, Entry3, EntryPlus3};
-pub use results::*;
+pub use change::*;
+pub use handle::{Diropargs3, FHSIZE3, Fh, FileHandle};
+pub use look::*;
+pub use procedure::{Args, Procedure, Results};
+pub use readdir::*;
 pub use status::{Failed, Nfsstat3, Res};
+pub use transfer::*;
 
 /// Program number.
 pub const PROGRAM: u32 = 100_003;

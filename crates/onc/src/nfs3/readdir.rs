@@ -1,10 +1,12 @@
-//! Directory lists: read in place, entry by entry; written until the reply is full.
+//! READDIR and READDIRPLUS: arguments and results, and the lists in them: read in place, entry by entry;
+//! written until the reply is full.
 
 use std::marker::PhantomData;
 
 use super::attr::PostOpAttr;
 use super::handle::FileHandle;
-use super::status::Nfsstat3;
+use super::look::DirAttr;
+use super::status::{Nfsstat3, Res};
 use super::{MAX_NAME, Verf};
 use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
 
@@ -34,6 +36,65 @@ xdr_struct! {
         name_handle: Option<FileHandle<'a>>,
     }
 }
+xdr_struct! {
+    /// Arguments of READDIR.
+    pub struct ReaddirArgs<'a> {
+        /// The directory.
+        dir: FileHandle<'a>,
+        /// Start behind the entry with this cookie; 0 for the beginning.
+        cookie: u64,
+        /// The verifier that came with the cookie; zeros with cookie 0.
+        cookieverf: Verf,
+        /// The most bytes in the answer's `READDIR3resok`.
+        count: u32,
+    }
+}
+
+xdr_struct! {
+    /// What READDIR returns.
+    pub struct ReaddirOk<'a> {
+        /// The directory's attributes.
+        dir_attributes: PostOpAttr,
+        /// To be sent back with a cookie of the list.
+        cookieverf: Verf,
+        /// Entries and end mark (`dirlist3`).
+        reply: DirList<'a, Entry3<'a>>,
+    }
+}
+
+/// Results of READDIR.
+pub type ReaddirRes<'a> = Res<ReaddirOk<'a>, DirAttr>;
+
+xdr_struct! {
+    /// Arguments of READDIRPLUS.
+    pub struct ReaddirplusArgs<'a> {
+        /// The directory.
+        dir: FileHandle<'a>,
+        /// Start behind the entry with this cookie; 0 for the beginning.
+        cookie: u64,
+        /// The verifier that came with the cookie; zeros with cookie 0.
+        cookieverf: Verf,
+        /// The most bytes of names, cookies and file ids.
+        dircount: u32,
+        /// The most bytes in the answer's `READDIRPLUS3resok`.
+        maxcount: u32,
+    }
+}
+
+xdr_struct! {
+    /// What READDIRPLUS returns.
+    pub struct ReaddirplusOk<'a> {
+        /// The directory's attributes.
+        dir_attributes: PostOpAttr,
+        /// To be sent back with a cookie of the list.
+        cookieverf: Verf,
+        /// Entries and end mark (`dirlistplus3`).
+        reply: DirList<'a, EntryPlus3<'a>>,
+    }
+}
+
+/// Results of READDIRPLUS.
+pub type ReaddirplusRes<'a> = Res<ReaddirplusOk<'a>, DirAttr>;
 
 /// `dirlist3` or `dirlistplus3` as it came: the entries are checked while they are read. It is the last
 /// item of its results, so it takes all that is left of the message.

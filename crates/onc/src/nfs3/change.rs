@@ -1,45 +1,12 @@
-//! Arguments of the 22 procedures (RFC 1813 section 3.3), field by field in the RFC's order.
+//! The procedures that change names and attributes: arguments and results (RFC 1813 section 3.3), field by
+//! field in the RFC's order.
 
-use super::attr::{Ftype3, Nfstime3, Sattr3, Specdata3};
-use super::handle::FileHandle;
-use super::procedure::Procedure;
-use super::results::*;
-use super::{MAX_DATA, MAX_NAME, MAX_PATH, Verf};
+use super::attr::{Ftype3, Nfstime3, PostOpAttr, Sattr3, Specdata3, WccData};
+use super::handle::{Diropargs3, FileHandle};
+use super::status::Res;
+use super::{MAX_PATH, Verf};
 use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};
 
-xdr_enum! {
-    /// `stable_how`: how safe written data must be before the server answers.
-    pub enum StableHow {
-        /// May be lost until COMMIT.
-        Unstable = 0 "UNSTABLE",
-        /// Data safe, metadata not yet.
-        DataSync = 1 "DATA_SYNC",
-        /// Data and metadata safe.
-        FileSync = 2 "FILE_SYNC",
-    }
-}
-
-xdr_struct! {
-    /// `diropargs3`: a name in a directory.
-    pub struct Diropargs3<'a> {
-        /// The directory.
-        dir: FileHandle<'a>,
-        /// The name.
-        name: &'a [u8] => MAX_NAME,
-    }
-}
-
-xdr_struct! {
-    /// Arguments of NULL: none.
-    pub struct NullArgs {}
-}
-xdr_struct! {
-    /// Arguments of GETATTR.
-    pub struct GetattrArgs<'a> {
-        /// The file.
-        object: FileHandle<'a>,
-    }
-}
 xdr_struct! {
     /// Arguments of SETATTR.
     pub struct SetattrArgs<'a> {
@@ -51,55 +18,10 @@ xdr_struct! {
         guard: Option<Nfstime3>,
     }
 }
-xdr_struct! {
-    /// Arguments of LOOKUP.
-    pub struct LookupArgs<'a> {
-        /// Where to look for what.
-        what: Diropargs3<'a>,
-    }
-}
-xdr_struct! {
-    /// Arguments of ACCESS.
-    pub struct AccessArgs<'a> {
-        /// The file.
-        object: FileHandle<'a>,
-        /// The rights asked about: bits of [`super::access`].
-        access: u32,
-    }
-}
-xdr_struct! {
-    /// Arguments of READLINK.
-    pub struct ReadlinkArgs<'a> {
-        /// The symbolic link.
-        symlink: FileHandle<'a>,
-    }
-}
-xdr_struct! {
-    /// Arguments of READ.
-    pub struct ReadArgs<'a> {
-        /// The file.
-        file: FileHandle<'a>,
-        /// From this byte.
-        offset: u64,
-        /// This many bytes at most.
-        count: u32,
-    }
-}
-xdr_struct! {
-    /// Arguments of WRITE.
-    pub struct WriteArgs<'a> {
-        /// The file.
-        file: FileHandle<'a>,
-        /// From this byte.
-        offset: u64,
-        /// This many bytes; the length of `data`.
-        count: u32,
-        /// How safe.
-        stable: StableHow,
-        /// The bytes.
-        data: &'a [u8] => MAX_DATA,
-    }
-}
+
+/// Results of SETATTR.
+pub type SetattrRes = Res<ObjWcc, ObjWcc>;
+
 xdr_struct! {
     /// Arguments of CREATE.
     pub struct CreateArgs<'a> {
@@ -109,6 +31,22 @@ xdr_struct! {
         how: Createhow3,
     }
 }
+
+xdr_struct! {
+    /// What CREATE, MKDIR, SYMLINK and MKNOD return.
+    pub struct CreateOk<'a> {
+        /// Handle of the new object, if the server gives it (`post_op_fh3`).
+        obj: Option<FileHandle<'a>>,
+        /// Its attributes.
+        obj_attributes: PostOpAttr,
+        /// The directory's attributes before and after.
+        dir_wcc: WccData,
+    }
+}
+
+/// Results of CREATE, MKDIR, SYMLINK and MKNOD.
+pub type CreateRes<'a> = Res<CreateOk<'a>, DirWcc>;
+
 xdr_struct! {
     /// Arguments of MKDIR.
     pub struct MkdirArgs<'a> {
@@ -118,6 +56,7 @@ xdr_struct! {
         attributes: Sattr3,
     }
 }
+
 xdr_struct! {
     /// Arguments of SYMLINK (`symlinkdata3` included).
     pub struct SymlinkArgs<'a> {
@@ -129,6 +68,7 @@ xdr_struct! {
         symlink_data: &'a [u8] => MAX_PATH,
     }
 }
+
 xdr_struct! {
     /// Arguments of MKNOD.
     pub struct MknodArgs<'a> {
@@ -138,6 +78,7 @@ xdr_struct! {
         what: Mknoddata3,
     }
 }
+
 xdr_struct! {
     /// Arguments of REMOVE.
     pub struct RemoveArgs<'a> {
@@ -145,6 +86,10 @@ xdr_struct! {
         object: Diropargs3<'a>,
     }
 }
+
+/// Results of REMOVE and RMDIR.
+pub type RemoveRes = Res<DirWcc, DirWcc>;
+
 xdr_struct! {
     /// Arguments of RMDIR.
     pub struct RmdirArgs<'a> {
@@ -152,6 +97,7 @@ xdr_struct! {
         object: Diropargs3<'a>,
     }
 }
+
 xdr_struct! {
     /// Arguments of RENAME.
     pub struct RenameArgs<'a> {
@@ -161,6 +107,10 @@ xdr_struct! {
         to: Diropargs3<'a>,
     }
 }
+
+/// Results of RENAME.
+pub type RenameRes = Res<RenameWcc, RenameWcc>;
+
 xdr_struct! {
     /// Arguments of LINK.
     pub struct LinkArgs<'a> {
@@ -170,66 +120,9 @@ xdr_struct! {
         link: Diropargs3<'a>,
     }
 }
-xdr_struct! {
-    /// Arguments of READDIR.
-    pub struct ReaddirArgs<'a> {
-        /// The directory.
-        dir: FileHandle<'a>,
-        /// Start behind the entry with this cookie; 0 for the beginning.
-        cookie: u64,
-        /// The verifier that came with the cookie; zeros with cookie 0.
-        cookieverf: Verf,
-        /// The most bytes in the answer's `READDIR3resok`.
-        count: u32,
-    }
-}
-xdr_struct! {
-    /// Arguments of READDIRPLUS.
-    pub struct ReaddirplusArgs<'a> {
-        /// The directory.
-        dir: FileHandle<'a>,
-        /// Start behind the entry with this cookie; 0 for the beginning.
-        cookie: u64,
-        /// The verifier that came with the cookie; zeros with cookie 0.
-        cookieverf: Verf,
-        /// The most bytes of names, cookies and file ids.
-        dircount: u32,
-        /// The most bytes in the answer's `READDIRPLUS3resok`.
-        maxcount: u32,
-    }
-}
-xdr_struct! {
-    /// Arguments of FSSTAT.
-    pub struct FsstatArgs<'a> {
-        /// Any file of the file system.
-        fsroot: FileHandle<'a>,
-    }
-}
-xdr_struct! {
-    /// Arguments of FSINFO.
-    pub struct FsinfoArgs<'a> {
-        /// Any file of the file system.
-        fsroot: FileHandle<'a>,
-    }
-}
-xdr_struct! {
-    /// Arguments of PATHCONF.
-    pub struct PathconfArgs<'a> {
-        /// The file or directory.
-        object: FileHandle<'a>,
-    }
-}
-xdr_struct! {
-    /// Arguments of COMMIT.
-    pub struct CommitArgs<'a> {
-        /// The file.
-        file: FileHandle<'a>,
-        /// From this byte.
-        offset: u64,
-        /// This many bytes; 0 for "to the end".
-        count: u32,
-    }
-}
+
+/// Results of LINK.
+pub type LinkRes = Res<LinkWcc, LinkWcc>;
 
 /// `createhow3`: what CREATE does with a name that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,27 +217,42 @@ impl Decode<'_> for Mknoddata3 {
     }
 }
 
-xdr_calls! {
-    NullArgs, Null, ();
-    GetattrArgs<'_>, Getattr, GetattrRes;
-    SetattrArgs<'_>, Setattr, SetattrRes;
-    LookupArgs<'_>, Lookup, LookupRes<'r>;
-    AccessArgs<'_>, Access, AccessRes;
-    ReadlinkArgs<'_>, Readlink, ReadlinkRes<'r>;
-    ReadArgs<'_>, Read, ReadRes<'r>;
-    WriteArgs<'_>, Write, WriteRes;
-    CreateArgs<'_>, Create, CreateRes<'r>;
-    MkdirArgs<'_>, Mkdir, CreateRes<'r>;
-    SymlinkArgs<'_>, Symlink, CreateRes<'r>;
-    MknodArgs<'_>, Mknod, CreateRes<'r>;
-    RemoveArgs<'_>, Remove, RemoveRes;
-    RmdirArgs<'_>, Rmdir, RemoveRes;
-    RenameArgs<'_>, Rename, RenameRes;
-    LinkArgs<'_>, Link, LinkRes;
-    ReaddirArgs<'_>, Readdir, ReaddirRes<'r>;
-    ReaddirplusArgs<'_>, Readdirplus, ReaddirplusRes<'r>;
-    FsstatArgs<'_>, Fsstat, FsstatRes;
-    FsinfoArgs<'_>, Fsinfo, FsinfoRes;
-    PathconfArgs<'_>, Pathconf, PathconfRes;
-    CommitArgs<'_>, Commit, CommitRes;
+xdr_struct! {
+    /// What SETATTR returns, also when it fails.
+    #[derive(Default)]
+    pub struct ObjWcc {
+        /// The file's attributes before and after.
+        obj_wcc: WccData,
+    }
+}
+
+xdr_struct! {
+    /// What REMOVE and RMDIR return, and the creating procedures when they fail.
+    #[derive(Default)]
+    pub struct DirWcc {
+        /// The directory's attributes before and after.
+        dir_wcc: WccData,
+    }
+}
+
+xdr_struct! {
+    /// What RENAME returns, also when it fails.
+    #[derive(Default)]
+    pub struct RenameWcc {
+        /// Attributes of the old name's directory before and after.
+        fromdir_wcc: WccData,
+        /// Attributes of the new name's directory before and after.
+        todir_wcc: WccData,
+    }
+}
+
+xdr_struct! {
+    /// What LINK returns, also when it fails.
+    #[derive(Default)]
+    pub struct LinkWcc {
+        /// The file's attributes.
+        file_attributes: PostOpAttr,
+        /// Attributes of the new name's directory before and after.
+        linkdir_wcc: WccData,
+    }
 }
