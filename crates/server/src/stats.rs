@@ -1,13 +1,9 @@
 //! Exact counts of what was served, per procedure.
 
-use crate::faults::PROCEDURES;
 use crate::lateness::Recorder;
-use filermark_onc::nfs2;
 use filermark_onc::nfs3::Procedure;
+use filermark_onc::{mount, nfs2};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Procedures of MOUNT, the same in versions 1 and 3.
-const MOUNT_PROCEDURES: usize = filermark_onc::mount::Procedure::ALL.len();
 
 /// A counter that one thread writes and any thread reads: no locked instruction.
 #[derive(Debug, Default)]
@@ -33,9 +29,9 @@ macro_rules! counters {
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub(crate) struct Counters {
-            pub(crate) nfs: [Counter; PROCEDURES],
+            pub(crate) nfs: [Counter; Procedure::COUNT],
             pub(crate) nfs2: [Counter; nfs2::Procedure::COUNT],
-            pub(crate) mount: [Counter; MOUNT_PROCEDURES],
+            pub(crate) mount: [Counter; mount::Procedure::COUNT],
             $(pub(crate) $name: Counter,)*
             /// How late the replies left that were held back.
             pub(crate) lateness: Recorder,
@@ -46,11 +42,11 @@ macro_rules! counters {
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct ServerStats {
             /// Requests by number of the NFSv3 procedure.
-            pub nfs: [u64; PROCEDURES],
+            pub nfs: [u64; Procedure::COUNT],
             /// Requests by number of the NFSv2 procedure.
             pub nfs2: [u64; nfs2::Procedure::COUNT],
             /// Requests by number of the MOUNT procedure.
-            pub mount: [u64; MOUNT_PROCEDURES],
+            pub mount: [u64; mount::Procedure::COUNT],
             $($(#[$doc])* pub $name: u64,)*
         }
 

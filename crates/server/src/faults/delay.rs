@@ -1,13 +1,11 @@
 //! `--delay`: how long replies are held back, as distributions that are drawn from the seed.
 
-use super::spec::{Item, SpecError};
-use super::{PROCEDURES, mix, unit};
+use super::random::{mix, unit};
+use super::spec::{Item, MAX_NS, SpecError};
 use filermark_onc::nfs3::Procedure;
 use std::f64::consts::TAU;
 use std::str::FromStr;
 
-/// The longest delay, in ns: distributions without an upper end are cut here.
-pub(super) const MAX_NS: u64 = 3_600_000_000_000;
 /// The largest sigma of a lognormal delay. At 5, one draw in a thousand is already five million
 /// times the median.
 const MAX_SIGMA: f64 = 5.0;
@@ -175,8 +173,8 @@ impl FromStr for DelaySpec {
 }
 
 impl DelaySpec {
-    pub(super) fn per_procedure(&self) -> [Option<Delay>; PROCEDURES] {
-        let mut all = [self.default; PROCEDURES];
+    pub(super) fn per_procedure(&self) -> [Option<Delay>; Procedure::COUNT] {
+        let mut all = [self.default; Procedure::COUNT];
         for (procedure, delay) in &self.procedures {
             all[*procedure as usize] = Some(*delay);
         }

@@ -7,6 +7,7 @@
 //! that the caller passes in. It must not know sockets.
 
 mod delay;
+mod random;
 mod spec;
 mod stop;
 #[cfg(test)]
@@ -16,7 +17,9 @@ pub use delay::{Delay, DelaySpec};
 pub use spec::{DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec};
 pub use stop::StopSpec;
 
+use crate::options::ServerOptions;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
+use random::{mix, unit};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Streams of draws; those of `--error` count from 1.
@@ -24,9 +27,6 @@ const REPLIES: u64 = 0;
 const CALLS: u64 = u64::MAX;
 const COPIES: u64 = u64::MAX - 1;
 const LATE: u64 = u64::MAX - 2;
-
-/// How many procedures NFSv3 has.
-pub(crate) const PROCEDURES: usize = Procedure::ALL.len();
 
 /// A rule's own sequence: which of its requests are hit.
 #[derive(Debug)]
@@ -56,23 +56,10 @@ impl Draw {
     }
 }
 
-/// The finalizer of SplitMix64: spreads any number over all 64 bits.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// A number in [0, 1).
-fn unit(bits: u64) -> f64 {
-    (bits >> 11) as f64 / (1u64 << 53) as f64
-}
-
 /// All faults of one server, ready to be asked.
 #[derive(Debug)]
 pub(crate) struct Faults {
-    delays: [Option<Delay>; PROCEDURES],
+    delays: [Option<Delay>; Procedure::COUNT],
     delay_seed: u64,
     delays_seen: AtomicU64,
     /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
@@ -122,7 +109,7 @@ impl Faults {
     }
 
     /// The faults of a server that starts at `started_ns` on the monotonic clock.
-    pub(crate) fn new(options: &crate::ServerOptions, started_ns: u64) -> Faults {
+    pub(crate) fn new(options: &ServerOptions, started_ns: u64) -> Faults {
         let seed = options.seed;
         let errors = options.errors.rules.iter().zip(1..);
         let drawn =

@@ -1,9 +1,11 @@
 //! The little languages of `--error`, `--drop` and `--unstable`, and what they share with that of `--delay`.
 
-use super::delay::MAX_NS;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
 use std::str::FromStr;
 use thiserror::Error;
+
+/// The longest time, in ns: distributions of delays without an upper end are cut here.
+pub(super) const MAX_NS: u64 = 3_600_000_000_000;
 
 /// What is wrong with a fault specification, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,18 +1,30 @@
-//! The procedures that change something.
+//! The procedures that change names and attributes: in the file system, and canned.
 
+use super::answer::{Refusal, put, reply};
+use super::context::Context;
 use super::convert::{create_how, file_id, ns, set_attr, status, wcc};
 use super::look::with_handle;
-use super::nfs::Context;
-use super::put;
+use super::nfs::Served;
+use super::null::runs::{self, Named};
+use super::null::{Request, sample};
 use crate::memfs::{Changed, FileId, Found, Place, SpecialKind};
-use filermark_onc::nfs3::{
-    CommitArgs, CommitOk, CommitRes, CreateArgs, CreateOk, CreateRes, DirWcc, Diropargs3, Failed,
-    FileHandle, FileWcc, LinkArgs, LinkRes, LinkWcc, MkdirArgs, MknodArgs, Mknoddata3, Nfsstat3,
-    ObjWcc, RemoveRes, RenameArgs, RenameRes, RenameWcc, SetattrArgs, SetattrRes, StableHow,
-    SymlinkArgs, WriteArgs, WriteOk, WriteRes,
-};
+use crate::options::ServerOptions;
+use filermark_onc::nfs3::*;
 
-pub(super) fn setattr(cx: &Context<'_>, args: &SetattrArgs<'_>) -> SetattrRes {
+impl Served for SetattrArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &setattr(cx, self));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        let obj_wcc = sample::wcc(Ftype3::Reg);
+        put(out, &SetattrRes::Ok(ObjWcc { obj_wcc }));
+    }
+}
+
+fn setattr(cx: &Context<'_>, args: &SetattrArgs<'_>) -> SetattrRes {
     let id = file_id(&args.object).map_err(Failed::new)?;
     let (set, guard) = (set_attr(&args.new_attributes), args.guard.map(ns));
     let done = cx.shared.fs.setattr(id, &set, guard, &cx.caller.cred());
@@ -23,72 +35,6 @@ pub(super) fn setattr(cx: &Context<'_>, args: &SetattrArgs<'_>) -> SetattrRes {
         status: status(error),
         info,
     })
-}
-
-pub(super) fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
-    let id = file_id(&args.file).map_err(Failed::new)?;
-    let (shared, wanted) = (cx.shared, args.count as usize);
-    let Some(data) = args.data.get(..wanted) else {
-        return Err(Failed::new(Nfsstat3::Inval)); // fewer bytes than announced
-    };
-    let most = cx
-        .options
-        .wtmax
-        .min(shared.faults.short.unwrap_or(u32::MAX)) as usize;
-    let data = &data[..data.len().min(most)];
-    let unstable = shared.faults.unstable && args.stable == StableHow::Unstable;
-    // The verifier of the time before the write: what is lost while it is answered has an
-    // earlier one than the COMMIT that follows.
-    let verf = shared.fs.write_verifier().to_be_bytes();
-    let cred = cx.caller.cred();
-    let done = match unstable && shared.faults.loses {
-        true => shared.fs.write_unstable(id, args.offset, data, &cred),
-        false => shared.fs.write_file(id, args.offset, data, &cred),
-    };
-    let file_wcc = wcc(&done.wcc, shared.fsid);
-    if let Err(error) = done.result {
-        return Err(Failed {
-            status: status(error),
-            info: FileWcc { file_wcc },
-        });
-    }
-    cx.counters.bytes_written.add(data.len() as u64);
-    cx.counters
-        .transfers_cut
-        .add(u64::from(data.len() < wanted));
-    if shared.faults.verifier_changes() {
-        match shared.faults.loses {
-            true => cx.counters.writes_lost.add(shared.fs.lose_uncommitted()),
-            false => shared.fs.change_write_verifier(),
-        }
-        cx.counters.verifier_changes.add(1);
-    }
-    Ok(WriteOk {
-        file_wcc,
-        count: data.len() as u32,
-        committed: if unstable {
-            StableHow::Unstable
-        } else {
-            StableHow::FileSync
-        },
-        verf,
-    })
-}
-
-pub(super) fn commit(cx: &Context<'_>, args: &CommitArgs<'_>) -> CommitRes {
-    let id = file_id(&args.file).map_err(Failed::new)?;
-    let done = cx.shared.fs.commit(id, &cx.caller.cred());
-    let file_wcc = wcc(&done.wcc, cx.shared.fsid);
-    match done.result {
-        Ok(()) => Ok(CommitOk {
-            file_wcc,
-            verf: cx.shared.fs.write_verifier().to_be_bytes(),
-        }),
-        Err(error) => Err(Failed {
-            status: status(error),
-            info: FileWcc { file_wcc },
-        }),
-    }
 }
 
 /// The part that CREATE, MKDIR, SYMLINK and MKNOD have in common.
@@ -129,7 +75,50 @@ fn make(
     }
 }
 
-pub(super) fn create(cx: &Context<'_>, args: &CreateArgs<'_>, out: &mut Vec<u8>) {
+/// The canned results of the same four: what was made, with its run.
+fn put_canned(made: Result<(Ftype3, u64), Nfsstat3>, out: &mut Vec<u8>) {
+    let dir_wcc = sample::wcc(Ftype3::Dir);
+    match made {
+        Ok((kind, id)) => {
+            let fh = runs::handle_of(kind, id);
+            let made = CreateOk {
+                obj: FileHandle::new(&fh),
+                obj_attributes: Some(sample::attributes(kind)),
+                dir_wcc,
+            };
+            put(out, &CreateRes::Ok(made));
+        }
+        Err(status) => {
+            let info = DirWcc { dir_wcc };
+            put(out, &CreateRes::Err(Failed { status, info }));
+        }
+    }
+}
+
+impl Served for CreateArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        create(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(Ok((Ftype3::Reg, 0)), out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: CreateArgs<'_> = request.args()?;
+        let Some(Named::Marker(id)) = runs::named_in(&args.location) else {
+            return Ok(false);
+        };
+        let made = request.replies.runs.make_marker(id, &args.how);
+        reply(request.out, request.xid, |out| put_canned(made, out));
+        Ok(true)
+    }
+}
+
+fn create(cx: &Context<'_>, args: &CreateArgs<'_>, out: &mut Vec<u8>) {
     make(cx, &args.location.dir, out, |dir| {
         cx.shared.fs.create(
             dir,
@@ -140,7 +129,30 @@ pub(super) fn create(cx: &Context<'_>, args: &CreateArgs<'_>, out: &mut Vec<u8>)
     });
 }
 
-pub(super) fn mkdir(cx: &Context<'_>, args: &MkdirArgs<'_>, out: &mut Vec<u8>) {
+impl Served for MkdirArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        mkdir(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(Ok((Ftype3::Dir, 0)), out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: MkdirArgs<'_> = request.args()?;
+        let Some(Named::Run(name)) = runs::named_in(&args.location) else {
+            return Ok(false);
+        };
+        let made = request.replies.runs.make_dir(name);
+        reply(request.out, request.xid, |out| put_canned(made, out));
+        Ok(true)
+    }
+}
+
+fn mkdir(cx: &Context<'_>, args: &MkdirArgs<'_>, out: &mut Vec<u8>) {
     make(cx, &args.location.dir, out, |dir| {
         let set = set_attr(&args.attributes);
         cx.shared
@@ -149,7 +161,19 @@ pub(super) fn mkdir(cx: &Context<'_>, args: &MkdirArgs<'_>, out: &mut Vec<u8>) {
     });
 }
 
-pub(super) fn symlink(cx: &Context<'_>, args: &SymlinkArgs<'_>, out: &mut Vec<u8>) {
+impl Served for SymlinkArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        symlink(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(Ok((Ftype3::Lnk, 0)), out);
+    }
+}
+
+fn symlink(cx: &Context<'_>, args: &SymlinkArgs<'_>, out: &mut Vec<u8>) {
     make(cx, &args.location.dir, out, |dir| {
         let (name, set) = (args.location.name, set_attr(&args.symlink_attributes));
         cx.shared
@@ -158,7 +182,19 @@ pub(super) fn symlink(cx: &Context<'_>, args: &SymlinkArgs<'_>, out: &mut Vec<u8
     });
 }
 
-pub(super) fn mknod(cx: &Context<'_>, args: &MknodArgs<'_>, out: &mut Vec<u8>) {
+impl Served for MknodArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        mknod(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(Ok((Ftype3::Reg, 0)), out);
+    }
+}
+
+fn mknod(cx: &Context<'_>, args: &MknodArgs<'_>, out: &mut Vec<u8>) {
     let (kind, set) = match &args.what {
         Mknoddata3::Chr(set, spec) => {
             (SpecialKind::CharDevice(spec.specdata1, spec.specdata2), set)
@@ -181,7 +217,67 @@ pub(super) fn mknod(cx: &Context<'_>, args: &MknodArgs<'_>, out: &mut Vec<u8>) {
     });
 }
 
-pub(super) fn remove(cx: &Context<'_>, what: &Diropargs3<'_>, directory: bool) -> RemoveRes {
+impl Served for RemoveArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &remove(cx, &self.object, false));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned_removal(Ok(()), out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: RemoveArgs<'_> = request.args()?;
+        let Some(Named::Marker(id)) = runs::named_in(&args.object) else {
+            return Ok(false);
+        };
+        let removed = request.replies.runs.remove_marker(id);
+        reply(request.out, request.xid, |out| {
+            put_canned_removal(removed, out)
+        });
+        Ok(true)
+    }
+}
+
+impl Served for RmdirArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &remove(cx, &self.object, true));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned_removal(Ok(()), out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: RmdirArgs<'_> = request.args()?;
+        let Some(Named::Run(name)) = runs::named_in(&args.object) else {
+            return Ok(false);
+        };
+        let removed = request.replies.runs.remove_dir(name);
+        reply(request.out, request.xid, |out| {
+            put_canned_removal(removed, out)
+        });
+        Ok(true)
+    }
+}
+
+fn put_canned_removal(removed: Result<(), Nfsstat3>, out: &mut Vec<u8>) {
+    let info = DirWcc {
+        dir_wcc: sample::wcc(Ftype3::Dir),
+    };
+    let result: RemoveRes = removed
+        .map(|()| info)
+        .map_err(|status| Failed { status, info });
+    put(out, &result);
+}
+
+fn remove(cx: &Context<'_>, what: &Diropargs3<'_>, directory: bool) -> RemoveRes {
     let dir = file_id(&what.dir).map_err(Failed::new)?;
     let (fs, cred) = (&cx.shared.fs, cx.caller.cred());
     let done = if directory {
@@ -198,7 +294,24 @@ pub(super) fn remove(cx: &Context<'_>, what: &Diropargs3<'_>, directory: bool) -
     })
 }
 
-pub(super) fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> RenameRes {
+impl Served for RenameArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &rename(cx, self));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        let dir_wcc = sample::wcc(Ftype3::Dir);
+        let renamed = RenameWcc {
+            fromdir_wcc: dir_wcc,
+            todir_wcc: dir_wcc,
+        };
+        put(out, &RenameRes::Ok(renamed));
+    }
+}
+
+fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> RenameRes {
     let from = Place {
         dir: file_id(&args.from.dir).map_err(Failed::new)?,
         name: args.from.name,
@@ -218,7 +331,23 @@ pub(super) fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> RenameRes {
     })
 }
 
-pub(super) fn link(cx: &Context<'_>, args: &LinkArgs<'_>) -> LinkRes {
+impl Served for LinkArgs<'_> {
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &link(cx, self));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        let linked = LinkWcc {
+            file_attributes: Some(sample::attributes(Ftype3::Reg)),
+            linkdir_wcc: sample::wcc(Ftype3::Dir),
+        };
+        put(out, &LinkRes::Ok(linked));
+    }
+}
+
+fn link(cx: &Context<'_>, args: &LinkArgs<'_>) -> LinkRes {
     let id = file_id(&args.file).map_err(Failed::new)?;
     let dir = file_id(&args.link.dir).map_err(Failed::new)?;
     let (found, done) = cx

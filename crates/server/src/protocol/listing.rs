@@ -1,13 +1,14 @@
-//! READDIR and READDIRPLUS: as many entries as the client has room for.
+//! READDIR and READDIRPLUS: as many entries as the client has room for, of the file system and canned.
 
+use super::answer::{Refusal, put, reply};
+use super::context::Context;
 use super::convert::{attr, file_id, handle, status};
-use super::nfs::Context;
-use super::put;
+use super::nfs::Served;
+use super::null::sample::{self, VERIFIER};
+use super::null::{Request, runs};
 use crate::memfs::{DirEntry, FsError, Listing};
-use filermark_onc::nfs3::{
-    DirAttr, DirListWriter, Entry3, EntryPlus3, Failed, FileHandle, Nfsstat3, PostOpAttr,
-    ReaddirArgs, ReaddirRes, ReaddirplusArgs,
-};
+use crate::options::ServerOptions;
+use filermark_onc::nfs3::*;
 
 /// The largest listing that is made, in bytes, whatever the client has room for.
 const MAX_LISTING: u32 = 1 << 20;
@@ -31,7 +32,7 @@ fn fail(out: &mut Vec<u8>, status: Nfsstat3, dir_attributes: PostOpAttr) {
 }
 
 /// What both ask for.
-struct Request<'a> {
+struct Wanted<'a> {
     dir: FileHandle<'a>,
     cookie: u64,
     verifier: Option<u64>,
@@ -44,7 +45,7 @@ struct Request<'a> {
 
 fn list(
     cx: &Context<'_>,
-    request: &Request<'_>,
+    request: &Wanted<'_>,
 ) -> Result<(PostOpAttr, Listing), (Nfsstat3, PostOpAttr)> {
     let dir = file_id(&request.dir).map_err(|status| (status, None))?;
     // Collect as much as could fit; the writer has the last word on what does.
@@ -72,7 +73,7 @@ fn list(
 
 fn answer(
     cx: &Context<'_>,
-    request: &Request<'_>,
+    request: &Wanted<'_>,
     out: &mut Vec<u8>,
     push: impl Fn(&mut DirListWriter<'_>, &DirEntry) -> bool,
 ) {
@@ -90,9 +91,111 @@ fn answer(
     writer.finish(all && listing.eof);
 }
 
-pub(super) fn readdir(cx: &Context<'_>, args: &ReaddirArgs<'_>, out: &mut Vec<u8>) {
+impl Served for ReaddirArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        readdir(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(None, (0, u32::MAX), false, out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: ReaddirArgs<'_> = request.args()?;
+        let Some(id) = runs::run_of(&args.dir) else {
+            return Ok(false);
+        };
+        let (marked, part) = (
+            request.replies.runs.is_marked(id),
+            (args.cookie, args.count),
+        );
+        reply(request.out, request.xid, |out| match marked {
+            Ok(marked) => put_canned(Some((id, marked)), part, false, out),
+            Err(status) => fail(out, status, Some(sample::attributes(Ftype3::Dir))),
+        });
+        Ok(true)
+    }
+}
+
+impl Served for ReaddirplusArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        readdirplus(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(None, (0, u32::MAX), true, out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: ReaddirplusArgs<'_> = request.args()?;
+        let Some(id) = runs::run_of(&args.dir) else {
+            return Ok(false);
+        };
+        let (marked, part) = (
+            request.replies.runs.is_marked(id),
+            (args.cookie, args.maxcount),
+        );
+        reply(request.out, request.xid, |out| match marked {
+            Ok(marked) => put_canned(Some((id, marked)), part, true, out),
+            Err(status) => fail(out, status, Some(sample::attributes(Ftype3::Dir))),
+        });
+        Ok(true)
+    }
+}
+
+/// A canned listing behind a cookie, of so many bytes at most: `.`, `..`, and in the directory of a run the
+/// marker where there is one.
+fn put_canned(
+    run: Option<(u64, bool)>,
+    (cookie, count): (u64, u32),
+    plus: bool,
+    out: &mut Vec<u8>,
+) {
+    let dir_attributes = Some(sample::attributes(Ftype3::Dir));
+    let (id, marked) = run.unwrap_or_default();
+    let mut writer = DirListWriter::begin(out, dir_attributes, VERIFIER, count);
+    let entries = [
+        (1, &b"."[..], Ftype3::Dir, runs::handle_of(Ftype3::Dir, id)),
+        (2, b"..", Ftype3::Dir, sample::handle(Ftype3::Dir)),
+        (
+            3,
+            runs::MARKER,
+            Ftype3::Reg,
+            runs::handle_of(Ftype3::Reg, id),
+        ),
+    ];
+    let shown = entries.iter().take(2 + usize::from(marked));
+    let mut shown = shown.filter(|entry| entry.0 > cookie);
+    let all = shown.all(|(cookie, name, kind, fh)| {
+        let fileid = u64::from(kind.to_u32());
+        let (name, cookie) = (*name, *cookie);
+        match plus {
+            true => writer.push(&EntryPlus3 {
+                fileid,
+                name,
+                cookie,
+                name_attributes: Some(sample::attributes(*kind)),
+                name_handle: FileHandle::new(fh),
+            }),
+            false => writer.push(&Entry3 {
+                fileid,
+                name,
+                cookie,
+            }),
+        }
+    });
+    if writer.is_empty() && !all {
+        writer.cancel();
+        return fail(out, Nfsstat3::Toosmall, dir_attributes);
+    }
+    writer.finish(all);
+}
+
+fn readdir(cx: &Context<'_>, args: &ReaddirArgs<'_>, out: &mut Vec<u8>) {
     let count = args.count.min(max_listing(cx));
-    let request = Request {
+    let request = Wanted {
         dir: args.dir,
         cookie: args.cookie,
         verifier: Some(u64::from_be_bytes(args.cookieverf)),
@@ -110,8 +213,8 @@ pub(super) fn readdir(cx: &Context<'_>, args: &ReaddirArgs<'_>, out: &mut Vec<u8
     });
 }
 
-pub(super) fn readdirplus(cx: &Context<'_>, args: &ReaddirplusArgs<'_>, out: &mut Vec<u8>) {
-    let request = Request {
+fn readdirplus(cx: &Context<'_>, args: &ReaddirplusArgs<'_>, out: &mut Vec<u8>) {
+    let request = Wanted {
         dir: args.dir,
         cookie: args.cookie,
         verifier: Some(u64::from_be_bytes(args.cookieverf)),

@@ -1,29 +1,30 @@
-//! The procedures that only look, listings apart.
+//! The procedures that only look, listings apart: in the file system, and canned.
 
+use super::answer::{Refusal, put, reply};
+use super::context::Context;
 use super::convert::{attr, file_id, handle, status};
-use super::nfs::Context;
-use super::put;
+use super::nfs::Served;
+use super::null::{Request, runs, sample};
 use crate::memfs::{FileId, FsError, LINK_MAX, MAX_FILE_SIZE, NAME_MAX, Rights};
-use filermark_onc::nfs3::{
-    AccessArgs, AccessOk, AccessRes, DirAttr, Failed, FileHandle, FsinfoArgs, FsinfoOk, FsinfoRes,
-    FsstatArgs, FsstatOk, FsstatRes, GetattrArgs, GetattrOk, GetattrRes, LookupArgs, LookupOk,
-    LookupRes, Nfsstat3, Nfstime3, ObjAttr, PathconfArgs, PathconfOk, PathconfRes, PostOpAttr,
-    ReadArgs, ReadRes, ReadlinkArgs, ReadlinkOk, ReadlinkRes, access as bits, fsf,
-};
-use filermark_onc::xdr::Encoder;
+use crate::options::ServerOptions;
+use filermark_onc::nfs3::access as bits;
+use filermark_onc::nfs3::*;
 
 /// Preferred size of a directory listing, in bytes.
-pub(super) const DTPREF: u32 = 64 * 1024;
+const DTPREF: u32 = 64 * 1024;
 /// Granularity that reads and writes should have, in bytes.
 const TRANSFER_MULTIPLE: u32 = 4096;
-const FRONT_OF_READ: usize = 4 + (4 + 84) + 4 + 4 + 4;
 
 impl Context<'_> {
     pub(super) fn post(&self, attributes: Option<crate::memfs::Attr>) -> PostOpAttr {
         attributes.map(|a| attr(&a, self.shared.fsid))
     }
 
-    fn obj_failed(&self, error: FsError, a: Option<crate::memfs::Attr>) -> Failed<ObjAttr> {
+    pub(super) fn obj_failed(
+        &self,
+        error: FsError,
+        a: Option<crate::memfs::Attr>,
+    ) -> Failed<ObjAttr> {
         Failed {
             status: status(error),
             info: ObjAttr {
@@ -44,7 +45,28 @@ impl Context<'_> {
     }
 }
 
-pub(super) fn getattr(cx: &Context<'_>, args: &GetattrArgs<'_>) -> GetattrRes {
+impl Served for GetattrArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &getattr(cx, self));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        let obj_attributes = sample::attributes(Ftype3::Reg);
+        put(out, &GetattrRes::Ok(GetattrOk { obj_attributes }));
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: GetattrArgs<'_> = request.args()?;
+        let Some(block) = request.replies.getattr(&args.object) else {
+            return Ok(false);
+        };
+        request.copy(block);
+        Ok(true)
+    }
+}
+
+fn getattr(cx: &Context<'_>, args: &GetattrArgs<'_>) -> GetattrRes {
     let id = file_id(&args.object).map_err(Failed::new)?;
     match cx.shared.fs.getattr(id) {
         Ok(found) => Ok(GetattrOk {
@@ -54,7 +76,51 @@ pub(super) fn getattr(cx: &Context<'_>, args: &GetattrArgs<'_>) -> GetattrRes {
     }
 }
 
-pub(super) fn lookup(cx: &Context<'_>, args: &LookupArgs<'_>, out: &mut Vec<u8>) {
+impl Served for LookupArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        lookup(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        put_canned(Ok((Ftype3::Reg, 0)), out);
+    }
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let args: LookupArgs<'_> = request.args()?;
+        let Some(named) = runs::named_in(&args.what) else {
+            return Ok(false);
+        };
+        let found = request.replies.runs.find(named);
+        reply(request.out, request.xid, |out| put_canned(found, out));
+        Ok(true)
+    }
+}
+
+/// LOOKUP's canned results: what a name stands for, with its run.
+fn put_canned(found: Result<(Ftype3, u64), Nfsstat3>, out: &mut Vec<u8>) {
+    let dir_attributes = Some(sample::attributes(Ftype3::Dir));
+    match found {
+        Ok((kind, id)) => {
+            let fh = runs::handle_of(kind, id);
+            let Some(object) = FileHandle::new(&fh) else {
+                return;
+            };
+            let found = LookupOk {
+                object,
+                obj_attributes: Some(sample::attributes(kind)),
+                dir_attributes,
+            };
+            put(out, &LookupRes::Ok(found));
+        }
+        Err(status) => {
+            let info = DirAttr { dir_attributes };
+            put(out, &LookupRes::Err(Failed { status, info }));
+        }
+    }
+}
+
+fn lookup(cx: &Context<'_>, args: &LookupArgs<'_>, out: &mut Vec<u8>) {
     let dir = match file_id(&args.what.dir) {
         Ok(dir) => dir,
         Err(status) => return put(out, &LookupRes::Err(Failed::new(status))),
@@ -110,7 +176,26 @@ fn access_bits(rights: Rights) -> u32 {
     granted
 }
 
-pub(super) fn access(cx: &Context<'_>, args: &AccessArgs<'_>) -> AccessRes {
+impl Served for AccessArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &access(cx, self));
+    }
+
+    fn prepared(_: &ServerOptions, _: &mut Vec<u8>) {}
+
+    #[inline]
+    fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        let access = request.args::<AccessArgs<'_>>()?.access;
+        let obj_attributes = Some(sample::attributes(Ftype3::Dir));
+        request.reply(&AccessRes::Ok(AccessOk {
+            obj_attributes,
+            access,
+        }));
+        Ok(true)
+    }
+}
+
+fn access(cx: &Context<'_>, args: &AccessArgs<'_>) -> AccessRes {
     let id = file_id(&args.object).map_err(Failed::new)?;
     let (found, rights) = cx.shared.fs.access(id, &cx.caller.cred());
     let rights = rights.map_err(|error| cx.obj_failed(error, found))?;
@@ -121,7 +206,21 @@ pub(super) fn access(cx: &Context<'_>, args: &AccessArgs<'_>) -> AccessRes {
     })
 }
 
-pub(super) fn readlink(cx: &Context<'_>, args: &ReadlinkArgs<'_>, out: &mut Vec<u8>) {
+impl Served for ReadlinkArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        readlink(cx, self, out);
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        let target = ReadlinkOk {
+            symlink_attributes: Some(sample::attributes(Ftype3::Lnk)),
+            data: b"target",
+        };
+        put(out, &ReadlinkRes::Ok(target));
+    }
+}
+
+fn readlink(cx: &Context<'_>, args: &ReadlinkArgs<'_>, out: &mut Vec<u8>) {
     let id = match file_id(&args.symlink) {
         Ok(id) => id,
         Err(status) => return put(out, &ReadlinkRes::Err(Failed::new(status))),
@@ -141,46 +240,27 @@ pub(super) fn readlink(cx: &Context<'_>, args: &ReadlinkArgs<'_>, out: &mut Vec<
     }
 }
 
-/// The data goes from the file into the reply in one copy: behind a gap for the fields
-/// in front, which are known only afterwards.
-pub(super) fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>) {
-    let id = match file_id(&args.file) {
-        Ok(id) => id,
-        Err(status) => return put(out, &ReadRes::Err(Failed::new(status))),
-    };
-    let wanted = args.count.min(cx.options.rtmax);
-    let count = wanted.min(cx.shared.faults.short.unwrap_or(u32::MAX));
-    let gap = out.len();
-    out.resize(gap + FRONT_OF_READ, 0);
-    let data = out.len();
-    let fs = &cx.shared.fs;
-    let (found, end) = fs.read_file(id, args.offset, count, &cx.caller.cred(), out);
-    match (found, end) {
-        (Some(found), Ok(end)) => {
-            out.resize(data + (end.count as usize).next_multiple_of(4), 0);
-            let front = &mut *cx.scratch;
-            front.clear();
-            let mut e = Encoder::new(front);
-            e.put(&Nfsstat3::Ok);
-            e.put(&Some(attr(&found, cx.shared.fsid)));
-            e.u32(end.count);
-            e.bool(end.eof);
-            e.u32(end.count);
-            out[gap..data].copy_from_slice(front);
-            cx.counters.bytes_read.add(u64::from(end.count));
-            cx.counters
-                .transfers_cut
-                .add(u64::from(end.count < wanted && !end.eof));
-        }
-        (found, end) => {
-            out.truncate(gap);
-            let error = end.err().unwrap_or(FsError::Stale);
-            put(out, &ReadRes::Err(cx.obj_failed(error, found)));
-        }
+impl Served for FsstatArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &fsstat(cx, self));
+    }
+
+    fn prepared(options: &ServerOptions, out: &mut Vec<u8>) {
+        let space = FsstatOk {
+            obj_attributes: Some(sample::attributes(Ftype3::Dir)),
+            tbytes: options.capacity_bytes,
+            fbytes: options.capacity_bytes,
+            abytes: options.capacity_bytes,
+            tfiles: options.max_files,
+            ffiles: options.max_files,
+            afiles: options.max_files,
+            invarsec: 0,
+        };
+        put(out, &FsstatRes::Ok(space));
     }
 }
 
-pub(super) fn fsstat(cx: &Context<'_>, args: &FsstatArgs<'_>) -> FsstatRes {
+fn fsstat(cx: &Context<'_>, args: &FsstatArgs<'_>) -> FsstatRes {
     let id = file_id(&args.fsroot).map_err(Failed::new)?;
     let (found, stat) = cx.shared.fs.fsstat(id);
     let stat = stat.map_err(|error| cx.obj_failed(error, found))?;
@@ -196,7 +276,18 @@ pub(super) fn fsstat(cx: &Context<'_>, args: &FsstatArgs<'_>) -> FsstatRes {
     })
 }
 
-pub(super) fn fsinfo_of(options: &crate::ServerOptions, obj_attributes: PostOpAttr) -> FsinfoOk {
+impl Served for FsinfoArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &fsinfo(cx, self));
+    }
+
+    fn prepared(options: &ServerOptions, out: &mut Vec<u8>) {
+        let dir = Some(sample::attributes(Ftype3::Dir));
+        put(out, &FsinfoRes::Ok(fsinfo_of(options, dir)));
+    }
+}
+
+fn fsinfo_of(options: &ServerOptions, obj_attributes: PostOpAttr) -> FsinfoOk {
     FsinfoOk {
         obj_attributes,
         rtmax: options.rtmax,
@@ -215,11 +306,22 @@ pub(super) fn fsinfo_of(options: &crate::ServerOptions, obj_attributes: PostOpAt
     }
 }
 
-pub(super) fn fsinfo(cx: &Context<'_>, args: &FsinfoArgs<'_>) -> FsinfoRes {
+fn fsinfo(cx: &Context<'_>, args: &FsinfoArgs<'_>) -> FsinfoRes {
     Ok(fsinfo_of(cx.options, cx.post_of(&args.fsroot)?))
 }
 
-pub(super) fn pathconf_of(obj_attributes: PostOpAttr) -> PathconfOk {
+impl Served for PathconfArgs<'_> {
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &pathconf(cx, self));
+    }
+
+    fn prepared(_: &ServerOptions, out: &mut Vec<u8>) {
+        let file = Some(sample::attributes(Ftype3::Reg));
+        put(out, &PathconfRes::Ok(pathconf_of(file)));
+    }
+}
+
+fn pathconf_of(obj_attributes: PostOpAttr) -> PathconfOk {
     PathconfOk {
         obj_attributes,
         linkmax: LINK_MAX,
@@ -231,6 +333,6 @@ pub(super) fn pathconf_of(obj_attributes: PostOpAttr) -> PathconfOk {
     }
 }
 
-pub(super) fn pathconf(cx: &Context<'_>, args: &PathconfArgs<'_>) -> PathconfRes {
+fn pathconf(cx: &Context<'_>, args: &PathconfArgs<'_>) -> PathconfRes {
     Ok(pathconf_of(cx.post_of(&args.object)?))
 }

@@ -1,8 +1,10 @@
 //! The MOUNT program, versions 1 and 3: from a path under `/export` to its handle. Only what MNT answers
 //! differs between them.
 
+use super::answer::{PROC_UNAVAIL, Refusal, put, reply};
+use super::context::{Peer, Service, Verdict};
 use super::convert::{HANDLE, handle};
-use super::{Peer, Refusal, Service, Verdict, nfs2, put, reply};
+use super::{nfs2, null};
 use crate::memfs::{Cred, FileId, FileKind, FsError, MemFs};
 use crate::options::EXPORT;
 use filermark_onc::mount::{
@@ -13,29 +15,6 @@ use filermark_onc::nfs2::{Fhandle, Nfsstat};
 use filermark_onc::nfs3::FileHandle;
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::xdr::{self, Decoder, Encoder, List, encode_list};
-use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Mounts that DUMP lists at most; further ones work but are not listed.
-const MAX_LISTED: usize = 1024;
-
-/// Who mounts what, as far as MNT and UMNT told.
-#[derive(Debug, Default)]
-pub(super) struct Mounts(Mutex<Vec<(IpAddr, Vec<u8>)>>);
-
-impl Mounts {
-    fn list(&self) -> MutexGuard<'_, Vec<(IpAddr, Vec<u8>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, client: IpAddr, path: &[u8]) {
-        let mut list = self.list();
-        let known = list.iter().any(|(c, p)| *c == client && p == path);
-        if !known && list.len() < MAX_LISTED {
-            list.push((client, path.to_vec()));
-        }
-    }
-}
 
 /// Follows the path below the export's root, as root: permissions count later.
 fn resolve(fs: &MemFs, path: &[u8]) -> Result<FileId, Mountstat3> {
@@ -105,7 +84,7 @@ impl Service {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Result<Verdict, Refusal> {
-        let procedure = Procedure::from_u32(call.proc).ok_or(super::PROC_UNAVAIL)?;
+        let procedure = Procedure::from_u32(call.proc).ok_or(PROC_UNAVAIL)?;
         self.counters.mount[procedure as usize].add(1);
         let mounts = &self.shared.mounts;
         match procedure {
@@ -162,7 +141,7 @@ impl Service {
             return Err(Mountstat3::Acces);
         }
         if options.null {
-            return Ok(super::null::root());
+            return Ok(null::root());
         }
         let id = resolve(&self.shared.fs, args.dirpath)?;
         self.shared.mounts.add(peer.client, args.dirpath);

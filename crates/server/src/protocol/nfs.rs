@@ -1,45 +1,71 @@
 //! The NFS program: counting, faults, the reply cache, and the switch over the procedures.
 
+// The types of the list name their lifetimes; the switches have them in their bodies only.
+#![allow(clippy::extra_unused_lifetimes)]
+
+use super::answer::{Fails, PROC_UNAVAIL, Refusal, put, reply};
 use super::cache::{Done, Key};
-use super::{
-    Caller, Peer, Refusal, Service, Shared, Verdict, caller, change, listing, look, put, reply,
-};
+use super::context::{Caller, Context, Peer, Service, Verdict, caller};
+use super::null::Request;
 use crate::options::ServerOptions;
-use crate::stats::Counters;
-use filermark_onc::nfs3::{
-    AccessRes, Args, CommitRes, CreateRes, Failed, FsinfoRes, FsstatRes, GetattrRes, LinkRes,
-    LookupRes, Nfsstat3, PathconfRes, Procedure, ReadRes, ReaddirRes, ReaddirplusRes, ReadlinkRes,
-    RemoveRes, RenameRes, SetattrRes, WriteRes,
-};
+use filermark_onc::nfs3::*;
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::xdr::Decoder;
 
-/// What a procedure works with.
-pub(super) struct Context<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) counters: &'a Counters,
-    pub(super) caller: &'a Caller,
-    /// As they hold for the client's transport.
-    pub(super) options: &'a ServerOptions,
-    pub(super) scratch: &'a mut Vec<u8>,
+/// How one procedure is served, said of its arguments.
+pub(super) trait Served {
+    /// It must not be done twice. (A guarded SETATTR fails the second time; an unguarded one might undo a
+    /// later one.)
+    const ONCE: bool = false;
+
+    /// Does it, and appends the results.
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>);
+
+    /// Appends the results of every call that `canned` leaves alone.
+    fn prepared(options: &ServerOptions, out: &mut Vec<u8>);
+
+    /// Appends the canned reply to a request whose arguments matter. `false`: they do not, and nothing was
+    /// appended.
+    #[inline]
+    fn canned(_request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+        Ok(false)
+    }
 }
 
-/// Procedures that must not be done twice. (A guarded SETATTR fails the second time; an
-/// unguarded one might undo a later one.)
-fn must_be_done_once(procedure: Procedure) -> bool {
-    matches!(
-        procedure,
-        Procedure::Setattr
-            | Procedure::Create
-            | Procedure::Mkdir
-            | Procedure::Symlink
-            | Procedure::Mknod
-            | Procedure::Remove
-            | Procedure::Rmdir
-            | Procedure::Rename
-            | Procedure::Link
-    )
+impl Served for NullArgs {
+    fn serve(&self, _: &mut Context<'_>, _: &mut Vec<u8>) {}
+    fn prepared(_: &ServerOptions, _: &mut Vec<u8>) {}
 }
+
+/// The switches over the procedures, from their list: what is missing does not compile.
+macro_rules! switches {
+    ($($(#[$meta:meta])* $variant:ident = $number:literal $rfc:literal ($args:ty) -> $res:ty;)*) => {
+        fn must_be_done_once<'a>(procedure: Procedure) -> bool {
+            match procedure { $(Procedure::$variant => <$args as Served>::ONCE,)* }
+        }
+
+        fn serve(cx: &mut Context<'_>, args: &Args<'_>, out: &mut Vec<u8>) {
+            match args { $(Args::$variant(args) => args.serve(cx, out),)* }
+        }
+
+        /// The results of a failed procedure, with no attributes.
+        fn failure<'r>(procedure: Procedure, status: Nfsstat3, out: &mut Vec<u8>) {
+            match procedure { $(Procedure::$variant => put(out, &<$res as Fails<Nfsstat3>>::failed(status)),)* }
+        }
+
+        /// The canned results of a procedure.
+        pub(super) fn prepared<'a>(procedure: Procedure, options: &ServerOptions, out: &mut Vec<u8>) {
+            match procedure { $(Procedure::$variant => <$args as Served>::prepared(options, out),)* }
+        }
+
+        #[inline]
+        fn canned<'a>(procedure: Procedure, request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
+            match procedure { $(Procedure::$variant => <$args as Served>::canned(request),)* }
+        }
+    };
+}
+
+filermark_onc::nfs3_procedures!(switches);
 
 impl Service {
     #[inline]
@@ -51,16 +77,24 @@ impl Service {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Result<Verdict, Refusal> {
-        let procedure = Procedure::from_u32(call.proc).ok_or(super::PROC_UNAVAIL)?;
+        let procedure = Procedure::from_u32(call.proc).ok_or(PROC_UNAVAIL)?;
         if self.loses_call() {
             return Ok(Verdict::Lose);
         }
         self.counters.nfs[procedure as usize].add(1);
         if self.shared.options.null {
             if !self.inject_error(procedure, call.xid, out) {
-                self.shared
-                    .null_for(peer)
-                    .append(procedure, call.xid, d, &self.counters, out)?;
+                let replies = self.shared.null_for(peer);
+                let mut request = Request {
+                    replies,
+                    counters: &self.counters,
+                    xid: call.xid,
+                    args: d,
+                    out,
+                };
+                if !canned(procedure, &mut request)? {
+                    replies.append(procedure, call.xid, out);
+                }
             }
         } else {
             self.real(record, procedure, call, d, peer, out)?;
@@ -99,15 +133,8 @@ impl Service {
     }
 
     fn run(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {
-        let (shared, counters) = (&*self.shared, &*self.counters);
-        let mut cx = Context {
-            shared,
-            counters,
-            caller,
-            options: shared.options_for(peer),
-            scratch: &mut self.scratch,
-        };
-        reply(out, xid, |out| dispatch(&mut cx, args, out));
+        let mut cx = self.context(caller, peer);
+        reply(out, xid, |out| serve(&mut cx, args, out));
     }
 
     /// Whether this call is to be lost, as if it had never come.
@@ -146,63 +173,5 @@ impl Service {
             0 => Verdict::Send,
             ns => Verdict::Later(ns),
         }
-    }
-}
-
-fn dispatch(cx: &mut Context<'_>, args: &Args<'_>, out: &mut Vec<u8>) {
-    match args {
-        Args::Null(_) => {}
-        Args::Getattr(args) => put(out, &look::getattr(cx, args)),
-        Args::Setattr(args) => put(out, &change::setattr(cx, args)),
-        Args::Lookup(args) => look::lookup(cx, args, out),
-        Args::Access(args) => put(out, &look::access(cx, args)),
-        Args::Readlink(args) => look::readlink(cx, args, out),
-        Args::Read(args) => look::read(cx, args, out),
-        Args::Write(args) => put(out, &change::write(cx, args)),
-        Args::Create(args) => change::create(cx, args, out),
-        Args::Mkdir(args) => change::mkdir(cx, args, out),
-        Args::Symlink(args) => change::symlink(cx, args, out),
-        Args::Mknod(args) => change::mknod(cx, args, out),
-        Args::Remove(args) => put(out, &change::remove(cx, &args.object, false)),
-        Args::Rmdir(args) => put(out, &change::remove(cx, &args.object, true)),
-        Args::Rename(args) => put(out, &change::rename(cx, args)),
-        Args::Link(args) => put(out, &change::link(cx, args)),
-        Args::Readdir(args) => listing::readdir(cx, args, out),
-        Args::Readdirplus(args) => listing::readdirplus(cx, args, out),
-        Args::Fsstat(args) => put(out, &look::fsstat(cx, args)),
-        Args::Fsinfo(args) => put(out, &look::fsinfo(cx, args)),
-        Args::Pathconf(args) => put(out, &look::pathconf(cx, args)),
-        Args::Commit(args) => put(out, &change::commit(cx, args)),
-    }
-}
-
-/// The results of a failed procedure, with no attributes.
-fn failure(procedure: Procedure, status: Nfsstat3, out: &mut Vec<u8>) {
-    macro_rules! fail {
-        ($res:ty) => {
-            put(out, &<$res>::Err(Failed::new(status)))
-        };
-    }
-    match procedure {
-        Procedure::Null => {}
-        Procedure::Getattr => fail!(GetattrRes),
-        Procedure::Setattr => fail!(SetattrRes),
-        Procedure::Lookup => fail!(LookupRes<'_>),
-        Procedure::Access => fail!(AccessRes),
-        Procedure::Readlink => fail!(ReadlinkRes<'_>),
-        Procedure::Read => fail!(ReadRes<'_>),
-        Procedure::Write => fail!(WriteRes),
-        Procedure::Create | Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
-            fail!(CreateRes<'_>)
-        }
-        Procedure::Remove | Procedure::Rmdir => fail!(RemoveRes),
-        Procedure::Rename => fail!(RenameRes),
-        Procedure::Link => fail!(LinkRes),
-        Procedure::Readdir => fail!(ReaddirRes<'_>),
-        Procedure::Readdirplus => fail!(ReaddirplusRes<'_>),
-        Procedure::Fsstat => fail!(FsstatRes),
-        Procedure::Fsinfo => fail!(FsinfoRes),
-        Procedure::Pathconf => fail!(PathconfRes),
-        Procedure::Commit => fail!(CommitRes),
     }
 }

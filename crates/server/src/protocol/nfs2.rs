@@ -2,68 +2,87 @@
 //!
 //! Version 2 has its own words for handles, attributes and statuses (`convert`); what a procedure does
 //! is the file system's. Faults are written in version 3's names and hold for the procedure of version 2
-//! that does the same ([`same_in_v3`]).
+//! that does the same ([`Served::IN_V3`]).
 //!
 //! ROOT and WRITECACHE: the RFC calls the one obsolete and the other unused, both without arguments,
 //! results and status. They are answered with an empty success, as Linux's server does; there is no
 //! status in which to refuse them.
+
+// The types of the list name their lifetimes; the switches have them in their bodies only.
+#![allow(clippy::extra_unused_lifetimes)]
 
 mod change;
 mod convert;
 mod listing;
 mod look;
 
+use super::answer::{Fails, PROC_UNAVAIL, Refusal, put, reply};
 use super::cache::{Done, Key};
-use super::nfs::Context;
-use super::{Caller, Peer, Refusal, Service, Verdict, caller, put, reply};
-use filermark_onc::nfs2::{
-    Args, AttrstatRes, DiropRes, Nfsstat, Procedure, ReadRes, ReaddirRes, ReadlinkRes, StatRes,
-    StatfsRes,
-};
-use filermark_onc::nfs3;
+use super::context::{Caller, Context, Peer, Service, Verdict, caller};
+use super::null::Replies;
+use crate::stats::Counters;
+use filermark_onc::nfs2::*;
+use filermark_onc::nfs3::Procedure as Procedure3;
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::xdr::Decoder;
 
 pub(super) use convert::{attr, status, widen};
-pub(super) use look::statfs_of;
 
-/// Whose rules of `--delay` and `--error` hold for a procedure. ROOT and WRITECACHE do nothing, like NULL.
-fn same_in_v3(procedure: Procedure) -> nfs3::Procedure {
-    match procedure {
-        Procedure::Null | Procedure::Root | Procedure::Writecache => nfs3::Procedure::Null,
-        Procedure::Getattr => nfs3::Procedure::Getattr,
-        Procedure::Setattr => nfs3::Procedure::Setattr,
-        Procedure::Lookup => nfs3::Procedure::Lookup,
-        Procedure::Readlink => nfs3::Procedure::Readlink,
-        Procedure::Read => nfs3::Procedure::Read,
-        Procedure::Write => nfs3::Procedure::Write,
-        Procedure::Create => nfs3::Procedure::Create,
-        Procedure::Remove => nfs3::Procedure::Remove,
-        Procedure::Rename => nfs3::Procedure::Rename,
-        Procedure::Link => nfs3::Procedure::Link,
-        Procedure::Symlink => nfs3::Procedure::Symlink,
-        Procedure::Mkdir => nfs3::Procedure::Mkdir,
-        Procedure::Rmdir => nfs3::Procedure::Rmdir,
-        Procedure::Readdir => nfs3::Procedure::Readdir,
-        Procedure::Statfs => nfs3::Procedure::Fsstat,
-    }
+/// How one procedure is served, said of its arguments.
+trait Served {
+    /// Whose rules of `--delay` and `--error` hold for it. ROOT and WRITECACHE do nothing, like NULL.
+    const IN_V3: Procedure3;
+    /// It must not be done twice. (CREATE cuts an existing file, so its repetition could lose what was
+    /// written in between.)
+    const ONCE: bool = false;
+
+    /// Does it, and appends the results.
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>);
+
+    /// Appends the results of the canned server.
+    fn canned(&self, replies: &Replies, counters: &Counters, out: &mut Vec<u8>);
 }
 
-/// Procedures that must not be done twice. (CREATE cuts an existing file, so its repetition could lose
-/// what was written in between.)
-fn must_be_done_once(procedure: Procedure) -> bool {
-    matches!(
-        procedure,
-        Procedure::Setattr
-            | Procedure::Create
-            | Procedure::Remove
-            | Procedure::Rename
-            | Procedure::Link
-            | Procedure::Symlink
-            | Procedure::Mkdir
-            | Procedure::Rmdir
-    )
+/// Without arguments, results and effect.
+macro_rules! nothing {
+    ($($args:ty),*) => {$(
+        impl Served for $args {
+            const IN_V3: Procedure3 = Procedure3::Null;
+            fn serve(&self, _: &mut Context<'_>, _: &mut Vec<u8>) {}
+            fn canned(&self, _: &Replies, _: &Counters, _: &mut Vec<u8>) {}
+        }
+    )*};
 }
+
+nothing!(NullArgs, RootArgs, WritecacheArgs);
+
+/// The switches over the procedures, from their list: what is missing does not compile.
+macro_rules! switches {
+    ($($(#[$meta:meta])* $variant:ident = $number:literal $rfc:literal ($args:ty) -> $res:ty;)*) => {
+        fn same_in_v3<'a>(procedure: Procedure) -> Procedure3 {
+            match procedure { $(Procedure::$variant => <$args as Served>::IN_V3,)* }
+        }
+
+        fn must_be_done_once<'a>(procedure: Procedure) -> bool {
+            match procedure { $(Procedure::$variant => <$args as Served>::ONCE,)* }
+        }
+
+        fn serve(cx: &mut Context<'_>, args: &Args<'_>, out: &mut Vec<u8>) {
+            match args { $(Args::$variant(args) => args.serve(cx, out),)* }
+        }
+
+        fn canned(args: &Args<'_>, replies: &Replies, counters: &Counters, out: &mut Vec<u8>) {
+            match args { $(Args::$variant(args) => args.canned(replies, counters, out),)* }
+        }
+
+        /// The results of a failed procedure.
+        fn failure<'r>(procedure: Procedure, status: Nfsstat, out: &mut Vec<u8>) {
+            match procedure { $(Procedure::$variant => put(out, &<$res as Fails<Nfsstat>>::failed(status)),)* }
+        }
+    };
+}
+
+filermark_onc::nfs2_procedures!(switches);
 
 /// What a fault did to a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,7 +102,7 @@ impl Service {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Result<Verdict, Refusal> {
-        let procedure = Procedure::from_u32(call.proc).ok_or(super::PROC_UNAVAIL)?;
+        let procedure = Procedure::from_u32(call.proc).ok_or(PROC_UNAVAIL)?;
         if self.loses_call() {
             return Ok(Verdict::Lose);
         }
@@ -130,8 +149,8 @@ impl Service {
     ) -> Result<Verdict, Refusal> {
         match self.inject_error2(procedure, xid, out) {
             Injected::No => {
-                let replies = self.shared.null_for(peer);
-                replies.append_v2(procedure, xid, d, &self.counters, out)?;
+                let (args, replies) = (Args::decode(procedure, d)?, self.shared.null_for(peer));
+                reply(out, xid, |out| canned(&args, replies, &self.counters, out));
             }
             Injected::Answered => {}
             Injected::Dropped => return Ok(self.dropped2(peer)),
@@ -146,15 +165,8 @@ impl Service {
     }
 
     fn run2(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {
-        let (shared, counters) = (&*self.shared, &*self.counters);
-        let mut cx = Context {
-            shared,
-            counters,
-            caller,
-            options: shared.options_for(peer),
-            scratch: &mut self.scratch,
-        };
-        reply(out, xid, |out| dispatch(&mut cx, args, out));
+        let mut cx = self.context(caller, peer);
+        reply(out, xid, |out| serve(&mut cx, args, out));
     }
 
     /// Appends an error in place of the results, where one is due. Version 2 has no JUKEBOX ("try again
@@ -169,48 +181,5 @@ impl Service {
         };
         reply(out, xid, |out| failure(procedure, status, out));
         Injected::Answered
-    }
-}
-
-fn dispatch(cx: &mut Context<'_>, args: &Args<'_>, out: &mut Vec<u8>) {
-    match args {
-        Args::Null(_) | Args::Root(_) | Args::Writecache(_) => {}
-        Args::Getattr(args) => put(out, &look::getattr(cx, args)),
-        Args::Setattr(args) => put(out, &change::setattr(cx, args)),
-        Args::Lookup(args) => look::lookup(cx, args, out),
-        Args::Readlink(args) => look::readlink(cx, args, out),
-        Args::Read(args) => look::read(cx, args, out),
-        Args::Write(args) => put(out, &change::write(cx, args)),
-        Args::Create(args) => change::create(cx, args, out),
-        Args::Remove(args) => put(out, &change::remove(cx, &args.what, false)),
-        Args::Rename(args) => put(out, &change::rename(cx, args)),
-        Args::Link(args) => put(out, &change::link(cx, args)),
-        Args::Symlink(args) => put(out, &change::symlink(cx, args)),
-        Args::Mkdir(args) => change::mkdir(cx, args, out),
-        Args::Rmdir(args) => put(out, &change::remove(cx, &args.what, true)),
-        Args::Readdir(args) => listing::readdir(cx, args, out),
-        Args::Statfs(args) => put(out, &look::statfs(cx, args)),
-    }
-}
-
-/// The results of a failed procedure.
-fn failure(procedure: Procedure, status: Nfsstat, out: &mut Vec<u8>) {
-    match procedure {
-        Procedure::Null | Procedure::Root | Procedure::Writecache => {}
-        Procedure::Getattr | Procedure::Setattr | Procedure::Write => {
-            put(out, &AttrstatRes::Err(status));
-        }
-        Procedure::Lookup | Procedure::Create | Procedure::Mkdir => {
-            put(out, &DiropRes::Err(status));
-        }
-        Procedure::Readlink => put(out, &ReadlinkRes::Err(status)),
-        Procedure::Read => put(out, &ReadRes::Err(status)),
-        Procedure::Remove
-        | Procedure::Rename
-        | Procedure::Link
-        | Procedure::Symlink
-        | Procedure::Rmdir => put(out, &StatRes::Err(status)),
-        Procedure::Readdir => put(out, &ReaddirRes::Err(status)),
-        Procedure::Statfs => put(out, &StatfsRes::Err(status)),
     }
 }

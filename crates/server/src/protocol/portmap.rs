@@ -1,6 +1,7 @@
 //! The portmapper and rpcbind, as far as NFS clients ask them: everything is on this port.
 
-use super::{PROC_UNAVAIL, Peer, Refusal, Service, Verdict, put, reply};
+use super::answer::{PROC_UNAVAIL, Refusal, mismatch, put, reply};
+use super::context::{Peer, Service, Verdict};
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::rpcbind::{self, GetaddrArgs, GetaddrRes, Rpcb};
 use filermark_onc::xdr::{self, Decoder, Encoder, encode_list};
@@ -31,7 +32,7 @@ impl Service {
         match call.vers {
             portmap::VERSION => version2(call, d, peer, udp, out)?,
             rpcbind::VERSION3 | rpcbind::VERSION4 => version3(call, d, peer, udp, out)?,
-            _ => return Err(super::mismatch(portmap::VERSION, rpcbind::VERSION4)),
+            _ => return Err(mismatch(portmap::VERSION, rpcbind::VERSION4)),
         }
         self.counters.portmap.add(1);
         Ok(Verdict::Send)

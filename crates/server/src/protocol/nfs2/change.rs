@@ -1,14 +1,18 @@
-//! Version 2's procedures that change something. Each is done when it is answered: there is no COMMIT.
+//! Version 2's procedures that change something, in the file system and canned. Each is done when it is
+//! answered: there is no COMMIT.
 
+use super::Served;
 use super::convert::{attr, failed, file_id, set_attr, special};
 use super::look::put_found;
 use crate::memfs::{Changed, CreateHow, FileId, Found, Place, SetAttr};
-use crate::protocol::nfs::Context;
-use crate::protocol::put;
-use filermark_onc::nfs2::{
-    AttrstatOk, AttrstatRes, CreateArgs, DiropRes, Diropargs, FILE_BYTES_MAX, LinkArgs, MkdirArgs,
-    Nfsstat, RenameArgs, SetattrArgs, StatRes, SymlinkArgs, WriteArgs,
-};
+use crate::protocol::answer::put;
+use crate::protocol::context::Context;
+use crate::protocol::null::Replies;
+use crate::protocol::null::old::{attrstat, kind_of, named, put_stat, put_thing, refused, run};
+use crate::protocol::null::runs::Named;
+use crate::stats::Counters;
+use filermark_onc::nfs2::*;
+use filermark_onc::nfs3::{Createhow3, Ftype3, Procedure as Procedure3, Sattr3};
 
 /// The attributes after a change.
 fn changed(cx: &Context<'_>, done: &Changed<()>) -> AttrstatRes {
@@ -19,14 +23,49 @@ fn changed(cx: &Context<'_>, done: &Changed<()>) -> AttrstatRes {
     })
 }
 
-pub(super) fn setattr(cx: &Context<'_>, args: &SetattrArgs<'_>) -> AttrstatRes {
+impl Served for SetattrArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Setattr;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &setattr(cx, self));
+    }
+
+    fn canned(&self, _: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        put(out, &attrstat(kind_of(&self.file)));
+    }
+}
+
+fn setattr(cx: &Context<'_>, args: &SetattrArgs<'_>) -> AttrstatRes {
     let (id, set) = (file_id(&args.file)?, set_attr(&args.attributes)?);
     let done = cx.shared.fs.setattr(id, &set, None, &cx.caller.cred());
     changed(cx, &done)
 }
 
+impl Served for WriteArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Write;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &write(cx, self));
+    }
+
+    fn canned(&self, replies: &Replies, counters: &Counters, out: &mut Vec<u8>) {
+        let kept = match run(&self.file) {
+            Some(id) => (replies.runs).set_marker(id, u64::from(self.offset), self.data),
+            None => Ok(()),
+        };
+        match kept {
+            Ok(()) => {
+                counters.bytes_written.add(self.data.len() as u64);
+                put(out, &attrstat(Ftype3::Reg));
+            }
+            Err(status) => put(out, &AttrstatRes::Err(refused(status))),
+        }
+    }
+}
+
 /// All or nothing: the answer has no count, so `--short` cannot cut it.
-pub(super) fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> AttrstatRes {
+fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> AttrstatRes {
     let (id, offset) = (file_id(&args.file)?, u64::from(args.offset));
     if offset + args.data.len() as u64 > FILE_BYTES_MAX {
         return Err(Nfsstat::Fbig);
@@ -47,14 +86,35 @@ fn put_made(cx: &Context<'_>, made: Result<Found, Nfsstat>, out: &mut Vec<u8>) {
     }
 }
 
+impl Served for CreateArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Create;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        create(cx, self, out);
+    }
+
+    fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        let how = Createhow3::Unchecked(match self.attributes.size {
+            0 => Sattr3::size(0),
+            _ => Sattr3::mode(0o644),
+        });
+        let made = match named(&self.location) {
+            Some(Named::Marker(id)) => replies.runs.make_marker(id, &how),
+            _ => Ok((Ftype3::Reg, 0)),
+        };
+        put_thing(made, out);
+    }
+}
+
 /// An existing file is taken as it is, but for a size: size 0 cuts it, as `creat` does.
-pub(super) fn create(cx: &Context<'_>, args: &CreateArgs<'_>, out: &mut Vec<u8>) {
+fn create(cx: &Context<'_>, args: &CreateArgs<'_>, out: &mut Vec<u8>) {
     let (fs, cred, name) = (&cx.shared.fs, cx.caller.cred(), args.location.name);
     let make = |dir: FileId| {
         if let Some(kind) = special(&args.attributes) {
             // The size is the device's number, not a size.
-            let attributes = filermark_onc::nfs2::Sattr {
-                size: filermark_onc::nfs2::Sattr::KEEP,
+            let attributes = Sattr {
+                size: Sattr::KEEP,
                 ..args.attributes
             };
             let set = set_attr(&attributes)?;
@@ -69,7 +129,24 @@ pub(super) fn create(cx: &Context<'_>, args: &CreateArgs<'_>, out: &mut Vec<u8>)
     put_made(cx, file_id(&args.location.dir).and_then(make), out);
 }
 
-pub(super) fn mkdir(cx: &Context<'_>, args: &MkdirArgs<'_>, out: &mut Vec<u8>) {
+impl Served for MkdirArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Mkdir;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        mkdir(cx, self, out);
+    }
+
+    fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        let made = match named(&self.location) {
+            Some(Named::Run(name)) => replies.runs.make_dir(name),
+            _ => Ok((Ftype3::Dir, 0)),
+        };
+        put_thing(made, out);
+    }
+}
+
+fn mkdir(cx: &Context<'_>, args: &MkdirArgs<'_>, out: &mut Vec<u8>) {
     let make = |dir: FileId| {
         // A directory has no size to set.
         let set = SetAttr {
@@ -85,8 +162,21 @@ pub(super) fn mkdir(cx: &Context<'_>, args: &MkdirArgs<'_>, out: &mut Vec<u8>) {
     put_made(cx, file_id(&args.location.dir).and_then(make), out);
 }
 
+impl Served for SymlinkArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Symlink;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &symlink(cx, self));
+    }
+
+    fn canned(&self, _: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        put_stat(Ok(()), out);
+    }
+}
+
 /// The attributes are ignored, as RFC 1094 section 2.2.14 has it for servers on Unix.
-pub(super) fn symlink(cx: &Context<'_>, args: &SymlinkArgs<'_>) -> StatRes {
+fn symlink(cx: &Context<'_>, args: &SymlinkArgs<'_>) -> StatRes {
     let dir = file_id(&args.from.dir)?;
     let none = SetAttr::default();
     let made = cx
@@ -96,7 +186,41 @@ pub(super) fn symlink(cx: &Context<'_>, args: &SymlinkArgs<'_>) -> StatRes {
     made.result.map(|_| ()).map_err(failed)
 }
 
-pub(super) fn remove(cx: &Context<'_>, what: &Diropargs<'_>, directory: bool) -> StatRes {
+impl Served for RemoveArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Remove;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &remove(cx, &self.what, false));
+    }
+
+    fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        let removed = match named(&self.what) {
+            Some(Named::Marker(id)) => replies.runs.remove_marker(id),
+            _ => Ok(()),
+        };
+        put_stat(removed, out);
+    }
+}
+
+impl Served for RmdirArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Rmdir;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &remove(cx, &self.what, true));
+    }
+
+    fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        let removed = match named(&self.what) {
+            Some(Named::Run(name)) => replies.runs.remove_dir(name),
+            _ => Ok(()),
+        };
+        put_stat(removed, out);
+    }
+}
+
+fn remove(cx: &Context<'_>, what: &Diropargs<'_>, directory: bool) -> StatRes {
     let (dir, fs, cred) = (file_id(&what.dir)?, &cx.shared.fs, cx.caller.cred());
     let done = if directory {
         fs.rmdir(dir, what.name, &cred)
@@ -106,7 +230,20 @@ pub(super) fn remove(cx: &Context<'_>, what: &Diropargs<'_>, directory: bool) ->
     done.result.map_err(failed)
 }
 
-pub(super) fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> StatRes {
+impl Served for RenameArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Rename;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &rename(cx, self));
+    }
+
+    fn canned(&self, _: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        put_stat(Ok(()), out);
+    }
+}
+
+fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> StatRes {
     let from = Place {
         dir: file_id(&args.from.dir)?,
         name: args.from.name,
@@ -119,7 +256,20 @@ pub(super) fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> StatRes {
     result.map_err(failed)
 }
 
-pub(super) fn link(cx: &Context<'_>, args: &LinkArgs<'_>) -> StatRes {
+impl Served for LinkArgs<'_> {
+    const IN_V3: Procedure3 = Procedure3::Link;
+    const ONCE: bool = true;
+
+    fn serve(&self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        put(out, &link(cx, self));
+    }
+
+    fn canned(&self, _: &Replies, _: &Counters, out: &mut Vec<u8>) {
+        put_stat(Ok(()), out);
+    }
+}
+
+fn link(cx: &Context<'_>, args: &LinkArgs<'_>) -> StatRes {
     let (id, dir) = (file_id(&args.from)?, file_id(&args.to.dir)?);
     let (_, done) = cx.shared.fs.link(id, dir, args.to.name, &cx.caller.cred());
     done.result.map_err(failed)
