@@ -1,14 +1,14 @@
 #![no_main]
 
-use filermark_link::secure::introduce::{INVITATION_LEN_MAX, Invitation, LINE_LEN_MAX, Line};
+use filermark_link::secure::hello::{INVITATION_LEN_MAX, Invitation, LINE_LEN_MAX, HelloLine};
 
 // What is understood is said again in the same way, and never at more length.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Ok(line) = Line::parse(data) {
+    if let Ok(line) = HelloLine::parse(data) {
         let bytes = line.to_bytes();
         assert!(bytes.len() <= LINE_LEN_MAX);
         assert_eq!(bytes.iter().position(|b| *b == b'\n'), Some(bytes.len() - 1));
-        assert_eq!(Line::parse(&bytes[..bytes.len() - 1]), Ok(line));
+        assert_eq!(HelloLine::parse(&bytes[..bytes.len() - 1]), Ok(line));
     }
     if let Ok(invitation) = Invitation::parse(data) {
         let line = invitation.to_line();

@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let _ = collector.datagram(at, from, bytes, &mut sink);
         },
     );
-    let mut reader = sflowtool::Reader::new(Some(filermark_energy::sflow::Zone::UTC));
+    let mut reader = sflowtool::SflowtoolReader::new(Some(filermark_energy::sflow::Zone::UTC));
     for line in String::from_utf8_lossy(data).lines() {
         reader.line(line, &mut |row| {
             collector.row(Timestamp::from_unix_seconds(1e9), &row, &mut sink)

@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_energy::foreign::{add_sfssum, looks_like_sfslog, read_sfslog};
+use filermark_energy::other_kits::{add_sfssum, looks_like_sfslog, read_sfslog};
 use filermark_energy::sflow::Zone;
 use std::path::Path;
 

@@ -16,13 +16,13 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Two readings that are being made on a thread.
-pub struct Check {
+pub struct ClockSampler {
     result: Receiver<ClockCheck>,
     /// Its end tells the thread that the phase is over.
     phase: Option<Sender<()>>,
 }
 
-impl Check {
+impl ClockSampler {
     /// Will read when RUN begins and when it ends.
     pub fn begin(plan: &ClockServicePlan, clock: &Clock, timetable: Timetable) -> Self {
         let (sender, result) = channel();

@@ -8,13 +8,13 @@ use std::path::Path;
 
 /// What one client sees, mount point by mount point.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ClientSpace {
     /// Whether the paths are of this host's own.
     mounted: bool,
     file_systems: Vec<(String, FreeSpace)>,
 }
 
-impl Seen {
+impl ClientSpace {
     /// Nothing yet; the driver says what the paths mean.
     pub fn by(driver: &DriverPlan) -> Self {
         Self {
@@ -120,7 +120,7 @@ mod tests {
 
     /// What `host` sees of a mount point at a path of this machine.
     fn found(host: &str, path: &str, source: &str) -> Vec<FreeSpace> {
-        let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
+        let mut seen = ClientSpace::by(&DriverPlan::Posix(PosixPlan::default()));
         seen.add(&mount(path), false, host, &report(source, 70));
         seen.into_free()
     }
@@ -150,7 +150,7 @@ mod tests {
         );
         assert_ne!(name("one", "/proc", "disk"), name("two", "/proc", "disk"));
         // On one host the device decides: two names of one export are one.
-        let mut seen = Seen::by(&DriverPlan::Posix(PosixPlan::default()));
+        let mut seen = ClientSpace::by(&DriverPlan::Posix(PosixPlan::default()));
         seen.add(&mount("/proc"), false, "one", &report("nas:/vol/a", 70));
         seen.add(&mount("/proc/self"), true, "one", &report("nas:/vol/b", 60));
         seen.add(&mount("/dev"), false, "one", &report("dev", 90));

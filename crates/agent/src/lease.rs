@@ -7,14 +7,14 @@
 
 use super::streams::Reports;
 use filermark_driver_kit::claim::lease::{
-    self, HEARTBEAT, OTHERS_LOOK, STAND_IN, UNSEEN_MAX, Watch,
+    self, HEARTBEAT, LeaseWatch, OTHERS_LOOK, STAND_IN, UNSEEN_MAX,
 };
-use filermark_driver_kit::claim::{Renewed, Turn};
+use filermark_driver_kit::claim::{ClaimRole, RenewResult};
 use filermark_driver_kit::driver::{ClaimReport, Driver};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_engine::file_action::tree_name;
+use filermark_engine::interrupt_guard;
 use filermark_engine::name::{Name, NameKind};
-use filermark_engine::stopping;
 use filermark_link::message::Report;
 use filermark_model::RunPlan;
 use filermark_model::plan::MountPoint;
@@ -24,12 +24,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// An agent that waits: it can be stopped, and the prime is told for what.
-pub(super) struct Waiting<'a> {
+pub(super) struct WaitReporter<'a> {
     pub reports: &'a Reports,
     pub stop: &'a StopFlag,
 }
 
-impl Watch for Waiting<'_> {
+impl LeaseWatch for WaitReporter<'_> {
     fn pause(&self, time: Duration) -> bool {
         std::thread::sleep(time);
         !self.stop.is_raised()
@@ -50,7 +50,7 @@ const END_MAX: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Lease {
     pub mount: MountPoint,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<LeaseStatus>>,
     /// Ends the thread.
     until: Sender<()>,
     /// Ends a renewal that is under way.
@@ -61,7 +61,7 @@ pub(super) struct Lease {
 
 /// What is known of it.
 #[derive(Debug)]
-struct Known {
+struct LeaseStatus {
     /// Another run has taken the directory over: a sentence.
     lost: Option<String>,
     /// When the marker was last seen to be this run's and to be renewed ([`lease::now`]).
@@ -69,11 +69,11 @@ struct Known {
 }
 
 /// Holds a lease, on its thread.
-struct Holder {
+struct LeaseThread {
     driver: Arc<dyn Driver>,
     claim: Claim,
     mount: MountPoint,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<LeaseStatus>>,
     /// Another client's heartbeat, and since when it has stood there.
     other: Option<(u64, Duration)>,
     /// This process renews the marker.
@@ -91,18 +91,18 @@ impl Lease {
     ) -> std::io::Result<Self> {
         let (until, wake) = channel::<()>();
         let (running, ended) = channel::<()>();
-        let known = Arc::new(Mutex::new(Known {
+        let known = Arc::new(Mutex::new(LeaseStatus {
             lost: None,
             seen: lease::now(),
         }));
-        let holder = Holder::new(driver, claim, mount, known.clone());
+        let holder = LeaseThread::new(driver, claim, mount, known.clone());
         let quit = StopFlag::new();
         let heeded = quit.clone();
         let hold = move || {
             // Dropped last: who sees it gone finds nothing of the holder.
             let _running = running;
             let mut holder = holder;
-            let _heeding = stopping::heed(&heeded);
+            let _heeding = interrupt_guard::interrupt_on(&heeded);
             while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
                 // A failure the operations of the run will say as well.
                 if let Err(e) = holder.look(lease::now()) {
@@ -137,7 +137,7 @@ impl Lease {
         if let Some(lost) = self.lost() {
             return Some(lost);
         }
-        let mut holder = Holder::new(driver.clone(), claim, &self.mount, self.known.clone());
+        let mut holder = LeaseThread::new(driver.clone(), claim, &self.mount, self.known.clone());
         let lost = holder.lost_by(&lease::now);
         // What the look itself has found it has said.
         if let (Some(lost), false) = (&lost, holder.is_lost()) {
@@ -161,12 +161,12 @@ impl Lease {
     }
 }
 
-impl Holder {
+impl LeaseThread {
     fn new(
         driver: Arc<dyn Driver>,
         claim: &Claim,
         mount: &MountPoint,
-        known: Arc<Mutex<Known>>,
+        known: Arc<Mutex<LeaseStatus>>,
     ) -> Self {
         Self {
             driver,
@@ -197,7 +197,7 @@ impl Holder {
             Ok(false) => "its marker is gone".to_owned(),
             Err(e) => format!("its marker cannot be looked at ({e})"),
         };
-        let Known { lost, seen } = &*lock(&self.known);
+        let LeaseStatus { lost, seen } = &*lock(&self.known);
         let unseen = clock().saturating_sub(*seen);
         if lost.is_some() || unseen < UNSEEN_MAX {
             return lost.clone();
@@ -215,16 +215,16 @@ impl Holder {
     fn look(&mut self, now: Duration) -> Result<bool, DriverError> {
         let turn = match self.other {
             Some((heartbeat, since)) if now.saturating_sub(since) >= STAND_IN => {
-                Turn::StandIn(heartbeat)
+                ClaimRole::StandIn(heartbeat)
             }
-            _ => Turn::Own,
+            _ => ClaimRole::Own,
         };
         match self.driver.renew(&self.mount, &self.claim, turn)? {
-            Renewed::Done => {
+            RenewResult::Done => {
                 (self.other, self.is_own) = (None, true);
                 lock(&self.known).seen = now;
             }
-            Renewed::ByAnother(heartbeat) => {
+            RenewResult::ByAnother(heartbeat) => {
                 self.is_own = false;
                 match self.other {
                     Some((before, _)) if before == heartbeat => {}
@@ -237,8 +237,8 @@ impl Holder {
                     }
                 }
             }
-            Renewed::Gone => return Ok(false),
-            Renewed::Lost(who) => {
+            RenewResult::Missing => return Ok(false),
+            RenewResult::TakenOver(who) => {
                 let sentence = format!(
                     "{}/{}: another run has taken the run's directory over: {who}; choose \
                      another suffix (-s) for one of the two",
@@ -252,7 +252,7 @@ impl Holder {
     }
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+fn lock(known: &Mutex<LeaseStatus>) -> MutexGuard<'_, LeaseStatus> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -280,7 +280,7 @@ pub(super) fn in_the_way(
              move that away, or choose another suffix (-s)",
             claim.dir_name,
             taken.join(", "),
-            found.foreign.join(", ")
+            found.not_ours.join(", ")
         )
     })
 }
@@ -308,7 +308,7 @@ fn dir_of(plan: &RunPlan, number: u32) -> String {
 mod tests {
     use super::*;
     use filermark_driver_kit::claim::lease::WATCH;
-    use filermark_driver_kit::driver::Reach;
+    use filermark_driver_kit::driver::ReleaseScope;
     use filermark_engine::driver::{Capabilities, LoadDriver, ShardDriver, ShardSetup};
     use filermark_engine::null::NullDriver;
     use std::collections::VecDeque;
@@ -318,12 +318,12 @@ mod tests {
 
     /// Answers renewals as it was told, and keeps whose turn it was.
     #[derive(Default)]
-    struct Scripted {
-        answers: Mutex<VecDeque<Renewed>>,
-        turns: Mutex<Vec<Turn>>,
+    struct ScriptedLease {
+        answers: Mutex<VecDeque<RenewResult>>,
+        turns: Mutex<Vec<ClaimRole>>,
     }
 
-    impl Driver for Scripted {
+    impl Driver for ScriptedLease {
         fn name(&self) -> &'static str {
             "scripted"
         }
@@ -331,7 +331,7 @@ mod tests {
             &self,
             _: &MountPoint,
             _: &Claim,
-            _: &dyn Watch,
+            _: &dyn LeaseWatch,
         ) -> Result<ClaimReport, DriverError> {
             Ok(ClaimReport::default())
         }
@@ -339,12 +339,17 @@ mod tests {
             &self,
             _: &MountPoint,
             _: &Claim,
-            _: Reach,
-            _: &dyn Watch,
+            _: ReleaseScope,
+            _: &dyn LeaseWatch,
         ) -> Result<ClaimReport, DriverError> {
             Ok(ClaimReport::default())
         }
-        fn renew(&self, _: &MountPoint, _: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+        fn renew(
+            &self,
+            _: &MountPoint,
+            _: &Claim,
+            turn: ClaimRole,
+        ) -> Result<RenewResult, DriverError> {
             self.turns.lock().unwrap().push(turn);
             let next = self.answers.lock().unwrap().pop_front();
             next.ok_or_else(|| DriverError {
@@ -356,7 +361,7 @@ mod tests {
         }
     }
 
-    impl LoadDriver for Scripted {
+    impl LoadDriver for ScriptedLease {
         fn capabilities(&self) -> Capabilities {
             NullDriver.capabilities()
         }
@@ -385,24 +390,24 @@ mod tests {
         }
     }
 
-    fn holder(answers: impl IntoIterator<Item = Renewed>) -> (Arc<Scripted>, Holder) {
-        let driver = Arc::new(Scripted {
+    fn holder(answers: impl IntoIterator<Item = RenewResult>) -> (Arc<ScriptedLease>, LeaseThread) {
+        let driver = Arc::new(ScriptedLease {
             answers: Mutex::new(answers.into_iter().collect()),
-            ..Scripted::default()
+            ..ScriptedLease::default()
         });
-        let known = Known {
+        let known = LeaseStatus {
             lost: None,
             seen: BEGAN,
         };
         let known = Arc::new(Mutex::new(known));
-        let holder = Holder::new(driver.clone(), &claim(), &mount(), known);
+        let holder = LeaseThread::new(driver.clone(), &claim(), &mount(), known);
         (driver, holder)
     }
 
     #[test]
     fn a_client_stands_in_before_a_watcher_takes_the_run_for_dead() {
-        let by = Renewed::ByAnother;
-        let (driver, mut holder) = holder([by(7), by(8), by(8), by(8), Renewed::Done]);
+        let by = RenewResult::ByAnother;
+        let (driver, mut holder) = holder([by(7), by(8), by(8), by(8), RenewResult::Done]);
         // The client that renews it dies just behind its renewal to 8, before the first
         // of these looks that sees it.
         let mut stood_in = None;
@@ -417,9 +422,9 @@ mod tests {
         assert_eq!(holder.pause(), HEARTBEAT, "the marker is its own now");
         assert!(stood_in.is_some_and(|after| after < WATCH), "{stood_in:?}");
         let turns = driver.turns.lock().unwrap();
-        assert_eq!(turns.last(), Some(&Turn::StandIn(8)));
+        assert_eq!(turns.last(), Some(&ClaimRole::StandIn(8)));
         assert!(
-            turns[..4].iter().all(|turn| *turn == Turn::Own),
+            turns[..4].iter().all(|turn| *turn == ClaimRole::Own),
             "{turns:?}"
         );
     }
@@ -427,7 +432,7 @@ mod tests {
     #[test]
     fn a_lease_that_is_lost_is_told_with_place_and_run() {
         let who = "run other (process 7 on host toad, since then)".to_owned();
-        let (_, mut holder) = holder([Renewed::Done, Renewed::Lost(who)]);
+        let (_, mut holder) = holder([RenewResult::Done, RenewResult::TakenOver(who)]);
         assert_eq!(holder.look(BEGAN), Ok(true));
         assert!(!holder.is_lost());
         assert_eq!(holder.look(BEGAN), Ok(true));
@@ -447,7 +452,7 @@ mod tests {
     #[test]
     fn a_marker_that_is_not_seen_before_clean_up_counts_as_lost_in_time() {
         let at = |after: Duration| move || BEGAN + after;
-        let (driver, mut holder) = holder([Renewed::Done]);
+        let (driver, mut holder) = holder([RenewResult::Done]);
         assert_eq!(holder.lost_by(&at(HEARTBEAT)), None);
         assert_eq!(driver.turns.lock().unwrap().len(), 1, "it has looked");
         // No other run can have it yet.
@@ -463,22 +468,22 @@ mod tests {
             assert!(lost.contains(part), "{part} in {lost}");
         }
         // The next look may see it again.
-        driver.answers.lock().unwrap().push_back(Renewed::Done);
+        driver.answers.lock().unwrap().push_back(RenewResult::Done);
         assert_eq!(holder.lost_by(&at(late)), None);
     }
 
     #[test]
     fn what_is_not_renewed_does_not_count_as_seen() {
-        let by = Renewed::ByAnother;
-        let (_, mut holder) = holder([Renewed::Gone, by(3), by(3), by(4), by(4)]);
-        let seen = |holder: &Holder| lock(&holder.known).seen;
+        let by = RenewResult::ByAnother;
+        let (_, mut holder) = holder([RenewResult::Missing, by(3), by(3), by(4), by(4)]);
+        let seen = |holder: &LeaseThread| lock(&holder.known).seen;
         for (look, answer, last) in [(1, false, 0), (2, true, 0), (3, true, 0), (4, true, 4)] {
             assert_eq!(holder.look(BEGAN + OTHERS_LOOK * look), Ok(answer));
             assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * last, "look {look}");
         }
         assert_eq!(holder.look(BEGAN + OTHERS_LOOK * 5), Ok(true));
         assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * 4);
-        let (_, mut gone) = self::holder([Renewed::Gone, Renewed::Gone]);
+        let (_, mut gone) = self::holder([RenewResult::Missing, RenewResult::Missing]);
         assert_eq!(gone.lost_by(&|| BEGAN), None);
         let lost = gone.lost_by(&|| BEGAN + UNSEEN_MAX);
         assert!(lost.is_some_and(|lost| lost.contains("its marker is gone")));

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shared by the thread that receives orders and the one that works.
 #[derive(Clone, Debug, Default)]
-pub struct Lengths(Arc<Mutex<State>>);
+pub struct SharedDurations(Arc<Mutex<DurationState>>);
 
 /// What the phases of a load point came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PhaseLengths {
+pub struct PhaseDurations {
     /// How long WARMUP took.
     pub warmup: Nanos,
     /// How long RUN took.
@@ -21,7 +21,7 @@ pub struct PhaseLengths {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DurationState {
     timetable: Option<Timetable>,
     /// The length of WARMUP that was ordered, and when.
     warmup: Option<(Nanos, Nanos)>,
@@ -29,42 +29,42 @@ struct State {
     run: Option<(Nanos, Nanos)>,
 }
 
-impl Lengths {
+impl SharedDurations {
     /// Another task begins: what was ordered before does not concern it.
     pub fn clear(&self) {
-        *self.lock() = State::default();
+        *self.lock() = DurationState::default();
     }
 
     /// WARMUP and RUN of this load point can be ended from now on.
     pub fn begin(&self, timetable: &Timetable) {
         let mut state = self.lock();
         state.timetable = Some(timetable.clone());
-        state.tell();
+        state.notify();
     }
 
     /// The length of WARMUP, received at `now`.
     pub fn end_warmup(&self, warmup: Nanos, now: Nanos) {
         let mut state = self.lock();
         state.warmup = Some((warmup, now));
-        state.tell();
+        state.notify();
     }
 
     /// The length of RUN, received at `now`.
     pub fn end_run(&self, runtime: Nanos, now: Nanos) {
         let mut state = self.lock();
         state.run = Some((runtime, now));
-        state.tell();
+        state.notify();
     }
 
     /// The load point is over.
-    pub fn finish(&self) -> PhaseLengths {
+    pub fn finish(&self) -> PhaseDurations {
         let state = self.lock();
         let Some(times) = state.timetable.as_ref().map(Timetable::times) else {
             return Default::default();
         };
         let begun = state.warmup.map(|(_, heard)| heard.since(times.run_start));
         let ended = state.run.map(|(_, heard)| heard.since(times.run_end));
-        PhaseLengths {
+        PhaseDurations {
             warmup: times.run_start.since(times.warmup_start),
             runtime: times.run_end.since(times.run_start),
             late: begun.max(ended).unwrap_or_default(),
@@ -72,13 +72,13 @@ impl Lengths {
     }
 
     /// Nothing that can panic is done under this lock.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DurationState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn tell(&self) {
+impl DurationState {
+    fn notify(&self) {
         let Some(timetable) = &self.timetable else {
             return;
         };
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
     use filermark_engine::shard::RunTimes;
 
-    fn phases(warmup: u64, runtime: u64, late: Nanos) -> PhaseLengths {
-        PhaseLengths {
+    fn phases(warmup: u64, runtime: u64, late: Nanos) -> PhaseDurations {
+        PhaseDurations {
             warmup: Nanos::from_secs(warmup),
             runtime: Nanos::from_secs(runtime),
             late,
@@ -112,7 +112,7 @@ mod tests {
             run_start: at(310),
             run_end: at(320),
         };
-        let lengths = Lengths::default();
+        let lengths = SharedDurations::default();
         // In whatever order the two threads come.
         for early in [true, false] {
             let timetable = Timetable::from(times);

@@ -22,15 +22,15 @@ pub use threads::ThreadLauncher;
 
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
-use filermark_link::duty::{Act, Duty, Task};
+use filermark_link::duty::{AgentAction, AgentState, LongTask};
 use filermark_link::identity;
 use filermark_link::message::Hello;
 use filermark_link::secure::seal::Opener;
-use lengths::Lengths;
+use lengths::SharedDurations;
 use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use streams::{Input, Reports, read_orders, spawn};
+use streams::{AgentInput, Reports, read_orders, spawn};
 
 /// Orders that may wait for the agent.
 const ORDERS_MAX: usize = 64;
@@ -58,7 +58,7 @@ pub fn serve_until(
     let began = spawn("agent-orders", move || read_orders(orders, &relay));
     let opener = Opener::new();
     let hello = identity::agent_hello(&opener);
-    let lengths = Lengths::default();
+    let lengths = SharedDurations::default();
     let tasks = work::begin(
         reports.clone(),
         opener,
@@ -66,7 +66,7 @@ pub fn serve_until(
         clock.clone(),
         lengths.clone(),
         move |report| {
-            let _ = sender.send(Input::Done(Box::new(report)));
+            let _ = sender.send(AgentInput::Done(Box::new(report)));
         },
     );
     let (true, Ok(tasks)) = (began, tasks) else {
@@ -91,46 +91,46 @@ struct Agent {
     clock: Clock,
     stop: StopFlag,
     reports: Reports,
-    tasks: Sender<Task>,
-    lengths: Lengths,
+    tasks: Sender<LongTask>,
+    lengths: SharedDurations,
 }
 
 impl Agent {
-    fn live(&self, inputs: &Receiver<Input>, quit: &StopFlag) {
-        let mut duty = Duty::new(self.hello.clone(), self.clock.now());
+    fn live(&self, inputs: &Receiver<AgentInput>, quit: &StopFlag) {
+        let mut duty = AgentState::new(self.hello.clone(), self.clock.now());
         loop {
             let input = inputs.recv_timeout(TICK);
             let now = self.clock.now();
             let mut acts = match input {
-                Ok(Input::Order(order)) => {
+                Ok(AgentInput::Order(order)) => {
                     tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
-                    duty.hear(*order, now, unix_ns())
+                    duty.handle_order(*order, now, unix_ns())
                 }
-                Ok(Input::LinkEnded) => duty.link_ended(),
-                Ok(Input::Done(report)) => duty.done(*report),
+                Ok(AgentInput::LinkEnded) => duty.link_ended(),
+                Ok(AgentInput::Done(report)) => duty.done(*report),
                 Err(RecvTimeoutError::Timeout) => duty.tick(now),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             if quit.is_raised() {
-                acts.extend(duty.told_to_end("it was told to end on its host"));
+                acts.extend(duty.handle_end_request("it was told to end on its host"));
             }
             for act in acts {
                 match act {
-                    Act::Tell(report) => {
+                    AgentAction::Tell(report) => {
                         if !self.reports.send(&report) {
                             // What cannot be told any more: nobody is there.
                             self.stop.raise();
                         }
                     }
-                    Act::Begin(task) => {
+                    AgentAction::Begin(task) => {
                         self.stop.lower();
                         self.lengths.clear();
                         let _ = self.tasks.send(task);
                     }
-                    Act::EndWarmup(warmup) => self.lengths.end_warmup(warmup, now),
-                    Act::EndRun(runtime) => self.lengths.end_run(runtime, now),
-                    Act::Stop => self.stop.raise(),
-                    Act::End => return,
+                    AgentAction::EndWarmup(warmup) => self.lengths.end_warmup(warmup, now),
+                    AgentAction::EndRun(runtime) => self.lengths.end_run(runtime, now),
+                    AgentAction::Stop => self.stop.raise(),
+                    AgentAction::End => return,
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! told before its answer ([`Flusher`]).
 
 use super::streams::Reports;
-use filermark_engine::recorder::Live;
+use filermark_engine::recorder::LiveEvents;
 use filermark_link::message::Report;
 use filermark_model::stats::Interval;
 use std::collections::BTreeMap;
@@ -19,17 +19,17 @@ const SECONDS_MAX: usize = 64;
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
-struct Sums {
+struct SecondTotals {
     /// With whether something was added since it was last looked.
     seconds: BTreeMap<i64, (Interval, bool)>,
     task_count: u64,
     bytes: u64,
 }
 
-impl Sums {
-    fn add(&mut self, word: Live) {
+impl SecondTotals {
+    fn add(&mut self, word: LiveEvents) {
         match word {
-            Live::Second(interval) => {
+            LiveEvents::Second(interval) => {
                 let (sum, fresh) = self.seconds.entry(interval.second).or_default();
                 sum.second = interval.second;
                 sum.merge(&interval);
@@ -38,7 +38,7 @@ impl Sums {
                     self.seconds.pop_first();
                 }
             }
-            Live::Population { task_count, bytes } => {
+            LiveEvents::Population { task_count, bytes } => {
                 self.task_count += task_count;
                 self.bytes += bytes;
             }
@@ -79,18 +79,18 @@ impl Sums {
 }
 
 /// Whoever asks is told when all is told.
-type Asked = SyncSender<()>;
+type FlushRequest = SyncSender<()>;
 
 /// Has everything told that the shards have said. A second that comes after the answer
 /// to its load point would count for the next one.
 pub(super) struct Flusher {
-    ask: Sender<Asked>,
-    live: SyncSender<Live>,
+    ask: Sender<FlushRequest>,
+    live: SyncSender<LiveEvents>,
 }
 
 impl Flusher {
     /// For the thread that hears what comes from `live`; the receiver is for [`tell`].
-    pub fn new(live: SyncSender<Live>) -> (Self, Receiver<Asked>) {
+    pub fn new(live: SyncSender<LiveEvents>) -> (Self, Receiver<FlushRequest>) {
         let (ask, asked) = channel();
         (Self { ask, live }, asked)
     }
@@ -102,7 +102,7 @@ impl Flusher {
             return;
         }
         // Nothing was done: this only wakes. If it does not fit, nobody sleeps.
-        let _ = self.live.try_send(Live::Population {
+        let _ = self.live.try_send(LiveEvents::Population {
             task_count: 0,
             bytes: 0,
         });
@@ -111,8 +111,12 @@ impl Flusher {
 }
 
 /// Tells the shards' words in sums until they and the link have ended.
-pub(super) fn tell(words: &Receiver<Live>, asked: &Receiver<Asked>, reports: &Reports) {
-    let mut sums = Sums::default();
+pub(super) fn forward_intervals(
+    words: &Receiver<LiveEvents>,
+    asked: &Receiver<FlushRequest>,
+    reports: &Reports,
+) {
+    let mut sums = SecondTotals::default();
     let mut tell_at = Instant::now() + TELL;
     loop {
         match words.recv_timeout(tell_at.saturating_duration_since(Instant::now())) {
@@ -142,8 +146,8 @@ pub(super) fn tell(words: &Receiver<Live>, asked: &Receiver<Asked>, reports: &Re
 mod tests {
     use super::*;
 
-    fn second(second: i64, success_count: u64) -> Live {
-        Live::Second(Interval {
+    fn second(second: i64, success_count: u64) -> LiveEvents {
+        LiveEvents::Second(Interval {
             second,
             success_count,
             ..Interval::default()
@@ -152,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_second_is_told_once_and_whole() {
-        let mut sums = Sums::default();
+        let mut sums = SecondTotals::default();
         assert!(matches!(sums.take()[..], [Report::Alive]));
         sums.add(second(3, 5));
         sums.add(second(3, 6));
@@ -163,7 +167,7 @@ mod tests {
             panic!("{told:?}");
         };
         assert_eq!((interval.second, interval.success_count), (3, 11));
-        sums.add(Live::Population {
+        sums.add(LiveEvents::Population {
             task_count: 2,
             bytes: 9,
         });
@@ -182,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_last_second_is_told_before_the_answer() {
-        let mut sums = Sums::default();
+        let mut sums = SecondTotals::default();
         sums.add(second(8, 5));
         sums.add(second(9, 5));
         let told = sums.take_all();
@@ -198,7 +202,7 @@ mod tests {
 
     #[test]
     fn seconds_do_not_pile_up() {
-        let mut sums = Sums::default();
+        let mut sums = SecondTotals::default();
         for s in 0..1000 {
             sums.add(second(s, 1));
         }

@@ -6,7 +6,7 @@ use filermark_engine::clock::Clock;
 use filermark_engine::live_counts::LiveCounts;
 use filermark_engine::shard::Timetable;
 use filermark_link::limits::HEARTBEAT_INTERVAL_MIN;
-use filermark_link::message::Beat;
+use filermark_link::message::AgentHeartbeat;
 use filermark_model::Nanos;
 use filermark_results::Phase;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 /// The taking of heartbeats of one load point; ends when it is dropped.
-pub(crate) struct Pulse {
+pub(crate) struct HeartbeatSampler {
     over: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Pulse {
+impl HeartbeatSampler {
     /// Takes heartbeats from `counts` and gives them to `tell`, till that says no.
     pub fn begin(
         counts: Arc<LiveCounts>,
         clock: &Clock,
         timetable: Timetable,
         interval: Nanos,
-        tell: impl FnMut(Beat) -> bool + Send + 'static,
+        tell: impl FnMut(AgentHeartbeat) -> bool + Send + 'static,
     ) -> Self {
         let (over, ended) = channel::<()>();
         let clock = clock.clone();
         let mut tell = tell;
         let work = move || {
-            let mut taken = Taken::new(counts);
-            let mut ticks = Ticks::new(timetable, interval);
+            let mut taken = CountSnapshot::new(counts);
+            let mut ticks = SampleSchedule::new(timetable, interval);
             loop {
                 let due = || ticks.due().map_or(Nanos::ZERO, |tick| tick.at);
                 let over = !wait_until(&clock, due, &ended);
@@ -61,7 +61,7 @@ impl Pulse {
     }
 }
 
-impl Drop for Pulse {
+impl Drop for HeartbeatSampler {
     fn drop(&mut self) {
         self.over.take();
         if let Some(thread) = self.thread.take() {
@@ -73,23 +73,23 @@ impl Drop for Pulse {
 /// When counts are to be read: at the beginning of each phase (number 0, which
 /// only sets the mark) and then after each interval.
 #[derive(Clone, Copy)]
-struct Tick {
+struct SampleTime {
     at: Nanos,
     phase: Phase,
     number: u32,
 }
 
-struct Ticks {
+struct SampleSchedule {
     timetable: Timetable,
     interval: Nanos,
-    next: Tick,
+    next: SampleTime,
 }
 
-impl Ticks {
+impl SampleSchedule {
     fn new(timetable: Timetable, interval: Nanos) -> Self {
         Self {
             interval: interval.max(HEARTBEAT_INTERVAL_MIN),
-            next: Tick {
+            next: SampleTime {
                 at: timetable.latest().warmup_start,
                 phase: Phase::Warmup,
                 number: 0,
@@ -99,7 +99,7 @@ impl Ticks {
     }
 
     /// The next one, as far as the beginning of RUN is known.
-    fn due(&mut self) -> Option<Tick> {
+    fn due(&mut self) -> Option<SampleTime> {
         let times = self.timetable.times();
         let end = match self.next.phase {
             Phase::Warmup => times.run_start,
@@ -109,7 +109,7 @@ impl Ticks {
             if self.next.phase != Phase::Warmup {
                 return None;
             }
-            self.next = Tick {
+            self.next = SampleTime {
                 at: times.run_start,
                 phase: Phase::Run,
                 number: 0,
@@ -118,9 +118,9 @@ impl Ticks {
         Some(self.next)
     }
 
-    fn take(&mut self) -> Option<Tick> {
+    fn take(&mut self) -> Option<SampleTime> {
         let tick = self.due()?;
-        self.next = Tick {
+        self.next = SampleTime {
             at: tick.at + self.interval,
             phase: tick.phase,
             number: tick.number + 1,
@@ -130,13 +130,13 @@ impl Ticks {
 }
 
 /// The counts when they were last read.
-struct Taken {
+struct CountSnapshot {
     counts: Arc<LiveCounts>,
     before: Vec<(u32, u64)>,
     at: Nanos,
 }
 
-impl Taken {
+impl CountSnapshot {
     fn new(counts: Arc<LiveCounts>) -> Self {
         Self {
             counts,
@@ -145,7 +145,7 @@ impl Taken {
         }
     }
 
-    fn take(&mut self, tick: &Tick, now: Nanos) -> Beat {
+    fn take(&mut self, tick: &SampleTime, now: Nanos) -> AgentHeartbeat {
         let mut counted = Vec::with_capacity(self.before.len());
         self.counts.snapshot(&mut counted);
         let before = self
@@ -155,7 +155,7 @@ impl Taken {
             .chain(std::iter::repeat(0));
         let procs = counted.iter().zip(before);
         let procs = procs.map(|((number, n), before)| (*number, n.saturating_sub(before)));
-        let beat = Beat {
+        let beat = AgentHeartbeat {
             phase: tick.phase,
             number: tick.number,
             elapsed_ns: now.since(self.at).0,
@@ -185,7 +185,7 @@ mod tests {
         let counts = Arc::new(LiveCounts::new(vec![4]));
         let (sender, receiver) = channel();
         let tell = move |beat| sender.send(beat).is_ok();
-        let pulse = Pulse::begin(
+        let pulse = HeartbeatSampler::begin(
             counts.clone(),
             &clock,
             times.into(),
@@ -204,7 +204,7 @@ mod tests {
         count(1_200, 7);
         clock.sleep_until(at(2_200));
         drop(pulse);
-        let told: Vec<Beat> = receiver.iter().collect();
+        let told: Vec<AgentHeartbeat> = receiver.iter().collect();
         let phases: Vec<_> = told.iter().map(|b| (b.phase, b.number)).collect();
         let (warmup, run) = (Phase::Warmup, Phase::Run);
         assert_eq!(

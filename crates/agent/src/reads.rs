@@ -3,7 +3,7 @@
 //! have read.
 
 use super::clock_check::wait_until;
-use filermark_driver_kit::driver::{Driver, Fetched};
+use filermark_driver_kit::driver::{Driver, FetchedBytes};
 use filermark_engine::clock::Clock;
 use filermark_engine::shard::Timetable;
 use filermark_link::client_reads::{read_bytes, unread};
@@ -22,7 +22,7 @@ const READING_MAX: Duration = Duration::from_secs(5);
 const SOURCE_CHARS: usize = 16;
 
 /// Whose counters are read.
-pub(super) struct Sampled {
+pub(super) struct CounterSource {
     pub plan: Arc<RunPlan>,
     /// Which client of it.
     pub client: usize,
@@ -32,18 +32,18 @@ pub(super) struct Sampled {
 
 /// What was counted for each mount point at one instant; one that was not open is not
 /// among them.
-type Reading = Vec<(MountPoint, Fetched)>;
+type CounterSnapshot = Vec<(MountPoint, FetchedBytes)>;
 
 /// Two readings that are being made on a thread: when RUN began, and when it ended.
-pub(super) struct Reads {
-    sampled: Arc<Sampled>,
-    readings: Result<Receiver<[Reading; 2]>, std::io::Error>,
+pub(super) struct CounterSampler {
+    sampled: Arc<CounterSource>,
+    readings: Result<Receiver<[CounterSnapshot; 2]>, std::io::Error>,
     /// Closed when the phase is over.
     phase: Option<Sender<()>>,
 }
 
-impl Sampled {
-    fn read(&self) -> Reading {
+impl CounterSource {
+    fn read(&self) -> CounterSnapshot {
         let of = |mount: &MountPoint| Some((mount.clone(), self.driver.fetched(mount)?));
         self.mounts.iter().filter_map(of).collect()
     }
@@ -54,10 +54,10 @@ impl Sampled {
     }
 }
 
-impl Reads {
+impl CounterSampler {
     /// Will read at the beginning and at the end of RUN. `None`: the driver speaks to the
     /// server itself, and no cache of this host can answer.
-    pub fn begin(sampled: Sampled, clock: &Clock, timetable: Timetable) -> Option<Self> {
+    pub fn begin(sampled: CounterSource, clock: &Clock, timetable: Timetable) -> Option<Self> {
         if !sampled.plan.driver.facts().host_cache {
             return None;
         }
@@ -110,11 +110,11 @@ impl Reads {
 fn combined(
     client: &str,
     mounts: &[MountPoint],
-    [before, after]: &[Reading; 2],
+    [before, after]: &[CounterSnapshot; 2],
     read_bytes: &BTreeMap<MountPoint, u64>,
 ) -> Vec<ClientReads> {
     let host = kernel_id(client);
-    let of = |reading: &Reading, mount: &MountPoint| {
+    let of = |reading: &CounterSnapshot, mount: &MountPoint| {
         let found = reading.iter().find(|(m, _)| m == mount);
         found.map(|(_, fetched)| fetched.clone())
     };
@@ -146,7 +146,7 @@ fn combined(
 }
 
 /// What a counter counted from the first reading to the last, or why that is not known.
-fn between(first: &Fetched, last: &Fetched) -> Result<u64, &'static str> {
+fn between(first: &FetchedBytes, last: &FetchedBytes) -> Result<u64, &'static str> {
     if first.counter == ReadCounter::Unknown {
         return Err("nothing counts that there");
     }
@@ -187,8 +187,8 @@ mod tests {
         }
     }
 
-    fn fetched(source: &str, bytes: Option<u64>) -> Fetched {
-        Fetched {
+    fn fetched(source: &str, bytes: Option<u64>) -> FetchedBytes {
+        FetchedBytes {
             source: source.into(),
             file_system: "ext4".into(),
             counter: ReadCounter::Block,
@@ -246,7 +246,7 @@ mod tests {
             .plan;
         plan.clients.truncate(1);
         let mounts: Vec<MountPoint> = plan.clients[0].mounts.clone();
-        let sampled = |plan: &RunPlan| Sampled {
+        let sampled = |plan: &RunPlan| CounterSource {
             plan: Arc::new(plan.clone()),
             client: 0,
             driver: Arc::new(filermark_engine::null::NullDriver),
@@ -258,12 +258,12 @@ mod tests {
             run_start: Nanos::MAX,
             run_end: Nanos::MAX,
         };
-        let begun = Reads::begin(sampled(&plan), &clock, never.into()).expect("mounted");
+        let begun = CounterSampler::begin(sampled(&plan), &clock, never.into()).expect("mounted");
         let told = begun.finish(&PointStats::default());
         assert_eq!(told.len(), mounts.len());
         let why = told[0].unknown.as_deref();
         assert_eq!(why, Some("the counters were not read in time"));
         plan.driver = DriverPlan::Null;
-        assert!(Reads::begin(sampled(&plan), &clock, never.into()).is_none());
+        assert!(CounterSampler::begin(sampled(&plan), &clock, never.into()).is_none());
     }
 }

@@ -11,11 +11,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 /// Looks until it is dropped, on a thread of its own and outside of the shards'
 /// connections. Never waited for: a server that does not answer delays nothing.
 #[derive(Debug)]
-pub(super) struct SpaceWatch {
+pub(super) struct FreeSpaceMonitor {
     _until: Sender<()>,
 }
 
-impl SpaceWatch {
+impl FreeSpaceMonitor {
     /// Begins to look at those of these file systems that are named. `None`: none is.
     pub fn begin(
         driver: Arc<dyn Driver>,

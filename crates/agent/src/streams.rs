@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel}
 const REPORTS_MAX: usize = 4096;
 
 /// What the agent acts on.
-pub(super) enum Input {
+pub(super) enum AgentInput {
     Order(Box<Order>),
     LinkEnded,
     Done(Box<Report>),
@@ -23,7 +23,7 @@ pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
 }
 
 /// Reads orders until the link ends.
-pub(super) fn read_orders(mut stream: impl Read, inputs: &SyncSender<Input>) {
+pub(super) fn read_orders(mut stream: impl Read, inputs: &SyncSender<AgentInput>) {
     let mut deframer = Deframer::of_prime();
     let mut bytes = vec![0; 64 << 10];
     'link: loop {
@@ -41,7 +41,7 @@ pub(super) fn read_orders(mut stream: impl Read, inputs: &SyncSender<Input>) {
             };
             match order {
                 Ok(order) => {
-                    if inputs.send(Input::Order(Box::new(order))).is_err() {
+                    if inputs.send(AgentInput::Order(Box::new(order))).is_err() {
                         return;
                     }
                 }
@@ -52,7 +52,7 @@ pub(super) fn read_orders(mut stream: impl Read, inputs: &SyncSender<Input>) {
             }
         }
     }
-    let _ = inputs.send(Input::LinkEnded);
+    let _ = inputs.send(AgentInput::LinkEnded);
 }
 
 /// The way to the prime: never waits for it.
@@ -63,7 +63,7 @@ impl Reports {
     /// Begins to write on a thread; the receiver ends when everything is written.
     pub(super) fn to(
         mut stream: impl Write + Send + 'static,
-        inputs: SyncSender<Input>,
+        inputs: SyncSender<AgentInput>,
     ) -> (Self, Receiver<()>) {
         let (sender, frames) = sync_channel::<Vec<u8>>(REPORTS_MAX);
         let (writing, written) = channel::<()>();
@@ -74,7 +74,7 @@ impl Reports {
             while let Ok(frame) = frames.recv() {
                 link = link.and_then(|()| write(&frame));
                 if link.is_err() {
-                    let _ = inputs.try_send(Input::LinkEnded);
+                    let _ = inputs.try_send(AgentInput::LinkEnded);
                     return;
                 }
             }

@@ -1,7 +1,7 @@
 //! Agents on threads of this process.
 
 use super::serve;
-use filermark_link::start::{Launched, Launcher, Leash};
+use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::launch::HostPlan;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 pub struct ThreadLauncher;
 
 impl Launcher for ThreadLauncher {
-    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let start = || {
             let (ours, theirs) = UnixStream::pair()?;
             let reads = theirs.try_clone()?;
             let ended = std::thread::Builder::new()
                 .name(format!("agent-{}", host.client))
                 .spawn(move || serve(reads, theirs))?;
-            Ok(Launched {
+            Ok(LaunchedAgent {
                 from_agent: Box::new(ours.try_clone()?),
                 to_agent: Box::new(ours),
-                leash: Box::new(ThreadLeash(Some(ended))),
+                handle: Box::new(ThreadAgentHandle(Some(ended))),
             })
         };
         start().map_err(|e: std::io::Error| format!("cannot be started: {e}"))
@@ -30,14 +30,14 @@ impl Launcher for ThreadLauncher {
 }
 
 /// Holds an agent on threads of this process.
-struct ThreadLeash(Option<JoinHandle<()>>);
+struct ThreadAgentHandle(Option<JoinHandle<()>>);
 
-impl Leash for ThreadLeash {
-    fn last_words(&mut self) -> Option<String> {
+impl AgentHandle for ThreadAgentHandle {
+    fn final_output(&mut self) -> Option<String> {
         None
     }
 
-    fn let_go(&mut self, limit: Duration) {
+    fn release(&mut self, limit: Duration) {
         let since = Instant::now();
         let Some(thread) = self.0.take() else { return };
         while !thread.is_finished() && since.elapsed() < limit {

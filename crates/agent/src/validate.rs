@@ -3,11 +3,11 @@
 use filermark_driver_kit::spec::Validate;
 use filermark_driver_kit::validation::{self, CheckResult, Level, Verdict};
 use filermark_engine::driver::{Claim, StopFlag};
-use filermark_link::facts::{CheckVerdict, Checked, NotChecked, Validation};
+use filermark_link::facts::{CheckRecord, CheckVerdict, NotChecked, Validation};
 use filermark_model::plan::{DriverPlan, MountPoint};
 
 /// One check, as it is sent to the prime.
-fn checked(result: &CheckResult) -> Checked {
+fn checked(result: &CheckResult) -> CheckRecord {
     let verdict = match &result.verdict {
         Verdict::Pass => CheckVerdict::Pass,
         Verdict::Fail {
@@ -21,7 +21,7 @@ fn checked(result: &CheckResult) -> Checked {
         },
         Verdict::Skipped { why } => CheckVerdict::Skipped { why: why.clone() },
     };
-    Checked {
+    CheckRecord {
         id: result.id.into(),
         procedure: result.procedure.into(),
         dialect: result.dialect.map(Into::into),

@@ -1,31 +1,31 @@
 //! What an agent does on its host: the engine, and the run's directories. One task at
 //! a time, on a thread of its own; what a task came to is its report.
 
-use super::clock_check::Check;
+use super::clock_check::ClockSampler;
 use super::free_space;
-use super::inspect::{Laid, inspect};
-use super::lease::{Lease, Waiting, in_the_way};
-use super::lengths::Lengths;
+use super::inspect::{ProbeFiles, inspect};
+use super::lease::{Lease, WaitReporter, in_the_way};
+use super::lengths::SharedDurations;
 use super::live;
-use super::pulse::Pulse;
-use super::reads::{Reads, Sampled};
+use super::pulse::HeartbeatSampler;
+use super::reads::{CounterSampler, CounterSource};
 use super::space_used;
-use super::space_watch::SpaceWatch;
+use super::space_watch::FreeSpaceMonitor;
 use super::streams::Reports;
-use filermark_driver_kit::claim::{Turn, is_of_others};
-use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::claim::{ClaimRole, is_of_others};
+use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
-use filermark_engine::recorder::Live;
+use filermark_engine::interrupt_guard;
+use filermark_engine::recorder::LiveEvents;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport, Timetable};
-use filermark_engine::stopping;
 use filermark_engine::watchdog::Watchdog;
-use filermark_link::duty::Task;
+use filermark_link::duty::LongTask;
 use filermark_link::facts::InspectRequest;
-use filermark_link::handover;
-use filermark_link::message::{FreeSpace, Left, Report, Share, Tasks};
+use filermark_link::message::{ClientShare, FreeSpace, Leftover, Report, TaskTotals};
 use filermark_link::secure::seal::Opener;
+use filermark_link::thread_link;
 use filermark_link::watchdog::no_watchdog;
 use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
@@ -44,20 +44,20 @@ pub(super) fn begin(
     opener: Opener,
     stop: StopFlag,
     clock: Clock,
-    lengths: Lengths,
+    lengths: SharedDurations,
     done: impl Fn(Report) + Send + 'static,
-) -> std::io::Result<Sender<Task>> {
-    let (sender, tasks) = channel::<Task>();
+) -> std::io::Result<Sender<LongTask>> {
+    let (sender, tasks) = channel::<LongTask>();
     let (live, words) = sync_channel(LIVE_QUEUE);
     let (flusher, asked) = live::Flusher::new(live.clone());
     let teller = reports.clone();
     std::thread::Builder::new()
         .name("agent-live".into())
-        .spawn(move || live::tell(&words, &asked, &teller))?;
+        .spawn(move || live::forward_intervals(&words, &asked, &teller))?;
     std::thread::Builder::new()
         .name("agent-work".into())
         .spawn(move || {
-            let mut work = Work {
+            let mut work = AgentWorker {
                 stop,
                 opener,
                 reports,
@@ -66,9 +66,9 @@ pub(super) fn begin(
                 clock,
                 lengths,
                 prepared: None,
-                probes: Laid::default(),
+                probes: ProbeFiles::default(),
             };
-            let _heeding = stopping::heed(&work.stop);
+            let _heeding = interrupt_guard::interrupt_on(&work.stop);
             while let Ok(task) = tasks.recv() {
                 let report = work.carry_out(task);
                 work.flusher.flush();
@@ -78,7 +78,7 @@ pub(super) fn begin(
     Ok(sender)
 }
 
-struct Prepared {
+struct PreparedRun {
     plan: Arc<RunPlan>,
     /// Which client of it this is.
     client: usize,
@@ -92,38 +92,38 @@ struct Prepared {
     leases: Vec<Lease>,
 }
 
-struct Work {
+struct AgentWorker {
     stop: StopFlag,
     /// Opens what the prime has sealed for this agent.
     opener: Opener,
     reports: Reports,
-    live: SyncSender<Live>,
+    live: SyncSender<LiveEvents>,
     flusher: live::Flusher,
     clock: Clock,
-    lengths: Lengths,
-    prepared: Option<Prepared>,
+    lengths: SharedDurations,
+    prepared: Option<PreparedRun>,
     /// Preflight's files that are still to be removed.
-    probes: Laid,
+    probes: ProbeFiles,
 }
 
-impl Work {
-    fn carry_out(&mut self, task: Task) -> Report {
+impl AgentWorker {
+    fn carry_out(&mut self, task: LongTask) -> Report {
         match task {
-            Task::Inspect(request) => self.inspect(*request),
-            Task::Prepare(share) => self.prepare(share),
-            Task::Init { point, watch_space } => self.init(point, &watch_space),
-            Task::Run {
+            LongTask::Inspect(request) => self.inspect(*request),
+            LongTask::Prepare(share) => self.prepare(share),
+            LongTask::Init { point, watch_space } => self.init(point, &watch_space),
+            LongTask::Run {
                 point,
                 warmup_at,
                 watch_space,
             } => self.run(point, warmup_at, &watch_space),
-            Task::Cleanup => self.cleanup(),
-            Task::Release { orphans } => self.release(orphans),
-            Task::Sweep(mut share) => match handover::open(&mut share, &mut self.opener) {
+            LongTask::Cleanup => self.cleanup(),
+            LongTask::Release { orphans } => self.release(orphans),
+            LongTask::Sweep(mut share) => match thread_link::open(&mut share, &mut self.opener) {
                 Ok(()) => self.sweep(share),
                 Err(reason) => failed(reason),
             },
-            Task::TidyUp => self.tidy_up(),
+            LongTask::TidyUp => self.tidy_up(),
         }
     }
 
@@ -134,7 +134,7 @@ impl Work {
         | InspectRequest::Validate {
             driver, password, ..
         } = &mut request
-            && let Err(reason) = handover::open_into(driver, password.take(), &mut self.opener)
+            && let Err(reason) = thread_link::open_into(driver, password.take(), &mut self.opener)
         {
             return failed(reason);
         }
@@ -142,8 +142,8 @@ impl Work {
         Report::Inspected(Box::new(facts))
     }
 
-    fn prepare(&mut self, mut share: Share) -> Report {
-        if let Err(reason) = handover::open(&mut share, &mut self.opener) {
+    fn prepare(&mut self, mut share: ClientShare) -> Report {
+        if let Err(reason) = thread_link::open(&mut share, &mut self.opener) {
             return failed(reason);
         }
         let (plan, client, claim) = parts(share);
@@ -164,7 +164,7 @@ impl Work {
             ));
         }
         let mounts = mounts_of(&plan, client);
-        let prepared = self.prepared.insert(Prepared {
+        let prepared = self.prepared.insert(PreparedRun {
             plan,
             client: client as usize,
             driver,
@@ -174,7 +174,7 @@ impl Work {
             engine: None,
             leases: Vec::new(),
         });
-        let watch = Waiting {
+        let watch = WaitReporter {
             reports: &self.reports,
             stop: &self.stop,
         };
@@ -191,7 +191,7 @@ impl Work {
         };
         let before = space_used::ask(&*driver, &file_systems);
         let (watched, reports) = (driver.clone(), self.reports.clone());
-        let _space = SpaceWatch::begin(watched, &file_systems, watch_space, reports);
+        let _space = FreeSpaceMonitor::begin(watched, &file_systems, watch_space, reports);
         self.with_engine(|engine| {
             let began = Instant::now();
             let done = engine.init(point)?;
@@ -207,11 +207,11 @@ impl Work {
             return failed("no plan yet".into());
         };
         let (phases, reports) = (plan.phases, self.reports.clone());
-        let client = self.prepared.as_ref().map(Sampled::of);
+        let client = self.prepared.as_ref().map(CounterSource::of);
         let lengths = self.lengths.clone();
         let _space = self.prepared.as_ref().and_then(|p| {
             let (driver, reports) = (p.driver.clone(), reports.clone());
-            SpaceWatch::begin(driver, &p.file_systems, watch_space, reports)
+            FreeSpaceMonitor::begin(driver, &p.file_systems, watch_space, reports)
         });
         self.with_engine(|engine| {
             let late = engine.clock().now().since(warmup_start);
@@ -227,8 +227,9 @@ impl Work {
             };
             lengths.begin(&timetable);
             let counts = engine.live_counts();
-            let reads =
-                client.and_then(|client| Reads::begin(client, engine.clock(), timetable.clone()));
+            let reads = client.and_then(|client| {
+                CounterSampler::begin(client, engine.clock(), timetable.clone())
+            });
             let watchdog = match Watchdog::begin(engine.clock(), timetable.run_start()) {
                 Ok(watchdog) => watchdog,
                 Err(e) => return Ok(failed(no_watchdog(&e))),
@@ -236,12 +237,12 @@ impl Work {
             let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
                 let reports = reports.clone();
                 let tell = move |beat| reports.send(&Report::Heartbeat(beat));
-                Pulse::begin(counts, engine.clock(), timetable.clone(), interval, tell)
+                HeartbeatSampler::begin(counts, engine.clock(), timetable.clone(), interval, tell)
             });
             let check = plan
                 .clock_service
                 .as_ref()
-                .map(|s| Check::begin(s, engine.clock(), timetable.clone()));
+                .map(|s| ClockSampler::begin(s, engine.clock(), timetable.clone()));
             let stats = engine.run(point, timetable)?;
             let stalls = watchdog.finish();
             // The last heartbeat goes before the figures.
@@ -250,7 +251,7 @@ impl Work {
             let phases = lengths.finish();
             Ok(Report::Measured {
                 stats: Box::new(stats),
-                clock: check.map(Check::finish),
+                clock: check.map(ClockSampler::finish),
                 late_ns: late.0,
                 warmup_ns: phases.warmup.0,
                 runtime_ns: phases.runtime.0,
@@ -284,7 +285,7 @@ impl Work {
     /// What this agent's procs made goes.
     fn cleanup(&mut self) -> Report {
         let began = Instant::now();
-        match self.prepared.as_mut().map(Prepared::clean_up) {
+        match self.prepared.as_mut().map(PreparedRun::clean_up) {
             None => cleaned(TaskReport::default(), began, Vec::new()),
             Some(Ok(done)) => cleaned(done, began, Vec::new()),
             Some(Err(report)) => report,
@@ -302,7 +303,7 @@ impl Work {
         prepared.engine = None;
         self.stop.lower();
         prepared.mounts.extend(orphans);
-        let (task_count, left_behind) = prepared.release(Reach::All);
+        let (task_count, left_behind) = prepared.release(ReleaseScope::All);
         let done = TaskReport {
             task_count,
             ..TaskReport::default()
@@ -311,7 +312,7 @@ impl Work {
     }
 
     /// What a run that is over has left goes.
-    fn sweep(&self, share: Share) -> Report {
+    fn sweep(&self, share: ClientShare) -> Report {
         let began = Instant::now();
         let (plan, client, claim) = parts(share);
         let driver = match filermark_drivers::open(&plan.driver) {
@@ -320,16 +321,16 @@ impl Work {
         };
         let mut done = TaskReport::default();
         let mut left = Vec::new();
-        let watch = Waiting {
+        let watch = WaitReporter {
             reports: &self.reports,
             stop: &self.stop,
         };
         for mount in mounts_of(&plan, client) {
-            match driver.release_watched(&mount, &claim, Reach::Leftovers, &watch) {
+            match driver.release_watched(&mount, &claim, ReleaseScope::Leftovers, &watch) {
                 Ok(report) => {
                     done.task_count += report.removed_count;
-                    left.extend(report.foreign.into_iter().map(Left::entry));
-                    left.extend(report.not_removed.into_iter().map(Left::not_removed));
+                    left.extend(report.not_ours.into_iter().map(Leftover::entry));
+                    left.extend(report.not_removed.into_iter().map(Leftover::not_removed));
                 }
                 Err(e) => {
                     done.failed_count += 1;
@@ -360,20 +361,24 @@ impl Work {
         prepared.engine = None;
         self.stop.lower();
         let alone = prepared.plan.clients.len() == 1;
-        let (_, mut left) = prepared.release(if alone { Reach::All } else { Reach::Rest });
+        let (_, mut left) = prepared.release(if alone {
+            ReleaseScope::All
+        } else {
+            ReleaseScope::Rest
+        });
         // The rest alone may leave what this agent's procs made, and not name it.
         if !alone && left.is_empty() {
-            left.extend(lost.map(Left::ours));
+            left.extend(lost.map(Leftover::ours));
         }
-        for Left { sentence, .. } in &left {
+        for Leftover { sentence, .. } in &left {
             tracing::warn!(target: "filermark_cluster", "left behind: {sentence}");
         }
         cleaned(done, began, left)
     }
 }
 
-impl Sampled {
-    fn of(prepared: &Prepared) -> Self {
+impl CounterSource {
+    fn of(prepared: &PreparedRun) -> Self {
         Self {
             plan: prepared.plan.clone(),
             client: prepared.client,
@@ -384,7 +389,7 @@ impl Sampled {
 }
 
 /// The plan, which client of it this is, and the run's directory.
-fn parts(share: Share) -> (Arc<RunPlan>, u32, Claim) {
+fn parts(share: ClientShare) -> (Arc<RunPlan>, u32, Claim) {
     let claim = Claim {
         dir_name: share.dir_name,
         run_id: share.run_id,
@@ -401,19 +406,19 @@ fn mounts_of(plan: &RunPlan, client: u32) -> Vec<MountPoint> {
     mounts
 }
 
-impl Prepared {
+impl PreparedRun {
     fn connect(
         &mut self,
         client: u32,
         clock: &Clock,
-        watch: &Waiting<'_>,
-        live: &SyncSender<Live>,
+        watch: &WaitReporter<'_>,
+        live: &SyncSender<LiveEvents>,
     ) -> Result<Report, Report> {
         let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
         let mut remarks = Vec::new();
         let mut facts = Vec::new();
         let mut lacking = Vec::new();
-        let mut free = free_space::Seen::by(&self.plan.driver);
+        let mut free = free_space::ClientSpace::by(&self.plan.driver);
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
             let kept = free_space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
@@ -437,7 +442,7 @@ impl Prepared {
             }
             remarks.extend(
                 found
-                    .foreign
+                    .not_ours
                     .iter()
                     .map(|f| format!("{f}: not ours, left alone")),
             );
@@ -494,7 +499,7 @@ impl Prepared {
     fn end_lease(&mut self) {
         self.end_leases();
         for mount in &self.mounts {
-            if let Err(e) = self.driver.renew(mount, &self.claim, Turn::End) {
+            if let Err(e) = self.driver.renew(mount, &self.claim, ClaimRole::End) {
                 tracing::debug!(target: "filermark_cluster", "end of the lease: {e}");
             }
         }
@@ -511,7 +516,7 @@ impl Prepared {
 
     fn remove_made(&mut self) -> Result<TaskReport, Report> {
         // The looks at the markers may have taken long.
-        if stopping::is_wished() {
+        if interrupt_guard::is_wished() {
             return Err(phase_failed(&PhaseError::Stopped));
         }
         match self.engine.as_mut().map(Engine::cleanup) {
@@ -541,7 +546,7 @@ impl Prepared {
 
     /// How many objects that removed, and what stays. The leases end first: whoever
     /// removes files keeps the lease meanwhile.
-    fn release(&mut self, reach: Reach) -> (u64, Vec<Left>) {
+    fn release(&mut self, reach: ReleaseScope) -> (u64, Vec<Leftover>) {
         let mut removed_count = 0;
         let mut left = Vec::new();
         for mount in &self.mounts {
@@ -551,15 +556,15 @@ impl Prepared {
             match self.driver.release(mount, &self.claim, reach) {
                 Ok(report) => {
                     removed_count += report.removed_count;
-                    if !report.foreign.is_empty() {
+                    if !report.not_ours.is_empty() {
                         let place = mount.below(&self.claim.dir_name);
-                        left.push(Left::ours(format!(
+                        left.push(Leftover::ours(format!(
                             "{place}: it holds what is not this run's (named beside) and stays \
                              until that is gone"
                         )));
                     }
-                    left.extend(report.foreign.into_iter().map(Left::entry));
-                    left.extend(report.not_removed.into_iter().map(Left::not_removed));
+                    left.extend(report.not_ours.into_iter().map(Leftover::entry));
+                    left.extend(report.not_removed.into_iter().map(Leftover::not_removed));
                 }
                 Err(e) => left.push(not_removed(mount, &self.claim, &e)),
             }
@@ -570,26 +575,26 @@ impl Prepared {
 
 /// A run's directory that stays, and why. It is named with its host, also where the
 /// failure is that of the server.
-fn not_removed(mount: &MountPoint, claim: &Claim, error: &DriverError) -> Left {
+fn not_removed(mount: &MountPoint, claim: &Claim, error: &DriverError) -> Leftover {
     let sentence = match error.place.starts_with(&mount.to_string()) {
         true => error.to_string(),
         false => format!("{}: {error}", mount.below(&claim.dir_name)),
     };
     match is_of_others(error) {
-        true => Left::foreign(sentence),
-        false => Left::ours(sentence),
+        true => Leftover::not_ours(sentence),
+        false => Leftover::ours(sentence),
     }
 }
 
-fn cleaned(report: TaskReport, began: Instant, left_behind: Vec<Left>) -> Report {
+fn cleaned(report: TaskReport, began: Instant, left_behind: Vec<Leftover>) -> Report {
     Report::Cleaned {
         tasks: tasks(report, began),
         left_behind,
     }
 }
 
-fn tasks(report: TaskReport, began: Instant) -> Tasks {
-    Tasks {
+fn tasks(report: TaskReport, began: Instant) -> TaskTotals {
+    TaskTotals {
         task_count: report.task_count,
         failed_count: report.failed_count,
         bytes: report.bytes,

@@ -5,7 +5,9 @@ use crate::manifest::{
 };
 use crate::name::{check_name, shown};
 use crate::role::Role;
-use crate::{ArchiveError, Done, FILE_COUNT_MAX, FILE_LEN_MAX, TOTAL_LEN_MAX, sha256, zipfile};
+use crate::{
+    ArchiveError, ArchiveResult, FILE_COUNT_MAX, FILE_LEN_MAX, TOTAL_LEN_MAX, sha256, zipfile,
+};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::{RunRecord, Timestamp};
 use std::collections::BTreeMap;
@@ -75,7 +77,7 @@ impl Bundle {
     /// # Errors
     /// The name cannot stand in an archive, is taken by another content, or a limit is
     /// reached.
-    pub fn add(&mut self, name: &str, bytes: impl Into<Vec<u8>>, role: Role) -> Done {
+    pub fn add(&mut self, name: &str, bytes: impl Into<Vec<u8>>, role: Role) -> ArchiveResult {
         let bytes = bytes.into();
         let refused = |why: &str| Err(ArchiveError(format!("\"{}\": {why}", shown(name))));
         if let Err(why) = check_name(name) {
@@ -117,7 +119,7 @@ impl Bundle {
     ///
     /// # Errors
     /// It is no regular file or cannot be read, or as [`Bundle::add`].
-    pub fn add_path(&mut self, name: &str, path: &Path, role: Role) -> Done {
+    pub fn add_path(&mut self, name: &str, path: &Path, role: Role) -> ArchiveResult {
         self.add(name, read_file(path)?, role)
     }
 
@@ -194,7 +196,7 @@ impl Bundle {
     ///
     /// # Errors
     /// It cannot be packed.
-    pub fn to_bytes(&self) -> Done<Vec<u8>> {
+    pub fn to_bytes(&self) -> ArchiveResult<Vec<u8>> {
         let manifest = self.manifest();
         let mut json = serde_json::to_vec_pretty(&manifest)
             .map_err(|e| ArchiveError(format!("{MANIFEST_JSON}: {e}")))?;
@@ -210,7 +212,7 @@ impl Bundle {
     }
 
     /// The bytes that this program would have packed, manifests as they were read.
-    pub(crate) fn packed_again(&self) -> Done<Vec<u8>> {
+    pub(crate) fn packed_again(&self) -> ArchiveResult<Vec<u8>> {
         pack_all(&self.members, self.manifest_json(), self.manifest_sums())
     }
 
@@ -218,7 +220,7 @@ impl Bundle {
     ///
     /// # Errors
     /// It cannot be read, is no sound zip file, or something in it is refused.
-    pub fn read(path: &Path) -> Done<Self> {
+    pub fn read(path: &Path) -> ArchiveResult<Self> {
         Self::from_bytes(&read_file(path)?).map_err(|e| ArchiveError::at(path, e))
     }
 
@@ -226,7 +228,7 @@ impl Bundle {
     ///
     /// # Errors
     /// As [`Bundle::read`]; the path is not told.
-    pub fn from_bytes(bytes: &[u8]) -> Done<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> ArchiveResult<Self> {
         Ok(Self::of_files(zipfile::unpack(bytes)?))
     }
 
@@ -234,7 +236,7 @@ impl Bundle {
     ///
     /// # Errors
     /// It cannot be read, or something in it cannot be in an archive.
-    pub fn read_dir(path: &Path) -> Done<Self> {
+    pub fn read_dir(path: &Path) -> ArchiveResult<Self> {
         let mut files = zipfile::Files::new();
         read_dir_into(path, "", 0, &mut 0, &mut files)?;
         Ok(Self::of_files(files))
@@ -269,7 +271,7 @@ fn pack_all(
     members: &BTreeMap<String, Member>,
     json: Option<&[u8]>,
     sums: Option<&[u8]>,
-) -> Done<Vec<u8>> {
+) -> ArchiveResult<Vec<u8>> {
     let own = [(MANIFEST_JSON, json), (MANIFEST_SUMS, sums)];
     let own = own
         .into_iter()
@@ -288,7 +290,7 @@ pub(crate) fn read_record(name: &str, member: &Member) -> Result<RunRecord, Stri
 }
 
 /// A regular file within the limits.
-pub(crate) fn read_file(path: &Path) -> Done<Vec<u8>> {
+pub(crate) fn read_file(path: &Path) -> ArchiveResult<Vec<u8>> {
     let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     let kind = fs::metadata(path).map_err(failed)?;
     if !kind.is_file() {
@@ -310,7 +312,7 @@ fn read_dir_into(
     depth: usize,
     total: &mut u64,
     files: &mut zipfile::Files,
-) -> Done {
+) -> ArchiveResult {
     let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;

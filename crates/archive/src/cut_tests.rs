@@ -2,13 +2,13 @@
 
 use crate::role::Role;
 use crate::tests::{faults, gathered, lines_of};
-use crate::verify::{Options, State, verify};
-use crate::{Bundle, GatherOptions};
+use crate::verify::{CheckStatus, Options, verify};
+use crate::{Bundle, CollectOptions};
 use filermark_results::files::write_files_so_far;
-use filermark_results::live::LivePlaces;
+use filermark_results::final_logs::SettledLogs;
+use filermark_results::live::LogPaths;
 use filermark_results::reader::read_from;
 use filermark_results::record::Outcome;
-use filermark_results::settled_logs::SettledLogs;
 use filermark_results::testing::{self, composite::composite_lines};
 use filermark_results::{Line, MountFacts, RunRecord};
 use std::fs;
@@ -30,7 +30,7 @@ fn killed_record() -> (RunRecord, String) {
 /// A folder as such a run leaves it.
 fn killed(record: &RunRecord, lines: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let mut logs = SettledLogs::new(LivePlaces {
+    let mut logs = SettledLogs::new(LogPaths {
         dir: dir.path().into(),
         log_dir: dir.path().into(),
         heartbeat_log: None,
@@ -42,9 +42,9 @@ fn killed(record: &RunRecord, lines: &str) -> TempDir {
 }
 
 /// What `verify` says of a file, or of a folder, and how.
-fn said(dir: &TempDir, record: &RunRecord, about: &str) -> (State, String) {
+fn said(dir: &TempDir, record: &RunRecord, about: &str) -> (CheckStatus, String) {
     let name = format!("{}.run.jsonl", record.run.suffix);
-    let bundle = gathered(dir, &name, &GatherOptions::default())
+    let bundle = gathered(dir, &name, &CollectOptions::default())
         .unwrap()
         .bundle;
     let told = verify(&bundle, &Options::default());
@@ -64,7 +64,7 @@ fn logs_of_a_cut_run_are_checked_as_far_as_load_points_have_ended() {
     );
     let one = format!("{procs}/netmist_C0.{suffix}.log");
     let dir = killed(&record, &lines);
-    assert_eq!(said(&dir, &record, &log).0, State::Ok);
+    assert_eq!(said(&dir, &record, &log).0, CheckStatus::Ok);
     let add = |name: &str, front: &str, back: &str| {
         let text = fs::read_to_string(dir.path().join(name)).unwrap();
         fs::write(dir.path().join(name), format!("{front}{text}{back}")).unwrap();
@@ -74,18 +74,18 @@ fn logs_of_a_cut_run_are_checked_as_far_as_load_points_have_ended() {
         // What was written while the run went on, nobody can make again.
         let text = add(name, "", "more\n");
         let (state, words) = said(&dir, &record, about);
-        assert_eq!(state, State::Skip, "{name}: {words}");
+        assert_eq!(state, CheckStatus::Skip, "{name}: {words}");
         assert!(words.contains("what follows is not checked"), "{words}");
         // What stands in front of it can.
         add(name, "forged\n", "");
         let (state, words) = said(&dir, &record, about);
-        assert_eq!(state, State::Fail, "{name}: {words}");
+        assert_eq!(state, CheckStatus::Fail, "{name}: {words}");
         fs::write(dir.path().join(name), text).unwrap();
     }
     add(&one, "", "more\n");
     fs::remove_file(dir.path().join(format!("{procs}/netmist_C1.{suffix}.log"))).unwrap();
     let (state, words) = said(&dir, &record, &procs);
-    assert_eq!(state, State::Fail, "{words}");
+    assert_eq!(state, CheckStatus::Fail, "{words}");
     assert!(words.contains("is not there"), "{words}");
 }
 
@@ -98,7 +98,7 @@ fn a_log_of_a_run_without_a_load_point_is_not_checked() {
     let log = format!("sfslog.{suffix}.txt");
     fs::write(dir.path().join(&log), "anything\n").unwrap();
     let (state, words) = said(&dir, &record, &log);
-    assert_eq!(state, State::Skip, "{words}");
+    assert_eq!(state, CheckStatus::Skip, "{words}");
     assert!(words.starts_with("not checked: the run was cut"), "{words}");
 }
 

@@ -6,7 +6,7 @@ use crate::name::{SIGNATURE_END, check_name};
 use crate::page::is_of_other;
 use crate::role::Role;
 use crate::submission_file::{looks_like_submission, parse_submission};
-use crate::{ArchiveError, Done, sha256};
+use crate::{ArchiveError, ArchiveResult, sha256};
 use filermark_model::InputFile;
 use filermark_model::secret_text::{secret_files, secrets};
 use filermark_results::RunRecord;
@@ -23,7 +23,7 @@ const RC_NAME: &str = "sfs_rc";
 
 /// How to gather.
 #[derive(Clone, Debug, Default)]
-pub struct GatherOptions {
+pub struct CollectOptions {
     /// The rc file.
     pub rc: Option<PathBuf>,
     /// Do not look for an rc file.
@@ -38,7 +38,7 @@ pub struct GatherOptions {
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub struct Gathered {
+pub struct CollectedFiles {
     /// The files.
     pub bundle: Bundle,
     /// The name that the archive gets, without `.zip`, and its folder.
@@ -52,10 +52,10 @@ pub struct Gathered {
 /// # Errors
 /// Something cannot be read, is missing though a submission names it, or holds a
 /// password: all that is wrong, in sentences.
-pub fn gather(what: &[PathBuf], options: &GatherOptions) -> Result<Gathered, Vec<String>> {
-    let mut gatherer = Gatherer {
+pub fn gather(what: &[PathBuf], options: &CollectOptions) -> Result<CollectedFiles, Vec<String>> {
+    let mut gatherer = FileCollector {
         options,
-        found: Gathered::default(),
+        found: CollectedFiles::default(),
         faults: Vec::new(),
         folders: what.iter().map(|path| folder_of(path)).collect(),
         by_name: named(what, options),
@@ -83,9 +83,9 @@ pub fn gather(what: &[PathBuf], options: &GatherOptions) -> Result<Gathered, Vec
     }
 }
 
-struct Gatherer<'a> {
-    options: &'a GatherOptions,
-    found: Gathered,
+struct FileCollector<'a> {
+    options: &'a CollectOptions,
+    found: CollectedFiles,
     faults: Vec<String>,
     /// Where files that are named without a folder are looked for.
     folders: Vec<PathBuf>,
@@ -99,12 +99,12 @@ struct Gatherer<'a> {
     has_rc: bool,
 }
 
-fn named(what: &[PathBuf], options: &GatherOptions) -> Vec<PathBuf> {
+fn named(what: &[PathBuf], options: &CollectOptions) -> Vec<PathBuf> {
     let all = what.iter().chain(&options.add).chain(&options.rc);
     all.cloned().collect()
 }
 
-impl Gatherer<'_> {
+impl FileCollector<'_> {
     fn fault(&mut self, what: impl Into<String>) {
         let what = what.into();
         if !self.faults.contains(&what) {
@@ -164,7 +164,7 @@ impl Gatherer<'_> {
     }
 
     /// All records and submissions of a folder.
-    fn folder(&mut self, path: &Path) -> Done {
+    fn folder(&mut self, path: &Path) -> ArchiveResult {
         let names = names_in(path)?;
         let mut count = 0;
         for name in &names {
@@ -190,7 +190,7 @@ impl Gatherer<'_> {
         }
     }
 
-    fn record(&mut self, path: &Path) -> Done {
+    fn record(&mut self, path: &Path) -> ArchiveResult {
         let name = base_name(path)?;
         let member = Member {
             role: Role::Record,
@@ -217,7 +217,7 @@ impl Gatherer<'_> {
     }
 
     /// The files of a run: those that it writes, and whatever bears its suffix.
-    fn files_of_run(&mut self, record: &RunRecord, folder: &Path) -> Done {
+    fn files_of_run(&mut self, record: &RunRecord, folder: &Path) -> ArchiveResult {
         let suffix = &record.run.suffix;
         let made = renderings(record).map_err(|e| ArchiveError(e.to_string()))?;
         let names = names_in(folder)?;
@@ -268,7 +268,7 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    fn one_of_run(&mut self, path: &Path, name: &str) -> Done {
+    fn one_of_run(&mut self, path: &Path, name: &str) -> ArchiveResult {
         let others = [RECORD_END, ".zip", SIGNATURE_END, ".tmp"];
         if others.iter().any(|end| name.ends_with(end)) {
             return Ok(());
@@ -280,7 +280,7 @@ impl Gatherer<'_> {
         }
     }
 
-    fn proc_logs(&mut self, folder: &Path, name: &str) -> Done {
+    fn proc_logs(&mut self, folder: &Path, name: &str) -> ArchiveResult {
         for file in names_in(folder)? {
             if self.leaves_link(folder, &file) {
                 continue;
@@ -292,7 +292,7 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    fn submission(&mut self, path: &Path) -> Done {
+    fn submission(&mut self, path: &Path) -> ArchiveResult {
         let name = base_name(path)?;
         let bytes = read_file(path)?;
         let known = self
@@ -350,7 +350,7 @@ impl Gatherer<'_> {
     }
 
     /// Record, summary and rc file that a result names, with the sums that it gives.
-    fn named_files(&mut self, result: &Element, folder: &Path, of: &Path) -> Done {
+    fn named_files(&mut self, result: &Element, folder: &Path, of: &Path) -> ArchiveResult {
         let kinds = [
             ("record", Role::Record),
             ("summary", Role::Summary),
@@ -660,14 +660,14 @@ pub(crate) fn path_in(folder: &Path, name: &str) -> PathBuf {
     }
 }
 
-fn base_name(path: &Path) -> Done<String> {
+fn base_name(path: &Path) -> ArchiveResult<String> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| ArchiveError::at(path, "the name is not UTF-8"))?;
     Ok(name.to_owned())
 }
 
 /// The names of a folder, in order; those that are no UTF-8 are nobody's of ours.
-fn names_in(path: &Path) -> Done<Vec<String>> {
+fn names_in(path: &Path) -> ArchiveResult<Vec<String>> {
     let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     let mut names = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {

@@ -14,11 +14,11 @@ fn secrets_stay_at_home_unless_they_are_asked_for() {
     let with = |rc: &str, add: &[&str], with_secrets| {
         fs::write(dir.path().join("rc2"), rc).unwrap();
         fs::write(dir.path().join("pw"), "geheim\n").unwrap();
-        let options = GatherOptions {
+        let options = CollectOptions {
             rc: Some(dir.path().join("rc2")),
             add: add.iter().map(|name| dir.path().join(name)).collect(),
             with_secrets,
-            ..GatherOptions::default()
+            ..CollectOptions::default()
         };
         gathered(&dir, "mine.run.jsonl", &options)
     };
@@ -44,7 +44,7 @@ fn secrets_are_looked_for_in_files_that_were_found_by_name() {
     ] {
         let dir = folder();
         fs::write(dir.path().join(name), format!("one\n{line}\n")).unwrap();
-        let faults = gathered(&dir, "mine.run.jsonl", &GatherOptions::default()).unwrap_err();
+        let faults = gathered(&dir, "mine.run.jsonl", &CollectOptions::default()).unwrap_err();
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].starts_with(&format!("{name}:2: ")), "{faults:?}");
         assert!(!faults[0].contains("geheim"), "{faults:?}");
@@ -63,17 +63,17 @@ fn links_are_followed_only_where_the_user_names_them() {
     symlink(&private, at("mine.notes")).unwrap();
     fs::remove_file(at("sfs_rc")).unwrap();
     symlink(&private, at("sfs_rc")).unwrap();
-    let plain = GatherOptions::default();
+    let plain = CollectOptions::default();
     let found = gathered(&dir, "mine.run.jsonl", &plain).unwrap();
     let all = found.remarks.join("\n");
     for name in ["mine.notes", "sfs_rc"] {
         assert!(found.bundle.get(name).is_none(), "{name}");
         assert!(all.contains(&format!("{name}: a link")), "{all}");
     }
-    let named = GatherOptions {
+    let named = CollectOptions {
         rc: Some(at("sfs_rc")),
         add: vec![at("mine.notes")],
-        ..GatherOptions::default()
+        ..CollectOptions::default()
     };
     let found = gathered(&dir, "mine.run.jsonl", &named).unwrap();
     assert!(found.bundle.get("mine.notes").is_some() && found.bundle.get("sfs_rc").is_some());
@@ -117,7 +117,7 @@ fn paths_have_no_detours() {
         below.join("mine.run.jsonl"),
     )
     .unwrap();
-    let told = gathered(&dir, "result/mine.run.jsonl", &GatherOptions::default());
+    let told = gathered(&dir, "result/mine.run.jsonl", &CollectOptions::default());
     let told = match told {
         Ok(found) => found.remarks.join("\n"),
         Err(faults) => faults.join("\n"),
@@ -131,12 +131,12 @@ fn missing_and_changed_files_of_a_submission_are_told() {
     let dir = folder();
     fs::remove_file(dir.path().join("net.png")).unwrap();
     fs::write(dir.path().join("sfs_rc"), "LOAD=7\n").unwrap();
-    let faults = gathered(&dir, "sub.xml", &GatherOptions::default()).unwrap_err();
+    let faults = gathered(&dir, "sub.xml", &CollectOptions::default()).unwrap_err();
     assert!(faults[0].contains("names the diagram net.png") && faults[0].contains("--force"));
     assert!(faults[1].contains("has other contents than when the submission was made"));
-    let force = GatherOptions {
+    let force = CollectOptions {
         force: true,
-        ..GatherOptions::default()
+        ..CollectOptions::default()
     };
     let found = gathered(&dir, "sub.xml", &force).unwrap();
     assert_eq!(found.remarks.len(), 2);
@@ -164,7 +164,7 @@ fn files_of_other_runs_in_the_folder_stay_out() {
     for name in ["mine.html", "sfsval.mine", "mine.zip"] {
         fs::write(dir.path().join(name), "y").unwrap();
     }
-    let bundle = gathered(&dir, "mine.run.jsonl", &GatherOptions::default())
+    let bundle = gathered(&dir, "mine.run.jsonl", &CollectOptions::default())
         .unwrap()
         .bundle;
     let names: Vec<&str> = bundle.members().map(|(name, _)| name).collect();
@@ -221,11 +221,15 @@ fn folder_with_inputs(mix: &str) -> tempfile::TempDir {
     dir
 }
 
-fn packed(dir: &tempfile::TempDir, rc: Option<&str>, force: bool) -> Result<Gathered, String> {
-    let options = GatherOptions {
+fn packed(
+    dir: &tempfile::TempDir,
+    rc: Option<&str>,
+    force: bool,
+) -> Result<CollectedFiles, String> {
+    let options = CollectOptions {
         rc: rc.map(|rc| dir.path().join(rc)),
         force,
-        ..GatherOptions::default()
+        ..CollectOptions::default()
     };
     gathered(dir, "mine.run.jsonl", &options).map_err(|faults| faults.join("\n"))
 }

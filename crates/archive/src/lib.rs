@@ -29,11 +29,11 @@ mod gather_tests;
 mod tests;
 
 pub use bundle::{Bundle, Member};
-pub use gather::{GatherOptions, Gathered, gather};
+pub use gather::{CollectOptions, CollectedFiles, gather};
 pub use manifest::{MANIFEST_JSON, MANIFEST_SUMS, Manifest, ManifestFile, ManifestRun, SCHEMA};
 pub use name::check_name;
 pub use role::Role;
-pub use verify::{Check, Options, State, Verification, verify};
+pub use verify::{Check, CheckStatus, Options, Verification, verify};
 pub use zipfile::is_zip;
 
 use std::path::Path;
@@ -57,7 +57,7 @@ impl ArchiveError {
 }
 
 /// What calls of this room give back.
-pub type Done<T = ()> = Result<T, ArchiveError>;
+pub type ArchiveResult<T = ()> = Result<T, ArchiveError>;
 
 pub use filermark_model::secret_text::{secret_files, secrets};
 pub use filermark_results::sha256;

@@ -21,7 +21,7 @@ pub(crate) fn has_verdict(page: &str, record: &RunRecord) -> bool {
     let text = text_of(page);
     let is_part = |c: char| c.is_ascii_uppercase();
     let mut words = text.split(|c| !is_part(c));
-    let is_invalid = record.verdict().word() == "INVALID";
+    let is_invalid = record.verdict().label() == "INVALID";
     match is_invalid {
         true => words.any(|word| word == "INVALID"),
         false => words.any(|word| word == "VALID"),
@@ -37,7 +37,7 @@ pub(crate) fn has_headline(page: &str, record: &RunRecord) -> bool {
     let text = text_of(page);
     let is_whole = (peak - peak.round()).abs() < 1e-9;
     let peak_decimals = usize::from(peak < 100.0 && !is_whole);
-    says(&text, peak, peak_decimals) && says(&text, ort, ORT_DECIMALS)
+    contains_number(&text, peak, peak_decimals) && contains_number(&text, ort, ORT_DECIMALS)
 }
 
 /// What is between the tags, without style sheets.
@@ -59,7 +59,7 @@ fn text_of(page: &str) -> String {
 }
 
 /// Whether a number in a text is this one, rounded to no fewer decimals.
-fn says(text: &str, value: f64, decimals: usize) -> bool {
+fn contains_number(text: &str, value: f64, decimals: usize) -> bool {
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
     text.split(|c| !is_part(c)).any(|word| {
         let word = word.trim_matches(['.', ',']).replace(',', "");
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn numbers_are_found_as_people_write_them() {
         let text = text_of("<style>a{top:4791px}</style><b>4,790</b> op/s, <i>0.60</i> ms.");
-        assert!(says(&text, 4790.3, 0) && says(&text, 0.598, 2));
-        assert!(!says(&text, 4791.0, 0) && !says(&text, 0.61, 2));
-        assert!(!says("1 ms", 0.6, 2));
+        assert!(contains_number(&text, 4790.3, 0) && contains_number(&text, 0.598, 2));
+        assert!(!contains_number(&text, 4791.0, 0) && !contains_number(&text, 0.61, 2));
+        assert!(!contains_number("1 ms", 0.6, 2));
     }
 }

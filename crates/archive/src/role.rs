@@ -109,12 +109,12 @@ const SUMMARY_LEN_MAX: usize = 1 << 20;
 /// Whether the first line that is not blank is that of a run record.
 fn is_run_line(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct Kind {
+    struct RoleSerde {
         r#type: String,
     }
     let line = bytes.trim_ascii_start().split(|b| *b == b'\n').next();
     let line = line.filter(|line| line.starts_with(b"{"));
-    line.and_then(|line| serde_json::from_slice::<Kind>(line).ok())
+    line.and_then(|line| serde_json::from_slice::<RoleSerde>(line).ok())
         .is_some_and(|kind| kind.r#type == "run")
 }
 

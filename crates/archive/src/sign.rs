@@ -1,8 +1,8 @@
 //! Signatures of archives, and the one place that knows the library: those of minisign
 //! (<https://jedisct1.github.io/minisign/>), beside the archive and over all of it.
 
-use crate::verify::{State, Verification};
-use crate::{ArchiveError, Done};
+use crate::verify::{CheckStatus, Verification};
+use crate::{ArchiveError, ArchiveResult};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use filermark_model::Secret;
@@ -44,7 +44,7 @@ pub fn is_signature(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// It is no regular file, larger than [`KEY_LEN_MAX`], or cannot be read.
-pub fn read_signature(path: &Path) -> Done<Option<Vec<u8>>> {
+pub fn read_signature(path: &Path) -> ArchiveResult<Option<Vec<u8>>> {
     let failed = |e: io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -109,7 +109,7 @@ impl SigningKey {
     ///
     /// # Errors
     /// The library failed.
-    pub fn sign(&self, archive: &[u8], name: &str, made: Timestamp) -> Done<String> {
+    pub fn sign(&self, archive: &[u8], name: &str, made: Timestamp) -> ArchiveResult<String> {
         let seconds = made.unix_seconds() as i64;
         let name: String = name.chars().filter(|c| !c.is_control()).collect();
         let trusted = format!("timestamp:{seconds}\tfile:{name}\thashed");
@@ -137,7 +137,7 @@ pub struct VerifyingKey(PublicKey);
 
 impl VerifyingKey {
     /// The key that is this word, as `minisign -G` prints it; `None`: it is none.
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_base64(word: &str) -> Option<Self> {
         let key = (word.len() == PUBLIC_KEY_LEN).then(|| PublicKey::from_base64(word));
         key?.ok().map(Self)
     }
@@ -145,7 +145,7 @@ impl VerifyingKey {
     /// The key of a file: minisign.pub, or the word alone.
     pub fn of_text(text: &str) -> Option<Self> {
         let read = || PublicKeyBox::from(text.to_owned()).into_public_key();
-        Self::of_word(text.trim()).or_else(|| read().ok().map(Self))
+        Self::from_base64(text.trim()).or_else(|| read().ok().map(Self))
     }
 
     /// Its number, as minisign prints it.
@@ -166,7 +166,7 @@ fn id(number: &[u8]) -> String {
 pub fn check(
     archive: &[u8],
     name: &str,
-    signature: &Done<Option<Vec<u8>>>,
+    signature: &ArchiveResult<Option<Vec<u8>>>,
     key: &VerifyingKey,
     told: &mut Verification,
 ) {
@@ -179,8 +179,8 @@ pub fn check(
         Ok(Some(bytes)) => outcome(archive, bytes, key),
     };
     match result {
-        Ok(text) => told.push(State::Ok, about, text),
-        Err(why) => told.push(State::Fail, about, why),
+        Ok(text) => told.push(CheckStatus::Ok, about, text),
+        Err(why) => told.push(CheckStatus::Fail, about, why),
     }
 }
 

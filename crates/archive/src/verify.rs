@@ -14,7 +14,7 @@ mod submission;
 mod sums;
 mod types;
 
-pub use types::{Check, MakeReport, Options, RunFigures, State, Verification};
+pub use types::{Check, CheckStatus, Options, RenderReport, RunFigures, Verification};
 
 use crate::bundle::{Bundle, Member, read_record};
 use crate::role::Role;
@@ -41,7 +41,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
                     .strip_prefix(name)
                     .unwrap_or(&why)
                     .trim_start_matches(": ");
-                told.push(State::Fail, name, format!("cannot be checked: {why}"));
+                told.push(CheckStatus::Fail, name, format!("cannot be checked: {why}"));
             }
         }
     }
@@ -57,7 +57,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
     checked.extend(inputs::check(bundle, &runs, &mut told));
     if runs.is_empty() {
         let text = "no run record in it: nothing could be computed again";
-        told.push(State::Fail, "run record", text);
+        told.push(CheckStatus::Fail, "run record", text);
     }
     for (name, member) in bundle.members() {
         let is_known = member.role == Role::Record || checked.contains(name);
@@ -74,7 +74,7 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
                 Some(_) => why,
                 None => why.split(';').next().unwrap_or(why),
             };
-            told.push(State::Skip, name, why);
+            told.push(CheckStatus::Skip, name, why);
         }
     }
     told
@@ -97,10 +97,10 @@ fn stray(name: &str, member: &Member, runs: &[Run<'_>], told: &mut Verification)
         made.iter().any(|(_, text)| text.as_bytes() == member.bytes)
     };
     match runs.iter().find(makes) {
-        Some(run) => told.push(State::Ok, name, format!("as {} makes it", run.name)),
+        Some(run) => told.push(CheckStatus::Ok, name, format!("as {} makes it", run.name)),
         None => {
             let text = format!("a {} that no run record in it makes", member.role);
-            told.push(State::Fail, name, text);
+            told.push(CheckStatus::Fail, name, text);
         }
     }
 }
@@ -109,15 +109,15 @@ fn stray(name: &str, member: &Member, runs: &[Run<'_>], told: &mut Verification)
 pub fn check_zip(bundle: &Bundle, bytes: &[u8], told: &mut Verification) {
     let count = bundle.members().count();
     told.push(
-        State::Ok,
+        CheckStatus::Ok,
         "zip",
         format!("sound: {count} files and the manifest"),
     );
     let same = bundle.packed_again().is_ok_and(|again| again == bytes);
     match same {
-        true => told.push(State::Ok, "zip", "byte for byte as this program packs these files"),
+        true => told.push(CheckStatus::Ok, "zip", "byte for byte as this program packs these files"),
         false => told.push(
-            State::Skip,
+            CheckStatus::Skip,
             "zip",
             "packed by another program or version, or changed between its files; the files themselves are checked",
         ),

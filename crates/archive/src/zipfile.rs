@@ -2,7 +2,7 @@
 //! same bytes for the same files; what is read is somebody else's.
 
 use crate::name::{check_name, shown};
-use crate::{ArchiveError, Done, FILE_COUNT_MAX, FILE_LEN_MAX, TOTAL_LEN_MAX};
+use crate::{ArchiveError, ArchiveResult, FILE_COUNT_MAX, FILE_LEN_MAX, TOTAL_LEN_MAX};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _, Write as _};
 use zip::write::SimpleFileOptions;
@@ -24,7 +24,9 @@ pub fn is_zip(bytes: &[u8]) -> bool {
 }
 
 /// The zip file: the names in order, the times all the same.
-pub(crate) fn pack<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Done<Vec<u8>> {
+pub(crate) fn pack<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> ArchiveResult<Vec<u8>> {
     let failed = |e: &dyn std::fmt::Display| ArchiveError(format!("cannot be packed: {e}"));
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -40,7 +42,7 @@ pub(crate) fn pack<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> 
 }
 
 /// The files of a zip file.
-pub(crate) fn unpack(bytes: &[u8]) -> Done<Files> {
+pub(crate) fn unpack(bytes: &[u8]) -> ArchiveResult<Files> {
     let mut archive = ZipArchive::new(Cursor::new(bytes))
         .map_err(|e| ArchiveError(format!("not a zip file, or a damaged one: {e}")))?;
     check_whole(&mut archive)?;
@@ -100,7 +102,7 @@ const fn is_regular(mode: u32) -> bool {
 
 /// What only the archive as a whole shows: nothing twice, nothing over another, nothing
 /// beside.
-fn check_whole(archive: &mut ZipArchive<Cursor<&[u8]>>) -> Done {
+fn check_whole(archive: &mut ZipArchive<Cursor<&[u8]>>) -> ArchiveResult {
     let refused = |why: &str| Err(ArchiveError(why.to_owned()));
     if archive.len() > FILE_COUNT_MAX {
         return refused("more than 60000 files");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// What a part gives back: figures, or why there are none.
-pub type Measured = Result<Vec<Figure>, String>;
+pub type FiguresOrSkip = Result<Vec<Figure>, String>;
 
 /// What a figure is held against.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub enum Bar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There is no bar.
-    Told,
+    Informational,
     /// By the median.
     Reached,
     /// Only by the best round.
@@ -34,7 +34,7 @@ pub enum Verdict {
 impl Verdict {
     const fn text(self) -> &'static str {
         match self {
-            Self::Told => "",
+            Self::Informational => "",
             Self::Reached => "reached",
             Self::AtBest => "at best",
             Self::Short => "short",
@@ -99,7 +99,7 @@ impl Figure {
             Bar::AtMost(bar) => Some(value <= bar),
         };
         match (reaches(self.median()), reaches(self.best())) {
-            (None, _) => Verdict::Told,
+            (None, _) => Verdict::Informational,
             (Some(true), _) => Verdict::Reached,
             (_, Some(true)) => Verdict::AtBest,
             _ => Verdict::Short,

@@ -13,7 +13,7 @@ mod plan;
 mod server;
 
 use clap::Parser;
-use figure::{Figure, Measured, table};
+use figure::{Figure, FiguresOrSkip, table};
 use filermark_results::Environment;
 use serde_json::json;
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn document(part: &parts::Part, measured: &Measured, seconds: f64) -> serde_json::Value {
+fn document(part: &parts::Part, measured: &FiguresOrSkip, seconds: f64) -> serde_json::Value {
     let (figures, reason) = match measured {
         Ok(figures) => (figures.iter().map(Figure::to_json).collect(), None),
         Err(why) => (Vec::new(), Some(why)),

@@ -1,7 +1,7 @@
 //! Run plans for the parts, made by the program's own resolution.
 
 use filermark_config::{Sources, resolve};
-use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
@@ -186,7 +186,7 @@ impl Drop for Bench {
         if self.claimed {
             let mount = &self.plan.clients[0].mounts[0];
             // The server ends with the part; what stays goes with it.
-            let _ = self.driver.release(mount, &self.claim, Reach::All);
+            let _ = self.driver.release(mount, &self.claim, ReleaseScope::All);
         }
     }
 }
@@ -202,7 +202,7 @@ pub fn claim() -> Claim {
 fn point(rate: f64) -> LoadPoint {
     LoadPoint {
         number: 1,
-        asked: OpsPerSec(rate),
+        entered: OpsPerSec(rate),
         requested: OpsPerSec(rate),
         units: 0.0,
         proc_count: 0,

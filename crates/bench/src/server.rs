@@ -22,7 +22,7 @@ pub struct ServerProcess {
 
 /// Which server.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish {
+pub struct ServerSpec {
     /// A file system in memory instead of canned replies.
     pub stores: bool,
     /// Every reply is held back, in microseconds.
@@ -36,7 +36,7 @@ impl ServerProcess {
     ///
     /// # Errors
     /// What the system or the server said.
-    pub fn start(wish: Wish) -> Result<Self, String> {
+    pub fn start(wish: ServerSpec) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|e| format!("find this program: {e}"))?;
         Self::spawn(Command::new(own), wish)
     }
@@ -45,7 +45,7 @@ impl ServerProcess {
     ///
     /// # Errors
     /// What the system or the server said.
-    pub fn start_in(sandbox: &Sandbox, wish: Wish) -> Result<Self, String> {
+    pub fn start_in(sandbox: &Sandbox, wish: ServerSpec) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|e| format!("find this program: {e}"))?;
         Self::spawn(sandbox.command(own), wish)
     }
@@ -60,7 +60,7 @@ impl ServerProcess {
         sent.map_err(|e| format!("signal the server: {e}"))
     }
 
-    fn spawn(mut command: Command, wish: Wish) -> Result<Self, String> {
+    fn spawn(mut command: Command, wish: ServerSpec) -> Result<Self, String> {
         let mut child = command
             .args([COMMAND, &wish.stores.to_string()])
             .args([wish.delay_us.to_string(), wish.threads.max(1).to_string()])

@@ -3,7 +3,7 @@
 //!
 //! Every line is `read KB PERCENT%` or `write KB PERCENT%`; `#` begins a comment.
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use filermark_model::SizeDistribution;
 use filermark_model::dist::SizeShare;
 
@@ -31,7 +31,7 @@ pub fn parse_blockfile(file: &str, text: &str) -> Result<BlockFile, Vec<ConfigEr
         if line.is_empty() {
             continue;
         }
-        let place = Place::line(file, i + 1, 1);
+        let place = SourceLocation::line(file, i + 1, 1);
         match parse_row(line) {
             Ok((kind, row)) if tables[kind].iter().any(|r| r.kib == row.kib) => {
                 let message = format!("size {} KB has a line already", row.kib);
@@ -46,7 +46,7 @@ pub fn parse_blockfile(file: &str, text: &str) -> Result<BlockFile, Vec<ConfigEr
     }
     if errors.is_empty() && tables.iter().all(Vec::is_empty) {
         let hint = "write lines such as 'read 4 25%'";
-        let place = Place::File(file.to_owned());
+        let place = SourceLocation::File(file.to_owned());
         errors.push(ConfigError::new(place, "there is no row in it", hint));
     }
     if !errors.is_empty() {
@@ -60,7 +60,7 @@ pub fn parse_blockfile(file: &str, text: &str) -> Result<BlockFile, Vec<ConfigEr
         rows.sort_by(|a, b| a.kib.total_cmp(&b.kib));
         SizeDistribution::new(rows)
             .map_err(|e| {
-                let place = Place::File(file.to_owned());
+                let place = SourceLocation::File(file.to_owned());
                 let message = format!("{kind} rows: {e}");
                 errors.push(ConfigError::new(place, message, "correct the shares"));
             })

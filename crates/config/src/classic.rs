@@ -1,11 +1,11 @@
 //! The rc dialect of classical benchmarks, whose drivers speak the protocol themselves.
 
-use crate::given::{Given, Values};
-use crate::mounts::Form;
-use crate::params::{self, DriverName, Family, Standard};
+use crate::given::{GivenValue, Values};
+use crate::launch_settings::HostLogins;
+use crate::mounts::MountSyntax;
+use crate::params::{self, DriverName, Family, StandardValue};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{is_idle, left_out, not_standard, phases, secret_note};
-use crate::reach::Accounts;
 use crate::reading::Reading;
 use crate::stop_command::stop_command;
 use crate::{layout, loads, nfs, protocol, smb, space, trial, workload};
@@ -33,18 +33,20 @@ impl Dialect for Classic {
         }
         let protocol = protocol::of(values, definition.as_ref());
         let form = match protocol::is_smb(protocol) {
-            true => Form::Smb,
-            false => Form::Nfs,
+            true => MountSyntax::Smb,
+            false => MountSyntax::Nfs,
         };
-        if form == Form::Smb {
+        if form == MountSyntax::Smb {
             refuse_udp(r);
         }
         let layout = layout::layout(r, form);
         let asked = loads::asked(r, loads::OPS);
         let driver = match (values.get(&params::DRIVER), form) {
             (Some(DriverName::Null), _) => DriverPlan::Null,
-            (_, Form::Smb) => DriverPlan::Smb(smb::smb(r, protocol, layout.as_ref())),
-            (_, Form::Nfs) => DriverPlan::Nfs(nfs::nfs(r, definition.as_ref(), layout.as_ref())),
+            (_, MountSyntax::Smb) => DriverPlan::Smb(smb::smb(r, protocol, layout.as_ref())),
+            (_, MountSyntax::Nfs) => {
+                DriverPlan::Nfs(nfs::nfs(r, definition.as_ref(), layout.as_ref()))
+            }
         };
         let definition = definition?;
         let mut benchmark = definition.clone();
@@ -64,7 +66,7 @@ impl Dialect for Classic {
             clients: layout.clients,
             procs_per_client: layout.procs_per_client,
             procs: Vec::new(),
-            accounts: Accounts::new(),
+            accounts: HostLogins::new(),
             phases: phases(values, &definition),
             touch_all: false,
             scripts: None,
@@ -110,7 +112,7 @@ fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
         .all()
         .filter_map(|g| match g.parameter.scope.holds(Family::of(definition)) {
             true => not_standard(g, definition).or_else(|| without_effect(g)),
-            false => foreign(g, definition),
+            false => unused_parameter(g, definition),
         })
         .collect();
     findings.extend(left_out(values));
@@ -118,7 +120,7 @@ fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
 }
 
 /// A parameter of benchmarks of other kinds.
-fn foreign(given: &Given, definition: &Benchmark) -> Option<Finding> {
+fn unused_parameter(given: &GivenValue, definition: &Benchmark) -> Option<Finding> {
     if is_idle(given) {
         return None;
     }
@@ -128,9 +130,9 @@ fn foreign(given: &Given, definition: &Benchmark) -> Option<Finding> {
 }
 
 /// A parameter of the 2008 generation that does nothing here.
-fn without_effect(given: &Given) -> Option<Finding> {
+fn without_effect(given: &GivenValue) -> Option<Finding> {
     let silent = is_idle(given) || given.parameter.is(&params::SFS_DIR);
-    if !matches!(given.parameter.standard, Standard::NoEffect) || silent {
+    if !matches!(given.parameter.standard, StandardValue::NoEffect) || silent {
         return None;
     }
     let text = format!("{} has no effect here", given.shown());

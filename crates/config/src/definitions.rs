@@ -1,7 +1,7 @@
 //! Files that define workloads and benchmarks, in either form: the project's own
 //! (TOML) and netmist's text; and classical benchmarks, one to a file.
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::given::Values;
 use crate::netmist_text::parse;
 use crate::params;
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 /// The forms of definition files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DefinitionFormat {
     /// `[[workload]]` and `[[benchmark]]` tables.
     Toml,
     /// The lines of netmist's `-E` and `-I`.
@@ -24,16 +24,16 @@ pub enum Form {
 
 /// What a file defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct LoadedDefinitions {
     /// Its form.
-    pub form: Form,
+    pub form: DefinitionFormat,
     /// The names of its workloads.
     pub workloads: Vec<String>,
     /// The names of its benchmarks.
     pub benchmarks: Vec<String>,
 }
 
-impl Form {
+impl DefinitionFormat {
     /// The form that a text seems to have: its first line that is neither blank nor a
     /// comment is a table or a value in TOML, and neither in netmist's text.
     pub fn of(text: &str) -> Self {
@@ -56,7 +56,7 @@ impl Form {
 
 /// What a classical definition file holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Classic {
+pub struct ClassicDefinitions {
     /// Its text.
     pub text: String,
     /// What it says.
@@ -68,7 +68,7 @@ pub struct Classic {
 ///
 /// # Errors
 /// What is wrong with the definition, with file and line.
-pub fn read_classic(path: &Path) -> Result<Option<Classic>, Vec<ConfigError>> {
+pub fn read_classic(path: &Path) -> Result<Option<ClassicDefinitions>, Vec<ConfigError>> {
     let Ok(text) = read_text(path) else {
         return Ok(None);
     };
@@ -80,7 +80,7 @@ pub fn read_classic(path: &Path) -> Result<Option<Classic>, Vec<ConfigError>> {
     }
     let file = path.display().to_string();
     let benchmark = parse_classic(&file, &text).map_err(|e| vec![e])?;
-    Ok(Some(Classic { text, benchmark }))
+    Ok(Some(ClassicDefinitions { text, benchmark }))
 }
 
 /// Reads a classical definition; `file` is what messages call it.
@@ -89,7 +89,7 @@ pub(crate) fn parse_classic(file: &str, text: &str) -> Result<Benchmark, ConfigE
     match nonsense(&benchmark) {
         None => Ok(benchmark),
         Some(what) => {
-            let place = Place::File(file.to_owned());
+            let place = SourceLocation::File(file.to_owned());
             Err(ConfigError::new(place, what, CLASSIC_HINT))
         }
     }
@@ -99,7 +99,7 @@ const CLASSIC_HINT: &str =
     "compare with a shipped one: `filermark workload export general-nfs3` or general-smb2";
 
 fn toml_error(path: &str, e: &DefinitionError) -> ConfigError {
-    let place = Place::line(path, e.line, e.column);
+    let place = SourceLocation::line(path, e.line, e.column);
     ConfigError::new(place, e.reason.clone(), CLASSIC_HINT)
 }
 
@@ -183,14 +183,21 @@ pub(crate) fn defines_composites(text: &str) -> bool {
 ///
 /// # Errors
 /// Everything that is wrong, with file and line.
-pub fn read_definitions(registry: &mut Registry, path: &Path) -> Result<Taken, Vec<ConfigError>> {
+pub fn read_definitions(
+    registry: &mut Registry,
+    path: &Path,
+) -> Result<LoadedDefinitions, Vec<ConfigError>> {
     let file = path.display().to_string();
     match read_text(path) {
         Ok(text) => take_definitions(registry, &file, &text),
         Err(why) => {
             let message = format!("the file {why}");
             let hint = "name a file with workloads or benchmarks";
-            Err(vec![ConfigError::new(Place::File(file), message, hint)])
+            Err(vec![ConfigError::new(
+                SourceLocation::File(file),
+                message,
+                hint,
+            )])
         }
     }
 }
@@ -203,7 +210,7 @@ pub fn take_definitions(
     registry: &mut Registry,
     file: &str,
     text: &str,
-) -> Result<Taken, Vec<ConfigError>> {
+) -> Result<LoadedDefinitions, Vec<ConfigError>> {
     if text
         .trim_start_matches('\u{feff}')
         .trim_start()
@@ -214,21 +221,21 @@ pub fn take_definitions(
             "convert it: 'filermark import {file} -o mine.toml', and give that: -b mine.toml"
         );
         return Err(vec![ConfigError::new(
-            Place::File(file.to_owned()),
+            SourceLocation::File(file.to_owned()),
             message,
             hint,
         )]);
     }
-    let form = Form::of(text);
+    let form = DefinitionFormat::of(text);
     let (workloads, benchmarks) = match form {
-        Form::Toml => {
+        DefinitionFormat::Toml => {
             let told = |all: Vec<RegistryError>| -> Vec<ConfigError> {
                 all.into_iter().map(|e| registry_error(file, e)).collect()
             };
             registry.take_toml(file, text).map_err(told)?;
             Registry::names_in_toml(file, text).map_err(told)?
         }
-        Form::NetmistText => {
+        DefinitionFormat::NetmistText => {
             let objects = parse(file, text)?;
             let names = objects.iter().map(|w| w.name.clone()).collect();
             for object in objects {
@@ -237,7 +244,7 @@ pub fn take_definitions(
             (names, Vec::new())
         }
     };
-    Ok(Taken {
+    Ok(LoadedDefinitions {
         form,
         workloads,
         benchmarks,
@@ -253,8 +260,8 @@ pub(crate) fn registry_error(file: &str, error: RegistryError) -> ConfigError {
             column,
             reason,
             hint,
-        } => ConfigError::new(Place::line(&file, line, column), reason, hint),
-        other => ConfigError::new(Place::File(file.to_owned()), other.to_string(), ""),
+        } => ConfigError::new(SourceLocation::line(&file, line, column), reason, hint),
+        other => ConfigError::new(SourceLocation::File(file.to_owned()), other.to_string(), ""),
     }
 }
 
@@ -301,12 +308,15 @@ mod tests {
         mine.attributes.osync_pcnt = 12.5;
         let text = export([&mine]);
         let taken = take_definitions(&mut registry, "w", &text).unwrap();
-        assert_eq!((taken.form, taken.workloads.len()), (Form::NetmistText, 1));
+        assert_eq!(
+            (taken.form, taken.workloads.len()),
+            (DefinitionFormat::NetmistText, 1)
+        );
         assert_eq!(registry.workload("VDI").unwrap(), &mine);
         let toml =
             registry.workload_toml("VDI").unwrap() + &registry.composite_toml("VDI").unwrap();
         let taken = take_definitions(&mut Registry::default(), "t", &toml).unwrap();
-        assert_eq!(taken.form, Form::Toml);
+        assert_eq!(taken.form, DefinitionFormat::Toml);
         assert_eq!(
             (taken.workloads, taken.benchmarks),
             (vec!["VDI".into()], vec!["VDI".into()])

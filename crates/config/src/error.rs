@@ -1,12 +1,12 @@
 //! What can be wrong with the text that people write, told so that they can
 //! repair it: where it stands, what is wrong, what to try.
 
-pub(crate) use filermark_model::words::{nearest, quoted};
+pub(crate) use filermark_model::text::{nearest, quoted};
 use std::fmt;
 
 /// Where a text stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SourceLocation {
     /// In a file, at a line and column (both from 1).
     At {
         /// The file as the user named it.
@@ -24,7 +24,7 @@ pub enum Place {
     Missing,
 }
 
-impl Place {
+impl SourceLocation {
     /// A line of a file.
     pub fn line(file: &str, line: usize, column: usize) -> Self {
         Self::At {
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::At { file, line, column } => write!(f, "{file}:{line}:{column}"),
@@ -50,7 +50,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
     /// Where.
-    pub place: Place,
+    pub location: SourceLocation,
     /// What is wrong, as a plain sentence without a full stop.
     pub message: String,
     /// What to try, in the same form; may be empty.
@@ -59,9 +59,9 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// Puts one together.
-    pub fn new(place: Place, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(place: SourceLocation, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            place,
+            location: place,
             message: message.into(),
             hint: hint.into(),
         }
@@ -70,7 +70,7 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)?;
+        write!(f, "{}: {}", self.location, self.message)?;
         if !self.hint.is_empty() {
             write!(f, "; {}", self.hint)?;
         }
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_error_reads_as_one_sentence() {
-        let e = ConfigError::new(Place::line("sfs_rc", 3, 7), "X is bad", "try Y");
+        let e = ConfigError::new(SourceLocation::line("sfs_rc", 3, 7), "X is bad", "try Y");
         assert_eq!(e.to_string(), "sfs_rc:3:7: X is bad; try Y");
     }
 }

@@ -73,7 +73,7 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     writeln!(
         out,
         "Result      {}",
-        b.headline_words(plan.limits.response_ms)
+        b.headline_text(plan.limits.response_ms)
     )?;
     let text = plan.driver.describe();
     writeln!(out, "Driver      {}", text.summary)?;
@@ -153,7 +153,7 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
             out,
             "{:>5} {:>10} {:>10} {:>10} {:>11} {:>11} {:>11}",
             p.number,
-            p.asked.0,
+            p.entered.0,
             p.requested.0,
             plan.rate_per_proc(p.requested).0,
             plan.io_file_count(load),
@@ -192,7 +192,7 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let Some(access) = Access::of(plan) else {
         return Ok(());
     };
-    let words = wrapped(&access.words(), HERITAGE_WIDTH).join("\n            ");
+    let words = wrapped(&access.text(), HERITAGE_WIDTH).join("\n            ");
     writeln!(out, "Access      {words}")?;
     let judged = match access.findings().is_empty() {
         true => "uniform as far as MNT_POINTS tells; it does not show which hosts are one server",

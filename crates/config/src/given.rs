@@ -1,6 +1,6 @@
 //! Given values: gathered from all sources, looked up, checked against their kind, typed.
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::hints;
 use crate::params::{self, FromValue, Kind, Param, Parameter, Value};
 use crate::rc::{Assignment, parse_rc};
@@ -14,22 +14,22 @@ const GIVEN: &str = "(given)";
 
 /// A parameter as it was given.
 #[derive(Clone)]
-pub(crate) struct Given {
+pub(crate) struct GivenValue {
     pub parameter: &'static Parameter,
     /// As written.
     pub raw: String,
     /// `None`: it was wrong, which has been told.
     pub value: Option<Value>,
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for GivenValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.shown(), self.place)
+        write!(f, "{} ({})", self.shown(), self.location)
     }
 }
 
-impl Given {
+impl GivenValue {
     /// `NAME=value` as messages and records may show it.
     pub fn shown(&self) -> String {
         format!("{}={}", self.parameter.name, quoted(&self.shown_value()))
@@ -47,9 +47,9 @@ impl Given {
 /// All given parameters, by name. An empty value counts as not given.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
-    given: BTreeMap<&'static str, Given>,
+    given: BTreeMap<&'static str, GivenValue>,
     /// Parameters that a later assignment in the same source has replaced.
-    pub replaced: Vec<(Given, Place)>,
+    pub replaced: Vec<(GivenValue, SourceLocation)>,
     /// Names whose text could not be read, as written.
     pub broken: Vec<String>,
     /// Assignments to names that no parameter has.
@@ -59,7 +59,7 @@ pub(crate) struct Values {
 impl Values {
     /// Takes a source's assignments in; later sources win over earlier ones.
     pub fn take(&mut self, assignments: &[Assignment], errors: &mut Vec<ConfigError>) {
-        let mut here = BTreeMap::<&'static str, Given>::new();
+        let mut here = BTreeMap::<&'static str, GivenValue>::new();
         for a in assignments {
             let Some(parameter) = Parameter::find(&a.name) else {
                 self.unknown.push(a.clone());
@@ -78,18 +78,18 @@ impl Values {
                 _ if text.is_empty() => None,
                 Ok(value) => Some(value),
                 Err((message, hint)) => {
-                    errors.push(ConfigError::new(a.place.clone(), message, hint));
+                    errors.push(ConfigError::new(a.location.clone(), message, hint));
                     None
                 }
             };
-            let given = Given {
+            let given = GivenValue {
                 parameter,
                 raw: text.to_owned(),
                 value,
-                place: a.place.clone(),
+                location: a.location.clone(),
             };
             if let Some(old) = here.insert(parameter.name, given) {
-                self.replaced.push((old, a.place.clone()));
+                self.replaced.push((old, a.location.clone()));
             }
         }
         self.given.extend(here);
@@ -103,13 +103,13 @@ impl Values {
     }
 
     /// A parameter as given; `None`: it was not, or was left empty.
-    pub fn given(&self, parameter: &Parameter) -> Option<&Given> {
+    pub fn given(&self, parameter: &Parameter) -> Option<&GivenValue> {
         let given = self.given.get(parameter.name);
         given.filter(|g| !g.raw.is_empty())
     }
 
     /// All that were given, in the order of the table.
-    pub fn all(&self) -> impl Iterator<Item = &Given> {
+    pub fn all(&self) -> impl Iterator<Item = &GivenValue> {
         Parameter::all().filter_map(|p| self.given(p))
     }
 
@@ -121,9 +121,9 @@ impl Values {
     }
 
     /// Where it was given.
-    pub fn place(&self, parameter: &Parameter) -> Place {
+    pub fn place(&self, parameter: &Parameter) -> SourceLocation {
         let given = self.given(parameter);
-        given.map_or(Place::Missing, |g| g.place.clone())
+        given.map_or(SourceLocation::Missing, |g| g.location.clone())
     }
 
     /// The given value, or the default of the declaration.
@@ -163,7 +163,7 @@ pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values
 fn unknown(a: &Assignment) -> ConfigError {
     let hint = hints::parameter(&a.name);
     let message = format!("there is no parameter {}", quoted(&a.name));
-    ConfigError::new(a.place.clone(), message, hint)
+    ConfigError::new(a.location.clone(), message, hint)
 }
 
 /// Checks a text against a parameter's kind; the error is (message, hint).
@@ -202,13 +202,13 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
             let switch = [("0", "off"), ("1", "on")].contains(&(text, w));
             switch || w.eq_ignore_ascii_case(text)
         }) {
-            Some(word) => Ok(Value::Word(word)),
+            Some(word) => Ok(Value::Choice(word)),
             None => wrong(
                 "is not one of the choices",
                 format!("choose one of: {}", words.join(", ")),
             ),
         },
-        Kind::WordOrReal(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Word(word)),
+        Kind::WordOrReal(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Choice(word)),
         Kind::WordOrReal(word, min, max, unit) => match number(text, unit) {
             Some(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),
             _ => wrong(
@@ -216,7 +216,7 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("write {}={word} or a number", p.name),
             ),
         },
-        Kind::WordOrInt(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Word(word)),
+        Kind::WordOrInt(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Choice(word)),
         Kind::WordOrInt(word, min, max) => match text.parse::<u64>() {
             Ok(n) if (min..=max).contains(&n) => Ok(Value::Int(n)),
             _ => wrong(
@@ -235,7 +235,7 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!(
                     "{}{}",
                     hints::within(&min.to_string(), &max.to_string(), unit),
-                    units_words(unit)
+                    units_text(unit)
                 ),
             ),
         },
@@ -260,7 +260,7 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
             }
             _ => wrong(
                 "is not a number",
-                format!("give {min} to {max} {unit}{}", units_words(unit)),
+                format!("give {min} to {max} {unit}{}", units_text(unit)),
             ),
         },
     }
@@ -297,7 +297,7 @@ fn units(unit: &str) -> &'static [(&'static str, f64)] {
 }
 
 /// The units that may stand behind a number, for a hint.
-fn units_words(unit: &str) -> String {
+fn units_text(unit: &str) -> String {
     match units(unit) {
         [] => ", digits only".to_owned(),
         [("k", _)] => String::new(),
@@ -363,9 +363,9 @@ mod tests {
         assert_eq!(checked("PROCS", "8"), Ok(Value::Int(8)));
         assert_eq!(checked("RUNTIME", "0.5"), Ok(Value::Real(0.5)));
         assert_eq!(checked("TCP", "1"), Ok(Value::Switch(true)));
-        assert_eq!(checked("FS_PROTOCOL", "NFS"), Ok(Value::Word("nfs")));
-        assert_eq!(checked("IPV6_ENABLE", "0"), Ok(Value::Word("off")));
-        assert_eq!(checked("CONNECTIONS", "proc"), Ok(Value::Word("proc")));
+        assert_eq!(checked("FS_PROTOCOL", "NFS"), Ok(Value::Choice("nfs")));
+        assert_eq!(checked("IPV6_ENABLE", "0"), Ok(Value::Choice("off")));
+        assert_eq!(checked("CONNECTIONS", "proc"), Ok(Value::Choice("proc")));
         assert_eq!(checked("CONNECTIONS", "4"), Ok(Value::Int(4)));
         assert_eq!(checked("FILE_SIZE", "16k"), Ok(Value::Int(16 << 10)));
         assert_eq!(checked("CLIENT_MEM", "1GiB"), Ok(Value::Int(1 << 30)));
@@ -414,7 +414,7 @@ mod tests {
         let assignment = Assignment {
             name: "PASSWORD".into(),
             value: " geheim ".into(),
-            place: Place::Missing,
+            location: SourceLocation::Missing,
         };
         let mut values = Values::default();
         values.take(std::slice::from_ref(&assignment), &mut Vec::new());

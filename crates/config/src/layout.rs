@@ -1,9 +1,9 @@
 //! PROCS x CLIENTS x MNT_POINTS: who works on what.
 
-use crate::error::{Place, quoted};
+use crate::error::{SourceLocation, quoted};
 use crate::given::gather;
-use crate::hosts::{CLIENTS_MAX, Naming, SLURM, key, words};
-use crate::mounts::{Form, MountWord, deal, looks_like_file, parse_mount_file};
+use crate::hosts::{CLIENTS_MAX, ClientNames, SLURM, key, split_words};
+use crate::mounts::{MountSyntax, MountWord, deal, looks_like_file, parse_mount_file};
 use crate::params::{self, DriverName, PROCS_MAX};
 use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
@@ -24,7 +24,7 @@ pub(crate) struct Layout {
 }
 
 /// Resolves the three parameters; `None`: something was wrong, which is told.
-pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
+pub(crate) fn layout(r: &mut Reading<'_>, form: MountSyntax) -> Option<Layout> {
     let values = r.values;
     let before = r.reports.errors.len();
     let clients = clients(r);
@@ -33,7 +33,7 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
         .filter(|_| !values.is_bad(&params::PROCS));
     if procs.is_none() && !values.is_bad(&params::PROCS) {
         r.reports.refuse(
-            Place::Missing,
+            SourceLocation::Missing,
             "PROCS is not set",
             "give the number of load-generating procs per client, e.g. PROCS=8",
         );
@@ -58,11 +58,15 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: Form) -> Option<Layout> {
         [] if values.is_bad(&params::MNT_POINTS) => return None,
         [] => {
             r.reports.refuse(
-                Place::Missing,
+                SourceLocation::Missing,
                 "MNT_POINTS is not set",
                 match form {
-                    Form::Nfs => "give the export to measure, e.g. MNT_POINTS=server:/export",
-                    Form::Smb => r"give the share to measure, e.g. MNT_POINTS=\\server\share",
+                    MountSyntax::Nfs => {
+                        "give the export to measure, e.g. MNT_POINTS=server:/export"
+                    }
+                    MountSyntax::Smb => {
+                        r"give the share to measure, e.g. MNT_POINTS=\\server\share"
+                    }
                 },
             );
             return None;
@@ -115,8 +119,8 @@ pub fn mount_point_count(sources: &Sources) -> usize {
             let Ok((path, text)) = read else {
                 return 0;
             };
-            let lines = parse_mount_file(&path, Form::Nfs, &text, &mut Vec::new()).lines;
-            lines.first().map_or(0, |line| line.word_count)
+            let lines = parse_mount_file(&path, MountSyntax::Nfs, &text, &mut Vec::new()).lines;
+            lines.first().map_or(0, |line| line.field_count)
         }
         words => words.len(),
     }
@@ -129,13 +133,13 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
     if values.is_bad(&params::CLIENTS) {
         return Vec::new();
     }
-    let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
+    let naming = ClientNames::new(values, sources.host.slurm_nodes.as_deref());
     let text = match values.given(&params::CLIENTS) {
         None if naming.is_allocation(SLURM) => SLURM.to_owned(),
         _ => values.get(&params::CLIENTS).join(" "),
     };
     let place = match values.given(&params::CLIENTS) {
-        Some(given) => given.place.clone(),
+        Some(given) => given.location.clone(),
         None => values.place(&params::LAUNCHER),
     };
     let before = r.reports.errors.len();
@@ -145,7 +149,7 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
     };
     let mut names: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
-    for word in words(&text) {
+    for word in split_words(&text) {
         let found = naming
             .names(word)
             .map_err(|(what, hint)| (format!("'{}' in CLIENTS {what}", quoted(word)), hint));
@@ -195,16 +199,16 @@ fn too_many(r: &mut Reading<'_>, clients: usize, procs: u32) -> bool {
     all > PROCS_MAX
 }
 
-type Dealt = (Option<Vec<ClientPlan>>, Vec<MountWord>);
+type ProcDistribution = (Option<Vec<ClientPlan>>, Vec<MountWord>);
 
 fn from_file(
     r: &mut Reading<'_>,
     file: &str,
-    form: Form,
+    form: MountSyntax,
     clients: &[String],
     procs: Option<u32>,
-    place: &Place,
-) -> Dealt {
+    place: &SourceLocation,
+) -> ProcDistribution {
     let sources = r.sources;
     let (path, text) = match sources.read_beside("MNT_POINTS", file, &[sources.folder()]) {
         Ok(found) => found,
@@ -216,10 +220,10 @@ fn from_file(
                     quoted(file)
                 ),
                 match form {
-                    Form::Nfs => {
+                    MountSyntax::Nfs => {
                         "write host:/path, or name a file with 'client host:/path ...' lines"
                     }
-                    Form::Smb => {
+                    MountSyntax::Smb => {
                         r"write \\host\share, or name a file with 'client \\host\share ...' lines"
                     }
                 },
@@ -242,7 +246,7 @@ fn from_file(
 }
 
 /// The one port that the URLs name.
-fn url_port(reports: &mut Reports, mounts: &[MountWord], place: &Place) -> Option<u16> {
+fn url_port(reports: &mut Reports, mounts: &[MountWord], place: &SourceLocation) -> Option<u16> {
     let ports: BTreeSet<u16> = mounts.iter().filter_map(|w| w.port).collect();
     if ports.len() > 1 {
         let list: Vec<_> = ports.iter().map(u16::to_string).collect();

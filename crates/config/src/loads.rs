@@ -1,6 +1,6 @@
 //! Load points: from LOAD, INCR_LOAD and NUM_RUNS to what every proc can do.
 
-use crate::error::{Place, quoted};
+use crate::error::{SourceLocation, quoted};
 use crate::given::whole_number;
 use crate::params::{self, LOAD_MAX, RUNS_MAX};
 use crate::reading::{Reading, Reports};
@@ -22,7 +22,7 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
         }
         let example = if unit == OPS { 100 } else { 1 };
         r.reports.refuse(
-            Place::Missing,
+            SourceLocation::Missing,
             "LOAD is not set",
             format!(
                 "give the load in {}, e.g. LOAD={example} INCR_LOAD={example} NUM_RUNS=10",
@@ -42,9 +42,9 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
         match whole_number(word, unit) {
             Some(n) if (1..=LOAD_MAX).contains(&n) => loads.push(n),
             _ => r.reports.refuse(
-                given.place.clone(),
+                given.location.clone(),
                 format!("load '{}' in LOAD is impossible", quoted(word)),
-                match range_words(word) {
+                match range_text(word) {
                     Some(hint) => hint,
                     None if is_grouped(word) => {
                         "write one number without the comma, or several with blanks".to_owned()
@@ -59,7 +59,7 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
     }
     if loads.len() as u64 > RUNS_MAX {
         r.reports.refuse(
-            given.place.clone(),
+            given.location.clone(),
             format!("LOAD lists {} load points", loads.len()),
             format!("{RUNS_MAX} is the most"),
         );
@@ -93,7 +93,7 @@ fn is_grouped(word: &str) -> bool {
 }
 
 /// What to write for a range, such as `100-1000`.
-fn range_words(word: &str) -> Option<String> {
+fn range_text(word: &str) -> Option<String> {
     const POINTS: u64 = 10;
     let (first, last) = word.split_once('-')?;
     let (first, last) = (whole_number(first, OPS)?, whole_number(last, OPS)?);
@@ -153,7 +153,7 @@ pub(crate) fn round(
     reports: &mut Reports,
     asked: &[u64],
     procs: u64,
-    place: &Place,
+    place: &SourceLocation,
 ) -> Vec<LoadPoint> {
     let mut points = Vec::new();
     for (i, &load) in asked.iter().enumerate() {
@@ -170,7 +170,7 @@ pub(crate) fn round(
         }
         points.push(LoadPoint {
             number: i as u32 + 1,
-            asked: OpsPerSec(load as f64),
+            entered: OpsPerSec(load as f64),
             requested: OpsPerSec((per_proc * procs) as f64),
             units: 0.0,
             proc_count: 0,
@@ -185,8 +185,8 @@ pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> 
     let mut note = |rule, text: String| findings.push(Finding::new(rule, Severity::Note, text));
     let changed: Vec<String> = points
         .iter()
-        .filter(|p| p.asked != p.requested)
-        .map(|p| format!("{} to {}", p.asked.0, p.requested.0))
+        .filter(|p| p.entered != p.requested)
+        .map(|p| format!("{} to {}", p.entered.0, p.requested.0))
         .collect();
     if !changed.is_empty() {
         let more = changed.len().saturating_sub(10);
@@ -199,7 +199,7 @@ pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> 
             format!("rounded down to whole op/s for each of {procs} procs: {list}"),
         );
     }
-    let asked: Vec<f64> = points.iter().map(|p| p.asked.0).collect();
+    let asked: Vec<f64> = points.iter().map(|p| p.entered.0).collect();
     findings.extend(spread(&asked, standard));
     let rates = points.iter().map(|p| p.requested.0 / procs.max(1) as f64);
     let top = rates.clone().fold(0.0, f64::max);
@@ -258,7 +258,7 @@ mod tests {
 
     fn rounded(asked: &[u64], procs: u64) -> Vec<f64> {
         let mut reports = Reports::default();
-        let points = round(&mut reports, asked, procs, &Place::Missing);
+        let points = round(&mut reports, asked, procs, &SourceLocation::Missing);
         assert_eq!(reports.errors, []);
         points.iter().map(|p| p.requested.0).collect()
     }
@@ -275,12 +275,12 @@ mod tests {
         ] {
             assert_eq!(is_grouped(word), grouped, "{word}");
         }
-        let hint = range_words("100-1000").unwrap();
+        let hint = range_text("100-1000").unwrap();
         assert!(
             hint.contains("LOAD=100 INCR_LOAD=100 NUM_RUNS=10"),
             "{hint}"
         );
-        assert_eq!(range_words("1000-100"), None);
+        assert_eq!(range_text("1000-100"), None);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn less_than_one_per_proc_is_impossible() {
         let mut reports = Reports::default();
-        assert!(round(&mut reports, &[31], 32, &Place::Missing).is_empty());
+        assert!(round(&mut reports, &[31], 32, &SourceLocation::Missing).is_empty());
         assert!(
             reports.errors[0]
                 .message
@@ -309,7 +309,12 @@ mod tests {
     fn remarks_tell_what_is_unusual_and_nothing_else() {
         let standard = Benchmark::shipped("general-nfs3").unwrap().standard;
         let say = |asked: &[u64], procs| {
-            let points = round(&mut Reports::default(), asked, procs, &Place::Missing);
+            let points = round(
+                &mut Reports::default(),
+                asked,
+                procs,
+                &SourceLocation::Missing,
+            );
             let found = remarks(&points, procs, &standard);
             found.iter().map(|f| f.to_string()).collect::<Vec<_>>()
         };

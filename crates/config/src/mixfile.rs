@@ -7,7 +7,7 @@
 
 pub use crate::nfsstat::types::MIXFILE_HEADER;
 
-use crate::error::{ConfigError, Place, nearest, quoted};
+use crate::error::{ConfigError, SourceLocation, nearest, quoted};
 use crate::nfsstat::{Dialect, MixOfCounts, Version, read_statistics};
 use filermark_model::benchmark::Protocol;
 use filermark_model::{Finding, Mix, Op, Rule, Severity};
@@ -47,7 +47,7 @@ pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, V
     }
     if protocol.is_sequential() {
         return Err(vec![ConfigError::new(
-            Place::File(file.to_owned()),
+            SourceLocation::File(file.to_owned()),
             "these are statistics of an NFS server, and the benchmark speaks SMB",
             "give a mix file with operations of SMB",
         )]);
@@ -59,7 +59,7 @@ pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, V
     let made = statistics.mix(has, protocol.ops()).map_err(|e| vec![e])?;
     let note = what_became(&made, spoken);
     let mix = made.mix().map_err(|e| {
-        let place = Place::File(file.to_owned());
+        let place = SourceLocation::File(file.to_owned());
         vec![ConfigError::new(place, e.to_string(), "")]
     })?;
     let note = Some(note);
@@ -81,7 +81,7 @@ fn what_became(made: &MixOfCounts, spoken: Option<Version>) -> Finding {
              version {has}"
         );
     }
-    let left_out = made.left_out_words();
+    let left_out = made.omitted_text();
     let severity = match (other, &left_out) {
         (Some(_), Some(_)) => Severity::Warning,
         _ => Severity::Note,
@@ -105,7 +105,7 @@ pub fn parse_mixfile(file: &str, text: &str, protocol: Protocol) -> Result<Mix, 
     let mut lines = text.split('\n').map(|l| l.strip_suffix('\r').unwrap_or(l));
     if lines.next() != Some(MIXFILE_HEADER) {
         return Err(vec![ConfigError::new(
-            Place::line(file, 1, 1),
+            SourceLocation::line(file, 1, 1),
             format!("the first line is not exactly '{MIXFILE_HEADER}'"),
             "make it so, with nothing before or after it; or give a server's statistics, as \
              `nfsstat -s` prints them (`filermark params MIXFILE` says more)",
@@ -121,21 +121,25 @@ pub fn parse_mixfile(file: &str, text: &str, protocol: Protocol) -> Result<Mix, 
             Ok(None) => {}
             Ok(Some((op, _))) if shares.iter().any(|(o, _)| *o == op) => {
                 errors.push(ConfigError::new(
-                    Place::line(file, i + 2, 1),
+                    SourceLocation::line(file, i + 2, 1),
                     format!("operation {op} has a line already"),
                     "give every operation one line",
                 ));
             }
             Ok(Some(share)) => shares.push(share),
             Err((message, hint)) => {
-                errors.push(ConfigError::new(Place::line(file, i + 2, 1), message, hint));
+                errors.push(ConfigError::new(
+                    SourceLocation::line(file, i + 2, 1),
+                    message,
+                    hint,
+                ));
             }
         }
     }
     let total: u32 = shares.iter().map(|(_, p)| p).sum();
     if errors.is_empty() && total != 100 * PERCENT {
         errors.push(ConfigError::new(
-            Place::File(file.to_owned()),
+            SourceLocation::File(file.to_owned()),
             format!("the shares add up to {} percent", percent(total)),
             "make it 100",
         ));
@@ -145,7 +149,7 @@ pub fn parse_mixfile(file: &str, text: &str, protocol: Protocol) -> Result<Mix, 
     }
     let shares = shares.into_iter().map(|(op, p)| (op, percent(p)));
     Mix::new(shares).map_err(|e| {
-        let place = Place::File(file.to_owned());
+        let place = SourceLocation::File(file.to_owned());
         vec![ConfigError::new(place, e.to_string(), "correct the shares")]
     })
 }
@@ -262,11 +266,11 @@ fn parse_percent(share: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Vec<String> {
-        said_of(text, Protocol::Nfs3)
+    fn messages(text: &str) -> Vec<String> {
+        messages_for(text, Protocol::Nfs3)
     }
 
-    fn said_of(text: &str, protocol: Protocol) -> Vec<String> {
+    fn messages_for(text: &str, protocol: Protocol) -> Vec<String> {
         match parse_mixfile("mix", text, protocol) {
             Ok(mix) => mix
                 .shares()
@@ -281,11 +285,11 @@ mod tests {
     fn good_ones() {
         let head = MIXFILE_HEADER;
         assert_eq!(
-            said(&format!("{head}\n  getattr 60%\n# x\nread 040%\n\n")),
+            messages(&format!("{head}\n  getattr 60%\n# x\nread 040%\n\n")),
             ["getattr 60", "read 40"]
         );
         assert_eq!(
-            said(&format!("{head}\r\nnull 100%\r\nread 0%")),
+            messages(&format!("{head}\r\nnull 100%\r\nread 0%")),
             ["null 100"]
         );
     }
@@ -293,7 +297,7 @@ mod tests {
     #[test]
     fn names_of_version_2_may_have_no_share_in_version_3() {
         let text = format!("{MIXFILE_HEADER}\nroot 0%\nwrcache 000%\nread 100%\n");
-        assert_eq!(said(&text), ["read 100"]);
+        assert_eq!(messages(&text), ["read 100"]);
     }
 
     #[test]
@@ -302,7 +306,7 @@ mod tests {
              rename link symlink mkdir rmdir readdir fsstat access commit fsinfo mknod pathconf \
              readdirplus";
         for name in names.split_whitespace() {
-            let got = said(&format!("{MIXFILE_HEADER}\n{name} 100%\n"));
+            let got = messages(&format!("{MIXFILE_HEADER}\n{name} 100%\n"));
             let want = match name {
                 "root" | "wrcache" => format!("mix:2:1: operation {name} belongs to NFS version 2"),
                 _ => format!("{name} 100"),
@@ -320,7 +324,7 @@ mod tests {
             ("SFS MIXFILE VERSION 1\n", "mix:1:1: the first line"),
         ];
         for (text, want) in cases {
-            assert!(said(text)[0].starts_with(want), "{text:?}");
+            assert!(messages(text)[0].starts_with(want), "{text:?}");
         }
         let bodies = [
             ("read 99%", "mix: the shares add up to 99 percent"),
@@ -355,14 +359,14 @@ mod tests {
             ),
         ];
         for (body, want) in bodies {
-            let got = said(&format!("{MIXFILE_HEADER}\n{body}"));
+            let got = messages(&format!("{MIXFILE_HEADER}\n{body}"));
             assert!(got[0].starts_with(want), "{body:?}: {}", got[0]);
         }
     }
 
     #[test]
     fn those_of_smb_have_its_names_and_decimals() {
-        let smb = |body: &str| said_of(&format!("{MIXFILE_HEADER}\n{body}"), Protocol::Smb2);
+        let smb = |body: &str| messages_for(&format!("{MIXFILE_HEADER}\n{body}"), Protocol::Smb2);
         assert_eq!(
             smb("open 9.7%\nclose 9.7%\nread 80.599%\nfind 0.001%"),
             ["read 80.599", "find 0.001", "open 9.7", "close 9.7"]
@@ -389,7 +393,7 @@ mod tests {
         ] {
             assert!(smb(body)[0].starts_with(want), "{body}: {}", smb(body)[0]);
         }
-        let nfs = said(&format!("{MIXFILE_HEADER}\nopen 100%"));
+        let nfs = messages(&format!("{MIXFILE_HEADER}\nopen 100%"));
         assert!(
             nfs[0].starts_with("mix:2:1: there is no operation 'open'"),
             "{}",
@@ -422,7 +426,7 @@ mod tests {
     fn rare_operations_have_decimals() {
         let body = "read 60.5%\nwrite 39.499%\nmknod 0.001%";
         assert_eq!(
-            said(&format!("{MIXFILE_HEADER}\n{body}")),
+            messages(&format!("{MIXFILE_HEADER}\n{body}")),
             ["read 60.5", "write 39.499", "mknod 0.001"]
         );
     }
@@ -475,7 +479,7 @@ mod tests {
 
     #[test]
     fn what_version_2_lacks_is_told_with_what_it_has() {
-        let got = said_of(&format!("{MIXFILE_HEADER}\naccess 100%"), Protocol::Nfs2);
+        let got = messages_for(&format!("{MIXFILE_HEADER}\naccess 100%"), Protocol::Nfs2);
         let want = "mix:2:1: there is no operation of NFS version 2 'access'; version 3 has it, \
                     version 2 has null getattr";
         assert!(got[0].starts_with(want), "{}", got[0]);

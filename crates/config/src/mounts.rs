@@ -25,14 +25,14 @@ pub struct MountWord {
 
 /// How mount points are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum MountSyntax {
     /// `host:/path`
     Nfs,
     /// `\\host\share`
     Smb,
 }
 
-impl Form {
+impl MountSyntax {
     /// Reads a word.
     pub fn parse(self, word: &str) -> Result<MountWord, (String, String)> {
         match self {

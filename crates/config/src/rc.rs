@@ -4,7 +4,7 @@
 //! `#` comments, an optional `export`. Nothing is expanded or executed. This
 //! room knows which names exist only to tell where a quote was forgotten.
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::params::{Kind, Parameter};
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Assignment {
     /// The value without its quotes.
     pub value: String,
     /// Where the name stands.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 impl fmt::Debug for Assignment {
@@ -27,7 +27,7 @@ impl fmt::Debug for Assignment {
         };
         let mut fields = f.debug_struct("Assignment");
         fields.field("name", &self.name);
-        fields.field("value", value).field("place", &self.place);
+        fields.field("value", value).field("place", &self.location);
         fields.finish()
     }
 }
@@ -95,7 +95,7 @@ fn parse_line(
         rest = after.trim_start();
     }
     let column = |rest: &str| line.chars().count() - rest.chars().count() + 1;
-    let place = Place::line(file, at + 1, column(rest));
+    let place = SourceLocation::line(file, at + 1, column(rest));
     let Some((name, value)) = rest.split_once('=') else {
         let error = ConfigError::new(
             place,
@@ -139,7 +139,7 @@ fn parse_line(
     let assignment = Assignment {
         name: name.to_owned(),
         value: scan.value,
-        place,
+        location: place,
     };
     Ok((Some(assignment), scan.at + 1))
 }
@@ -166,8 +166,8 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn place(&self) -> Place {
-        Place::line(self.file, self.at + 1, self.column + self.pos)
+    fn place(&self) -> SourceLocation {
+        SourceLocation::line(self.file, self.at + 1, self.column + self.pos)
     }
 
     fn next(&mut self) -> Option<char> {
@@ -216,7 +216,12 @@ impl Scan<'_> {
 
     /// Reads to the closing quote. A later line that assigns a known parameter
     /// shows that the quote was forgotten, and where.
-    fn quote(&mut self, name: &str, quote: char, opened: Place) -> Result<(), ConfigError> {
+    fn quote(
+        &mut self,
+        name: &str,
+        quote: char,
+        opened: SourceLocation,
+    ) -> Result<(), ConfigError> {
         loop {
             let place = self.place();
             match self.next() {
@@ -258,7 +263,12 @@ impl Scan<'_> {
     }
 
     /// A shell would put something else here; silence would mislead.
-    fn refuse_expansion(&self, name: &str, c: char, place: &Place) -> Result<(), ConfigError> {
+    fn refuse_expansion(
+        &self,
+        name: &str,
+        c: char,
+        place: &SourceLocation,
+    ) -> Result<(), ConfigError> {
         let next = self.chars.get(self.pos);
         let expands = c == '`'
             || c == '$' && next.is_some_and(|n| n.is_ascii_alphabetic() || "_{(".contains(*n));

@@ -1,6 +1,6 @@
 //! What one resolution reads from and reports to.
 
-use crate::error::{ConfigError, Place};
+use crate::error::{ConfigError, SourceLocation};
 use crate::given::Values;
 use crate::params::Parameter;
 use crate::sources::Sources;
@@ -22,7 +22,12 @@ pub(crate) struct Reports {
 
 impl Reports {
     /// A mistake: what is wrong and what to try.
-    pub fn refuse(&mut self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
+    pub fn refuse(
+        &mut self,
+        place: SourceLocation,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
         self.errors.push(ConfigError::new(place, message, hint));
     }
 
@@ -33,7 +38,7 @@ impl Reports {
 
     /// The mistakes in the order of the text, each once.
     pub fn into_errors(mut self) -> Vec<ConfigError> {
-        self.errors.sort_by(|a, b| a.place.cmp(&b.place));
+        self.errors.sort_by(|a, b| a.location.cmp(&b.location));
         self.errors.dedup();
         self.errors
     }

@@ -3,7 +3,7 @@
 use crate::debug::DEBUG_FLAGS;
 use crate::definitions::shipped_registry;
 use crate::hints;
-use crate::params::{Group, Kind, Parameter, Scope, Standard};
+use crate::params::{Group, Kind, Parameter, Scope, StandardValue};
 use filermark_model::Benchmark;
 use std::fmt::Write;
 
@@ -26,8 +26,8 @@ fn default_text(p: &Parameter) -> String {
 
 fn standard_text(p: &Parameter) -> String {
     match p.standard {
-        Standard::NoEffect => "no effect".into(),
-        Standard::Refused => "refused".into(),
+        StandardValue::NoEffect => "no effect".into(),
+        StandardValue::Refused => "refused".into(),
         _ => {
             let text = benchmark_of(p).and_then(|b| p.standard_text(&b));
             text.unwrap_or_else(|| "free".into())
@@ -39,10 +39,10 @@ fn standard_text(p: &Parameter) -> String {
 fn depends_on_benchmark(p: &Parameter) -> bool {
     let figure = matches!(
         p.standard,
-        Standard::Benchmark(_)
-            | Standard::FigureOrFree(_)
-            | Standard::FixedButOlder(_)
-            | Standard::Word(_)
+        StandardValue::Benchmark(_)
+            | StandardValue::FigureOrFree(_)
+            | StandardValue::FixedButOlder(_)
+            | StandardValue::Choice(_)
     );
     figure && p.scope != Scope::Composite
 }

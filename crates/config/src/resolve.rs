@@ -2,7 +2,7 @@
 
 use crate::classic::Classic;
 use crate::composite::Composite;
-use crate::composite::choose::{Choice, choose};
+use crate::composite::choose::{BenchmarkChoice, choose};
 use crate::error::ConfigError;
 use crate::given::gather;
 use crate::params;
@@ -27,7 +27,7 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
         reports,
     };
     match choose(&mut r, &work_dir) {
-        Choice::Classic => build(&mut Classic { work_dir }, r),
-        Choice::Composite(chosen) => build(&mut Composite { chosen }, r),
+        BenchmarkChoice::Classic => build(&mut Classic { work_dir }, r),
+        BenchmarkChoice::Composite(chosen) => build(&mut Composite { chosen }, r),
     }
 }

@@ -1,6 +1,6 @@
 //! Where parameters come from: an rc file, the command line, this host.
 
-use crate::error::{ConfigError, Place};
+use crate::error::{ConfigError, SourceLocation};
 use crate::params::{Kind, Parameter};
 use crate::rc::Assignment;
 use crate::text::secret_file::{others_can_read, password_of_environment};
@@ -109,7 +109,7 @@ impl Sources {
                 false => crate::error::quoted(text),
             };
             return Err(ConfigError::new(
-                Place::Option(format!("-o {shown}")),
+                SourceLocation::Option(format!("-o {shown}")),
                 "there is no '='",
                 "write -o NAME=VALUE, e.g. -o RUNTIME=60",
             ));
@@ -118,7 +118,7 @@ impl Sources {
         let is_secret = Parameter::find(name).is_some_and(|p| p.kind == Kind::Secret);
         if is_secret && !value.trim().is_empty() {
             return Err(ConfigError::new(
-                Place::Option(format!("-o {name}")),
+                SourceLocation::Option(format!("-o {name}")),
                 "a password on the command line is in the list of processes, for everybody to see",
                 "set PASSWORD_FILE, write PASSWORD to the rc file, or put it into the environment: \
                  FILERMARK_PASSWORD",
@@ -133,7 +133,7 @@ impl Sources {
         self.overrides.push(Assignment {
             name: name.to_owned(),
             value: value.to_owned(),
-            place: Place::Option(option.to_owned()),
+            location: SourceLocation::Option(option.to_owned()),
         });
     }
 
@@ -143,7 +143,7 @@ impl Sources {
         self.defaults.push(Assignment {
             name: name.to_owned(),
             value: value.to_owned(),
-            place: Place::Missing,
+            location: SourceLocation::Missing,
         });
     }
 
@@ -188,7 +188,7 @@ impl RcFile {
         let name = path.display().to_string();
         let text = read_text(path).map_err(|why| {
             ConfigError::new(
-                Place::File(name.clone()),
+                SourceLocation::File(name.clone()),
                 format!("the rc file {why}"),
                 "'filermark template' prints one to start from",
             )

@@ -2,7 +2,7 @@
 
 use crate::rc::{Assignment, may_be_secret};
 use crate::sources::Sources;
-use filermark_model::words::shell_word;
+use filermark_model::text::shell_quote;
 
 /// Parameters that say where results go or are in the command already.
 const NOT_NEEDED: [&str; 2] = ["SUFFIX", "WORK_DIR"];
@@ -12,10 +12,10 @@ const NOT_NEEDED: [&str; 2] = ["SUFFIX", "WORK_DIR"];
 pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
     let mut command = String::from("filermark stop");
     if let Some(rc) = &sources.rc {
-        command.push_str(&format!(" -r {}", shell_word(&rc.name)));
+        command.push_str(&format!(" -r {}", shell_quote(&rc.name)));
     }
     push_options(&mut command, sources);
-    command.push_str(&format!(" -s {}", shell_word(suffix)));
+    command.push_str(&format!(" -s {}", shell_quote(suffix)));
     command
 }
 
@@ -27,10 +27,10 @@ pub(crate) fn netmist_stop_command<'a>(
 ) -> String {
     let mut command = String::from("filermark netmist -k");
     for word in flags {
-        command.push_str(&format!(" {}", shell_word(word)));
+        command.push_str(&format!(" {}", shell_quote(word)));
     }
     push_options(&mut command, sources);
-    command.push_str(&format!(" --suffix {}", shell_word(suffix)));
+    command.push_str(&format!(" --suffix {}", shell_quote(suffix)));
     command
 }
 
@@ -42,6 +42,6 @@ fn push_options(command: &mut String, sources: &Sources) {
     };
     for option in sources.overrides.iter().filter(is_needed) {
         let text = format!("{}={}", option.name, option.value);
-        command.push_str(&format!(" -o {}", shell_word(&text)));
+        command.push_str(&format!(" -o {}", shell_quote(&text)));
     }
 }

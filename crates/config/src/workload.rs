@@ -3,7 +3,7 @@
 
 use crate::blockfile::parse_blockfile;
 use crate::definitions::{parse_classic, shipped_registry, unknown_benchmark};
-use crate::error::Place;
+use crate::error::SourceLocation;
 use crate::mixfile::read_mix;
 use crate::params::{self, Param};
 use crate::protocol;
@@ -68,7 +68,8 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
                 r.reports.findings.extend(read.note);
                 if let Err(e) = benchmark.set_mix(read.mix) {
                     let hint = "or draw another sequence: copy the definition, set BENCHMARK_FILE";
-                    r.reports.refuse(Place::File(path), e.to_string(), hint);
+                    r.reports
+                        .refuse(SourceLocation::File(path), e.to_string(), hint);
                 }
             }
             Err(found) => r.reports.errors.extend(found),

@@ -243,15 +243,15 @@ impl<'a> Course<'a> {
         let mut report = self.report;
         match released {
             Ok(released) => {
-                let fresh = |name: &String| !report.foreign.contains(name);
-                let foreign: Vec<_> = released.foreign.into_iter().filter(fresh).collect();
-                report.foreign.extend(foreign);
+                let fresh = |name: &String| !report.not_ours.contains(name);
+                let foreign: Vec<_> = released.not_ours.into_iter().filter(fresh).collect();
+                report.not_ours.extend(foreign);
                 let stay = released.not_removed;
-                report.left_behind = (!stay.is_empty())
+                report.leftovers = (!stay.is_empty())
                     .then(|| format!("{}: the server did not remove it", stay.join(", ")));
             }
             // The results are worth having all the same.
-            Err(error) => report.left_behind = Some(error.to_string()),
+            Err(error) => report.leftovers = Some(error.to_string()),
         }
         report
     }

@@ -1,16 +1,16 @@
 //! The contract between agents and a driver: claims, leases, free space, counters of the
 //! host. What the engine asks of a driver is [`LoadDriver`].
 
-use crate::claim::lease::{Plain, Watch};
-pub use crate::claim::report::{ClaimReport, Reach, Space};
-use crate::claim::{Renewed, Turn};
+use crate::claim::lease::{LeaseWatch, SystemWatch};
+pub use crate::claim::report::{ClaimReport, ReleaseScope, Space};
+use crate::claim::{ClaimRole, RenewResult};
 use filermark_engine::driver::{Claim, DriverError, LoadDriver};
 use filermark_model::client_reads::ReadCounter;
 use filermark_model::plan::MountPoint;
 
 /// How many bytes have come from beyond this host's memory for a mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedBytes {
     /// Names the counter: mount points with the same share it.
     pub source: String,
     /// The type of the file system.
@@ -38,7 +38,7 @@ pub trait Driver: LoadDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        watch: &dyn Watch,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError>;
 
     /// Removes the marker and the run's directory, and what is ours and still in
@@ -51,8 +51,8 @@ pub trait Driver: LoadDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        reach: Reach,
-        watch: &dyn Watch,
+        reach: ReleaseScope,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError>;
 
     /// [`Self::claim_watched`], with nobody to tell.
@@ -60,7 +60,7 @@ pub trait Driver: LoadDriver {
     /// # Errors
     /// As there.
     fn claim(&self, mount: &MountPoint, claim: &Claim) -> Result<ClaimReport, DriverError> {
-        self.claim_watched(mount, claim, &Plain)
+        self.claim_watched(mount, claim, &SystemWatch)
     }
 
     /// [`Self::release_watched`], with nobody to tell.
@@ -71,9 +71,9 @@ pub trait Driver: LoadDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        reach: Reach,
+        reach: ReleaseScope,
     ) -> Result<ClaimReport, DriverError> {
-        self.release_watched(mount, claim, reach, &Plain)
+        self.release_watched(mount, claim, reach, &SystemWatch)
     }
 
     /// Counts up the heartbeat of the marker, if that is this process's turn. Blocking,
@@ -85,9 +85,9 @@ pub trait Driver: LoadDriver {
         &self,
         _mount: &MountPoint,
         _claim: &Claim,
-        _turn: Turn,
-    ) -> Result<Renewed, DriverError> {
-        Ok(Renewed::Gone)
+        _turn: ClaimRole,
+    ) -> Result<RenewResult, DriverError> {
+        Ok(RenewResult::Missing)
     }
 
     /// Asks for the space of the file system behind a mount point; `None`: the server
@@ -101,7 +101,7 @@ pub trait Driver: LoadDriver {
 
     /// What the system has counted by now for a claimed mount point. Never asks the
     /// server. `None`: there is no cache of this host that could answer.
-    fn fetched(&self, _mount: &MountPoint) -> Option<Fetched> {
+    fn fetched(&self, _mount: &MountPoint) -> Option<FetchedBytes> {
         None
     }
 }

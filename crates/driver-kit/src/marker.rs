@@ -56,7 +56,7 @@ pub enum State {
 }
 
 impl State {
-    const fn word(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Emptying => "emptying",
@@ -68,7 +68,7 @@ impl State {
         let known = [Self::Emptying, Self::Ended].into_iter();
         known
             .clone()
-            .find(|state| state.word() == word)
+            .find(|state| state.as_str() == word)
             .unwrap_or_default()
     }
 }
@@ -81,7 +81,7 @@ pub enum MarkerText {
     /// The beginning of one, or nothing: it was being written when its run was killed.
     Cut,
     /// Somebody else's file.
-    Foreign,
+    NotOurs,
 }
 
 impl Marker {
@@ -106,7 +106,7 @@ impl Marker {
     /// client both stay when they are made at the same moment. Who changes anything else
     /// writes the whole text.
     pub fn text(&self) -> String {
-        let state = self.state.word();
+        let state = self.state.as_str();
         let shared = if self.shared { "yes" } else { "no" };
         let lease = format!(
             "heartbeat: {:010}\nstate: {state:<8}\nshared: {shared:<3}\n",
@@ -135,7 +135,7 @@ impl Marker {
         }
         let lines = std::str::from_utf8(bytes).ok();
         let Some((run, rest)) = lines.and_then(|text| text.split_once('\n')) else {
-            return MarkerText::Foreign;
+            return MarkerText::NotOurs;
         };
         if !rest.starts_with(SECOND_LINE) {
             // Enough of the line that nobody else begins a file like this.
@@ -143,7 +143,7 @@ impl Marker {
             return if is_cut {
                 MarkerText::Cut
             } else {
-                MarkerText::Foreign
+                MarkerText::NotOurs
             };
         }
         let value = |name: &str| {
@@ -201,7 +201,7 @@ pub fn marker_text(claim: &Claim) -> String {
 pub fn marker_run(bytes: &[u8]) -> Option<String> {
     match Marker::read(bytes) {
         MarkerText::Marker(marker) => Some(marker.run),
-        MarkerText::Cut | MarkerText::Foreign => None,
+        MarkerText::Cut | MarkerText::NotOurs => None,
     }
 }
 
@@ -291,7 +291,7 @@ mod tests {
             b"x\ny\n",
             b"x\nFilermark is fine\n",
         ] {
-            assert_eq!(Marker::read(foreign), MarkerText::Foreign, "{foreign:?}");
+            assert_eq!(Marker::read(foreign), MarkerText::NotOurs, "{foreign:?}");
         }
         let cut = text.len() - text.find("benchmark").unwrap();
         for cut in [&b""[..], &[0; 1024], &text.as_bytes()[..text.len() - cut]] {

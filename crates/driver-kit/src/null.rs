@@ -1,7 +1,7 @@
 //! The null driver for agents: every claim succeeds, nothing is claimed.
 
-use crate::claim::lease::Watch;
-use crate::driver::{ClaimReport, Driver, Reach};
+use crate::claim::lease::LeaseWatch;
+use crate::driver::{ClaimReport, Driver, ReleaseScope};
 use crate::spec::DriverSpec;
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::null::NullDriver;
@@ -28,7 +28,7 @@ impl Driver for NullDriver {
         &self,
         _: &MountPoint,
         _: &Claim,
-        _: &dyn Watch,
+        _: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
     }
@@ -37,8 +37,8 @@ impl Driver for NullDriver {
         &self,
         _: &MountPoint,
         _: &Claim,
-        _: Reach,
-        _: &dyn Watch,
+        _: ReleaseScope,
+        _: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
     }

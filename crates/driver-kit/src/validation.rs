@@ -108,9 +108,9 @@ pub struct Report {
     /// Why it ended before its end, if it did: somebody's wish, or the server's.
     pub cut_short: Option<String>,
     /// Why the run's directory could not be removed, if so.
-    pub left_behind: Option<String>,
+    pub leftovers: Option<String>,
     /// Names in the run's directory that are not ours, or could not be removed.
-    pub foreign: Vec<String>,
+    pub not_ours: Vec<String>,
 }
 
 impl Report {
@@ -128,8 +128,8 @@ impl Report {
             level,
             results: Vec::new(),
             cut_short: None,
-            left_behind: None,
-            foreign: Vec::new(),
+            leftovers: None,
+            not_ours: Vec::new(),
         }
     }
 
@@ -150,7 +150,7 @@ impl Report {
 
     /// Whether nothing failed, everything ran and nothing stays: what the exit code tells.
     pub fn is_success(&self) -> bool {
-        self.failed_count() == 0 && self.cut_short.is_none() && self.left_behind.is_none()
+        self.failed_count() == 0 && self.cut_short.is_none() && self.leftovers.is_none()
     }
 
     fn count(&self, which: impl Fn(&Verdict) -> bool) -> usize {
@@ -171,10 +171,10 @@ impl Report {
         for result in &self.results {
             let _ = writeln!(text, "{}", result.render_text());
         }
-        for name in &self.foreign {
+        for name in &self.not_ours {
             let _ = writeln!(text, "left  {name}");
         }
-        if let Some(why) = &self.left_behind {
+        if let Some(why) = &self.leftovers {
             let _ = writeln!(text, "left  {why}");
         }
         let _ = writeln!(text, "\n{}", self.summary());
@@ -229,8 +229,8 @@ mod tests {
             level: Level::First,
             results: vec![result(Verdict::Pass), result(failure)],
             cut_short: None,
-            left_behind: None,
-            foreign: vec![],
+            leftovers: None,
+            not_ours: vec![],
         };
         assert!(!report.is_success());
         let text = report.render_text();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// line that begins a load point as sources.md 3.10 has it.
 const TRAINING: &str = include_str!("../tests/fixtures/sfslog-training.txt");
 
-fn read(text: &str, zone: &str) -> Result<MergedRun, ForeignError> {
+fn read(text: &str, zone: &str) -> Result<MergedRun, OtherKitError> {
     let zone = Some(zone.parse().expect("a zone"));
     read_sfslog(Path::new("sfslog.txt"), text.as_bytes(), zone, "x")
 }

@@ -6,10 +6,10 @@
 //! made. It has no socket and no thread: what is read as it happens is the room `meters`.
 
 pub mod digits;
-pub mod foreign;
 pub mod import;
 pub mod log;
 pub mod merge;
+pub mod other_kits;
 pub mod reading;
 pub mod reduce;
 pub mod setup;

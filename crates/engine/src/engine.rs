@@ -1,14 +1,14 @@
 //! An agent's engine: its shards, each on a thread of its own, and the phases
 //! of a load point over all of them.
 
+use crate::assign_procs::{AssignedProc, members};
 use crate::clock::Clock;
-use crate::crew::{Member, members};
-use crate::data::{Checking, DataSource};
+use crate::data::{DataSource, VerifyLevel};
 use crate::driver::{Capabilities, Claim, DriverError, LoadDriver, ShardSetup, StopFlag};
 use crate::live_counts::LiveCounts;
-use crate::open_ops::{OpenOp, OpenOps, OpenWatch};
+use crate::open_ops::{OpenOp, OpenOps, OpenOpsSampler};
 use crate::proc::Operations;
-use crate::recorder::Live;
+use crate::recorder::LiveEvents;
 use crate::shard::{PhaseError, RunTimes, Shard, ShardParts, ShardProc, TaskReport, Timetable};
 use crate::shared_recorder::{GroupSetup, SharedRecorder};
 use filermark_model::plan::{MountPoint, PacingMode};
@@ -37,7 +37,7 @@ pub struct Engine {
     plan: Arc<RunPlan>,
     stop: StopFlag,
     clock: Clock,
-    live: Option<SyncSender<Live>>,
+    live: Option<SyncSender<LiveEvents>>,
     live_counts: Option<Arc<LiveCounts>>,
     /// What the shards have under way, where each blocks.
     open_ops: Arc<OpenOps>,
@@ -87,7 +87,7 @@ pub struct EngineSetup {
     /// The agent's wish to stop.
     pub stop: StopFlag,
     /// Where the shards tell how it goes.
-    pub live: Option<SyncSender<Live>>,
+    pub live: Option<SyncSender<LiveEvents>>,
 }
 
 impl Engine {
@@ -109,7 +109,7 @@ impl Engine {
             0 => 0,
             procs => shard_count(&plan, procs, capabilities),
         };
-        let mut crews: Vec<Vec<Member>> = (0..count).map(|_| Vec::new()).collect();
+        let mut crews: Vec<Vec<AssignedProc>> = (0..count).map(|_| Vec::new()).collect();
         for (at, member) in members.into_iter().enumerate() {
             crews[at % count].push(member);
         }
@@ -125,9 +125,9 @@ impl Engine {
                 claim: setup.claim.clone(),
                 stop: setup.stop.clone(),
             };
-            let mine = Mine {
+            let mine = ShardParams {
                 open_op: open_op(&plan, capabilities, &crew, OpenOp::of(&open_ops, shard)),
-                ..Mine::of(crew, live_counts.clone())?
+                ..ShardParams::of(crew, live_counts.clone())?
             };
             shards.push(spawn(parts, &setup, mine)?);
         }
@@ -208,7 +208,7 @@ impl Engine {
         let origin = timetable.latest().run_start;
         let groups: Vec<_> = groups.into_iter().flatten().collect();
         let live = self.live.as_ref();
-        let mut open = OpenWatch::begin(&self.open_ops, &self.clock, live, &groups, origin);
+        let mut open = OpenOpsSampler::begin(&self.open_ops, &self.clock, live, &groups, origin);
         for reply in self.gather_watching(procs, || open.look()) {
             match reply {
                 Ok(Reply::Run(stats)) => match *stats {
@@ -446,8 +446,8 @@ fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
 /// has them made with that one's identity ([`DataSource::of_earlier`]).
 fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
     let checking = match plan.fileset.verify {
-        true => Checking::All,
-        false => Checking::Sample,
+        true => VerifyLevel::All,
+        false => VerifyLevel::Sample,
     };
     DataSource::of_run(plan.seed, &claim.nonce(), checking)
         .overlapping(plan.pacing.mode == PacingMode::Open)
@@ -455,7 +455,12 @@ fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
 
 /// Where a shard says what is under way: one that blocks, and is not in the background,
 /// which is not told of.
-fn open_op(plan: &RunPlan, driver: Capabilities, crew: &[Member], own: OpenOp) -> Option<OpenOp> {
+fn open_op(
+    plan: &RunPlan,
+    driver: Capabilities,
+    crew: &[AssignedProc],
+    own: OpenOp,
+) -> Option<OpenOp> {
     let component = crew.first().map_or(0, |member| member.component as usize);
     let composite = plan.benchmark.composite();
     let component = composite.and_then(|all| all.components.get(component));
@@ -463,7 +468,7 @@ fn open_op(plan: &RunPlan, driver: Capabilities, crew: &[Member], own: OpenOp) -
     (driver.blocking && !is_background).then_some(own)
 }
 
-fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: Mine) -> Result<Handle, PhaseError> {
+fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: ShardParams) -> Result<Handle, PhaseError> {
     let (first_proc, component) = (mine.first_proc, mine.component);
     let (operations, tree) = (mine.operations.clone(), mine.tree.clone());
     let (commands, orders) = channel();
@@ -488,7 +493,7 @@ fn spawn(parts: ShardSetup, setup: &EngineSetup, mine: Mine) -> Result<Handle, P
 }
 
 /// What only one shard has.
-struct Mine {
+struct ShardParams {
     first_proc: u32,
     component: u32,
     tree: Option<(MountPoint, String)>,
@@ -498,9 +503,12 @@ struct Mine {
     open_op: Option<OpenOp>,
 }
 
-impl Mine {
+impl ShardParams {
     /// Of these procs.
-    fn of(crew: Vec<Member>, live_counts: Option<Arc<LiveCounts>>) -> Result<Self, PhaseError> {
+    fn of(
+        crew: Vec<AssignedProc>,
+        live_counts: Option<Arc<LiveCounts>>,
+    ) -> Result<Self, PhaseError> {
         let Some(first) = crew.first() else {
             return Err(PhaseError::Died("a shard without procs".into()));
         };
@@ -522,14 +530,14 @@ fn serve(
     setup: ShardSetup,
     driver: Arc<dyn LoadDriver>,
     plan: Arc<RunPlan>,
-    mine: Mine,
-    live: Option<SyncSender<Live>>,
+    mine: ShardParams,
+    live: Option<SyncSender<LiveEvents>>,
     orders: Receiver<Command>,
     answers: Sender<Reply>,
 ) {
     crate::sys::sharpen_timers();
     let first_proc = setup.procs.first().map_or(0, |p| p.number);
-    let heeding = crate::stopping::heed(&setup.stop);
+    let heeding = crate::interrupt_guard::interrupt_on(&setup.stop);
     let opened = driver.open_shard(setup.clone());
     drop(heeding);
     let shard_driver = match opened {

@@ -5,13 +5,14 @@
 //! Below it is only `filermark-model`.
 
 mod action_text;
+pub mod assign_procs;
 pub mod clock;
-pub mod crew;
 pub mod data;
 pub mod driver;
 pub mod engine;
 pub mod file_action;
 pub mod fileset;
+pub mod interrupt_guard;
 pub mod live_counts;
 pub mod name;
 pub mod null;
@@ -27,6 +28,5 @@ pub mod session_action;
 pub mod shard;
 pub mod shared_recorder;
 pub mod slice;
-pub mod stopping;
 pub mod sys;
 pub mod watchdog;

@@ -6,7 +6,7 @@
 //! words at the end of each second.
 
 use crate::clock::Clock;
-use crate::recorder::{Live, SECONDS_MAX, second_of};
+use crate::recorder::{LiveEvents, SECONDS_MAX, second_of};
 use crate::run_times::saved_seconds;
 use crate::shared_recorder::{SharedRecorder, TELL_AFTER};
 use filermark_model::stats::Interval;
@@ -22,16 +22,18 @@ const AGE_MIN: Nanos = Nanos::from_secs(1);
 /// nanoseconds at which the operation was intended.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Word(AtomicU64);
+struct PaddedWord(AtomicU64);
 
 /// What each blocking shard of an agent has under way.
 #[derive(Debug)]
-pub struct OpenOps(Vec<Word>);
+pub struct OpenOps(Vec<PaddedWord>);
 
 impl OpenOps {
     /// For so many shards.
     pub fn new(shard_count: usize) -> Arc<Self> {
-        Arc::new(Self((0..shard_count).map(|_| Word::default()).collect()))
+        Arc::new(Self(
+            (0..shard_count).map(|_| PaddedWord::default()).collect(),
+        ))
     }
 
     /// So many operations are under way, the oldest for so long.
@@ -83,10 +85,10 @@ impl OpenOp {
 }
 
 /// Looks at the end of each second of WARMUP and RUN what is open.
-pub(crate) struct OpenWatch<'a> {
+pub(crate) struct OpenOpsSampler<'a> {
     all: &'a OpenOps,
     clock: &'a Clock,
-    live: Option<&'a SyncSender<Live>>,
+    live: Option<&'a SyncSender<LiveEvents>>,
     /// What the shards count into. Their seconds are told before ours: whoever listens takes
     /// each second once, and in order.
     groups: &'a [Arc<SharedRecorder>],
@@ -96,15 +98,15 @@ pub(crate) struct OpenWatch<'a> {
     second: i64,
     seen: Vec<Interval>,
     /// How many of `seen` were told, or are not worth it.
-    told: usize,
+    reported_count: usize,
 }
 
-impl<'a> OpenWatch<'a> {
+impl<'a> OpenOpsSampler<'a> {
     /// From now on.
     pub fn begin(
         all: &'a OpenOps,
         clock: &'a Clock,
-        live: Option<&'a SyncSender<Live>>,
+        live: Option<&'a SyncSender<LiveEvents>>,
         groups: &'a [Arc<SharedRecorder>],
         origin: Nanos,
     ) -> Self {
@@ -116,7 +118,7 @@ impl<'a> OpenWatch<'a> {
             groups,
             origin,
             seen: Vec::new(),
-            told: 0,
+            reported_count: 0,
         }
     }
 
@@ -138,29 +140,29 @@ impl<'a> OpenWatch<'a> {
             });
         }
         for group in self.groups {
-            group.tell(now);
+            group.flush(now);
         }
-        self.tell(second - TELL_AFTER);
+        self.flush(second - TELL_AFTER);
     }
 
     /// Tells what was seen until a second, at the time when groups of procs tell theirs.
-    fn tell(&mut self, until: i64) {
-        while let Some(interval) = self.seen.get(self.told) {
+    fn flush(&mut self, until: i64) {
+        while let Some(interval) = self.seen.get(self.reported_count) {
             if interval.second > until {
                 return;
             }
             let is_news = interval.open_age_max_ns >= AGE_MIN.0;
             if let Some(live) = self.live.filter(|_| is_news) {
-                let _ = live.try_send(Live::Second(interval.clone()));
+                let _ = live.try_send(LiveEvents::Second(interval.clone()));
             }
-            self.told += 1;
+            self.reported_count += 1;
         }
     }
 
     /// The load is over: tells the rest, and puts what was seen into the series. RUN began
     /// at `run_start`.
     pub fn finish(mut self, stats: &mut PointStats, run_start: Nanos) {
-        self.tell(i64::MAX);
+        self.flush(i64::MAX);
         let saved = saved_seconds(self.origin, run_start);
         let mut seen = self.seen.iter().peekable();
         for interval in &mut stats.intervals {
@@ -180,7 +182,7 @@ impl<'a> OpenWatch<'a> {
 mod tests {
     use super::*;
     use crate::driver::{Outcome, Status};
-    use crate::recorder::Ended;
+    use crate::recorder::FinishedOp;
     use crate::run_times::RunTimes;
     use crate::shared_recorder::{Batch, GroupSetup};
     use filermark_model::{Mix, Op};
@@ -192,7 +194,7 @@ mod tests {
         let all = OpenOps::new(3);
         let (live, words) = sync_channel(64);
         // RUN begins at 2 s at the latest, and did at 1 s.
-        let mut watch = OpenWatch::begin(&all, &clock, Some(&live), &[], Nanos::from_secs(2));
+        let mut watch = OpenOpsSampler::begin(&all, &clock, Some(&live), &[], Nanos::from_secs(2));
         let shards = [0, 1, 2].map(|shard| OpenOp::of(&all, shard));
         shards[0].begin(Nanos::ZERO);
         shards[0].end();
@@ -207,9 +209,9 @@ mod tests {
             }
             watch.look();
         }
-        let told = |words: &std::sync::mpsc::Receiver<Live>| -> Vec<_> {
+        let told = |words: &std::sync::mpsc::Receiver<LiveEvents>| -> Vec<_> {
             let of = |word| match word {
-                Live::Second(i) => (i.second, i.open_count, i.open_age_max_ns / 1_000_000),
+                LiveEvents::Second(i) => (i.second, i.open_count, i.open_age_max_ns / 1_000_000),
                 other => panic!("{other:?}"),
             };
             words.try_iter().map(of).collect()
@@ -278,7 +280,7 @@ mod tests {
         clock.sleep_until(at(0));
         let all = OpenOps::new(1);
         let shard = OpenOp::of(&all, 0);
-        let mut watch = OpenWatch::begin(&all, &clock, Some(&live), &groups, at(0));
+        let mut watch = OpenOpsSampler::begin(&all, &clock, Some(&live), &groups, at(0));
         shard.begin(at(0));
         for tenth in 1..150 {
             clock.sleep_until(at(tenth));
@@ -292,7 +294,7 @@ mod tests {
         let told: Vec<(i64, u64)> = words
             .try_iter()
             .map(|word| match word {
-                Live::Second(i) => (i.second, i.success_count),
+                LiveEvents::Second(i) => (i.second, i.success_count),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -302,7 +304,7 @@ mod tests {
         assert!(told.len() > 9, "{told:?}");
     }
 
-    fn answered(done: Nanos) -> Ended {
+    fn answered(done: Nanos) -> FinishedOp {
         let outcome = Outcome {
             status: Status::Ok,
             sent: done,
@@ -312,7 +314,7 @@ mod tests {
             written_bytes: 0,
             end: false,
         };
-        Ended {
+        FinishedOp {
             op: Op::Stat,
             intended: done,
             was_free: true,

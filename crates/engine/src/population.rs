@@ -4,7 +4,7 @@ mod classic;
 mod tree;
 
 use crate::driver::Action;
-use crate::proc::{Hold, Proc};
+use crate::proc::{PendingEffect, Proc};
 use crate::slice::Slice;
 use classic::ClassicWalk;
 use tree::TreeWalk;
@@ -30,7 +30,7 @@ pub struct Task {
     /// Bytes that it writes.
     pub bytes: u64,
     /// The proc's books.
-    pub hold: Hold,
+    pub hold: PendingEffect,
     /// The phase may go on though it fails: closing what a connection may have lost.
     pub may_fail: bool,
     /// The classical directory that it removes: the proc's own, or one in it.

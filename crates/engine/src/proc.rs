@@ -5,7 +5,7 @@ use crate::driver::Action;
 use crate::schedule::Schedule;
 use crate::slice::Slice;
 use crate::slice::classic::PoolId;
-use crate::slice::tree::TreeHold;
+use crate::slice::tree::TreePendingEffect;
 use filermark_model::mix::MixSampler;
 use filermark_model::sequence::Step;
 use filermark_model::stats::{ProcOp, ProcStats};
@@ -13,13 +13,13 @@ use filermark_model::{Mix, Nanos, Op, Rng};
 
 /// What must be put right when an operation's outcome is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum PendingEffect {
     /// Nothing.
     None,
     /// A name was to be made.
     Make(PoolId, u16),
     /// A name was to be removed.
-    Unmake(PoolId, u16),
+    UndoCreate(PoolId, u16),
     /// A small file was to move from one name to another.
     Move(u16, u16),
     /// Bytes were to be appended to a file: index, offset, length.
@@ -27,18 +27,18 @@ pub enum Hold {
     /// A directory was being listed.
     Listing,
     /// Something in a proc's own tree.
-    Tree(TreeHold),
+    Tree(TreePendingEffect),
     /// A step of a sequence: the walker's number, the step.
     Walk(u16, Step),
 }
 
 /// What a proc is to do for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ChosenAction {
     /// The operation itself.
-    Measured(Action, Hold),
+    Measured(Action, PendingEffect),
     /// First something outside of the mix, because its object is missing.
-    Prepare(Action, Hold),
+    Prepare(Action, PendingEffect),
     /// Nothing: all objects of the kind are in flight (open pacing), or there are none.
     Impossible,
 }

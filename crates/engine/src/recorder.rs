@@ -15,7 +15,7 @@ pub(crate) const SECONDS_MAX: usize = 100_000;
 
 /// What a shard tells while it works; dropped when nobody keeps up.
 #[derive(Clone, Debug)]
-pub enum Live {
+pub enum LiveEvents {
     /// A second of WARMUP or RUN is over. Its number counts from the latest instant at
     /// which RUN might begin.
     Second(Interval),
@@ -43,7 +43,7 @@ pub struct PaceCounts {
 
 /// An operation that has ended, and the figures that it is in: it may be in none.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended {
+pub struct FinishedOp {
     /// Which operation.
     pub op: Op,
     /// When it was to start; without a schedule: when it was sent.
@@ -58,10 +58,10 @@ pub struct Ended {
     pub outcome: Outcome,
 }
 
-impl Ended {
+impl FinishedOp {
     /// Adds it to what ended in its second.
     #[inline]
-    pub(crate) fn hear(&self, second: &mut Replies) {
+    pub(crate) fn add_to(&self, second: &mut Replies) {
         let Outcome {
             status, sent, done, ..
         } = self.outcome;
@@ -75,14 +75,14 @@ impl Ended {
 
 /// Why an operation that was intended in RUN was not seen to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
+pub enum UnfinishedOp {
     /// It was still under way when the wait for replies was over, or (open pacing)
     /// never started.
     Open,
     /// Closed pacing: it was due and never started.
     Missed,
     /// The driver gave it up.
-    GivenUp,
+    TimedOut,
 }
 
 /// Counts and latencies per operation, and errors.
@@ -136,7 +136,7 @@ impl Figures {
 
     /// Counts an operation in the figures that it is in, also in its second.
     #[inline]
-    pub(crate) fn count(&mut self, now: &mut Interval, ended: &Ended) {
+    pub(crate) fn count(&mut self, now: &mut Interval, ended: &FinishedOp) {
         let outcome = &ended.outcome;
         if outcome.status != Status::Ok {
             return self.count_failed(now, ended);
@@ -170,7 +170,7 @@ impl Figures {
     /// Counts a successful operation that is in one kind of figures only: intended
     /// before RUN and ended in it, or intended in RUN and ended after it.
     #[cold]
-    fn count_at_edge(&mut self, now: &mut Interval, ended: &Ended) {
+    fn count_at_edge(&mut self, now: &mut Interval, ended: &FinishedOp) {
         let outcome = &ended.outcome;
         let Some(stats) = &mut self.ops[ended.op.index()] else {
             return;
@@ -195,11 +195,11 @@ impl Figures {
     /// Counts an operation that failed. What was never answered was waited for all
     /// the same: that is its response time at least.
     #[cold]
-    fn count_failed(&mut self, now: &mut Interval, ended: &Ended) {
+    fn count_failed(&mut self, now: &mut Interval, ended: &FinishedOp) {
         let status = ended.outcome.status;
         if ended.in_response && matches!(status, Status::TimedOut | Status::Disconnected) {
             let waited = ended.outcome.done.since(ended.intended);
-            self.count_unseen(ended.op, waited, Unseen::GivenUp);
+            self.count_unseen(ended.op, waited, UnfinishedOp::TimedOut);
         }
         if let Some(stats) = &mut self.ops[ended.op.index()] {
             if !ended.in_window {
@@ -214,15 +214,15 @@ impl Figures {
 
     /// Counts an operation that was not seen to end: it had waited for so long.
     #[cold]
-    pub(crate) fn count_unseen(&mut self, op: Op, waited: Nanos, why: Unseen) {
+    pub(crate) fn count_unseen(&mut self, op: Op, waited: Nanos, why: UnfinishedOp) {
         let Some(stats) = &mut self.ops[op.index()] else {
             return;
         };
         stats.response.record_at_least(waited);
         match why {
-            Unseen::Open => stats.open_count += 1,
-            Unseen::Missed => stats.missed_count += 1,
-            Unseen::GivenUp => stats.given_up_count += 1,
+            UnfinishedOp::Open => stats.open_count += 1,
+            UnfinishedOp::Missed => stats.missed_count += 1,
+            UnfinishedOp::TimedOut => stats.given_up_count += 1,
         }
     }
 
@@ -290,8 +290,8 @@ pub struct Recorder {
     current: Interval,
     /// What ended in each second, and in the current one.
     replies: Vec<Replies>,
-    heard: Replies,
-    live: Option<SyncSender<Live>>,
+    current_second: Replies,
+    live: Option<SyncSender<LiveEvents>>,
     /// When RUN begins at the latest; seconds count from here until it has begun.
     origin: Nanos,
     /// Seconds that it began before that.
@@ -300,14 +300,14 @@ pub struct Recorder {
 
 impl Recorder {
     /// Counters for the operations of `mix`; each second also goes to `live`.
-    pub fn new(mix: &Mix, seconds: usize, live: Option<SyncSender<Live>>) -> Self {
+    pub fn new(mix: &Mix, seconds: usize, live: Option<SyncSender<LiveEvents>>) -> Self {
         let seconds = seconds.saturating_add(16).min(SECONDS_MAX);
         Self {
             figures: Figures::new(mix),
             intervals: Vec::with_capacity(seconds),
             current: Interval::default(),
             replies: Vec::with_capacity(seconds),
-            heard: Replies::none(0),
+            current_second: Replies::none(0),
             live,
             origin: Nanos::ZERO,
             saved_seconds: 0,
@@ -322,7 +322,7 @@ impl Recorder {
             second,
             ..Interval::default()
         };
-        self.heard = Replies::none(second);
+        self.current_second = Replies::none(second);
     }
 
     /// WARMUP is over, RUN began then: forgets what was counted but the series by second.
@@ -351,12 +351,12 @@ impl Recorder {
                 },
             );
             if let Some(live) = &self.live {
-                let _ = live.try_send(Live::Second(done.clone()));
+                let _ = live.try_send(LiveEvents::Second(done.clone()));
             }
             if self.intervals.len() < self.intervals.capacity() {
                 self.intervals.push(done);
             }
-            let heard = std::mem::replace(&mut self.heard, Replies::none(next));
+            let heard = std::mem::replace(&mut self.current_second, Replies::none(next));
             if self.replies.len() < self.replies.capacity() {
                 self.replies.push(heard);
             }
@@ -367,8 +367,8 @@ impl Recorder {
 
     /// Counts an operation that has ended.
     #[inline]
-    pub fn record(&mut self, ended: &Ended) {
-        ended.hear(&mut self.heard);
+    pub fn record(&mut self, ended: &FinishedOp) {
+        ended.add_to(&mut self.current_second);
         if ended.in_window || ended.in_response {
             self.figures.count(&mut self.current, ended);
         }
@@ -376,11 +376,11 @@ impl Recorder {
 
     /// The oldest operation that is still under way was intended then.
     pub fn note_open_since(&mut self, since: Nanos) {
-        self.heard.note(since, since, false);
+        self.current_second.note(since, since, false);
     }
 
     /// Counts operations that were not seen to end, with the time that each had waited.
-    pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {
+    pub fn record_unseen(&mut self, why: UnfinishedOp, waited: impl Iterator<Item = (Op, Nanos)>) {
         for (op, waited) in waited {
             self.figures.count_unseen(op, waited, why);
         }
@@ -395,7 +395,7 @@ impl Recorder {
         for interval in &mut self.intervals {
             interval.second += self.saved_seconds;
         }
-        self.replies.push(self.heard);
+        self.replies.push(self.current_second);
         for replies in &mut self.replies {
             replies.second += self.saved_seconds;
         }
@@ -415,8 +415,8 @@ pub(crate) fn second_of(now: Nanos, run_start: Nanos) -> i64 {
 mod tests {
     use super::*;
 
-    fn ended(op: Op, intended: u64, sent: u64, done: u64, status: Status) -> Ended {
-        Ended {
+    fn ended(op: Op, intended: u64, sent: u64, done: u64, status: Status) -> FinishedOp {
+        FinishedOp {
             op,
             intended: Nanos(intended),
             was_free: true,
@@ -458,7 +458,7 @@ mod tests {
             .map(|i| (i.second, i.success_count))
             .collect();
         assert_eq!(seconds, [(-1, 1), (0, 1)]);
-        assert!(matches!(receiver.try_recv(), Ok(Live::Second(i)) if i.second == -1));
+        assert!(matches!(receiver.try_recv(), Ok(LiveEvents::Second(i)) if i.second == -1));
     }
 
     /// What is at an edge of RUN is in one kind of figures; what was not seen to end is
@@ -479,8 +479,8 @@ mod tests {
             late.outcome.status = Status::Refused(5);
             figures.count(&mut now, &late);
             figures.count(&mut now, &read(1_000, 31_000, Status::TimedOut));
-            figures.count_unseen(Op::Read, Nanos(70_000), Unseen::Open);
-            figures.count_unseen(Op::Read, Nanos(60_000), Unseen::Missed);
+            figures.count_unseen(Op::Read, Nanos(70_000), UnfinishedOp::Open);
+            figures.count_unseen(Op::Read, Nanos(60_000), UnfinishedOp::Missed);
             let point = figures.finish(|s| format!("{s:?}"));
             let read = &point.ops[0];
             assert_eq!(read.response_fault(), None);

@@ -14,7 +14,7 @@ pub struct HandleId(pub u32);
 
 /// A file or directory below a proc's directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ProcPath {
     /// The directory that it is in.
     pub dir: ObjectId,
     /// Its name there; `None`: the directory itself.
@@ -38,7 +38,7 @@ pub enum OpenFor {
 
 /// What is set about an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Setting {
+pub enum AttributeChange {
     /// Times and attributes.
     Times,
     /// Its size, in bytes.
@@ -54,7 +54,7 @@ pub enum Setting {
 pub enum SessionAction {
     Echo,
     Open {
-        place: Place,
+        place: ProcPath,
         handle: HandleId,
         how: OpenFor,
     },
@@ -92,10 +92,10 @@ pub enum SessionAction {
     },
     SetFile {
         handle: HandleId,
-        setting: Setting,
+        setting: AttributeChange,
     },
     QueryPath {
-        place: Place,
+        place: ProcPath,
     },
     QueryFs,
     /// The first part of a listing, by a pattern that everything fits.
@@ -104,7 +104,7 @@ pub enum SessionAction {
     },
     /// Preparation: cuts a file that nobody has open to a size, in bytes.
     Truncate {
-        place: Place,
+        place: ProcPath,
         size: u64,
     },
 }

@@ -23,12 +23,12 @@ use crate::driver::{
 use crate::live_counts::LiveCounts;
 use crate::open_ops::OpenOp;
 use crate::proc::{Operations, Proc};
-use crate::recorder::Live;
+use crate::recorder::LiveEvents;
 use crate::schedule::Schedule;
 use crate::slice::Slice;
 use filermark_model::plan::{Arrivals, Pacing};
 use filermark_model::{Nanos, Rng};
-use slots::{Slots, Work};
+use slots::{SlotWork, Slots};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -67,7 +67,7 @@ pub struct Shard {
     pub(crate) operations: Arc<Operations>,
     pub(crate) pacing: Pacing,
     pub(crate) explain: Arc<dyn crate::driver::LoadDriver>,
-    pub(crate) live: Option<SyncSender<Live>>,
+    pub(crate) live: Option<SyncSender<LiveEvents>>,
     live_counts: Option<Arc<LiveCounts>>,
     /// Where each proc is among the live counts.
     live_places: Vec<usize>,
@@ -80,7 +80,7 @@ pub struct Shard {
     deferred: Vec<Request>,
     /// INIT and CLEANUP: what is under way, by token, for messages.
     task_actions: Vec<Action>,
-    lost_in_a_row: u32,
+    consecutive_timeouts: u32,
 }
 
 /// What a shard is given at its start.
@@ -102,7 +102,7 @@ pub struct ShardParts {
     /// The run's seed.
     pub seed: u64,
     /// Where to tell how it goes.
-    pub live: Option<SyncSender<Live>>,
+    pub live: Option<SyncSender<LiveEvents>>,
     /// Where to count every proc's operations, if anybody looks.
     pub live_counts: Option<Arc<LiveCounts>>,
     /// Whether requests block: memory is taken sparingly, wake-ups are rare.
@@ -168,7 +168,7 @@ impl Shard {
             done: Vec::with_capacity(done),
             deferred: Vec::with_capacity(if parts.blocking { 0 } else { 64 }),
             task_actions: Vec::new(),
-            lost_in_a_row: 0,
+            consecutive_timeouts: 0,
         }
     }
 
@@ -218,13 +218,13 @@ impl Shard {
     /// Notices when a server does not answer any more.
     fn watch_losses(&mut self, proc: usize, status: Status, phase: &str) -> Result<(), PhaseError> {
         match status {
-            Status::TimedOut | Status::Disconnected => self.lost_in_a_row += 1,
-            _ => self.lost_in_a_row = 0,
+            Status::TimedOut | Status::Disconnected => self.consecutive_timeouts += 1,
+            _ => self.consecutive_timeouts = 0,
         }
-        if self.lost_in_a_row < LOST_IN_A_ROW.max(self.procs.len() as u32) {
+        if self.consecutive_timeouts < LOST_IN_A_ROW.max(self.procs.len() as u32) {
             return Ok(());
         }
-        self.lost_in_a_row = 0;
+        self.consecutive_timeouts = 0;
         Err(self.server_gone(proc, phase))
     }
 

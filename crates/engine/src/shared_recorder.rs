@@ -6,7 +6,9 @@
 //! proc takes a few kilobytes and not the megabytes of its histograms.
 
 use crate::driver::Status;
-use crate::recorder::{Ended, Figures, Live, SECONDS_MAX, Unseen, count_in, second_of};
+use crate::recorder::{
+    Figures, FinishedOp, LiveEvents, SECONDS_MAX, UnfinishedOp, count_in, second_of,
+};
 use crate::run_times::{RunTimes, saved_seconds};
 use filermark_model::silence::Replies;
 use filermark_model::stats::{ComponentStats, Interval};
@@ -33,8 +35,8 @@ struct Inner {
     intervals: Vec<Interval>,
     /// What ended in each of these seconds.
     replies: Vec<Replies>,
-    told: usize,
-    live: Option<SyncSender<Live>>,
+    reported_count: usize,
+    live: Option<SyncSender<LiveEvents>>,
     /// When RUN begins at the latest; seconds count from here until it has begun.
     origin: Nanos,
     /// Seconds that it began before that.
@@ -58,7 +60,7 @@ pub struct GroupSetup<'a> {
     /// Seconds of WARMUP and RUN.
     pub seconds: usize,
     /// Where each second is told.
-    pub live: Option<SyncSender<Live>>,
+    pub live: Option<SyncSender<LiveEvents>>,
 }
 
 impl SharedRecorder {
@@ -81,7 +83,7 @@ impl SharedRecorder {
                 replies: (0..seconds)
                     .map(|at| Replies::none(first_second + at as i64))
                     .collect(),
-                told: 0,
+                reported_count: 0,
                 live: setup.live,
                 origin: latest.run_start,
                 saved_seconds: 0,
@@ -94,7 +96,7 @@ impl SharedRecorder {
 
     /// Tells the seconds that have been over for a while, also where all procs are inside
     /// system calls and hand nothing over.
-    pub(crate) fn tell(&self, now: Nanos) {
+    pub(crate) fn flush(&self, now: Nanos) {
         self.lock().tell(now);
     }
 
@@ -106,7 +108,7 @@ impl SharedRecorder {
 /// One operation that a proc measured.
 #[derive(Clone, Copy)]
 struct Sample {
-    ended: Ended,
+    ended: FinishedOp,
     measured: bool,
 }
 
@@ -136,7 +138,7 @@ impl Batch {
 
     /// Keeps an operation that has ended.
     #[inline]
-    pub fn record(&mut self, ended: &Ended) {
+    pub fn record(&mut self, ended: &FinishedOp) {
         self.samples.push(Sample {
             ended: *ended,
             measured: self.measuring,
@@ -148,7 +150,7 @@ impl Batch {
 
     /// Counts operations of RUN that were not seen to end, with the time that each had
     /// waited.
-    pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {
+    pub fn record_unseen(&mut self, why: UnfinishedOp, waited: impl Iterator<Item = (Op, Nanos)>) {
         let mut inner = self.shared.lock();
         if let Some(figures) = &mut inner.figures {
             for (op, waited) in waited {
@@ -239,7 +241,7 @@ impl Inner {
         else {
             return;
         };
-        ended.hear(replies);
+        ended.add_to(replies);
         if !ended.in_window && !ended.in_response {
             return;
         }
@@ -262,19 +264,19 @@ impl Inner {
             Nanos::MAX => i64::MAX,
             now => second_of(now, self.origin) - TELL_AFTER,
         };
-        while let Some(interval) = self.intervals.get(self.told) {
+        while let Some(interval) = self.intervals.get(self.reported_count) {
             if interval.second > until {
                 return;
             }
             let empty = interval.success_count + interval.error_count == 0;
             if let Some(live) = self.live.as_ref().filter(|_| !empty) {
-                let second = Live::Second(interval.clone());
+                let second = LiveEvents::Second(interval.clone());
                 // The next time: the length of RUN may depend on it.
                 if let Err(TrySendError::Full(_)) = live.try_send(second) {
                     return;
                 }
             }
-            self.told += 1;
+            self.reported_count += 1;
         }
     }
 }
@@ -284,8 +286,8 @@ mod tests {
     use super::*;
     use crate::driver::Outcome;
 
-    fn stat(sent: u64, done: u64) -> Ended {
-        Ended {
+    fn stat(sent: u64, done: u64) -> FinishedOp {
+        FinishedOp {
             op: Op::Stat,
             intended: Nanos(sent),
             was_free: true,
@@ -334,7 +336,10 @@ mod tests {
             }
         }
         let [mut a, b] = procs;
-        a.record_unseen(Unseen::Missed, std::iter::once((Op::Stat, Nanos(second))));
+        a.record_unseen(
+            UnfinishedOp::Missed,
+            std::iter::once((Op::Stat, Nanos(second))),
+        );
         let first = a.finish(Nanos(3 * second), |_| String::new());
         assert_eq!(first.success_count(), 0);
         let all = b.finish(Nanos(3 * second), |_| String::new());

@@ -2,11 +2,11 @@
 //! its own.
 
 pub mod classic;
+pub mod op_sequence;
 mod session;
 pub mod tree;
-pub mod walkers;
 
-use crate::proc::{Choice, Hold};
+use crate::proc::{ChosenAction, PendingEffect};
 use classic::{ClassicSet, ClassicSlice};
 use filermark_model::{Nanos, Op, Rng};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Slice {
 
     /// Decides on which objects `op` works, at about `now`.
     #[inline]
-    pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> Choice {
+    pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> ChosenAction {
         match self {
             Self::Classic(set, slice) => slice.choose(rng, op, set),
             Self::Tree(tree) => tree.choose(rng, op, now),
@@ -46,11 +46,11 @@ impl Slice {
 
     /// Puts the books right after an operation; `end` is the outcome's.
     #[inline]
-    pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool) {
+    pub fn settle(&mut self, rng: &mut Rng, hold: PendingEffect, worked: bool, end: bool) {
         match (self, hold) {
-            (_, Hold::None) => {}
+            (_, PendingEffect::None) => {}
             (Self::Classic(set, slice), hold) => slice.settle(rng, hold, worked, end, set),
-            (Self::Tree(tree), Hold::Tree(hold)) => tree.settle(hold, worked),
+            (Self::Tree(tree), PendingEffect::Tree(hold)) => tree.settle(hold, worked),
             (Self::Tree(_), _) => {}
         }
     }

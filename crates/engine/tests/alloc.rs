@@ -4,8 +4,8 @@
 //! A test binary of its own, because a counting allocator counts everything.
 #![allow(unsafe_code)] // A global allocator that counts can't be written without.
 
+use filermark_engine::assign_procs::classic_procs;
 use filermark_engine::clock::Clock;
-use filermark_engine::crew::classic_procs;
 use filermark_engine::driver::{
     Action, Completion, DriverError, ObjectId, Outcome, Request, ShardDriver, Status, StopFlag,
     Submit,

@@ -2,7 +2,7 @@
 //! wrote (Debian's zstd and lz4). The drivers' own tests show that they write these
 //! contents and no others.
 
-use filermark_engine::data::{BLOCK, Checking, DataSource, SECTOR};
+use filermark_engine::data::{BLOCK, DataSource, SECTOR, VerifyLevel};
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn duplicates_pcnt(bytes: &[u8], block: usize) -> f64 {
 
 #[test]
 fn what_is_declared_incompressible_is_and_no_sector_repeats() {
-    let data = DataSource::new(7, Checking::Sample);
+    let data = DataSource::new(7, VerifyLevel::Sample);
     let bytes = written(&data, 256 * MIB, 64 << 10);
     let left = packed("zstd", &["-q", "-3", "--long=27", "-c"], &bytes);
     let left_pcnt = 100.0 * left as f64 / bytes.len() as f64;
@@ -90,7 +90,7 @@ fn left_pcnt(dir: &Path, program: &str, options: &[&str], data: &DataSource, rec
 fn declared_compressibility_is_met_at_every_record_size() {
     let dir = tempfile::tempdir().expect("tempdir");
     for compress_pcnt in [10.0, 30.0, 50.0, 80.0, 95.0] {
-        let data = DataSource::new(7, Checking::Sample).shaped(compress_pcnt, 0.0);
+        let data = DataSource::new(7, VerifyLevel::Sample).shaped(compress_pcnt, 0.0);
         for record in [4 << 10, 64 << 10, MIB] {
             for (program, options) in [("zstd", ["-q", "-3"]), ("lz4", ["-q", "-m"])] {
                 let left = left_pcnt(dir.path(), program, &options, &data, record);
@@ -110,7 +110,7 @@ fn declared_compressibility_is_met_at_every_record_size() {
 #[test]
 fn declared_duplicate_shares_are_met() {
     for dedupe_pcnt in [25.0, 60.0] {
-        let data = DataSource::new(7, Checking::Sample).shaped(0.0, dedupe_pcnt);
+        let data = DataSource::new(7, VerifyLevel::Sample).shaped(0.0, dedupe_pcnt);
         let mut bytes = vec![0; 64 * MIB];
         for (file, part) in (0..).zip(bytes.chunks_mut(8 * MIB)) {
             data.fill(file, 0, 1 + file, part);

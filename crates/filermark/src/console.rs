@@ -1,7 +1,7 @@
 //! What a composite run says on stderr: netmist's console (manual N and slides E), text
 //! by text as things happen. The texts are [`filermark_results::console`]'s.
 //!
-//! Nothing here looks at a clock or prints: [`Console::hear`] gives the text.
+//! Nothing here looks at a clock or prints: [`Console::on_progress`] gives the text.
 
 use filermark_model::{LoadPoint, RunPlan};
 use filermark_prime::Progress;
@@ -35,7 +35,7 @@ impl Console {
     }
 
     /// What is to be printed now, whole lines; empty: nothing.
-    pub fn hear(&mut self, progress: &Progress<'_>, now: Timestamp) -> String {
+    pub fn on_progress(&mut self, progress: &Progress<'_>, now: Timestamp) -> String {
         match progress {
             Progress::PhaseBegan { point, phase, .. } => self.phase(*point, *phase, now),
             Progress::Percent {
@@ -159,7 +159,8 @@ mod tests {
             (100, Progress::PointEnded(&record, &record.points[0])),
             (101, began(None, Phase::Cleanup)),
         ];
-        let say = |(seconds, progress): (u32, Progress<'_>)| console.hear(&progress, at(seconds));
+        let say =
+            |(seconds, progress): (u32, Progress<'_>)| console.on_progress(&progress, at(seconds));
         steps.into_iter().map(say).collect()
     }
 
@@ -190,14 +191,14 @@ mod tests {
         plan.parameters.retain(|(name, _)| name != "CLIENT_MEM");
         let mut console = Console::new(&plan, "result", false).expect("a composite");
         for host in &record.environments {
-            console.hear(&Progress::Host(host), at(0));
+            console.on_progress(&Progress::Host(host), at(0));
         }
         let mebibytes = record.environments.iter().map(|e| e.memory_bytes >> 20);
         let line = format!(
             "    Clients have a total of {} MiBytes of memory\n",
             mebibytes.sum::<u64>()
         );
-        let text = console.hear(&began(Some(plan.points[0]), Phase::Init), at(0));
+        let text = console.on_progress(&began(Some(plan.points[0]), Phase::Init), at(0));
         assert!(text.contains(&line), "{line}{text}");
     }
 

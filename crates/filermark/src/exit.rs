@@ -1,6 +1,6 @@
 //! How the program ends.
 
-use crate::live::say_line;
+use crate::live::print_stderr_line;
 use filermark_config::ConfigError;
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ pub const NOTHING_COUNTS: u8 = 4;
 
 /// Why a subcommand could not do what it was asked.
 #[derive(Clone, Debug)]
-pub enum Failure {
+pub enum CommandError {
     /// The command line or the rc file is wrong; a sentence each.
     Usage(Vec<String>),
     /// Something else went wrong.
@@ -22,7 +22,7 @@ pub enum Failure {
     Stopped,
 }
 
-impl Failure {
+impl CommandError {
     /// From anything that explains itself.
     pub fn of(reason: impl Display) -> Self {
         Self::Failed(reason.to_string())
@@ -47,30 +47,32 @@ impl Failure {
     }
 
     /// Tells it on stderr; gives the exit code.
-    pub fn tell(&self) -> ExitCode {
+    pub fn print(&self) -> ExitCode {
         match self {
             Self::Usage(sentences) => {
                 for sentence in sentences {
-                    say_line(format!("filermark: {sentence}"));
+                    print_stderr_line(format!("filermark: {sentence}"));
                 }
             }
-            Self::Failed(_) | Self::Stopped => say_line(format!("filermark: {}", self.reason())),
+            Self::Failed(_) | Self::Stopped => {
+                print_stderr_line(format!("filermark: {}", self.reason()))
+            }
         }
         ExitCode::from(self.code())
     }
 }
 
-impl From<Vec<ConfigError>> for Failure {
+impl From<Vec<ConfigError>> for CommandError {
     fn from(errors: Vec<ConfigError>) -> Self {
         Self::Usage(errors.iter().map(ToString::to_string).collect())
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         vec![error].into()
     }
 }
 
 /// What subcommands give back.
-pub type Ended = Result<ExitCode, Failure>;
+pub type CommandResult = Result<ExitCode, CommandError>;

@@ -1,6 +1,6 @@
 //! Files that are read with a limit, and written whole or not at all.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -50,14 +50,14 @@ pub fn read_named(folder: &Path, name: &str, len_max: u64) -> Result<Vec<u8>, St
 ///
 /// # Errors
 /// `out` is one of the inputs, whatever it is called.
-pub fn refuse_inputs(out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+pub fn refuse_inputs(out: &Path, inputs: &[&Path]) -> Result<(), CommandError> {
     let Ok(target) = fs::canonicalize(out) else {
         return Ok(());
     };
     let is_target = |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input == target);
     match inputs.iter().find(is_target) {
         None => Ok(()),
-        Some(input) => Err(Failure::Usage(vec![format!(
+        Some(input) => Err(CommandError::Usage(vec![format!(
             "{}: this would be written over {}, which is read; give another name",
             out.display(),
             input.display()
@@ -116,21 +116,21 @@ fn no_name(path: &Path) -> String {
 /// A large file that is written line by line under another name, and has its own only when
 /// it is whole. Dropped before, nothing is left of it.
 #[derive(Debug)]
-pub struct Draft {
+pub struct PendingFile {
     target: PathBuf,
     beside: PathBuf,
     force: bool,
 }
 
-impl Draft {
+impl PendingFile {
     /// For a file at `path`; with `force` an older one is replaced at the end.
     ///
     /// # Errors
     /// There is one and it may not be replaced, or it is no regular file.
-    pub fn new(path: &Path, force: bool) -> Result<Self, Failure> {
+    pub fn new(path: &Path, force: bool) -> Result<Self, CommandError> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         refuse_older(&target, force)?;
-        let beside = beside(&target).ok_or_else(|| Failure::Usage(vec![no_name(path)]))?;
+        let beside = beside(&target).ok_or_else(|| CommandError::Usage(vec![no_name(path)]))?;
         Ok(Self {
             target,
             beside,
@@ -147,10 +147,10 @@ impl Draft {
     ///
     /// # Errors
     /// The file system says no, or somebody has made a file of that name meanwhile.
-    pub fn keep(self) -> Result<(), Failure> {
+    pub fn keep(self) -> Result<(), CommandError> {
         refuse_older(&self.target, self.force)?;
         let failed =
-            |e| Failure::Failed(format!("{}: cannot be written: {e}", self.target.display()));
+            |e| CommandError::Failed(format!("{}: cannot be written: {e}", self.target.display()));
         File::open(&self.beside)
             .and_then(|file| file.sync_all())
             .and_then(|()| fs::rename(&self.beside, &self.target))
@@ -160,7 +160,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.beside);
     }
@@ -170,7 +170,7 @@ impl Drop for Draft {
 ///
 /// # Errors
 /// There is one and `force` is not said, or it is no regular file.
-pub fn refuse_older(target: &Path, force: bool) -> Result<(), Failure> {
+pub fn refuse_older(target: &Path, force: bool) -> Result<(), CommandError> {
     let shown = target.display();
     let sentence = match fs::metadata(target) {
         Err(_) => return Ok(()),
@@ -182,7 +182,7 @@ pub fn refuse_older(target: &Path, force: bool) -> Result<(), Failure> {
             format!("{shown} exists already; give another name (-o), or --force to replace it")
         }
     };
-    Err(Failure::Usage(vec![sentence]))
+    Err(CommandError::Usage(vec![sentence]))
 }
 
 /// The folder that a file is in.

@@ -1,7 +1,7 @@
 //! `--historical[=FILE]`: the systems of old that are shown beside a run, the shipped ones
 //! or those of a file.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::files::read_limited;
 use filermark_results::Historical;
 use filermark_results::historical::BYTES_MAX;
@@ -11,14 +11,14 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// The file cannot be read, or is no table of systems.
-pub fn read(option: &Option<Option<PathBuf>>) -> Result<Option<Historical>, Failure> {
+pub fn read(option: &Option<Option<PathBuf>>) -> Result<Option<Historical>, CommandError> {
     let Some(file) = option else {
         return Ok(None);
     };
     let Some(file) = file else {
-        return Historical::shipped().map(Some).map_err(Failure::of);
+        return Historical::shipped().map(Some).map_err(CommandError::of);
     };
-    let usage = |reason: String| Failure::Usage(vec![reason]);
+    let usage = |reason: String| CommandError::Usage(vec![reason]);
     let bytes = read_limited(file, BYTES_MAX).map_err(usage)?;
     let name = file.display().to_string();
     let text = String::from_utf8(bytes).map_err(|_| usage(format!("{name}: this is no text")))?;

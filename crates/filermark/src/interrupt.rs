@@ -16,9 +16,9 @@ const LEFT_ALONE: &str = "left at once: what was being written may lack its end"
 const EVERY: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Who is to stop at the next signal.
-struct Wish {
+struct SignalTarget {
     stop: StopFlag,
-    first_word: Box<dyn Fn() -> &'static str + Send>,
+    notice: Box<dyn Fn() -> &'static str + Send>,
     /// Signals so far.
     count: u32,
     /// The signals that end the program when they are not the first.
@@ -28,7 +28,7 @@ struct Wish {
 }
 
 /// What goes on now: of several runs, one after the other, the last that asked.
-static WISH: Mutex<Option<Wish>> = Mutex::new(None);
+static WISH: Mutex<Option<SignalTarget>> = Mutex::new(None);
 
 /// The first signal that came; 0: none.
 static FIRST: AtomicI32 = AtomicI32::new(0);
@@ -54,7 +54,7 @@ pub fn on_interrupt_alone(stop: StopFlag, first_word: &'static str) {
 /// The same for an agent, which only Ctrl-C ends at once: a prime or an operator that
 /// asks again must not end it in the middle of its tidying. What is said first is
 /// known only then.
-pub fn on_wish_to_end(stop: StopFlag, first_word: impl Fn() -> &'static str + Send + 'static) {
+pub fn on_interrupt_agent(stop: StopFlag, first_word: impl Fn() -> &'static str + Send + 'static) {
     watch(stop, first_word, &[SIGINT], LEFT);
 }
 
@@ -72,7 +72,7 @@ pub fn code() -> u8 {
     }
 }
 
-fn wish() -> MutexGuard<'static, Option<Wish>> {
+fn signal_target() -> MutexGuard<'static, Option<SignalTarget>> {
     WISH.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -82,9 +82,9 @@ fn watch(
     at_once: &'static [i32],
     left: &str,
 ) {
-    let before = wish().replace(Wish {
+    let before = signal_target().replace(SignalTarget {
         stop,
-        first_word: Box::new(first_word),
+        notice: Box::new(first_word),
         count: 0,
         at_once,
         left: left.to_owned(),
@@ -95,15 +95,15 @@ fn watch(
     let Ok(mut signals) = Signals::new(EVERY) else {
         return;
     };
-    let watch = move || signals.forever().for_each(hear);
+    let watch = move || signals.forever().for_each(on_signal);
     let _ = std::thread::Builder::new()
         .name("signals".into())
         .spawn(watch);
 }
 
-fn hear(signal: i32) {
+fn on_signal(signal: i32) {
     let _ = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
-    let mut wish = wish();
+    let mut wish = signal_target();
     let Some(wish) = wish.as_mut() else { return };
     wish.count += 1;
     if wish.count > 1 && !wish.at_once.contains(&signal) {
@@ -111,12 +111,12 @@ fn hear(signal: i32) {
     }
     if wish.count > 1 {
         live::leave();
-        live::say_line(&wish.left);
+        live::print_stderr_line(&wish.left);
         filermark_prime::scripts::end_all_at_once();
         std::process::exit(i32::from(code()));
     }
     wish.stop.raise();
     // The view has drawn over what the terminal echoed.
     let front = if live::stopping() { "" } else { "\n" };
-    live::say(&format!("{front}{}\n", (wish.first_word)()));
+    live::print_stderr(&format!("{front}{}\n", (wish.notice)()));
 }

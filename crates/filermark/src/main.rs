@@ -8,26 +8,26 @@
 mod advice_tests;
 mod browser;
 mod cli;
+mod command_aliases;
 mod commands;
 mod console;
-mod copies;
 mod events;
 mod exit;
 mod files;
 mod historical;
+mod host_table;
 mod interrupt;
 mod live;
-mod old_tools;
-mod plain;
-mod product;
-mod roster;
-mod talk;
+mod log_copy;
+mod progress;
+mod resolve_args;
+mod stdout;
 
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli: Cli = match product::parse() {
+    let cli: Cli = match stdout::parse() {
         Ok(cli) => cli,
         Err(code) => return code,
     };
@@ -57,8 +57,8 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::manual::completions(args),
         Command::Man(args) => commands::manual::man(&args),
     };
-    match product::ended(ended) {
+    match stdout::ended(ended) {
         Ok(code) => code,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.print(),
     }
 }

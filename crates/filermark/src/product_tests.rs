@@ -116,7 +116,7 @@ fn near(a: Option<f64>, b: Option<f64>, within: f64) -> bool {
 fn odd_sweeps_are_the_same_in_every_output() {
     for (name, word, record) in sweeps() {
         let verdict = record.verdict();
-        assert_eq!(verdict.word(), word, "{name}: {verdict:?}");
+        assert_eq!(verdict.label(), word, "{name}: {verdict:?}");
         let peak = record.peak().and_then(|p| p.measured());
         let peak = peak.map(|s| s.achieved_ops_per_sec());
         let ort = record.ort_ms();
@@ -215,7 +215,7 @@ fn summary_files(name: &str, record: &RunRecord, word: &str, peak: Option<f64>, 
         assert!(record.points.is_empty(), "{name}: {file}");
         return;
     };
-    assert_eq!(read.verdict_word(), word, "{name}");
+    assert_eq!(read.verdict_label(), word, "{name}");
     // Rows have whole op/s and tenths of a millisecond.
     let made = read.curve.peak().map(|p| p.achieved);
     assert!(near(made, peak, 0.51), "{name}: {made:?}, {peak:?}");

@@ -7,13 +7,13 @@
 
 mod accept;
 mod connect;
-mod every;
 pub mod explain;
 #[cfg(test)]
-mod hand_tests;
+mod manual_tests;
+mod mixed;
+mod pending_agents;
 pub mod process;
 mod remote;
-mod seats;
 pub(crate) mod slurm;
 #[cfg(test)]
 mod slurm_tests;
@@ -23,6 +23,6 @@ pub mod tag;
 
 pub use accept::AcceptLauncher;
 pub use connect::ConnectLauncher;
-pub use every::EveryLauncher;
+pub use mixed::MixedLauncher;
 pub use remote::AGENT_PORT;
 pub use slurm::SlurmLauncher;

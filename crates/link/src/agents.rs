@@ -3,7 +3,7 @@
 //!
 //! Every wait has a limit, and every agent that dies, hangs, loses its link or
 //! answers nonsense is noticed here and told by its host's name. What orders mean is
-//! not known here, nor how bytes travel (see [`crate::switchboard`]).
+//! not known here, nor how bytes travel (see [`crate::links`]).
 
 mod clock_round;
 mod orders;
@@ -12,4 +12,4 @@ mod seats;
 mod types;
 
 pub use seats::Agents;
-pub use types::{Aside, Emergency, Heard, Loss, OrderError, STOP_MAX, TIDY_MAX};
+pub use types::{AbortRequest, ExtraOrders, Heard, LostAgent, OrderError, STOP_MAX, TIDY_MAX};

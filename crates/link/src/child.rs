@@ -44,7 +44,7 @@ pub(crate) fn is_running(child: &mut Child) -> bool {
 
 /// How a program has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExitKind {
     /// By itself, with this exit code.
     Exited(i32),
     /// By this signal.
@@ -58,7 +58,7 @@ pub const SIGKILL: i32 = 9;
 
 /// How it has ended; `None`: it has not. It stays the leader of its group: as long as
 /// nobody has waited for it, no other group can have its number.
-pub fn end_of(child: &mut Child) -> std::io::Result<Option<End>> {
+pub fn end_of(child: &mut Child) -> std::io::Result<Option<ExitKind>> {
     group::end_of(child)
 }
 
@@ -69,10 +69,10 @@ pub fn has_running_group(leader: &Child) -> bool {
 }
 
 /// What the system says of a program that was waited for.
-pub fn end_by(status: ExitStatus) -> End {
+pub fn end_by(status: ExitStatus) -> ExitKind {
     match status.code() {
-        Some(code) => End::Exited(code),
-        None => End::Signal(group::signal_of(status)),
+        Some(code) => ExitKind::Exited(code),
+        None => ExitKind::Signal(group::signal_of(status)),
     }
 }
 
@@ -105,18 +105,18 @@ fn wait_all(
 /// told our password.
 pub fn in_own_group(command: &mut Command) -> &mut Command {
     // srun would even send it to all nodes.
-    group::lead(command.env_remove(PASSWORD_VARIABLE))
+    group::in_new_group(command.env_remove(PASSWORD_VARIABLE))
 }
 
 #[cfg(unix)]
 mod group {
-    use super::End;
+    use super::ExitKind;
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group as kill, waitid};
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command, ExitStatus};
     use std::time::Duration;
 
-    pub fn lead(command: &mut Command) -> &mut Command {
+    pub fn in_new_group(command: &mut Command) -> &mut Command {
         command.process_group(0)
     }
 
@@ -133,13 +133,13 @@ mod group {
         !matches!(end_of(child), Ok(None))
     }
 
-    pub fn end_of(child: &Child) -> std::io::Result<Option<End>> {
+    pub fn end_of(child: &Child) -> std::io::Result<Option<ExitKind>> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let pid = Pid::from_raw(child.id() as i32).ok_or(std::io::ErrorKind::NotFound)?;
         let status = waitid(WaitId::Pid(pid), look)?;
         Ok(status.map(|status| match status.exit_status() {
-            Some(code) => End::Exited(code),
-            None => End::Signal(status.terminating_signal().unwrap_or(0)),
+            Some(code) => ExitKind::Exited(code),
+            None => ExitKind::Signal(status.terminating_signal().unwrap_or(0)),
         }))
     }
 
@@ -192,10 +192,10 @@ mod group {
 /// Without process groups a program stands alone, and is ended when it is asked to.
 #[cfg(not(unix))]
 mod group {
-    use super::End;
+    use super::ExitKind;
     use std::process::{Child, Command, ExitStatus};
 
-    pub fn end_of(child: &mut Child) -> std::io::Result<Option<End>> {
+    pub fn end_of(child: &mut Child) -> std::io::Result<Option<ExitKind>> {
         Ok(child.try_wait()?.map(super::end_by))
     }
 

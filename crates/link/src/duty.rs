@@ -5,7 +5,7 @@
 //! and what this agent made is removed, without being told.
 
 use crate::facts::InspectRequest;
-use crate::message::{Hello, Order, PROTOCOL, Report, Share};
+use crate::message::{ClientShare, Hello, Order, PROTOCOL, Report};
 use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos};
 
@@ -19,11 +19,11 @@ const TIDY_MAX: Nanos = Nanos::from_secs(60);
 
 /// Something that takes time; one at a time.
 #[derive(Clone, Debug)]
-pub enum Task {
+pub enum LongTask {
     /// Look at the host, for preflight.
     Inspect(Box<InspectRequest>),
     /// Reach the servers, claim the run's directory, start the engine.
-    Prepare(Share),
+    Prepare(ClientShare),
     /// INIT.
     Init {
         /// The load point.
@@ -48,18 +48,18 @@ pub enum Task {
         orphans: Vec<MountPoint>,
     },
     /// Remove what a run of this name has left on a client's mount points.
-    Sweep(Share),
+    Sweep(ClientShare),
     /// The prime is gone or said goodbye: leave nothing of this agent's behind.
     TidyUp,
 }
 
 /// What is to be done now.
 #[derive(Debug)]
-pub enum Act {
+pub enum AgentAction {
     /// Tell the prime.
     Tell(Report),
-    /// Begin something; [`Duty::done`] is called when it has ended.
-    Begin(Task),
+    /// Begin something; [`AgentState::done`] is called when it has ended.
+    Begin(LongTask),
     /// The load is steady: WARMUP takes so long.
     EndWarmup(Nanos),
     /// The data set has been touched: RUN takes so long.
@@ -72,9 +72,9 @@ pub enum Act {
 
 /// Where an agent is in its life.
 #[derive(Debug)]
-pub struct Duty {
+pub struct AgentState {
     own: Hello,
-    heard: Nanos,
+    last_message_at: Nanos,
     /// A task is under way.
     busy: bool,
     /// The prime is gone or wants no more.
@@ -84,12 +84,12 @@ pub struct Duty {
     tidy_since: Option<Nanos>,
 }
 
-impl Duty {
+impl AgentState {
     /// An agent that nobody has told anything yet.
     pub fn new(own: Hello, now: Nanos) -> Self {
         Self {
             own,
-            heard: now,
+            last_message_at: now,
             busy: false,
             leaving: false,
             tidied: false,
@@ -98,22 +98,26 @@ impl Duty {
     }
 
     /// The prime says something. `unix_ns` is the time of day.
-    pub fn hear(&mut self, order: Order, now: Nanos, unix_ns: u64) -> Vec<Act> {
-        self.heard = now;
+    pub fn handle_order(&mut self, order: Order, now: Nanos, unix_ns: u64) -> Vec<AgentAction> {
+        self.last_message_at = now;
         if self.leaving {
             return Vec::new();
         }
         match order {
-            Order::Hello(hello) => self.greet(&hello),
-            Order::Time { seq } => vec![Act::Tell(Report::Time {
+            Order::Hello(hello) => self.handle_hello(&hello),
+            Order::Time { seq } => vec![AgentAction::Tell(Report::Time {
                 seq,
                 clock_ns: now.0,
                 unix_ns,
             })],
             Order::Alive => Vec::new(),
-            Order::BeginRun { warmup_ns } if self.busy => vec![Act::EndWarmup(Nanos(warmup_ns))],
-            Order::EndRun { runtime_ns } if self.busy => vec![Act::EndRun(Nanos(runtime_ns))],
-            Order::Stop if self.busy => vec![Act::Stop],
+            Order::BeginRun { warmup_ns } if self.busy => {
+                vec![AgentAction::EndWarmup(Nanos(warmup_ns))]
+            }
+            Order::EndRun { runtime_ns } if self.busy => {
+                vec![AgentAction::EndRun(Nanos(runtime_ns))]
+            }
+            Order::Stop if self.busy => vec![AgentAction::Stop],
             // What it was to stop, or to go on with, has ended by itself.
             Order::Stop | Order::BeginRun { .. } | Order::EndRun { .. } => Vec::new(),
             Order::Goodbye => self.leave(None),
@@ -128,7 +132,7 @@ impl Duty {
         }
     }
 
-    fn greet(&self, hello: &Hello) -> Vec<Act> {
+    fn handle_hello(&self, hello: &Hello) -> Vec<AgentAction> {
         // The prime compares the rest: it is the one that can say what to do.
         let answer = match hello.protocol == PROTOCOL {
             true => Report::Hello(self.own.clone()),
@@ -140,40 +144,40 @@ impl Duty {
                 stopped: false,
             },
         };
-        vec![Act::Tell(answer)]
+        vec![AgentAction::Tell(answer)]
     }
 
     /// A task has ended.
-    pub fn done(&mut self, report: Report) -> Vec<Act> {
+    pub fn done(&mut self, report: Report) -> Vec<AgentAction> {
         self.busy = false;
         match (self.leaving, self.tidied) {
-            (false, _) => vec![Act::Tell(report)],
+            (false, _) => vec![AgentAction::Tell(report)],
             (true, false) => self.tidy_up(),
             // The prime may be listening still: what stays is to be known.
-            (true, true) => vec![Act::Tell(report), Act::End],
+            (true, true) => vec![AgentAction::Tell(report), AgentAction::End],
         }
     }
 
     /// The link has ended, or what came over it makes no sense.
-    pub fn link_ended(&mut self) -> Vec<Act> {
+    pub fn link_ended(&mut self) -> Vec<AgentAction> {
         self.leave(None)
     }
 
     /// Somebody on this host wants the agent to end.
-    pub fn told_to_end(&mut self, why: &str) -> Vec<Act> {
+    pub fn handle_end_request(&mut self, why: &str) -> Vec<AgentAction> {
         self.leave(Some(why.to_owned()))
     }
 
     /// Time has passed.
-    pub fn tick(&mut self, now: Nanos) -> Vec<Act> {
+    pub fn tick(&mut self, now: Nanos) -> Vec<AgentAction> {
         if self.tidied {
             let since = *self.tidy_since.get_or_insert(now);
             return match now.since(since) > TIDY_MAX {
-                true => vec![Act::Stop],
+                true => vec![AgentAction::Stop],
                 false => Vec::new(),
             };
         }
-        if now.since(self.heard) > SILENCE_MAX {
+        if now.since(self.last_message_at) > SILENCE_MAX {
             return self.leave(Some("the prime is silent".into()));
         }
         Vec::new()
@@ -184,46 +188,46 @@ impl Duty {
         self.leaving
     }
 
-    fn begin(&mut self, task: Task) -> Vec<Act> {
+    fn begin(&mut self, task: LongTask) -> Vec<AgentAction> {
         self.busy = true;
-        vec![Act::Begin(task)]
+        vec![AgentAction::Begin(task)]
     }
 
-    fn leave(&mut self, why: Option<String>) -> Vec<Act> {
+    fn leave(&mut self, why: Option<String>) -> Vec<AgentAction> {
         if std::mem::replace(&mut self.leaving, true) {
             return Vec::new();
         }
-        let word = why.map(|reason| Act::Tell(Report::Leaving { reason }));
+        let word = why.map(|reason| AgentAction::Tell(Report::Leaving { reason }));
         let next = match self.busy {
-            true => vec![Act::Stop],
+            true => vec![AgentAction::Stop],
             false => self.tidy_up(),
         };
         word.into_iter().chain(next).collect()
     }
 
-    fn tidy_up(&mut self) -> Vec<Act> {
+    fn tidy_up(&mut self) -> Vec<AgentAction> {
         self.tidied = true;
-        self.begin(Task::TidyUp)
+        self.begin(LongTask::TidyUp)
     }
 }
 
-fn task_of(order: Order) -> Option<Task> {
+fn task_of(order: Order) -> Option<LongTask> {
     Some(match order {
-        Order::Inspect(request) => Task::Inspect(request),
-        Order::Prepare(share) => Task::Prepare(share),
-        Order::Init { point, watch_space } => Task::Init { point, watch_space },
+        Order::Inspect(request) => LongTask::Inspect(request),
+        Order::Prepare(share) => LongTask::Prepare(share),
+        Order::Init { point, watch_space } => LongTask::Init { point, watch_space },
         Order::Run {
             point,
             warmup_at_ns,
             watch_space,
-        } => Task::Run {
+        } => LongTask::Run {
             point,
             warmup_at: Nanos(warmup_at_ns),
             watch_space,
         },
-        Order::Cleanup => Task::Cleanup,
-        Order::Release { orphans } => Task::Release { orphans },
-        Order::Sweep(share) => Task::Sweep(share),
+        Order::Cleanup => LongTask::Cleanup,
+        Order::Release { orphans } => LongTask::Release { orphans },
+        Order::Sweep(share) => LongTask::Sweep(share),
         Order::Hello(_)
         | Order::Time { .. }
         | Order::BeginRun { .. }
@@ -248,8 +252,8 @@ mod tests {
         }
     }
 
-    fn shown(acts: &[Act]) -> Vec<String> {
-        let name = |act: &Act| {
+    fn shown(acts: &[AgentAction]) -> Vec<String> {
+        let name = |act: &AgentAction| {
             let text = format!("{act:?}");
             text.split(['{', '(', ' '])
                 .take(2)
@@ -259,34 +263,37 @@ mod tests {
         acts.iter().map(name).collect()
     }
 
-    fn duty() -> Duty {
-        Duty::new(hello(), Nanos(0))
+    fn duty() -> AgentState {
+        AgentState::new(hello(), Nanos(0))
     }
 
     #[test]
     fn an_order_is_carried_out_and_answered() {
         let mut duty = duty();
         assert_eq!(
-            shown(&duty.hear(Order::Hello(hello()), Nanos(1), 0)),
+            shown(&duty.handle_order(Order::Hello(hello()), Nanos(1), 0)),
             ["Tell Hello"]
         );
         assert_eq!(
-            shown(&duty.hear(Order::Cleanup, Nanos(2), 0)),
+            shown(&duty.handle_order(Order::Cleanup, Nanos(2), 0)),
             ["Begin Cleanup)"]
         );
         // The clock is told also in the middle of something.
         assert_eq!(
-            shown(&duty.hear(Order::Time { seq: 1 }, Nanos(3), 0)),
+            shown(&duty.handle_order(Order::Time { seq: 1 }, Nanos(3), 0)),
             ["Tell Time"]
         );
-        assert_eq!(shown(&duty.hear(Order::Stop, Nanos(3), 0)), ["Stop"]);
+        assert_eq!(
+            shown(&duty.handle_order(Order::Stop, Nanos(3), 0)),
+            ["Stop"]
+        );
         assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)"]);
         assert!(
-            duty.hear(Order::Stop, Nanos(4), 0).is_empty(),
+            duty.handle_order(Order::Stop, Nanos(4), 0).is_empty(),
             "nothing is under way"
         );
         assert_eq!(
-            shown(&duty.hear(Order::Goodbye, Nanos(5), 0)),
+            shown(&duty.handle_order(Order::Goodbye, Nanos(5), 0)),
             ["Begin TidyUp)"]
         );
         assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)", "End"]);
@@ -295,11 +302,11 @@ mod tests {
     #[test]
     fn without_a_link_everything_stops_and_is_tidied_up() {
         let mut duty = duty();
-        duty.hear(Order::Cleanup, Nanos(2), 0);
+        duty.handle_order(Order::Cleanup, Nanos(2), 0);
         assert_eq!(shown(&duty.link_ended()), ["Stop"]);
         assert!(duty.link_ended().is_empty(), "once is enough");
         assert!(
-            duty.hear(Order::Cleanup, Nanos(3), 0).is_empty(),
+            duty.handle_order(Order::Cleanup, Nanos(3), 0).is_empty(),
             "too late"
         );
         assert_eq!(shown(&duty.done(Report::Alive)), ["Begin TidyUp)"]);
@@ -309,7 +316,7 @@ mod tests {
     #[test]
     fn a_silent_prime_is_given_up() {
         let mut duty = duty();
-        duty.hear(Order::Alive, Nanos::from_secs(10), 0);
+        duty.handle_order(Order::Alive, Nanos::from_secs(10), 0);
         assert!(duty.tick(Nanos::from_secs(25)).is_empty());
         let acts = duty.tick(Nanos::from_secs(26));
         assert_eq!(shown(&acts), ["Tell Leaving", "Begin TidyUp)"]);
@@ -330,9 +337,9 @@ mod tests {
     #[test]
     fn two_orders_at_once_make_no_sense() {
         let mut duty = duty();
-        duty.hear(Order::Cleanup, Nanos(2), 0);
+        duty.handle_order(Order::Cleanup, Nanos(2), 0);
         assert_eq!(
-            shown(&duty.hear(Order::Cleanup, Nanos(2), 0)),
+            shown(&duty.handle_order(Order::Cleanup, Nanos(2), 0)),
             ["Tell Leaving", "Stop"]
         );
     }

@@ -164,9 +164,9 @@ pub struct HostFacts {
     /// SELinux: whether it enforces; `None`: there is none.
     pub selinux_enforcing: Option<bool>,
     /// Mounted directories that the plan works in.
-    pub mounts: Vec<MountLook>,
+    pub mounts: Vec<MountInfo>,
     /// Servers that the plan works on.
-    pub servers: Vec<ServerLook>,
+    pub servers: Vec<ServerInfo>,
     /// Free space, as a run would be told it.
     pub free: Vec<FreeSpace>,
 }
@@ -221,14 +221,14 @@ impl FirewallFacts {
 #[serde(default)]
 pub struct LoadFacts {
     /// The other process that used most processor time while it was looked.
-    pub busiest: Option<Busy>,
+    pub busiest: Option<BusyProcess>,
     /// All other processes together, in percent of one core.
     pub others_percent: f64,
 }
 
 /// A process that is busy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Busy {
+pub struct BusyProcess {
     /// Its name.
     pub name: String,
     /// Its number.
@@ -239,17 +239,18 @@ pub struct Busy {
 
 /// A mounted directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MountLook {
+pub struct MountInfo {
     /// The place.
     pub mount: MountPoint,
     /// What is there; or why it cannot be reached, in one sentence.
-    pub there: Result<Mounted, String>,
+    #[serde(rename = "there")]
+    pub mounted: Result<MountEntry, String>,
 }
 
 /// What a directory is on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Mounted {
+pub struct MountEntry {
     /// The kind of file system, as the kernel names it; empty: unknown.
     pub kind: String,
     /// What is mounted: a device, or server and path.
@@ -264,7 +265,7 @@ pub struct Mounted {
     pub free_bytes: Option<u64>,
 }
 
-impl Mounted {
+impl MountEntry {
     /// Whether other hosts can have it mounted too.
     pub fn is_remote(&self) -> bool {
         const KINDS: &[&str] = &[
@@ -303,18 +304,18 @@ impl Mounted {
 
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerLook {
+pub struct ServerInfo {
     /// Its name, as the mount points give it.
     pub host: String,
     /// Its services, in the order in which they were tried.
-    pub services: Vec<ServiceLook>,
+    pub services: Vec<ServiceInfo>,
     /// Its exports or shares that the plan works on.
-    pub exports: Vec<ExportLook>,
+    pub exports: Vec<ExportInfo>,
 }
 
 /// A service of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceLook {
+pub struct ServiceInfo {
     /// `portmapper`, `mount`, `nfs`; `smb`; `name` where that has no address.
     pub name: String,
     /// Address and port; empty: not known.
@@ -325,7 +326,7 @@ pub struct ServiceLook {
 
 /// An export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportLook {
+pub struct ExportInfo {
     /// Its path.
     pub path: String,
     /// What came of mounting it: whether the server says that it may be written to; or
@@ -369,7 +370,7 @@ pub struct FreeSpace {
 
 /// What came of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
+pub struct CheckRecord {
     /// Its name: "lookup.noent".
     pub id: String,
     /// The procedure or operation that it is about.
@@ -422,7 +423,7 @@ pub struct Validation {
     /// Everything, for people.
     pub text: String,
     /// The checks that ran, in order.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckRecord>,
     /// The server has refused the user.
     pub user_is_refused: bool,
 }

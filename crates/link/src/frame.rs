@@ -6,7 +6,7 @@
 //! No I/O and no clock: bytes in, messages out. Lengths from the wire are never
 //! believed, neither packed nor unpacked.
 
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub enum FrameError {
     TooLong(usize),
     /// A message that is none.
     #[error("a message that makes no sense: {0}")]
-    Nonsense(String),
+    Malformed(String),
     /// Something else than an agent answered.
     #[error("no agent answered there, but: {0}")]
     Noise(String),
@@ -50,7 +50,7 @@ pub enum FrameError {
 /// # Errors
 /// It is too long.
 pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
-    let plain = serde_json::to_vec(message).map_err(|e| FrameError::Nonsense(e.to_string()))?;
+    let plain = serde_json::to_vec(message).map_err(|e| FrameError::Malformed(e.to_string()))?;
     if plain.len() > MESSAGE_LEN_MAX {
         return Err(FrameError::TooLong(plain.len()));
     }
@@ -61,7 +61,7 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
         frame[HEAD_LEN - 1] = 1;
         ZlibEncoder::new(plain.as_slice(), Compression::fast())
             .read_to_end(&mut frame)
-            .map_err(|e| FrameError::Nonsense(e.to_string()))?;
+            .map_err(|e| FrameError::Malformed(e.to_string()))?;
     }
     let len = frame.len() - HEAD_LEN + 1;
     if len > FRAME_LEN_MAX {
@@ -85,7 +85,7 @@ impl Frame {
     /// It is no message of this kind.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
         // The reason may quote what was sent.
-        let nonsense = |e: String| FrameError::Nonsense(tame(&e, REASON_CHARS_MAX));
+        let nonsense = |e: String| FrameError::Malformed(sanitize(&e, REASON_CHARS_MAX));
         if !self.packed {
             return serde_json::from_slice(&self.body).map_err(|e| nonsense(e.to_string()));
         }
@@ -160,14 +160,14 @@ impl Deframer {
         let packed = match head[4] {
             0 => false,
             1 => true,
-            other => return Err(FrameError::Nonsense(format!("packing {other}"))),
+            other => return Err(FrameError::Malformed(format!("packing {other}"))),
         };
         let len_max = if packed { FRAME_LEN_MAX } else { PLAIN_LEN_MAX };
         if len > len_max {
             return Err(FrameError::TooLong(len));
         }
         if len == 0 {
-            return Err(FrameError::Nonsense("an empty frame".into()));
+            return Err(FrameError::Malformed("an empty frame".into()));
         }
         let Some(body) = rest.get(HEAD_LEN..HEAD_LEN - 1 + len) else {
             return Ok(None);
@@ -180,7 +180,7 @@ impl Deframer {
     /// What came before the magic so far, for a message; empty once it was found.
     pub fn noise(&self) -> String {
         if self.noisy {
-            words(&self.bytes)
+            last_line(&self.bytes)
         } else {
             String::new()
         }
@@ -197,14 +197,16 @@ impl Deframer {
                 self.noisy = false;
                 Ok(true)
             }
-            None if self.bytes.len() > NOISE_LEN_MAX => Err(FrameError::Noise(words(&self.bytes))),
+            None if self.bytes.len() > NOISE_LEN_MAX => {
+                Err(FrameError::Noise(last_line(&self.bytes)))
+            }
             None => Ok(false),
         }
     }
 }
 
 /// The last line of what somebody printed, made harmless.
-fn words(noise: &[u8]) -> String {
+fn last_line(noise: &[u8]) -> String {
     const SHOWN: usize = 200;
     let text = String::from_utf8_lossy(noise);
     let line = text.lines().map(str::trim).rfind(|l| !l.is_empty());
@@ -258,7 +260,7 @@ mod tests {
         let frame = deframer.next_frame().unwrap().unwrap();
         assert!(matches!(
             frame.decode::<Report>(),
-            Err(FrameError::Nonsense(_))
+            Err(FrameError::Malformed(_))
         ));
         for wrong in [[0, 0, 0, 0, 0], [0, 0, 0, 2, 9]] {
             let mut deframer = Deframer::of_prime();
@@ -310,7 +312,7 @@ mod tests {
         let frame = Frame { packed: true, body };
         assert!(matches!(
             frame.decode::<Report>(),
-            Err(FrameError::Nonsense(_))
+            Err(FrameError::Malformed(_))
         ));
     }
 

@@ -2,7 +2,7 @@
 //! and encryption, the threads that carry bytes, and what both sides know of a run's hosts.
 //!
 //! Typed [`message`]s go in [`frame`]s over byte streams, which a launcher
-//! ([`start::Launcher`]) gives. The [`switchboard`] is the prime's side of all links,
+//! ([`start::Launcher`]) gives. The [`links`] is the prime's side of all links,
 //! [`agents`] what it knows of those who are there; [`duty`] is the state machine of an
 //! agent. How hosts are reached and how orders are carried out is not known here.
 //!
@@ -11,6 +11,7 @@
 
 pub mod agents;
 pub mod build;
+mod byte_budget;
 pub mod child;
 pub mod client_reads;
 pub mod clock_reading;
@@ -19,25 +20,24 @@ pub mod clocks;
 pub mod duty;
 pub mod facts;
 pub mod frame;
-pub mod handover;
 pub mod identity;
 pub mod limits;
+pub mod links;
 pub mod message;
 #[cfg(test)]
 mod message_tests;
 pub mod own_host;
 pub mod parallel;
-mod room;
+mod sanitize;
 pub mod secure;
 pub mod space;
 #[cfg(test)]
 mod space_tests;
 pub mod start;
-pub mod switchboard;
-mod tame;
+pub mod start_batches;
+pub mod thread_link;
 pub mod tool;
 pub mod watchdog;
 pub mod watched_space;
-pub mod waves;
 
 pub use clock_reading::{WallOffset, wall_offset};

@@ -24,7 +24,7 @@ pub const PROTOCOL: u32 = 8;
 
 /// A client's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Share {
+pub struct ClientShare {
     /// The plan, as far as it concerns this client.
     pub plan: Box<RunPlan>,
     /// Index into its clients.
@@ -55,7 +55,7 @@ pub enum Order {
     Inspect(Box<InspectRequest>),
     /// What is to be run and which client of the plan this agent is. The agent
     /// connects, claims the run's directory, and answers `Ready`.
-    Prepare(Share),
+    Prepare(ClientShare),
     /// INIT of a load point; answered by `Populated`.
     Init {
         /// Which.
@@ -98,7 +98,7 @@ pub enum Order {
     },
     /// Remove what a run of this name has left on the client's mount points; answered
     /// by `Cleaned`. Nothing was prepared before.
-    Sweep(Share),
+    Sweep(ClientShare),
     /// Stop the phase under way; it ends with `Failed`.
     Stop,
     /// A sign of life.
@@ -190,7 +190,7 @@ pub enum Report {
     },
     /// How many operations every proc has done since the heartbeat before, or since
     /// the phase began.
-    Heartbeat(Beat),
+    Heartbeat(AgentHeartbeat),
     /// A sign of life.
     Alive,
     /// The agent is ending, though the prime did not say so: it was told to on its host.
@@ -201,7 +201,7 @@ pub enum Report {
     /// INIT is over.
     Populated {
         /// What was done.
-        tasks: Tasks,
+        tasks: TaskTotals,
         /// Free space before and after, of the file systems that state it.
         space: Vec<SpaceChange>,
     },
@@ -231,9 +231,9 @@ pub enum Report {
     /// CLEANUP is over.
     Cleaned {
         /// What was done.
-        tasks: Tasks,
+        tasks: TaskTotals,
         /// What stays on a server.
-        left_behind: Vec<Left>,
+        left_behind: Vec<Leftover>,
     },
     /// The order could not be carried out.
     Failed {
@@ -246,34 +246,35 @@ pub enum Report {
 
 /// Something that stays on a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Left {
+pub struct Leftover {
     /// Its place, with the host, and why it stays where that is known.
     pub sentence: String,
     /// It is not this run's: no clean-up of the run removes it, and `filermark stop`
     /// neither.
-    pub is_foreign: bool,
+    #[serde(rename = "is_foreign")]
+    pub is_not_ours: bool,
 }
 
-impl Left {
+impl Leftover {
     /// What the run made, or may have made.
     pub fn ours(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
-            is_foreign: false,
+            is_not_ours: false,
         }
     }
 
     /// What is somebody else's.
-    pub fn foreign(sentence: impl Into<String>) -> Self {
+    pub fn not_ours(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
-            is_foreign: true,
+            is_not_ours: true,
         }
     }
 
     /// An entry of a run's directory that is not the run's, by its place.
     pub fn entry(place: String) -> Self {
-        Self::foreign(format!(
+        Self::not_ours(format!(
             "{place}: not this run's, so neither the run nor `filermark stop` removes it; look \
              at it, and remove it yourself if nobody needs it"
         ))
@@ -290,7 +291,7 @@ impl Left {
 
 /// What INIT or CLEANUP did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tasks {
+pub struct TaskTotals {
     /// Tasks done.
     pub task_count: u64,
     /// Tasks that failed.
@@ -306,7 +307,7 @@ pub struct Tasks {
 
 /// A heartbeat of one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beat {
+pub struct AgentHeartbeat {
     /// WARMUP or RUN.
     pub phase: Phase,
     /// Its number in the phase, from 1.

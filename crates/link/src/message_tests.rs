@@ -23,7 +23,7 @@ fn mount() -> MountPoint {
 fn orders() -> Vec<Order> {
     let plan = filermark_results::testing::plan();
     let point = plan.points[0];
-    let share = Share {
+    let share = ClientShare {
         plan: Box::new(plan.for_client(1)),
         client: 1,
         dir_name: "filermark.x".to_owned(),
@@ -31,7 +31,7 @@ fn orders() -> Vec<Order> {
         password: None,
     };
     let mut sealer = Sealer::to(&Opener::new().key()).expect("a key");
-    let sealed = Share {
+    let sealed = ClientShare {
         password: Some(sealer.seal("geheim").expect("short enough")),
         ..share.clone()
     };
@@ -67,9 +67,9 @@ fn orders() -> Vec<Order> {
 }
 
 fn reports() -> Vec<Report> {
-    let tasks = Tasks {
+    let tasks = TaskTotals {
         task_count: 3,
-        ..Tasks::default()
+        ..TaskTotals::default()
     };
     vec![
         Report::Hello(own_hello()),
@@ -104,7 +104,7 @@ fn reports() -> Vec<Report> {
         Report::Second {
             interval: Interval::default(),
         },
-        Report::Heartbeat(Beat {
+        Report::Heartbeat(AgentHeartbeat {
             phase: Phase::Run,
             number: 2,
             elapsed_ns: 10,
@@ -133,7 +133,7 @@ fn reports() -> Vec<Report> {
         },
         Report::Cleaned {
             tasks,
-            left_behind: vec![Left::ours("e"), Left::foreign("g")],
+            left_behind: vec![Leftover::ours("e"), Leftover::not_ours("g")],
         },
         Report::Failed {
             reason: "f".into(),

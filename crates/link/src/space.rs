@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct SpaceCheck {
     /// Why the run cannot be made; one sentence.
     pub refusal: Option<String>,
     /// What may go wrong; a sentence for each file system.
@@ -22,7 +22,7 @@ pub struct Verdict {
 
 /// What one file system has to hold at the largest load point.
 #[derive(Debug, Default)]
-struct Need {
+struct SpaceNeed {
     free_bytes: u64,
     /// The part of it that has to stay free.
     reserve_bytes: u64,
@@ -36,15 +36,15 @@ struct Need {
 
 /// Holds the needs of the largest load point against `free`, which has an entry per
 /// client with what that client sees.
-pub fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Verdict {
-    let mut verdict = Verdict::default();
+pub fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> SpaceCheck {
+    let mut verdict = SpaceCheck::default();
     for need in needs(plan, free).values() {
         let usable = need.free_bytes.saturating_sub(need.reserve_bytes);
         let too_small = usable < need.start_bytes;
         if !too_small && usable >= need.max_bytes {
             continue;
         }
-        let sentence = need.sentence(plan, too_small);
+        let sentence = need.describe(plan, too_small);
         match too_small && !need.kept && plan.space.check {
             true => verdict.refusal = verdict.refusal.or(Some(sentence)),
             false => verdict.warnings.push(sentence),
@@ -75,7 +75,7 @@ fn classic_bytes(plan: &RunPlan) -> (u64, u64) {
 }
 
 /// The needs of the largest load point, by file system.
-fn needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+fn needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, SpaceNeed> {
     match plan.benchmark.composite() {
         Some(_) => composite_needs(plan, free),
         None => classic_needs(plan, free),
@@ -83,7 +83,7 @@ fn needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
 }
 
 /// Every proc has an equal share of the file set, on its own mount point.
-fn classic_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+fn classic_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, SpaceNeed> {
     let mut needs = BTreeMap::new();
     let mut procs: BTreeMap<String, u64> = BTreeMap::new();
     for client in 0..plan.clients.len() {
@@ -104,7 +104,7 @@ fn classic_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Ne
     needs
 }
 
-fn composite_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Need> {
+fn composite_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, SpaceNeed> {
     let mut needs = BTreeMap::new();
     let largest = plan.points.iter().max_by_key(|p| plan.proc_count_at(**p));
     let (Some(composite), Some(point)) = (plan.benchmark.composite(), largest) else {
@@ -142,14 +142,14 @@ fn space_at<'a>(
 
 /// The entry of a file system, with the least that any client sees free there.
 fn need_of<'a>(
-    needs: &'a mut BTreeMap<String, Need>,
+    needs: &'a mut BTreeMap<String, SpaceNeed>,
     plan: &RunPlan,
     there: &FreeSpace,
     mount: &MountPoint,
-) -> &'a mut Need {
-    let need = needs.entry(there.file_system.clone()).or_insert(Need {
+) -> &'a mut SpaceNeed {
+    let need = needs.entry(there.file_system.clone()).or_insert(SpaceNeed {
         free_bytes: u64::MAX,
-        ..Need::default()
+        ..SpaceNeed::default()
     });
     let whole = match there.total_bytes {
         0 => there.bytes,
@@ -163,8 +163,8 @@ fn need_of<'a>(
     need
 }
 
-impl Need {
-    fn sentence(&self, plan: &RunPlan, too_small: bool) -> String {
+impl SpaceNeed {
+    fn describe(&self, plan: &RunPlan, too_small: bool) -> String {
         let mounts: Vec<&str> = self.mounts.iter().map(String::as_str).collect();
         let place = match mounts.as_slice() {
             [first, second, .., _] => format!("{first}, {second}, ..."),

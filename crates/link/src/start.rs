@@ -5,25 +5,25 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 /// An agent that was started.
-pub struct Launched {
+pub struct LaunchedAgent {
     /// What it says.
     pub from_agent: Box<dyn Read + Send>,
     /// What it is told.
     pub to_agent: Box<dyn Write + Send>,
     /// What holds it.
-    pub leash: Box<dyn Leash>,
+    pub handle: Box<dyn AgentHandle>,
 }
 
 /// What holds an agent: the process or thread by which it was started.
-pub trait Leash: Send {
+pub trait AgentHandle: Send {
     /// What was said beside the protocol (ssh's "Permission denied", the agent's
     /// stderr, an exit status), in one line; `None`: nothing. Explains why a link
     /// ended; may wait a fraction of a second for the last words.
-    fn last_words(&mut self) -> Option<String>;
+    fn final_output(&mut self) -> Option<String>;
 
     /// Waits till it has ended, at most so long, then ends it. The agent itself
     /// notices that its link is gone and cleans up.
-    fn let_go(&mut self, limit: Duration);
+    fn release(&mut self, limit: Duration);
 }
 
 /// Starts agents.
@@ -32,7 +32,7 @@ pub trait Launcher: Send + Sync {
     ///
     /// # Errors
     /// One sentence: the step, the reason, the next thing to try.
-    fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String>;
+    fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String>;
 
     /// Nobody is wanted any more, and all agents were let go: ends what was started and
     /// waited for in vain, within so long.

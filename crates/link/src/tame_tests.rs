@@ -1,5 +1,5 @@
 use super::*;
-use crate::message::{Left, Tasks};
+use crate::message::{Leftover, TaskTotals};
 use filermark_model::stats::ProcOps;
 use serde_json::{Value, json};
 
@@ -124,8 +124,8 @@ fn all_with_words() -> Vec<Report> {
             reads: Vec::new(),
         },
         Report::Cleaned {
-            tasks: Tasks::default(),
-            left_behind: vec![Left::foreign(evil())],
+            tasks: TaskTotals::default(),
+            left_behind: vec![Leftover::not_ours(evil())],
         },
     ]
 }
@@ -137,25 +137,25 @@ fn nothing_that_an_agent_says_is_obeyed_by_a_terminal() {
         texts(&serde_json::to_value(&report).unwrap(), &mut said);
         assert!(said.iter().any(|t| t == EVIL), "{report:?}");
         let mut told = Vec::new();
-        texts(&serde_json::to_value(tamed(report)).unwrap(), &mut told);
+        texts(&serde_json::to_value(sanitized(report)).unwrap(), &mut told);
         for text in told {
-            assert!(words::is_tame(&text), "{text:?}");
+            assert!(text::is_printable(&text), "{text:?}");
         }
     }
 }
 
 #[test]
 fn texts_and_lists_have_an_end() {
-    let report = tamed(Report::Cleaned {
-        tasks: Tasks::default(),
-        left_behind: vec![Left::ours("x".repeat(10_000)); SENTENCES_MAX + 7],
+    let report = sanitized(Report::Cleaned {
+        tasks: TaskTotals::default(),
+        left_behind: vec![Leftover::ours("x".repeat(10_000)); SENTENCES_MAX + 7],
     });
     let Report::Cleaned { left_behind, .. } = report else {
         panic!("another report");
     };
     assert_eq!(left_behind.len(), SENTENCES_MAX + 1);
     assert_eq!(left_behind[0].sentence.len(), SENTENCE_CHARS_MAX + 3);
-    assert_eq!(left_behind[SENTENCES_MAX], Left::ours("and 7 more"));
+    assert_eq!(left_behind[SENTENCES_MAX], Leftover::ours("and 7 more"));
 }
 
 #[test]

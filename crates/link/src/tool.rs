@@ -13,7 +13,7 @@ const REST: Duration = Duration::from_millis(500);
 
 /// What one said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ToolOutput {
     /// Whether it ended with exit code 0.
     pub is_success: bool,
     /// What it wrote to its standard output.
@@ -24,7 +24,7 @@ pub struct Said {
 
 /// Why it said nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoTool {
+pub enum ToolError {
     /// There is none.
     Missing,
     /// It failed in a way that tells nothing about what was asked.
@@ -32,7 +32,7 @@ pub enum NoTool {
 }
 
 /// Runs it to its end.
-pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<Said, NoTool> {
+pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<ToolOutput, ToolError> {
     let mut command = Command::new(program);
     // Tools that administrators use are not in everybody's path.
     let path = std::env::var("PATH").unwrap_or_default();
@@ -45,8 +45,8 @@ pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<Said, NoTool
         .stderr(Stdio::piped());
     let mut child = match child::in_own_group(&mut command).spawn() {
         Ok(child) => child,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(NoTool::Missing),
-        Err(e) => return Err(NoTool::Failed(format!("{program}: {e}"))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(ToolError::Missing),
+        Err(e) => return Err(ToolError::Failed(format!("{program}: {e}"))),
     };
     let stdout = child.stdout.take().map(read_all);
     let stderr = child.stderr.take().map(read_all);
@@ -59,7 +59,7 @@ pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<Said, NoTool
                 child::end_all(std::slice::from_mut(&mut child), child::LOOK);
                 let seconds = limit.as_secs_f64();
                 let why = format!("{program} did not end within {seconds} s");
-                return Err(NoTool::Failed(why));
+                return Err(ToolError::Failed(why));
             }
         }
     };
@@ -67,7 +67,7 @@ pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<Said, NoTool
         let bytes = end.and_then(|end| end.recv_timeout(REST).ok());
         String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
     };
-    Ok(Said {
+    Ok(ToolOutput {
         is_success: status.success(),
         stdout: text(stdout),
         stderr: text(stderr).lines().next().unwrap_or("").to_owned(),
@@ -105,10 +105,13 @@ mod tests {
         );
         assert!(!said.is_success);
         let limit = Duration::from_millis(100);
-        assert_eq!(run("no-such-tool-here", &[], limit), Err(NoTool::Missing));
+        assert_eq!(
+            run("no-such-tool-here", &[], limit),
+            Err(ToolError::Missing)
+        );
         let began = Instant::now();
         let slow = run("sh", &["-c", "sleep 60 & sleep 60"], limit);
-        assert!(matches!(slow, Err(NoTool::Failed(why)) if why.contains("0.1 s")));
+        assert!(matches!(slow, Err(ToolError::Failed(why)) if why.contains("0.1 s")));
         assert!(began.elapsed() < Duration::from_secs(20));
     }
 }

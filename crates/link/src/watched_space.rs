@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const NAMED_MAX: usize = 3;
 
 /// Which file systems each agent looks at, by their names.
-pub type Watchers = BTreeMap<usize, Vec<String>>;
+pub type SpaceReporters = BTreeMap<usize, Vec<String>>;
 
 /// Whether the plan has a condition on free space.
 pub fn is_space_watched(plan: &RunPlan) -> bool {
@@ -22,9 +22,9 @@ pub fn is_space_watched(plan: &RunPlan) -> bool {
 
 /// The file systems whose space each of these agents is to look at: each file system is
 /// asked for by one agent.
-pub fn space_watchers(agents: &[usize], free: &BTreeMap<usize, Vec<FreeSpace>>) -> Watchers {
+pub fn space_watchers(agents: &[usize], free: &BTreeMap<usize, Vec<FreeSpace>>) -> SpaceReporters {
     let mut seen = BTreeSet::new();
-    let mut watchers = Watchers::new();
+    let mut watchers = SpaceReporters::new();
     for at in agents {
         for there in free.get(at).into_iter().flatten() {
             // Another agent may know the size where this one does not.

@@ -4,10 +4,10 @@
 //! when the command has ended: nothing that it started stays.
 
 use crate::figure;
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use crate::waiting::Deadline;
 use filermark_energy::Quantity;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::Read;
@@ -55,11 +55,11 @@ impl Command {
 }
 
 impl Source for Command {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let deadline = Deadline::after(self.limit);
         if !self.is_free() {
             let reason = "the last one was killed and has not gone; is a file system stuck?";
-            return Err(Trouble::new(STEP, reason));
+            return Err(ReadFailure::new(STEP, reason));
         }
         let mut child = std::process::Command::new("/bin/sh")
             .args(["-c", &self.command])
@@ -68,7 +68,7 @@ impl Source for Command {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .map_err(|error| Trouble::new(STEP, format!("/bin/sh: {error}")))?;
+            .map_err(|error| ReadFailure::new(STEP, format!("/bin/sh: {error}")))?;
         let said = listen(&mut child, deadline);
         let ended = said.and_then(|said| wait(&child, deadline).map(|()| said));
         // Not collected yet: the number is still its own.
@@ -86,34 +86,34 @@ impl Source for Command {
         };
         let status = child
             .wait()
-            .map_err(|e| Trouble::new(STEP, e.to_string()))?;
+            .map_err(|e| ReadFailure::new(STEP, e.to_string()))?;
         if !status.success() {
-            let complaint = tame(String::from_utf8_lossy(&said.errors).trim(), 200);
+            let complaint = sanitize(String::from_utf8_lossy(&said.errors).trim(), 200);
             let reason = match complaint.is_empty() {
                 true => format!("it ended with {status} and said nothing; try it in a shell"),
                 false => format!("it ended with {status}: {complaint}"),
             };
-            return Err(Trouble::new(STEP, reason));
+            return Err(ReadFailure::new(STEP, reason));
         }
         let text = String::from_utf8_lossy(&said.output);
         let value = figure::the_one(&text, self.quantity);
-        let value = value.map_err(|why| Trouble::new("read its output", why))?;
+        let value = value.map_err(|why| ReadFailure::new("read its output", why))?;
         Ok(Sample::now(vec![(self.quantity, value)]))
     }
 }
 
 /// What a command said.
 #[derive(Default)]
-struct Said {
+struct CommandOutput {
     output: Vec<u8>,
     errors: Vec<u8>,
 }
 
 /// Reads both pipes until the output ends.
-fn listen(child: &mut Child, deadline: Deadline) -> Result<Said, Trouble> {
-    let mut said = Said::default();
+fn listen(child: &mut Child, deadline: Deadline) -> Result<CommandOutput, ReadFailure> {
+    let mut said = CommandOutput::default();
     let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err(Trouble::new(STEP, "it has no output"));
+        return Err(ReadFailure::new(STEP, "it has no output"));
     };
     let (mut output, mut errors) = (Pipe::new(output.into()), Pipe::new(errors.into()));
     while output.is_open() {
@@ -122,11 +122,12 @@ fn listen(child: &mut Child, deadline: Deadline) -> Result<Said, Trouble> {
             let mut open: Vec<PollFd<'_>> = Vec::with_capacity(2);
             open.extend(output.poll());
             open.extend(errors.poll());
-            let left = Timespec::try_from(left).map_err(|e| Trouble::new(STEP, e.to_string()))?;
+            let left =
+                Timespec::try_from(left).map_err(|e| ReadFailure::new(STEP, e.to_string()))?;
             match poll(&mut open, Some(&left)) {
                 Ok(0) => return Err(deadline.passed(STEP)),
                 Err(rustix::io::Errno::INTR) => continue,
-                Err(error) => return Err(Trouble::new(STEP, error.to_string())),
+                Err(error) => return Err(ReadFailure::new(STEP, error.to_string())),
                 Ok(_) => {}
             }
             let ready = |at: usize| open.get(at).is_some_and(|fd| !fd.revents().is_empty());
@@ -136,7 +137,7 @@ fn listen(child: &mut Child, deadline: Deadline) -> Result<Said, Trouble> {
             output.read_into(&mut said.output)?;
             if said.output.len() > OUTPUT_LEN_MAX {
                 let reason = format!("it prints more than {OUTPUT_LEN_MAX} bytes");
-                return Err(Trouble::new(STEP, reason));
+                return Err(ReadFailure::new(STEP, reason));
             }
         }
         if ready.1 {
@@ -166,7 +167,7 @@ impl Pipe {
     }
 
     /// Once; it is known that this does not wait.
-    fn read_into(&mut self, said: &mut Vec<u8>) -> Result<(), Trouble> {
+    fn read_into(&mut self, said: &mut Vec<u8>) -> Result<(), ReadFailure> {
         let Some(file) = &mut self.0 else {
             return Ok(());
         };
@@ -175,24 +176,24 @@ impl Pipe {
             Ok(0) => self.0 = None,
             Ok(len) => said.extend_from_slice(some.get(..len).unwrap_or(&[])),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Trouble::new(STEP, error.to_string())),
+            Err(error) => return Err(ReadFailure::new(STEP, error.to_string())),
         }
         Ok(())
     }
 }
 
 /// Waits for the end, and leaves it to be collected.
-fn wait(child: &Child, deadline: Deadline) -> Result<(), Trouble> {
+fn wait(child: &Child, deadline: Deadline) -> Result<(), ReadFailure> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let Some(pid) = pid else {
-        return Err(Trouble::new(STEP, "it has no process number"));
+        return Err(ReadFailure::new(STEP, "it has no process number"));
     };
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     loop {
         match waitid(WaitId::Pid(pid), look) {
             Ok(Some(_)) => return Ok(()),
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Trouble::new(STEP, error.to_string())),
+            Err(error) => return Err(ReadFailure::new(STEP, error.to_string())),
         }
         std::thread::sleep(LOOK.min(deadline.left(STEP)?));
     }

@@ -3,7 +3,7 @@
 //! Exactly one number may stand there: of two, nobody knows which was meant.
 
 use filermark_energy::Quantity;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 
 /// Units that are understood, in small letters, what they measure, and their size in the
 /// quantity's own unit.
@@ -41,7 +41,7 @@ const UNITS: [(&str, Quantity, f64); 24] = [
 pub(crate) fn the_one(text: &str, quantity: Quantity) -> Result<f64, String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (Some(line), None) = (lines.next(), lines.next()) else {
-        let shown = tame(text.trim(), 80);
+        let shown = sanitize(text.trim(), 80);
         return Err(format!(
             "one line with a figure is wanted, and it said \"{shown}\""
         ));
@@ -53,24 +53,27 @@ pub(crate) fn the_one(text: &str, quantity: Quantity) -> Result<f64, String> {
             continue;
         };
         if found.is_some() {
-            return Err(format!("\"{}\" has more than one number", tame(line, 80)));
+            return Err(format!(
+                "\"{}\" has more than one number",
+                sanitize(line, 80)
+            ));
         }
         let unit = match unit {
             "" => words.get(at + 1).copied().unwrap_or_default(),
             unit => unit,
         };
         if let Some(wanted) = decimal_comma(number, unit) {
-            let shown = tame(line, 80);
+            let shown = sanitize(line, 80);
             return Err(format!("\"{shown}\": a decimal comma? print {wanted}"));
         }
         found = Some((number, unit));
     }
     let Some((number, unit)) = found else {
-        return Err(format!("\"{}\" has no number", tame(line, 80)));
+        return Err(format!("\"{}\" has no number", sanitize(line, 80)));
     };
     let value = number * scale(unit, quantity)?;
     if !value.is_finite() {
-        return Err(format!("\"{}\" is no finite number", tame(line, 80)));
+        return Err(format!("\"{}\" is no finite number", sanitize(line, 80)));
     }
     Ok(value)
 }
@@ -119,7 +122,7 @@ fn scale(unit: &str, quantity: Quantity) -> Result<f64, String> {
         .iter()
         .find(|(name, of, _)| *name == small && *of == quantity);
     known.map(|(_, _, scale)| *scale).ok_or_else(|| {
-        let unit = tame(unit, 20);
+        let unit = sanitize(unit, 20);
         format!("\"{unit}\" after the number is no unit of {quantity}; print the number alone")
     })
 }

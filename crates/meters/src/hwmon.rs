@@ -4,9 +4,9 @@
 //! ACPI meter of the whole machine alone, not with its parts. Where several sensors may
 //! overlap nothing is guessed, and the user names one.
 
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use filermark_energy::Quantity;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ struct Sensor {
 
 impl Hwmon {
     /// Those of the host, of a chip (`NAME`), or one (`NAME/SENSOR`).
-    pub(crate) fn new(root: &Path, which: Option<&str>) -> Result<Self, Trouble> {
+    pub(crate) fn new(root: &Path, which: Option<&str>) -> Result<Self, ReadFailure> {
         let all = all(root)?;
         let sensors = match which.map(|text| {
             text.split_once('/')
@@ -67,14 +67,14 @@ impl Hwmon {
                 ),
                 false => format!("there is none like that; there are {}", listed(&all)),
             };
-            return Err(Trouble::new(STEP, reason));
+            return Err(ReadFailure::new(STEP, reason));
         }
         Ok(Self { sensors })
     }
 }
 
 impl Source for Hwmon {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let mut values: Vec<(Quantity, f64)> = Vec::new();
         for sensor in &self.sensors {
             let value = read(sensor)?;
@@ -91,26 +91,28 @@ impl Source for Hwmon {
     }
 }
 
-fn read(sensor: &Sensor) -> Result<f64, Trouble> {
+fn read(sensor: &Sensor) -> Result<f64, ReadFailure> {
     const STEP: &str = "read a sensor";
-    let bad = |why: String| Trouble::new(STEP, format!("{}: {why}", sensor.file.display()));
+    let bad = |why: String| ReadFailure::new(STEP, format!("{}: {why}", sensor.file.display()));
     let text = fs::read_to_string(&sensor.file).map_err(|error| bad(error.to_string()))?;
-    let raw: i64 = text
-        .trim()
-        .parse()
-        .map_err(|_| bad(format!("\"{}\" is no whole number", tame(text.trim(), 40))))?;
+    let raw: i64 = text.trim().parse().map_err(|_| {
+        bad(format!(
+            "\"{}\" is no whole number",
+            sanitize(text.trim(), 40)
+        ))
+    })?;
     Ok(raw as f64 * sensor.scale)
 }
 
 /// Every sensor that there is.
-fn all(root: &Path) -> Result<Vec<Sensor>, Trouble> {
+fn all(root: &Path) -> Result<Vec<Sensor>, ReadFailure> {
     let entries = fs::read_dir(root)
         .map_err(|error| {
             let reason = format!(
                 "{}: {error}; has this host no sensors (a virtual machine, a container)? use rapl:, cmd: or a meter",
                 root.display()
             );
-            Trouble::new(STEP, reason)
+            ReadFailure::new(STEP, reason)
         })?;
     let mut dirs: Vec<PathBuf> = entries
         .flatten()
@@ -132,7 +134,7 @@ fn all(root: &Path) -> Result<Vec<Sensor>, Trouble> {
 
 fn text_of(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    Some(tame(text.trim(), 64))
+    Some(sanitize(text.trim(), 64))
 }
 
 fn of_dir(dir: &Path, chip: &str) -> Vec<Sensor> {
@@ -173,7 +175,7 @@ fn of_dir(dir: &Path, chip: &str) -> Vec<Sensor> {
 }
 
 /// What counts of a host's sensors when none is named.
-fn of_host(all: &[Sensor]) -> Result<Vec<Sensor>, Trouble> {
+fn of_host(all: &[Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     let powers: Vec<&Sensor> = all
         .iter()
         .filter(|s| s.quantity == Quantity::Power)
@@ -187,7 +189,7 @@ fn of_host(all: &[Sensor]) -> Result<Vec<Sensor>, Trouble> {
 }
 
 /// What counts of a chip's sensors; two supplies may have the same name.
-fn of_chip_named(of_chip: &[Sensor]) -> Result<Vec<Sensor>, Trouble> {
+fn of_chip_named(of_chip: &[Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     let of = |quantity| of_chip.iter().filter(move |s| s.quantity == quantity);
     let mut chosen = once(&of(Quantity::Power).collect::<Vec<_>>())?;
     let mut air = inlets(of_chip);
@@ -206,13 +208,13 @@ fn of_chip_named(of_chip: &[Sensor]) -> Result<Vec<Sensor>, Trouble> {
             "several may be meant; name one, as CHIP/SENSOR, of {}",
             listed(of_chip)
         );
-        return Err(Trouble::new(STEP, reason));
+        return Err(ReadFailure::new(STEP, reason));
     }
     Ok(chosen)
 }
 
 /// Sensors of power that add up without anything being counted twice.
-fn once(powers: &[&Sensor]) -> Result<Vec<Sensor>, Trouble> {
+fn once(powers: &[&Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     if powers.len() < 2 {
         return Ok(powers.iter().copied().cloned().collect());
     }
@@ -234,7 +236,7 @@ fn once(powers: &[&Sensor]) -> Result<Vec<Sensor>, Trouble> {
              hwmon:CHIP/SENSOR, of {}",
             listed(&all)
         );
-        return Err(Trouble::new(STEP, reason));
+        return Err(ReadFailure::new(STEP, reason));
     }
     Ok(inputs)
 }

@@ -62,12 +62,12 @@ impl MeterError {
 
 /// What went wrong inside a meter, before its name is put to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trouble {
+pub(crate) struct ReadFailure {
     step: &'static str,
     reason: String,
 }
 
-impl Trouble {
+impl ReadFailure {
     /// In this step, for this reason.
     pub(crate) fn new(step: &'static str, reason: impl Into<String>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Trouble {
 /// A kind of source: what differs between them.
 pub(crate) trait Source: Send {
     /// The figures, and when, within the limit it was made with.
-    fn figures(&mut self) -> Result<Sample, Trouble>;
+    fn figures(&mut self) -> Result<Sample, ReadFailure>;
 
     /// As [`Meter::clock`].
     fn clock(&mut self) -> ClockFacts {

@@ -2,10 +2,10 @@
 
 use crate::command::Command;
 use crate::hwmon::{self, Hwmon};
-use crate::meter::{Meter, MeterError, Sample, Source, Trouble};
+use crate::meter::{Meter, MeterError, ReadFailure, Sample, Source};
 use crate::rapl::{self, Rapl};
 use crate::redfish::Redfish;
-use crate::scpi::{Scpi, Way};
+use crate::scpi::{Scpi, TransportKind};
 use crate::simulated;
 use crate::snmp::Snmp;
 use filermark_energy::log::ClockFacts;
@@ -14,12 +14,12 @@ use std::path::Path;
 use std::time::Duration;
 
 /// A source with its name.
-struct Named {
+struct NamedSource {
     spec: SourceSpec,
     source: Box<dyn Source>,
 }
 
-impl Meter for Named {
+impl Meter for NamedSource {
     fn read(&mut self) -> Result<Sample, MeterError> {
         let mut sample = self.source.figures().map_err(|t| t.of(&self.spec))?;
         // The promise of `Sample`, whatever a source computes.
@@ -47,17 +47,17 @@ pub fn open(
     limit: Duration,
     traffic: std::sync::Arc<dyn Fn() -> f64 + Send + Sync>,
 ) -> Result<Box<dyn Meter>, MeterError> {
-    let source: Result<Box<dyn Source>, Trouble> = match spec {
+    let source: Result<Box<dyn Source>, ReadFailure> = match spec {
         SourceSpec::Scpi {
             host,
             port,
             element,
-        } => Ok(scpi(host, Way::Lines(*port), *element, limit)),
+        } => Ok(scpi(host, TransportKind::Lines(*port), *element, limit)),
         SourceSpec::Vxi11 {
             host,
             port,
             element,
-        } => Ok(scpi(host, Way::Vxi11(*port), *element, limit)),
+        } => Ok(scpi(host, TransportKind::Vxi11(*port), *element, limit)),
         SourceSpec::Redfish { .. } => Redfish::new(spec, limit).map(boxed),
         SourceSpec::Snmp { .. } => Snmp::new(spec, limit).map(boxed),
         SourceSpec::Hwmon { chip } => {
@@ -70,13 +70,13 @@ pub fn open(
         SourceSpec::Simulated(made) => Ok(Box::new(simulated::Simulated::new(*made, traffic))),
     };
     let source = source.map_err(|t| t.of(spec))?;
-    Ok(Box::new(Named {
+    Ok(Box::new(NamedSource {
         spec: spec.clone(),
         source,
     }))
 }
 
-fn scpi(host: &str, way: Way, element: Option<u32>, limit: Duration) -> Box<dyn Source> {
+fn scpi(host: &str, way: TransportKind, element: Option<u32>, limit: Duration) -> Box<dyn Source> {
     boxed(Scpi::new(host, way, element.unwrap_or(1), limit))
 }
 

@@ -4,7 +4,7 @@
 //! Only packages count: cores and memory are parts of them, `psys` has them in it, and
 //! `intel-rapl-mmio` shows the same package again.
 
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use filermark_energy::Quantity;
 use std::fs;
 use std::io::ErrorKind;
@@ -37,7 +37,7 @@ struct Package {
 
 impl Rapl {
     /// Those that there are, with a first reading.
-    pub(crate) fn new(root: &Path) -> Result<Self, Trouble> {
+    pub(crate) fn new(root: &Path) -> Result<Self, ReadFailure> {
         let mut rapl = Self {
             packages: packages(root)?,
             last: None,
@@ -46,12 +46,12 @@ impl Rapl {
         Ok(rapl)
     }
 
-    fn counters(&self) -> Result<Vec<u64>, Trouble> {
+    fn counters(&self) -> Result<Vec<u64>, ReadFailure> {
         self.packages.iter().map(|p| number(&p.file)).collect()
     }
 
     /// Mean watts since the reading before; none where too little time has passed.
-    fn at(&mut self, now: Instant) -> Result<Sample, Trouble> {
+    fn at(&mut self, now: Instant) -> Result<Sample, ReadFailure> {
         let counters = self.counters()?;
         let Some((then, before)) = self.last.take() else {
             self.last = Some((now, counters));
@@ -73,7 +73,7 @@ impl Rapl {
                     "{seconds:.0} s have passed, and a counter may have gone round more than \
                      once; read it at least every {s:.0} s"
                 );
-                return Err(Trouble::new(STEP, reason));
+                return Err(ReadFailure::new(STEP, reason));
             }
             joules += passed(*before, *after, package.range_uj) as f64 / 1e6;
         }
@@ -83,7 +83,7 @@ impl Rapl {
 }
 
 impl Source for Rapl {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         self.at(Instant::now())
     }
 }
@@ -96,14 +96,14 @@ fn passed(before: u64, after: u64, range: u64) -> u64 {
     }
 }
 
-fn packages(root: &Path) -> Result<Vec<Package>, Trouble> {
+fn packages(root: &Path) -> Result<Vec<Package>, ReadFailure> {
     const STEP: &str = "find energy counters";
     let none = |why: String| {
         let reason = format!(
             "{}: {why}; is this a host with RAPL (intel-rapl)?",
             root.display()
         );
-        Trouble::new(STEP, reason)
+        ReadFailure::new(STEP, reason)
     };
     let entries = fs::read_dir(root).map_err(|error| none(error.to_string()))?;
     let mut dirs: Vec<PathBuf> = entries
@@ -135,7 +135,7 @@ fn packages(root: &Path) -> Result<Vec<Package>, Trouble> {
     }
 }
 
-fn number(file: &Path) -> Result<u64, Trouble> {
+fn number(file: &Path) -> Result<u64, ReadFailure> {
     let shown = file.display();
     let text = fs::read_to_string(file).map_err(|error| {
         let reason = match error.kind() {
@@ -144,10 +144,10 @@ fn number(file: &Path) -> Result<u64, Trouble> {
             ),
             _ => format!("{shown}: {error}"),
         };
-        Trouble::new(STEP, reason)
+        ReadFailure::new(STEP, reason)
     })?;
     let number = text.trim().parse();
-    number.map_err(|_| Trouble::new(STEP, format!("{shown} has no number")))
+    number.map_err(|_| ReadFailure::new(STEP, format!("{shown} has no number")))
 }
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ mod tests {
         root
     }
 
-    fn after(rapl: &mut Rapl, seconds: u64) -> Result<Vec<(Quantity, f64)>, Trouble> {
+    fn after(rapl: &mut Rapl, seconds: u64) -> Result<Vec<(Quantity, f64)>, ReadFailure> {
         let (then, _) = rapl.last.clone().expect("a first reading");
         rapl.at(then + Duration::from_secs(seconds))
             .map(|s| s.values)

@@ -2,7 +2,7 @@
 //!
 //! Treated like the agents' secret file: one that others may read is refused.
 
-use crate::meter::Trouble;
+use crate::meter::ReadFailure;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -14,19 +14,19 @@ const LEN_MAX: u64 = 1024;
 const STEP: &str = "read the password";
 
 /// The first line of the file, or what the environment says.
-pub(crate) fn password(file: Option<&Path>) -> Result<String, Trouble> {
+pub(crate) fn password(file: Option<&Path>) -> Result<String, ReadFailure> {
     match file {
         Some(path) => of_file(path),
         None => std::env::var(VARIABLE).map_err(|_| {
             let reason = format!("there is none: add ?password-file=FILE, or set {VARIABLE}");
-            Trouble::new(STEP, reason)
+            ReadFailure::new(STEP, reason)
         }),
     }
 }
 
-fn of_file(path: &Path) -> Result<String, Trouble> {
+fn of_file(path: &Path) -> Result<String, ReadFailure> {
     let shown = path.display();
-    let bad = |why: String| Trouble::new(STEP, format!("{shown}: {why}"));
+    let bad = |why: String| ReadFailure::new(STEP, format!("{shown}: {why}"));
     let file = std::fs::File::open(path).map_err(|error| bad(error.to_string()))?;
     // Of the file that is open: another one may take its name meanwhile.
     let found = file.metadata().map_err(|error| bad(error.to_string()))?;

@@ -2,7 +2,7 @@
 //!
 //! For the demo and for trying out; whatever shows its figures says that they are made up.
 
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use filermark_energy::Quantity;
 use filermark_energy::setup;
 use filermark_model::rng::Rng;
@@ -33,11 +33,14 @@ impl Simulated {
 }
 
 impl Source for Simulated {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let traffic = (self.traffic)();
         let chance = self.chance();
         if !traffic.is_finite() {
-            return Err(Trouble::new("follow the traffic", "there is no rate yet"));
+            return Err(ReadFailure::new(
+                "follow the traffic",
+                "there is no rate yet",
+            ));
         }
         let mut value = self.made.idle + self.made.per_mib * traffic + self.made.noise * chance;
         if self.made.quantity != Quantity::Temperature {

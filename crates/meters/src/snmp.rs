@@ -4,11 +4,11 @@
 //! makes the reading fail: a sum without an outlet would pass for the whole.
 
 use crate::figure;
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use crate::waiting::{Deadline, Resolver};
 use filermark_energy::Quantity;
 use filermark_energy::setup::SourceSpec;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use snmp2::{Error, Oid, SyncSession, Value};
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct Snmp {
 
 impl Snmp {
     /// Of this source. Asks nobody yet.
-    pub(crate) fn new(spec: &SourceSpec, limit: Duration) -> Result<Self, Trouble> {
+    pub(crate) fn new(spec: &SourceSpec, limit: Duration) -> Result<Self, ReadFailure> {
         let SourceSpec::Snmp {
             host,
             port,
@@ -40,11 +40,11 @@ impl Snmp {
             scale,
         } = spec
         else {
-            return Err(Trouble::new("open", "this is no SNMP source"));
+            return Err(ReadFailure::new("open", "this is no SNMP source"));
         };
         let oids = oids.iter().map(|oid| {
             let ids: Vec<u64> = oid.iter().copied().map(u64::from).collect();
-            Oid::from(&ids).map_err(|_| Trouble::new("open", "an object's number is too short"))
+            Oid::from(&ids).map_err(|_| ReadFailure::new("open", "an object's number is too short"))
         });
         Ok(Self {
             resolver: Resolver::new(host, *port),
@@ -59,7 +59,7 @@ impl Snmp {
     }
 
     /// One request and its answer, within a share of the limit.
-    fn ask(&mut self, deadline: Deadline) -> Result<f64, Failed> {
+    fn ask(&mut self, deadline: Deadline) -> Result<f64, SnmpError> {
         let mut session = match self.session.take() {
             Some(session) => session,
             None => self.connect(deadline)?,
@@ -69,16 +69,16 @@ impl Snmp {
             Ok(answer) => {
                 let status = answer.error_status;
                 let values = answer.varbinds.clone();
-                sum(values, status, &oids, self.quantity).map_err(Failed::For)
+                sum(values, status, &oids, self.quantity).map_err(SnmpError::For)
             }
-            Err(Error::Receive) => Err(Failed::Lost),
-            Err(Error::Send) => Err(Failed::For(Trouble::new(
+            Err(Error::Receive) => Err(SnmpError::Lost),
+            Err(Error::Send) => Err(SnmpError::For(ReadFailure::new(
                 STEP,
                 "the request cannot be sent; is the network there?",
             ))),
             Err(error) => {
                 let reason = format!("the answer makes no sense: {error}");
-                Err(Failed::For(Trouble::new(STEP, reason)))
+                Err(SnmpError::For(ReadFailure::new(STEP, reason)))
             }
         }?;
         // After a failure a new socket: an answer that comes late finds nobody.
@@ -86,37 +86,38 @@ impl Snmp {
         Ok(sum * self.scale)
     }
 
-    fn connect(&mut self, deadline: Deadline) -> Result<Box<SyncSession>, Failed> {
-        let address = self.resolver.address(deadline).map_err(Failed::For)?;
-        let wait = (self.limit / TRIES).min(deadline.left(STEP).map_err(Failed::For)?);
+    fn connect(&mut self, deadline: Deadline) -> Result<Box<SyncSession>, SnmpError> {
+        let address = self.resolver.address(deadline).map_err(SnmpError::For)?;
+        let wait = (self.limit / TRIES).min(deadline.left(STEP).map_err(SnmpError::For)?);
         self.next_id = self.next_id.wrapping_add(7919) & 0x7fff_ffff;
         let made =
             SyncSession::new_v2c(address, self.community.as_bytes(), Some(wait), self.next_id);
-        let made = made.map_err(|e| Failed::For(Trouble::new("open a socket", e.to_string())))?;
+        let made =
+            made.map_err(|e| SnmpError::For(ReadFailure::new("open a socket", e.to_string())))?;
         Ok(Box::new(made))
     }
 }
 
 /// Why a request gave nothing.
-enum Failed {
+enum SnmpError {
     /// It was lost, or nobody is there: worth another try.
     Lost,
     /// For a reason that another try does not mend.
-    For(Trouble),
+    For(ReadFailure),
 }
 
 impl Source for Snmp {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let deadline = Deadline::after(self.limit);
         for _ in 0..TRIES {
             match self.ask(deadline) {
                 Ok(value) => return Ok(Sample::now(vec![(self.quantity, value)])),
-                Err(Failed::For(trouble)) => return Err(trouble),
-                Err(Failed::Lost) => {}
+                Err(SnmpError::For(trouble)) => return Err(trouble),
+                Err(SnmpError::Lost) => {}
             }
         }
         let limit = self.limit.as_secs_f64();
-        Err(Trouble::new(
+        Err(ReadFailure::new(
             STEP,
             format!(
                 "no answer within {limit} s to {TRIES} requests; an agent says nothing to a \
@@ -132,25 +133,25 @@ fn sum<'a>(
     status: u32,
     asked: &[&Oid<'_>],
     quantity: Quantity,
-) -> Result<f64, Trouble> {
+) -> Result<f64, ReadFailure> {
     if status != 0 {
         let reason = format!("the agent answers with error {status} (RFC 3416, 4.2.1)");
-        return Err(Trouble::new(STEP, reason));
+        return Err(ReadFailure::new(STEP, reason));
     }
     let mut sum = 0.0;
     let mut count = 0;
     for ((name, value), wanted) in values.zip(asked) {
         if name != **wanted {
             let reason = format!("asked for {wanted}, and the agent told of {name}");
-            return Err(Trouble::new(STEP, reason));
+            return Err(ReadFailure::new(STEP, reason));
         }
         let value = number(&value, quantity);
-        sum += value.map_err(|why| Trouble::new(STEP, format!("{name}: {why}")))?;
+        sum += value.map_err(|why| ReadFailure::new(STEP, format!("{name}: {why}")))?;
         count += 1;
     }
     if count != asked.len() {
         let reason = format!("asked for {} objects, and {count} came", asked.len());
-        return Err(Trouble::new(STEP, reason));
+        return Err(ReadFailure::new(STEP, reason));
     }
     Ok(sum)
 }
@@ -171,7 +172,7 @@ fn number(value: &Value<'_>, quantity: Quantity) -> Result<f64, String> {
         ),
         other => Err(format!(
             "it is no number: {}",
-            tame(&format!("{other:?}"), 40)
+            sanitize(&format!("{other:?}"), 40)
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! How long something may still take, and where a host is, without waiting longer.
 
-use crate::meter::Trouble;
+use crate::meter::ReadFailure;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ impl Deadline {
     }
 
     /// What is left; above nothing.
-    pub(crate) fn left(self, step: &'static str) -> Result<Duration, Trouble> {
+    pub(crate) fn left(self, step: &'static str) -> Result<Duration, ReadFailure> {
         let left = self.at.saturating_duration_since(Instant::now());
         // A socket takes no timeout of 0, and may round one down to it.
         if left < Duration::from_micros(100) {
@@ -32,9 +32,9 @@ impl Deadline {
     }
 
     /// What is said when it has passed.
-    pub(crate) fn passed(self, step: &'static str) -> Trouble {
+    pub(crate) fn passed(self, step: &'static str) -> ReadFailure {
         let limit = self.limit.as_secs_f64();
-        Trouble::new(
+        ReadFailure::new(
             step,
             format!("no answer within {limit} s; look whether it is on and reachable"),
         )
@@ -61,7 +61,7 @@ impl Resolver {
     }
 
     /// The address, now.
-    pub(crate) fn address(&mut self, deadline: Deadline) -> Result<SocketAddr, Trouble> {
+    pub(crate) fn address(&mut self, deadline: Deadline) -> Result<SocketAddr, ReadFailure> {
         const STEP: &str = "look the host up";
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(SocketAddr::new(ip, self.port));
@@ -81,8 +81,8 @@ impl Resolver {
         };
         match answer {
             Ok(Some(address)) => Ok(address),
-            Ok(None) => Err(Trouble::new(STEP, "the name has no address")),
-            Err(error) => Err(Trouble::new(
+            Ok(None) => Err(ReadFailure::new(STEP, "the name has no address")),
+            Err(error) => Err(ReadFailure::new(
                 STEP,
                 format!("{error}; is the name right? An address does as well"),
             )),
@@ -90,7 +90,10 @@ impl Resolver {
     }
 }
 
-fn ask(host: String, port: u16) -> Result<Receiver<std::io::Result<Option<SocketAddr>>>, Trouble> {
+fn ask(
+    host: String,
+    port: u16,
+) -> Result<Receiver<std::io::Result<Option<SocketAddr>>>, ReadFailure> {
     let (tell, asking) = channel();
     std::thread::Builder::new()
         .name("resolve".into())
@@ -99,7 +102,7 @@ fn ask(host: String, port: u16) -> Result<Receiver<std::io::Result<Option<Socket
             // Nobody may be waiting any more.
             let _ = tell.send(found.map(|mut found| found.next()));
         })
-        .map_err(|error| Trouble::new("look the host up", format!("no thread: {error}")))?;
+        .map_err(|error| ReadFailure::new("look the host up", format!("no thread: {error}")))?;
     Ok(asking)
 }
 

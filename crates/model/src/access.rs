@@ -50,7 +50,7 @@ impl Access {
     }
 
     /// The spread in two or three phrases.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let mut said = format!(
             "in all: {}, {}",
             spread(&self.file_systems, "file system"),

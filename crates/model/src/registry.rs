@@ -17,7 +17,7 @@ mod tests;
 mod write;
 
 use crate::Benchmark;
-use crate::words::{nearest, quoted};
+use crate::text::{nearest, quoted};
 use crate::workload::WorkloadObject;
 use composites::Composite;
 use definition::Definitions;
@@ -26,13 +26,13 @@ use definition::Definitions;
 /// the case of their letters.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    workloads: Vec<Known>,
+    workloads: Vec<RegistryEntry>,
     composites: Vec<Composite>,
 }
 
 /// A workload object and the other names it goes by.
 #[derive(Clone, Debug)]
-struct Known {
+struct RegistryEntry {
     object: WorkloadObject,
     aliases: Vec<String>,
 }
@@ -112,7 +112,11 @@ impl Registry {
         match self.position(name) {
             Some(at) => Ok(&self.workloads[at].object),
             None => {
-                let known: Vec<_> = self.workloads.iter().flat_map(Known::names).collect();
+                let known: Vec<_> = self
+                    .workloads
+                    .iter()
+                    .flat_map(RegistryEntry::names)
+                    .collect();
                 Err(RegistryError::UnknownWorkload {
                     name: quoted(name),
                     hint: hint(name, &known),
@@ -147,7 +151,7 @@ impl Registry {
 
     fn put_known(&mut self, object: WorkloadObject, mut aliases: Vec<String>) {
         let Some(at) = self.position(&object.name) else {
-            return self.workloads.push(Known { object, aliases });
+            return self.workloads.push(RegistryEntry { object, aliases });
         };
         let place = &mut self.workloads[at];
         for old in place.names() {
@@ -156,7 +160,7 @@ impl Registry {
                 aliases.push(old.to_owned());
             }
         }
-        *place = Known { object, aliases };
+        *place = RegistryEntry { object, aliases };
     }
 
     /// A composite benchmark by its name, in any case; by another name of a workload
@@ -203,7 +207,7 @@ impl Registry {
         }
         // Workloads may come later in the file than the composites that name them.
         let hint = "define the workload in this file, or give the file that defines it";
-        let unbuilt = |(name, place): (String, definition::Place)| {
+        let unbuilt = |(name, place): (String, definition::TextPosition)| {
             let why = next.composite(&name).err()?;
             Some(place.error(file, why.to_string(), hint))
         };
@@ -256,7 +260,7 @@ impl Registry {
     }
 }
 
-impl Known {
+impl RegistryEntry {
     fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.object.name.as_str()).chain(self.aliases.iter().map(String::as_str))
     }

@@ -21,7 +21,7 @@ pub fn secrets(text: &str) -> Vec<(usize, String)> {
 /// The names of the secrets that a line gives.
 fn in_line(line: &str) -> impl Iterator<Item = String> {
     let named = given(line)
-        .filter(Given::gives_a_secret)
+        .filter(Assignment::gives_a_secret)
         .map(|given| given.name.to_owned());
     named.chain(has_community(line).then(|| "an SNMP community".to_owned()))
 }
@@ -196,7 +196,7 @@ enum Form {
 }
 
 /// A name and what stands behind it up to the end of the line.
-struct Given<'a> {
+struct Assignment<'a> {
     /// Where it begins in its line.
     at: usize,
     name: &'a str,
@@ -204,7 +204,7 @@ struct Given<'a> {
     value: &'a str,
 }
 
-impl Given<'_> {
+impl Assignment<'_> {
     fn gives_a_secret(&self) -> bool {
         self.is_secret() && !self.names_a_file() && !self.is_empty()
     }
@@ -238,7 +238,7 @@ impl Given<'_> {
 }
 
 /// Every name of a line that has something behind it that can be a value.
-fn given(line: &str) -> impl Iterator<Item = Given<'_>> {
+fn given(line: &str) -> impl Iterator<Item = Assignment<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -248,13 +248,13 @@ fn given(line: &str) -> impl Iterator<Item = Given<'_>> {
             let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
             at = from + length;
             if let Some(given) = value_behind(&rest[..length], &rest[length..]) {
-                return Some(Given { at: from, ..given });
+                return Some(Assignment { at: from, ..given });
             }
         }
     })
 }
 
-fn value_behind<'a>(name: &'a str, behind: &'a str) -> Option<Given<'a>> {
+fn value_behind<'a>(name: &'a str, behind: &'a str) -> Option<Assignment<'a>> {
     let plain = name.trim_matches('-');
     let unquoted = behind.strip_prefix(['"', '\'']);
     let next = unquoted.unwrap_or(behind).trim_start();
@@ -268,7 +268,7 @@ fn value_behind<'a>(name: &'a str, behind: &'a str) -> Option<Given<'a>> {
     } else {
         return None;
     };
-    (!plain.is_empty()).then_some(Given {
+    (!plain.is_empty()).then_some(Assignment {
         at: 0,
         name: plain,
         form,

@@ -32,11 +32,11 @@ use crate::op::Op;
 use serde::{Deserialize, Serialize};
 
 pub use figures::{Figures, OpenFigures, Path};
-pub use shape::{Shape, ShapeError, Spot};
+pub use shape::{DefinitionSpot, Shape, ShapeError};
 pub use solve::SolveError;
 pub use step::{Level, Step};
 pub(crate) use table::SequenceTable;
-pub use walk::{Cards, Position, Walk};
+pub use walk::{Position, ProcDecks, TransitionTables};
 
 /// The model as it is drawn from: checked, solved, ready to walk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,15 +59,15 @@ pub struct State {
     /// use for it.
     pub share: f64,
     /// What it shows; the shares add up to 1.
-    pub emits: Vec<Way<Step>>,
+    pub emits: Vec<Transition<Step>>,
     /// What follows: numbers of states; the shares add up to 1.
-    pub next: Vec<Way<u32>>,
+    pub next: Vec<Transition<u32>>,
 }
 
 /// One of several things that may come.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Way<T> {
+pub struct Transition<T> {
     /// What comes.
     pub to: T,
     /// How often, as the definition draws it; only the ratios count.
@@ -93,7 +93,7 @@ impl TryFrom<Raw> for Sequence {
             for (what, total) in [("emits", sum(emits)), ("next", sum(next))] {
                 let whole = if state.share > 0.0 { 1.0 } else { 0.0 };
                 if total.is_none_or(|t| (t - whole).abs() > 1e-6) {
-                    let name = crate::words::quoted(&state.name);
+                    let name = crate::text::quoted(&state.name);
                     return Err(format!(
                         "state {name}: its shares of '{what}' do not add up to {whole}"
                     ));

@@ -1,7 +1,7 @@
 //! One datagram socket with one peer.
 
 use super::socket::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
-use super::system::{self, BATCH, Came};
+use super::system::{self, BATCH, ReceivedDatagram};
 use filermark_model::Nanos;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
@@ -33,7 +33,7 @@ pub struct Sent {
     /// rule of its own.
     pub unsent: u32,
     /// The last of what was told, of either kind.
-    pub told: Option<io::Error>,
+    pub last_error: Option<io::Error>,
 }
 
 /// Whether an error of a datagram socket says that nobody can be reached: nobody listens
@@ -49,7 +49,7 @@ pub fn is_unreachable(error: &io::Error) -> bool {
 #[derive(Debug)]
 pub enum Received {
     /// Nothing is there.
-    Nothing,
+    WouldBlock,
     /// So many datagrams; more may be there if it is all that one look takes.
     Some {
         /// How many.
@@ -59,23 +59,23 @@ pub enum Received {
     },
     /// The network told something about a datagram that was sent earlier: nobody
     /// listens on the port, no route. Look again: datagrams may be there as well.
-    Told(io::Error),
+    SocketError(io::Error),
 }
 
 /// Notes on the datagrams of one look, in the order in which they lie in the
 /// scratch buffer. Made once, used for every look.
 #[derive(Debug)]
 pub struct Arrivals {
-    notes: [Came; BATCH],
-    room: usize,
+    notes: [ReceivedDatagram; BATCH],
+    capacity: usize,
 }
 
 impl Arrivals {
     /// For datagrams of up to `room` bytes: longer ones are cut off, and told so.
     pub fn new(room: usize) -> Self {
         Self {
-            notes: [Came::NONE; BATCH],
-            room: room.max(1),
+            notes: [ReceivedDatagram::NONE; BATCH],
+            capacity: room.max(1),
         }
     }
 
@@ -84,7 +84,7 @@ impl Arrivals {
     #[inline]
     pub fn get<'s>(&self, scratch: &'s [u8], number: usize) -> Option<(&'s [u8], Nanos)> {
         let note = self.notes.get(number)?;
-        let start = number * self.room;
+        let start = number * self.capacity;
         let bytes = scratch.get(start..start + note.len)?;
         (!note.cut).then_some((bytes, note.age))
     }
@@ -127,7 +127,7 @@ impl Datagrams {
             blocked: false,
             unreachable: 0,
             unsent: 0,
-            told: None,
+            last_error: None,
         };
         // What an earlier datagram met is told instead of sending this one: it is
         // tried once more. Whether what was told said that nobody can be reached:
@@ -151,7 +151,7 @@ impl Datagrams {
                     sent.unsent += u32::from(given_up && !unreachable);
                     sent.taken += usize::from(given_up);
                     told_before = (!given_up).then_some(unreachable);
-                    sent.told = Some(error);
+                    sent.last_error = Some(error);
                 }
             }
         }
@@ -161,19 +161,19 @@ impl Datagrams {
     /// Takes what came, [`BATCH`] datagrams at most and as many as `scratch` has room
     /// for, in one system call.
     pub fn receive(&self, scratch: &mut [u8], arrivals: &mut Arrivals) -> Received {
-        let room = arrivals.room;
+        let room = arrivals.capacity;
         match system::receive_many(&self.socket, scratch, room, &mut arrivals.notes) {
-            Ok(0) => Received::Nothing,
+            Ok(0) => Received::WouldBlock,
             Ok(count) => Received::Some {
                 count,
                 more: count == BATCH.min(scratch.len() / room),
             },
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Received::Nothing,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Received::WouldBlock,
             Err(error) if error.kind() == ErrorKind::Interrupted => Received::Some {
                 count: 0,
                 more: true,
             },
-            Err(error) => Received::Told(error),
+            Err(error) => Received::SocketError(error),
         }
     }
 }

@@ -29,7 +29,7 @@ compile_error!(
 );
 
 pub use datagrams::{Arrivals, Datagrams, Received, Sent, is_unreachable};
-pub use link::{Feed, Input, Link};
+pub use link::{FrameProgress, Link, ReadOutcome};
 pub use pool::BufferPool;
 pub use socket::{
     BufferSizes, ConnectOptions, RESERVED_PORTS, bind_reserved, connect_datagrams, raise_buffers,

@@ -30,7 +30,7 @@ pub struct Link {
 
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Input {
+pub struct ReadOutcome {
     /// Bytes at the front of the scratch buffer that [`Link::feed`] is to be given.
     pub scratch_len: usize,
     /// More may be waiting: read again.
@@ -42,7 +42,7 @@ pub struct Input {
 
 /// What a protocol says about the bytes it was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Feed {
+pub struct FrameProgress {
     /// How many bytes at the front were whole messages, done with.
     pub consumed: usize,
     /// If bytes are left: how many are needed behind them, at least, before it
@@ -139,7 +139,7 @@ impl Link {
     ///
     /// # Errors
     /// The connection broke; its end is `UnexpectedEof`.
-    pub fn receive(&mut self, scratch: &mut [u8]) -> io::Result<Option<Input>> {
+    pub fn receive(&mut self, scratch: &mut [u8]) -> io::Result<Option<ReadOutcome>> {
         let direct = self.wanted >= DIRECT_MIN;
         let read = if direct {
             self.partial.reserve_exact(self.wanted);
@@ -152,7 +152,7 @@ impl Link {
             Ok(came) => came,
             Err(Errno::AGAIN) => return Ok(None),
             Err(Errno::INTR) => {
-                return Ok(Some(Input {
+                return Ok(Some(ReadOutcome {
                     scratch_len: 0,
                     more: true,
                     age: Nanos::ZERO,
@@ -162,13 +162,13 @@ impl Link {
         };
         if direct {
             self.wanted = self.wanted.saturating_sub(came);
-            return Ok(Some(Input {
+            return Ok(Some(ReadOutcome {
                 scratch_len: 0,
                 more: self.partial.len() == self.partial.capacity(),
                 age,
             }));
         }
-        Ok(Some(Input {
+        Ok(Some(ReadOutcome {
             scratch_len: came,
             more: came == scratch.len(),
             age,
@@ -186,7 +186,7 @@ impl Link {
         &mut self,
         mut input: &mut [u8],
         pool: &mut BufferPool,
-        mut messages: impl FnMut(&mut [u8]) -> Result<Feed, E>,
+        mut messages: impl FnMut(&mut [u8]) -> Result<FrameProgress, E>,
     ) -> Result<(), E> {
         loop {
             if self.partial.is_empty() {

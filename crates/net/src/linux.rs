@@ -5,7 +5,9 @@ mod arrival;
 mod many;
 
 pub use arrival::{note_arrivals, read, read_behind};
-pub use many::{BATCH, Came, SocketBuffer, force_buffer, path_mtu, receive_many, send_many};
+pub use many::{
+    BATCH, ReceivedDatagram, SocketBuffer, force_buffer, path_mtu, receive_many, send_many,
+};
 
 use super::Ready;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};

@@ -8,7 +8,7 @@
 
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
     Action, Claim, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status,
     StopFlag, Submit,
@@ -56,7 +56,7 @@ fn open(procs: u32) -> Result<(Box<dyn ShardDriver>, impl Drop), Box<dyn Error>>
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, Checking::Nothing)),
+        data: Arc::new(DataSource::new(1, VerifyLevel::Nothing)),
         procs: (0..procs)
             .map(|number| ProcSetup {
                 number,

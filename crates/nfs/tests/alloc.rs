@@ -3,7 +3,7 @@
 //! A test binary of its own, because the allocator is the whole program's.
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
@@ -220,7 +220,7 @@ fn count_in((version, commit): (NfsVersion, CommitPolicy), transport: Transport)
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, Checking::All)),
+        data: Arc::new(DataSource::new(1, VerifyLevel::All)),
         procs: (0..PROCS).map(proc).collect(),
         claim: claim.clone(),
         stop: StopFlag::new(),

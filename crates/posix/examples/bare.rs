@@ -4,9 +4,9 @@
 //!
 //!     cargo run --release -p filermark-posix --example bare -- [DIR] [SECONDS] [OPERATION]
 
-use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
     Action, Claim, LoadDriver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
     Submit, TreeSetup,
@@ -66,7 +66,7 @@ fn main() {
     let driver = sides.driver;
     drop(sides.shard);
     driver
-        .release(&sides.mount, &claim(), Reach::All)
+        .release(&sides.mount, &claim(), ReleaseScope::All)
         .expect("released");
 }
 
@@ -238,7 +238,7 @@ impl Sides {
 }
 
 fn setup(mount: &MountPoint) -> ShardSetup {
-    let data = Arc::new(DataSource::new(1, Checking::Sample));
+    let data = Arc::new(DataSource::new(1, VerifyLevel::Sample));
     let tree = TreeSetup {
         component: 0,
         name: "CL0_BARE".to_owned(),

@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 
 /// Both programs of a shard.
 #[derive(Debug)]
-pub(crate) struct Customs {
+pub(crate) struct CustomPrograms {
     programs: [Program; 2],
 }
 
@@ -53,12 +53,12 @@ pub(crate) struct Customs {
 struct Program {
     name: &'static str,
     argv: Vec<String>,
-    running: Option<Running>,
+    running: Option<RunningProgram>,
     line: Vec<u8>,
     told: bool,
 }
 
-impl Customs {
+impl CustomPrograms {
     /// Nothing is started yet.
     pub(crate) fn new(argvs: &[Vec<String>; 2]) -> Self {
         let [first, second] = argvs;
@@ -104,7 +104,7 @@ impl Customs {
 impl Program {
     fn ask(&mut self, path: &str, stop: &StopFlag, counters: &mut Counters) -> Result<Answer> {
         if self.running.is_none() {
-            let running = Running::start(&self.argv)?;
+            let running = RunningProgram::start(&self.argv)?;
             counters.add(Tally::CustomStarts);
             self.running = Some(running);
         }
@@ -116,7 +116,7 @@ impl Program {
         self.line.push(b'\n');
         running.question.wait_for_room(stop)?;
         running.question.write_all(&self.line)?;
-        running.hear(&mut self.line, stop)?;
+        running.read_line(&mut self.line, stop)?;
         let answer = parse(&self.line);
         if answer.is_err() && !self.told {
             self.told = true;
@@ -131,17 +131,17 @@ impl Program {
 
 /// A program that runs.
 #[derive(Debug)]
-struct Running {
+struct RunningProgram {
     child: Child,
-    question: Question,
+    question: ProgramInput,
     answer: ChildStdout,
 }
 
 /// Its standard input; taken away to make it end.
 #[derive(Debug)]
-struct Question(Option<ChildStdin>);
+struct ProgramInput(Option<ChildStdin>);
 
-impl Question {
+impl ProgramInput {
     fn write_all(&mut self, line: &[u8]) -> Result<()> {
         let pipe = self.0.as_mut().ok_or(Errno::PIPE)?;
         // A pipe that takes anything takes a line of this length whole.
@@ -162,7 +162,7 @@ impl Question {
     }
 }
 
-impl Running {
+impl RunningProgram {
     fn start(argv: &[String]) -> Result<Self> {
         let (program, args) = argv.split_first().ok_or(Errno::NOSYS)?;
         let mut child = Command::new(program)
@@ -170,7 +170,7 @@ impl Running {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let question = Question(child.stdin.take());
+        let question = ProgramInput(child.stdin.take());
         let answer = child.stdout.take().ok_or(Errno::PIPE)?;
         Ok(Self {
             child,
@@ -180,7 +180,7 @@ impl Running {
     }
 
     /// Waits for a line; without its end in `line`.
-    fn hear(&mut self, line: &mut Vec<u8>, stop: &StopFlag) -> Result<()> {
+    fn read_line(&mut self, line: &mut Vec<u8>, stop: &StopFlag) -> Result<()> {
         let limit = Instant::now() + ANSWER_LIMIT;
         line.clear();
         let mut part = [0; 512];
@@ -205,7 +205,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         self.question.0 = None;
         let limit = Instant::now() + END_LIMIT;
@@ -282,12 +282,12 @@ fn parse(line: &[u8]) -> Result<Answer> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Customs {
+    fn shell(script: &str) -> CustomPrograms {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-        Customs::new(&[argv, Vec::new()])
+        CustomPrograms::new(&[argv, Vec::new()])
     }
 
-    fn ask(customs: &mut Customs, which: u8) -> Result<Answer> {
+    fn ask(customs: &mut CustomPrograms, which: u8) -> Result<Answer> {
         customs.ask(which, "/x y", &StopFlag::new(), &mut Counters::new())
     }
 
@@ -329,7 +329,7 @@ mod tests {
         let mut customs = shell("while read -r line; do echo error no; done");
         assert_eq!(ask(&mut customs, 0), Err(CUSTOM_ERROR));
         let missing = vec!["/does/not/exist".to_owned()];
-        let mut customs = Customs::new(&[missing, Vec::new()]);
+        let mut customs = CustomPrograms::new(&[missing, Vec::new()]);
         assert_eq!(ask(&mut customs, 0), Err(Errno::NOENT));
     }
 

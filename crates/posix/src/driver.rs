@@ -1,17 +1,17 @@
 //! The driver itself: claims directories, opens shards.
 
 use crate::claim;
-use crate::custom::Customs;
+use crate::custom::CustomPrograms;
 use crate::fetched::Meter;
 use crate::handles::{Handles, PROCS_MAX, Proc};
 use crate::limits;
-use crate::place::{self, Place};
+use crate::run_dir::{self, RunDir};
 use crate::shard::{PosixShard, ShardParts};
 use crate::status;
 use crate::sys::raise_file_limit;
-use filermark_driver_kit::claim::lease::Watch;
-use filermark_driver_kit::claim::{Renewed, Turn};
-use filermark_driver_kit::driver::{ClaimReport, Driver, Fetched, Reach, Space};
+use filermark_driver_kit::claim::lease::LeaseWatch;
+use filermark_driver_kit::claim::{ClaimRole, RenewResult};
+use filermark_driver_kit::driver::{ClaimReport, Driver, FetchedBytes, ReleaseScope, Space};
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ProcSetup, ShardDriver, ShardSetup,
 };
@@ -29,7 +29,7 @@ pub struct PosixDriver {
     open_files: Option<u64>,
     /// Run directories that were found already, so that not every shard opens its
     /// own. Locked only while shards are opened.
-    places: Mutex<HashMap<(MountPoint, String), Arc<Place>>>,
+    run_dirs: Mutex<HashMap<(MountPoint, String), Arc<RunDir>>>,
     /// Which directory every claimed mount point led to.
     tops: Mutex<HashMap<MountPoint, (u64, u64)>>,
     /// What counts the bytes that come for every claimed mount point.
@@ -43,20 +43,20 @@ impl PosixDriver {
         Self {
             plan,
             open_files: raise_file_limit(),
-            places: Mutex::new(HashMap::new()),
+            run_dirs: Mutex::new(HashMap::new()),
             tops: Mutex::new(HashMap::new()),
             meters: Mutex::new(HashMap::new()),
         }
     }
 
-    fn place(&self, mount: &MountPoint, claim: &Claim) -> Result<Arc<Place>, DriverError> {
+    fn place(&self, mount: &MountPoint, claim: &Claim) -> Result<Arc<RunDir>, DriverError> {
         let key = (mount.clone(), claim.dir_name.clone());
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.run_dirs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = places.get(&key) {
             return Ok(known.clone());
         }
-        let top = place::reach(mount)?;
-        let found = Place::open(&top, mount, claim).map_err(|e| DriverError {
+        let top = run_dir::reach(mount)?;
+        let found = RunDir::open(&top, mount, claim).map_err(|e| DriverError {
             place: format!("{mount}/{}", claim.dir_name),
             step: "find the run's directory".to_owned(),
             reason: e.to_string(),
@@ -68,13 +68,13 @@ impl PosixDriver {
     }
 
     fn forget_place(&self, mount: &MountPoint) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.run_dirs.lock().unwrap_or_else(PoisonError::into_inner);
         places.retain(|(known, _), _| known != mount);
     }
 
     /// Notes where a claimed mount point leads to, and what counts there.
     fn note_top(&self, mount: &MountPoint) {
-        let Ok(top) = place::reach(mount) else {
+        let Ok(top) = run_dir::reach(mount) else {
             return;
         };
         if let Ok(id) = top.id() {
@@ -92,7 +92,7 @@ impl PosixDriver {
         let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
         let was = tops.remove(mount)?;
         drop(tops);
-        let top = place::reach(mount).ok()?;
+        let top = run_dir::reach(mount).ok()?;
         let name = CString::new(claim.dir_name.as_str()).ok()?;
         if top.id().ok()? == was || top.open_dir(&name).is_ok() {
             return None;
@@ -142,7 +142,7 @@ impl Driver for PosixDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        watch: &dyn Watch,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         let report = claim::claim(&self.plan, mount, claim, watch)?;
@@ -154,8 +154,8 @@ impl Driver for PosixDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        reach: Reach,
-        watch: &dyn Watch,
+        reach: ReleaseScope,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         match self.unmounted(mount, claim) {
@@ -165,7 +165,7 @@ impl Driver for PosixDriver {
     }
 
     fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
-        let space = place::reach(mount)?.space();
+        let space = run_dir::reach(mount)?.space();
         space
             .map(|space| Some(space.into()))
             .map_err(|e| DriverError {
@@ -176,11 +176,16 @@ impl Driver for PosixDriver {
             })
     }
 
-    fn renew(&self, mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+    fn renew(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        turn: ClaimRole,
+    ) -> Result<RenewResult, DriverError> {
         claim::renew(mount, claim, turn)
     }
 
-    fn fetched(&self, mount: &MountPoint) -> Option<Fetched> {
+    fn fetched(&self, mount: &MountPoint) -> Option<FetchedBytes> {
         let meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         meters.get(mount).map(Meter::read)
     }
@@ -222,7 +227,7 @@ impl LoadDriver for PosixDriver {
             .collect::<Result<_, _>>()?;
         Ok(Box::new(PosixShard::new(ShardParts {
             handles: Handles::new(procs, share),
-            customs: Customs::new(&self.plan.custom),
+            customs: CustomPrograms::new(&self.plan.custom),
             no_fsync: self.plan.no_fsync,
             clock: setup.clock,
             stop: setup.stop,

@@ -7,11 +7,11 @@
 
 use crate::cache::Cache;
 use crate::counters::{Counters, Tally};
-use crate::limits::Share;
+use crate::limits::FdShare;
 use crate::names;
 use crate::owned::Owned;
-use crate::place::Place;
-use crate::sys::{Class, Dir, Errno, File, Result};
+use crate::run_dir::RunDir;
+use crate::sys::{Dir, Errno, File, OpenMode, Result};
 use filermark_engine::data::{DataSource, History};
 use filermark_engine::driver::TreeSetup;
 use filermark_engine::file_action::{DIR_COUNT_MAX, FILES_PER_DIR_MAX, FileKind, FileRef};
@@ -25,7 +25,7 @@ pub(crate) const PROCS_MAX: usize = 1 << 17;
 /// One proc.
 #[derive(Debug)]
 pub(crate) struct Proc {
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<RunDir>,
     pub(crate) tree: Arc<TreeSetup>,
     tree_name: CString,
     /// The top of its tree, once it was needed.
@@ -39,7 +39,7 @@ pub(crate) struct Proc {
 
 impl Proc {
     pub(crate) fn new(
-        place: Arc<Place>,
+        place: Arc<RunDir>,
         tree: Arc<TreeSetup>,
         data: Arc<DataSource>,
     ) -> Result<Self> {
@@ -97,7 +97,7 @@ pub(crate) struct Handles {
 }
 
 impl Handles {
-    pub(crate) fn new(procs: Vec<Proc>, share: Share) -> Self {
+    pub(crate) fn new(procs: Vec<Proc>, share: FdShare) -> Self {
         Self {
             procs,
             dirs: Cache::new(share.dirs),
@@ -145,7 +145,7 @@ impl Handles {
         &mut self,
         proc: u32,
         file: FileRef,
-        class: Class,
+        class: OpenMode,
         counters: &mut Counters,
     ) -> Result<FileSlot> {
         if file.dir > DIR_COUNT_MAX || file.file > FILES_PER_DIR_MAX {
@@ -173,7 +173,7 @@ impl Handles {
 
     /// Closes a file, because its name will stand for another one or none.
     pub(crate) fn forget_file(&mut self, proc: u32, file: FileRef) {
-        for class in Class::ALL {
+        for class in OpenMode::ALL {
             self.files.remove(file_key(proc, file, class));
         }
     }
@@ -214,7 +214,7 @@ fn dir_key(proc: u32, dir: u32, bucket: Bucket) -> u64 {
         | (bucket.number() as u64) << BUCKET_SHIFT
 }
 
-fn file_key(proc: u32, file: FileRef, class: Class) -> u64 {
+fn file_key(proc: u32, file: FileRef, class: OpenMode) -> u64 {
     dir_key(proc, file.dir, file.bucket)
         | u64::from(file.file) << 4
         | (file.kind as u64) << 2
@@ -235,12 +235,12 @@ mod tests {
             file: FILES_PER_DIR_MAX,
         };
         let proc = PROCS_MAX as u32 - 1;
-        let key = file_key(proc, file, Class::new(true, true));
+        let key = file_key(proc, file, OpenMode::new(true, true));
         assert_eq!(key >> (DIR_SHIFT + DIR_BITS), u64::from(proc));
         assert_eq!(key >> BUCKET_SHIFT & 31, 23);
         assert_eq!(key >> 4 & 0xff_ffff, u64::from(FILES_PER_DIR_MAX));
         let other = FileRef { file: 0, ..file };
-        assert_ne!(file_key(proc, other, Class::default()), key);
+        assert_ne!(file_key(proc, other, OpenMode::default()), key);
         const { assert!(DIR_COUNT_MAX < 1 << DIR_BITS && FILES_PER_DIR_MAX < 1 << FILE_BITS) };
     }
 }

@@ -51,7 +51,7 @@ mod handles;
 mod limits;
 mod names;
 mod owned;
-mod place;
+mod run_dir;
 mod shard;
 mod spec;
 mod status;

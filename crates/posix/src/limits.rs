@@ -26,7 +26,7 @@ pub fn open_files_needed(procs: u64, open_files_max: Option<u32>) -> (u64, u64) 
 
 /// The shares of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
+pub(crate) struct FdShare {
     /// Files kept open.
     pub files: usize,
     /// Bucket directories kept open.
@@ -42,7 +42,7 @@ pub(crate) fn share(
     open_files_max: Option<u32>,
     shard_count: u32,
     procs_of_shard: usize,
-) -> Result<Share, DriverError> {
+) -> Result<FdShare, DriverError> {
     let procs = procs_of_shard.max(1) as u64;
     let all_procs = procs.saturating_mul(u64::from(shard_count.max(1)));
     let per_proc = match limit {
@@ -69,7 +69,7 @@ pub(crate) fn share(
     let wanted = u64::from(open_files_max.unwrap_or(OPEN_FILES_DEFAULT)).max(2);
     let files = wanted.min(left.div_ceil(2));
     let dirs = (left - files).min(OPEN_DIRS_MAX);
-    Ok(Share {
+    Ok(FdShare {
         files: (files * procs) as usize,
         dirs: (dirs * procs) as usize,
     })
@@ -90,7 +90,7 @@ mod tests {
         let few = share(None, Some(3), 4, 2).expect("no limit");
         assert_eq!(
             few,
-            Share {
+            FdShare {
                 files: 6,
                 dirs: 2048
             }

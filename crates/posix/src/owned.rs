@@ -2,8 +2,8 @@
 
 use crate::claim::backend::{put, read_front};
 use crate::status::NOT_OURS;
-use crate::sys::{Class, Dir, Errno, Result};
-use filermark_driver_kit::claim::FileFront;
+use crate::sys::{Dir, Errno, OpenMode, Result};
+use filermark_driver_kit::claim::FilePrefix;
 use filermark_driver_kit::marker::owner_text;
 use filermark_engine::name::MARKER;
 use std::ffi::{CStr, CString};
@@ -33,8 +33,8 @@ impl Owned {
         };
         let dir = parent.open_dir(name)?;
         match self.look(&dir)? {
-            Mark::Ours => {}
-            Mark::Unwritten if made || is_alone(&dir)? => {
+            OwnerFileStatus::Ours => {}
+            OwnerFileStatus::Unwritten if made || is_alone(&dir)? => {
                 if let Err(e) = self.write(&dir) {
                     if made {
                         self.unmake(parent, name, &dir);
@@ -43,9 +43,9 @@ impl Owned {
                 }
             }
             // It may have been written while we looked at what else is there.
-            Mark::Unwritten if self.look(&dir)? == Mark::Ours => {}
-            Mark::Unwritten => return Err(Errno::EXIST),
-            Mark::Other => return Err(NOT_OURS),
+            OwnerFileStatus::Unwritten if self.look(&dir)? == OwnerFileStatus::Ours => {}
+            OwnerFileStatus::Unwritten => return Err(Errno::EXIST),
+            OwnerFileStatus::NotOurs => return Err(NOT_OURS),
         }
         Ok(dir)
     }
@@ -59,7 +59,7 @@ impl Owned {
         if !is_alone(&dir)? {
             return Ok(());
         }
-        let is_ours = self.look(&dir)? == Mark::Ours;
+        let is_ours = self.look(&dir)? == OwnerFileStatus::Ours;
         if is_ours {
             match dir.unlink(&marker()) {
                 Ok(()) | Err(Errno::NOENT) => {}
@@ -86,7 +86,7 @@ impl Owned {
     /// say): nothing may be made in it, since CLEANUP would not enter it. One whose owner file
     /// another proc has written meanwhile stays.
     fn unmake(&self, parent: &Dir, name: &CStr, dir: &Dir) {
-        let is_unwritten = matches!(self.look(dir), Ok(Mark::Unwritten));
+        let is_unwritten = matches!(self.look(dir), Ok(OwnerFileStatus::Unwritten));
         if is_unwritten && is_alone(dir).unwrap_or(false) {
             // Why the owner file cannot be written is what the user has to know.
             let _ = dir.unlink(&marker());
@@ -96,16 +96,16 @@ impl Owned {
         }
     }
 
-    fn look(&self, dir: &Dir) -> Result<Mark> {
+    fn look(&self, dir: &Dir) -> Result<OwnerFileStatus> {
         Ok(match read_front(dir, MARKER)? {
-            FileFront::Missing => Mark::Unwritten,
-            FileFront::NoFile => Mark::Other,
-            FileFront::Bytes(bytes) if bytes == self.text.as_bytes() => Mark::Ours,
-            FileFront::Bytes(bytes) => {
+            FilePrefix::Missing => OwnerFileStatus::Unwritten,
+            FilePrefix::NoFile => OwnerFileStatus::NotOurs,
+            FilePrefix::Bytes(bytes) if bytes == self.text.as_bytes() => OwnerFileStatus::Ours,
+            FilePrefix::Bytes(bytes) => {
                 let is_blank = bytes.iter().all(|byte| *byte == 0);
                 match is_blank || self.text.as_bytes().starts_with(&bytes) {
-                    true => Mark::Unwritten,
-                    false => Mark::Other,
+                    true => OwnerFileStatus::Unwritten,
+                    false => OwnerFileStatus::NotOurs,
                 }
             }
         })
@@ -113,20 +113,20 @@ impl Owned {
 
     /// Not cut first: others may be writing the same.
     fn write(&self, dir: &Dir) -> Result<()> {
-        let file = dir.open_file(&marker(), Class::default(), true)?;
+        let file = dir.open_file(&marker(), OpenMode::default(), true)?;
         put(&file, 0, self.text.as_bytes())
     }
 }
 
 /// What the owner file of a directory says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum OwnerFileStatus {
     /// What it should.
     Ours,
     /// Nothing yet, or the beginning of it.
     Unwritten,
     /// Something else.
-    Other,
+    NotOurs,
 }
 
 fn marker() -> CString {

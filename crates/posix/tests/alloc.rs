@@ -5,7 +5,7 @@
 
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
     Action, Claim, LoadDriver, ProcSetup, Request, ShardDriver, ShardSetup, Status, StopFlag,
     Submit, TreeSetup,
@@ -64,7 +64,7 @@ fn workload() -> WorkloadObject {
     }
 }
 
-fn shard(driver: &PosixDriver, path: &str, checking: Checking) -> Box<dyn ShardDriver> {
+fn shard(driver: &PosixDriver, path: &str, checking: VerifyLevel) -> Box<dyn ShardDriver> {
     let mount = MountPoint {
         host: "here".to_owned(),
         path: path.to_owned(),
@@ -177,7 +177,7 @@ fn round(shard: &mut dyn ShardDriver, rng: &mut Rng) {
     perform(shard, A::Readdir { dir, bucket });
 }
 
-fn allocations(checking: Checking) -> u64 {
+fn allocations(checking: VerifyLevel) -> u64 {
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let dir = dir.expect("tempdir");
     let driver = PosixDriver::new(PosixPlan::default());
@@ -213,7 +213,7 @@ fn the_counter_counts() {
 
 #[test]
 fn operations_allocate_nothing() {
-    for checking in [Checking::Sample, Checking::All] {
+    for checking in [VerifyLevel::Sample, VerifyLevel::All] {
         assert_eq!(allocations(checking), 0, "{checking:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! The time service and its client, over the loopback.
 
 use crate::clock_verdict;
-use filermark_agent::clock_check::{Check, wait_until};
+use filermark_agent::clock_check::{ClockSampler, wait_until};
 use filermark_engine::clock::Clock;
 use filermark_link::clock_service::{CLIENTS_MAX, ClockService};
 use filermark_link::message::ClockCheck;
@@ -50,7 +50,7 @@ fn check(address: SocketAddr, millis: u64) -> ClockCheck {
     let clock = Clock::real();
     let start = clock.now() + Nanos::from_millis(20);
     let end = start + Nanos::from_millis(millis);
-    let check = Check::begin(&plan(address), &clock, run(start, end));
+    let check = ClockSampler::begin(&plan(address), &clock, run(start, end));
     clock.sleep_until(end);
     check.finish()
 }
@@ -224,7 +224,7 @@ fn a_run_that_fails_early_does_not_wait_for_its_end() {
     let (_service, address) = start();
     let clock = Clock::real();
     let start = clock.now();
-    let check = Check::begin(
+    let check = ClockSampler::begin(
         &plan(address),
         &clock,
         run(start, start + Nanos::from_secs(600)),

@@ -9,9 +9,9 @@ use filermark_agent as agent;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::preflight::{PreflightOptions, preflight};
 use filermark_link::frame::Deframer;
+use filermark_link::links::{AgentLinks, ThreadLinks};
 use filermark_link::message::Order;
-use filermark_link::start::{Launched, Launcher, Leash};
-use filermark_link::switchboard::{Lines, Switchboard};
+use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::RunPlan;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
@@ -32,10 +32,10 @@ const NT_HASH_V2: [u8; 16] = [
 ];
 
 /// All bytes of a direction.
-type Tape = Arc<Mutex<Vec<u8>>>;
+type RecordedBytes = Arc<Mutex<Vec<u8>>>;
 
 /// Passes a stream on and keeps what went through.
-struct Recorded<S>(S, Tape);
+struct Recorded<S>(S, RecordedBytes);
 
 impl<S: Read> Read for Recorded<S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
@@ -60,29 +60,29 @@ impl<S: Write> Write for Recorded<S> {
 #[derive(Default)]
 struct Threads {
     /// To the agents and from them, one pair for each that was started.
-    tapes: Mutex<Vec<(Tape, Tape)>>,
+    tapes: Mutex<Vec<(RecordedBytes, RecordedBytes)>>,
 }
 
-struct Loose;
+struct DetachedHandle;
 
-impl Leash for Loose {
-    fn last_words(&mut self) -> Option<String> {
+impl AgentHandle for DetachedHandle {
+    fn final_output(&mut self) -> Option<String> {
         None
     }
-    fn let_go(&mut self, _: Duration) {}
+    fn release(&mut self, _: Duration) {}
 }
 
 impl Launcher for Threads {
-    fn launch(&self, _client: usize, _host: &HostPlan) -> Result<Launched, String> {
-        let (to, from) = (Tape::default(), Tape::default());
+    fn launch(&self, _client: usize, _host: &HostPlan) -> Result<LaunchedAgent, String> {
+        let (to, from) = (RecordedBytes::default(), RecordedBytes::default());
         self.tapes.lock().unwrap().push((to.clone(), from.clone()));
         let (ours, theirs) = UnixStream::pair().map_err(|e| e.to_string())?;
         let orders = Recorded(theirs.try_clone().map_err(|e| e.to_string())?, to);
         std::thread::spawn(move || agent::serve(orders, Recorded(theirs, from)));
-        Ok(Launched {
+        Ok(LaunchedAgent {
             from_agent: Box::new(ours.try_clone().map_err(|e| e.to_string())?),
             to_agent: Box::new(ours),
-            leash: Box::new(Loose),
+            handle: Box::new(DetachedHandle),
         })
     }
 }
@@ -111,7 +111,7 @@ fn launch() -> LaunchPlan {
 }
 
 /// A stream as somebody on the way sees it: its bytes, and what they unpack to.
-fn seen(tape: &Tape, of_agent: bool) -> Vec<u8> {
+fn seen(tape: &RecordedBytes, of_agent: bool) -> Vec<u8> {
     let mut all = tape.lock().unwrap().clone();
     let mut deframer = match of_agent {
         true => Deframer::of_agent(),
@@ -169,7 +169,7 @@ fn assert_unseen(threads: &Threads, order: &str, to_count: usize) {
 fn a_run_a_preflight_and_a_sweep_send_no_password() {
     let dir = tempfile::tempdir().unwrap();
     let threads = Arc::new(Threads::default());
-    let board = Lines::launch(&launch(), threads.clone());
+    let board = ThreadLinks::launch(&launch(), threads.clone());
     let options = RunOptions {
         plan: plan(),
         launch: launch(),
@@ -193,7 +193,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
     assert!(!shown.contains(PASSWORD));
 
     let threads = Arc::new(Threads::default());
-    let board = Lines::launch(&launch(), threads.clone());
+    let board = ThreadLinks::launch(&launch(), threads.clone());
     let stop = StopFlag::new();
     let swept = sweep_leftovers(
         &plan(),
@@ -224,7 +224,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         rc: None,
         stop: StopFlag::new(),
         board: &mut move |launch| {
-            let board: Box<dyn Switchboard> = Box::new(Lines::launch(launch, started.clone()));
+            let board: Box<dyn AgentLinks> = Box::new(ThreadLinks::launch(launch, started.clone()));
             Ok(board)
         },
         observe: &mut |_| {},
@@ -235,10 +235,10 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
 
 #[test]
 fn an_agent_without_a_key_is_told_by_its_name() {
-    use filermark_link::handover::seal;
-    use filermark_link::message::Share;
+    use filermark_link::message::ClientShare;
     use filermark_link::secure::seal::{SealError, Sealer};
-    let mut order = Order::Prepare(Share {
+    use filermark_link::thread_link::seal;
+    let mut order = Order::Prepare(ClientShare {
         plan: Box::new(plan()),
         client: 0,
         dir_name: "d".into(),
@@ -252,7 +252,7 @@ fn an_agent_without_a_key_is_told_by_its_name() {
     // Where there is no password nobody asks for a key.
     let mut without = plan();
     without.driver = DriverPlan::Null;
-    let mut order = Order::Sweep(Share {
+    let mut order = Order::Sweep(ClientShare {
         plan: Box::new(without),
         client: 0,
         dir_name: "d".into(),

@@ -3,10 +3,10 @@
 
 use filermark_link::agents::{Agents, Heard, OrderError};
 use filermark_link::identity;
-pub use filermark_link::message::Left;
-use filermark_link::message::{Order, Report, Share, Tasks};
-use filermark_link::switchboard::Switchboard;
-use filermark_link::waves::waves;
+use filermark_link::links::AgentLinks;
+pub use filermark_link::message::Leftover;
+use filermark_link::message::{ClientShare, Order, Report, TaskTotals};
+use filermark_link::start_batches::waves;
 
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
@@ -20,13 +20,13 @@ const SWEEP_MAX: Nanos = Nanos::from_secs(4 * 3600);
 
 /// What was found on one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swept {
+pub struct CleanupReport {
     /// The client's name.
     pub client: String,
     /// Objects that were removed.
     pub removed_count: u64,
     /// What stays, and why.
-    pub left: Vec<Left>,
+    pub left: Vec<Leftover>,
 }
 
 /// What the identities of all runs of one plan under one suffix begin with.
@@ -42,18 +42,18 @@ pub fn sweep_leftovers(
     launch: &LaunchPlan,
     suffix: &str,
     run_id: &str,
-    board: Box<dyn Switchboard>,
+    board: Box<dyn AgentLinks>,
     stop: StopFlag,
     tell: &mut dyn FnMut(&str),
-) -> Vec<Swept> {
-    let mut all: Vec<Swept> = launch.hosts.iter().map(nothing_on).collect();
+) -> Vec<CleanupReport> {
+    let mut all: Vec<CleanupReport> = launch.hosts.iter().map(nothing_on).collect();
     let mut agents = Agents::new(board, launch, identity::own_hello(), stop);
-    if let Err(OrderError::Stopped) = agents.greet(launch.start_timeout, &mut |_, _| {}) {
+    if let Err(OrderError::Stopped) = agents.wait_hello(launch.start_timeout, &mut |_, _| {}) {
         agents.dismiss();
         return all;
     }
     let order = |client: usize| {
-        Order::Sweep(Share {
+        Order::Sweep(ClientShare {
             plan: Box::new(plan.for_client(client)),
             client: client as u32,
             dir_name: format!("{RUN_DIR_PREFIX}{suffix}"),
@@ -61,7 +61,7 @@ pub fn sweep_leftovers(
             password: None,
         })
     };
-    let mut lockout = Lockout::of(plan);
+    let mut lockout = LoginGuard::of(plan);
     let mut groups: VecDeque<Vec<usize>> = waves(plan).into();
     while let Some(wave) = groups.pop_front() {
         let living = agents.living();
@@ -71,7 +71,7 @@ pub fn sweep_leftovers(
         }
         if let Some(why) = lockout.why(launch) {
             who.iter()
-                .for_each(|at| all[*at].left.push(Left::ours(why.clone())));
+                .for_each(|at| all[*at].left.push(Leftover::ours(why.clone())));
             continue;
         }
         if lockout.wants_one() && who.len() > 1 {
@@ -84,11 +84,11 @@ pub fn sweep_leftovers(
             OnLost::Continue,
             &mut |_, heard| match heard {
                 Heard::Answer(at, Report::Cleaned { tasks, left_behind }) => {
-                    lockout.hear(at, &tasks);
+                    lockout.add(at, &tasks);
                     all[at].removed_count = tasks.task_count;
                     all[at].left = left_behind;
                 }
-                Heard::Word(_, Report::Waiting { sentence }) => tell(sentence),
+                Heard::Report(_, Report::Waiting { sentence }) => tell(sentence),
                 _ => {}
             },
         );
@@ -97,7 +97,9 @@ pub fn sweep_leftovers(
         }
     }
     for loss in agents.losses() {
-        all[loss.agent].left.push(Left::ours(loss.reason.clone()));
+        all[loss.agent]
+            .left
+            .push(Leftover::ours(loss.reason.clone()));
     }
     agents.dismiss();
     all
@@ -105,7 +107,7 @@ pub fn sweep_leftovers(
 
 /// Whether the user gets in: a wrong password is tried by one client, not by all, for
 /// accounts are locked after a few.
-enum Lockout {
+enum LoginGuard {
     /// Nobody logs in, or somebody has got in.
     None,
     /// Nobody has tried.
@@ -114,7 +116,7 @@ enum Lockout {
     Met(usize),
 }
 
-impl Lockout {
+impl LoginGuard {
     fn of(plan: &RunPlan) -> Self {
         match plan.driver.password().is_some_and(Secret::is_given) {
             true => Self::Untried,
@@ -126,7 +128,7 @@ impl Lockout {
         matches!(self, Self::Untried)
     }
 
-    fn hear(&mut self, client: usize, tasks: &Tasks) {
+    fn add(&mut self, client: usize, tasks: &TaskTotals) {
         if self.wants_one() {
             *self = match tasks.failed_count > 0 && tasks.task_count == 0 {
                 true => Self::Met(client),
@@ -147,8 +149,8 @@ impl Lockout {
     }
 }
 
-fn nothing_on(host: &filermark_model::launch::HostPlan) -> Swept {
-    Swept {
+fn nothing_on(host: &filermark_model::launch::HostPlan) -> CleanupReport {
+    CleanupReport {
         client: host.client.clone(),
         removed_count: 0,
         left: Vec::new(),

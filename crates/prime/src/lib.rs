@@ -5,30 +5,30 @@
 //! launcher starts the plan and then one order after the other, gathers what they measured,
 //! has it judged and writes the run record.
 
-mod beats;
 mod clock_verdict;
+#[cfg(any(test, feature = "testing"))]
+pub mod fake_agent;
+mod heartbeats;
+mod intervals;
 pub mod leftovers;
 mod live_writer;
-mod plausible;
-#[cfg(any(test, feature = "testing"))]
-pub mod pretend;
+mod report_bounds;
 mod run;
 mod run_length;
 pub mod scripts;
-mod seconds;
 mod space_used;
 mod stop_if;
 pub mod validate;
 mod warmup;
 
 #[cfg(test)]
-mod beats_tests;
-#[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
 mod handover_tests;
 #[cfg(test)]
-mod refused_tests;
+mod heartbeats_tests;
+#[cfg(test)]
+mod rejected_input_tests;
 #[cfg(test)]
 mod sim;
 

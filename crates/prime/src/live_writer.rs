@@ -2,7 +2,7 @@
 //! disk while load is made.
 
 use filermark_results::RunRecord;
-use filermark_results::live::{LiveLogs, LivePlaces, News};
+use filermark_results::live::{LiveLogs, LogPaths, RunEvent};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::mpsc::{
@@ -28,37 +28,37 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct LiveWriter {
     /// `None`: it does not come to an end, and is left alone.
-    words: RefCell<Option<SyncSender<Word>>>,
+    sender: RefCell<Option<SyncSender<WriterMessage>>>,
     /// Lines that the logs have from the record only.
-    left_out: Cell<u64>,
-    places: LivePlaces,
+    skipped_lines: Cell<u64>,
+    places: LogPaths,
     /// How long it is waited for.
     limit: Duration,
     /// What was asked of a thread that is left alone, which may answer yet.
-    late: RefCell<Option<Late>>,
+    late: RefCell<Option<WriterStalled>>,
 }
 
 /// A thread that has not written everything in time.
 #[derive(Debug)]
-struct Late {
-    words: SyncSender<Word>,
+struct WriterStalled {
+    sender: SyncSender<WriterMessage>,
     /// `None`: its queue was full, and it could not be asked.
     answer: Option<Receiver<Option<String>>>,
     /// What was said of it.
-    told: String,
+    message: String,
 }
 
 /// A thread that was late has written everything after all.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct CameBack {
+pub(crate) struct WriterRecovered {
     /// What was said of it, which does not hold any more.
-    pub told: String,
+    pub message: String,
     /// What went wrong meanwhile.
-    pub trouble: Option<String>,
+    pub write_error: Option<String>,
 }
 
-enum Word {
-    News(News),
+enum WriterMessage {
+    Event(RunEvent),
     /// Answer when all is written: the first thing that went wrong since the last answer.
     /// Where the run has ended, nothing more comes.
     Settle(SyncSender<Option<String>>, bool),
@@ -70,7 +70,7 @@ impl LiveWriter {
     ///
     /// # Errors
     /// The thread cannot be started: in words.
-    pub fn begin(record: RunRecord, places: LivePlaces) -> Result<Self, String> {
+    pub fn begin(record: RunRecord, places: LogPaths) -> Result<Self, String> {
         let (words, heard) = sync_channel(QUEUE);
         let own = places.clone();
         let limit = limit(record.run.plan.procs.len());
@@ -81,8 +81,8 @@ impl LiveWriter {
                 format!("the thread that writes logs cannot be started: {e}")
             })?;
         Ok(Self {
-            words: RefCell::new(Some(words)),
-            left_out: Cell::new(0),
+            sender: RefCell::new(Some(words)),
+            skipped_lines: Cell::new(0),
             places,
             limit,
             late: RefCell::new(None),
@@ -90,21 +90,21 @@ impl LiveWriter {
     }
 
     /// Tells what has happened; does not wait.
-    pub fn tell(&self, news: News) {
-        let words = self.words.borrow();
+    pub fn push(&self, news: RunEvent) {
+        let words = self.sender.borrow();
         let Some(words) = words.as_ref() else {
             return;
         };
         // A thread that is gone is noticed when it does not settle.
-        if let Err(TrySendError::Full(_)) = words.try_send(Word::News(news)) {
-            self.left_out.set(self.left_out.get() + 1);
+        if let Err(TrySendError::Full(_)) = words.try_send(WriterMessage::Event(news)) {
+            self.skipped_lines.set(self.skipped_lines.get() + 1);
         }
     }
 
     /// Waits until everything is written, for a limited time; nothing more is until the next
     /// load point begins, or at all where the run `has_ended`. Gives what went wrong.
     pub fn settle(&self, has_ended: bool) -> Option<String> {
-        let words = self.words.take()?;
+        let words = self.sender.take()?;
         let until = Instant::now() + self.limit;
         let answer = ask(&words, has_ended, until);
         let answered = match &answer {
@@ -113,7 +113,7 @@ impl LiveWriter {
         };
         match answered {
             Ok(trouble) => {
-                self.words.replace(Some(words));
+                self.sender.replace(Some(words));
                 trouble
             }
             Err(TryRecvError::Disconnected) => {
@@ -126,10 +126,10 @@ impl LiveWriter {
                     self.places.log_dir.display(),
                     self.limit.as_secs()
                 );
-                self.late.replace(Some(Late {
-                    words,
+                self.late.replace(Some(WriterStalled {
+                    sender: words,
                     answer,
-                    told: told.clone(),
+                    message: told.clone(),
                 }));
                 Some(told)
             }
@@ -138,29 +138,29 @@ impl LiveWriter {
 
     /// At the end of the run: whether a thread that was late has answered meanwhile. One
     /// that has not is not waited for.
-    pub fn settle_again(&self) -> Option<CameBack> {
+    pub fn settle_again(&self) -> Option<WriterRecovered> {
         let late = self.late.take()?;
         let before = match late.answer {
             Some(answer) => answer.try_recv().ok()?,
             None => None,
         };
-        let answer = ask(&late.words, true, Instant::now())?;
+        let answer = ask(&late.sender, true, Instant::now())?;
         let after = wait(&answer, Instant::now() + self.limit).ok()?;
-        self.words.replace(Some(late.words));
-        Some(CameBack {
-            told: late.told,
-            trouble: before.or(after),
+        self.sender.replace(Some(late.sender));
+        Some(WriterRecovered {
+            message: late.message,
+            write_error: before.or(after),
         })
     }
 
     /// Whether the logs' file systems do not answer, or the thread has ended.
     pub fn has_failed(&self) -> bool {
-        self.words.borrow().is_none()
+        self.sender.borrow().is_none()
     }
 
     /// How many lines were left out since this was asked, since the file system is slow.
     pub fn take_left_out(&self) -> u64 {
-        self.left_out.take()
+        self.skipped_lines.take()
     }
 }
 
@@ -171,12 +171,12 @@ fn limit(procs: usize) -> Duration {
 
 /// Asks for an answer; `None`: the queue stays full.
 fn ask(
-    words: &SyncSender<Word>,
+    words: &SyncSender<WriterMessage>,
     has_ended: bool,
     until: Instant,
 ) -> Option<Receiver<Option<String>>> {
     let (answer, answered) = sync_channel(1);
-    let mut word = Word::Settle(answer, has_ended);
+    let mut word = WriterMessage::Settle(answer, has_ended);
     loop {
         match words.try_send(word) {
             // A thread that is gone has dropped the answer's other end.
@@ -201,7 +201,7 @@ fn wait(
     })
 }
 
-fn write(record: RunRecord, places: &LivePlaces, heard: &Receiver<Word>) {
+fn write(record: RunRecord, places: &LogPaths, heard: &Receiver<WriterMessage>) {
     let mut trouble = None;
     let mut logs = LiveLogs::new(record, places);
     if let Err(e) = &logs {
@@ -217,7 +217,7 @@ fn write(record: RunRecord, places: &LivePlaces, heard: &Receiver<Word>) {
         };
         let mut settle = None;
         match word {
-            Ok(Word::News(news)) => {
+            Ok(WriterMessage::Event(news)) => {
                 if let Ok(logs) = &mut logs {
                     logs.take(news);
                 }
@@ -226,7 +226,7 @@ fn write(record: RunRecord, places: &LivePlaces, heard: &Receiver<Word>) {
                     continue;
                 }
             }
-            Ok(Word::Settle(answer, has_ended)) => settle = Some((answer, has_ended)),
+            Ok(WriterMessage::Settle(answer, has_ended)) => settle = Some((answer, has_ended)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -260,7 +260,7 @@ mod tests {
     use filermark_results::testing::composite::composite_record;
     use filermark_results::{Heartbeat, Timestamp};
 
-    fn beat(point: u32) -> News {
+    fn heartbeat_event(point: u32) -> RunEvent {
         let beat = Heartbeat {
             at: Timestamp::now(),
             point,
@@ -268,7 +268,7 @@ mod tests {
             seconds: 1.0,
             ops_per_sec: vec![1.0; 10],
         };
-        News::Line(Box::new(Line::Heartbeat(beat)))
+        RunEvent::Line(Box::new(Line::Heartbeat(beat)))
     }
 
     /// A pipe that nobody reads is a fault that is told, and no end of the run.
@@ -279,7 +279,7 @@ mod tests {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0)
             .expect("a pipe");
-        let places = LivePlaces {
+        let places = LogPaths {
             dir: dir.path().into(),
             log_dir: dir.path().into(),
             heartbeat_log: Some(pipe.clone()),
@@ -288,8 +288,8 @@ mod tests {
         let number = record.run.plan.points[0].number;
         record.points.clear();
         let writer = LiveWriter::begin(record, places).expect("a thread");
-        writer.tell(News::Point(number, Timestamp::now()));
-        (0..1_000).for_each(|_| writer.tell(beat(number)));
+        writer.push(RunEvent::Point(number, Timestamp::now()));
+        (0..1_000).for_each(|_| writer.push(heartbeat_event(number)));
         assert_eq!(writer.settle(false), None, "somebody may come yet");
         let told = writer.settle(true).expect("nobody came");
         assert!(told.contains("/q: "), "{told}");
@@ -298,13 +298,13 @@ mod tests {
     }
 
     /// One whose thread is at the other end, and is not waited for.
-    fn writer() -> (LiveWriter, Receiver<Word>) {
+    fn writer() -> (LiveWriter, Receiver<WriterMessage>) {
         let (words, heard) = sync_channel(QUEUE);
         let dir = std::path::PathBuf::from("/nowhere");
         let writer = LiveWriter {
-            words: RefCell::new(Some(words)),
-            left_out: Cell::new(0),
-            places: LivePlaces {
+            sender: RefCell::new(Some(words)),
+            skipped_lines: Cell::new(0),
+            places: LogPaths {
                 dir: dir.clone(),
                 log_dir: dir,
                 heartbeat_log: None,
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn the_queue_has_a_limit_and_what_is_left_out_is_counted() {
         let (writer, heard) = writer();
-        (0..QUEUE + 7).for_each(|_| writer.tell(beat(1)));
+        (0..QUEUE + 7).for_each(|_| writer.push(heartbeat_event(1)));
         assert_eq!((writer.take_left_out(), writer.take_left_out()), (7, 0));
         let told = writer.settle(false).expect("it hangs");
         assert!(told.contains("/nowhere: the logs"), "{told}");
@@ -334,10 +334,10 @@ mod tests {
     }
 
     /// Answers everything that is asked, as the thread does.
-    fn answer_all(heard: Receiver<Word>) {
+    fn answer_all(heard: Receiver<WriterMessage>) {
         std::thread::spawn(move || {
             for word in heard {
-                if let Word::Settle(answer, _) = word {
+                if let WriterMessage::Settle(answer, _) = word {
                     let _ = answer.send(None);
                 }
             }
@@ -349,14 +349,20 @@ mod tests {
         let (mut late, heard) = writer();
         let told = late.settle(true).expect("it is late");
         assert!(late.has_failed());
-        let Ok(Word::Settle(answer, true)) = heard.try_recv() else {
+        let Ok(WriterMessage::Settle(answer, true)) = heard.try_recv() else {
             panic!("it was asked");
         };
         answer.send(Some("a disk is full".into())).expect("heard");
         late.limit = limit(0);
         answer_all(heard);
         let trouble = Some("a disk is full".to_owned());
-        assert_eq!(late.settle_again(), Some(CameBack { told, trouble }));
+        assert_eq!(
+            late.settle_again(),
+            Some(WriterRecovered {
+                message: told,
+                write_error: trouble
+            })
+        );
         assert!(!late.has_failed());
         assert_eq!(late.settle_again(), None);
         // One that has not answered is not waited for.

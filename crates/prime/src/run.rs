@@ -16,7 +16,7 @@ mod watch;
 
 pub use types::{Progress, RunError, RunOptions, RunOutcome};
 
-use filermark_link::switchboard::Switchboard;
+use filermark_link::links::AgentLinks;
 use state::Run;
 
 /// Runs a plan from INIT of the first load point to the last CLEANUP. The `board`
@@ -24,6 +24,6 @@ use state::Run;
 ///
 /// # Errors
 /// Only when no record can be begun; everything else is in the record.
-pub fn run(options: RunOptions<'_>, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
+pub fn run(options: RunOptions<'_>, board: Box<dyn AgentLinks>) -> Result<RunOutcome, RunError> {
     Run::begin(options)?.carry_out(board)
 }

@@ -50,7 +50,7 @@ impl RunLength {
 
     /// Takes in one client's second of RUN, which has taken so long by now. Gives the length that it
     /// is to have, once, when it is to end before its limit.
-    pub fn hear(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
+    pub fn add_interval(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
         let most = self.most?;
         if self.length.is_some() || second.second < 0 {
             return None;
@@ -118,7 +118,7 @@ mod tests {
                 written_bytes: bytes - bytes / 4,
                 ..Interval::default()
             };
-            let length = run.hear(&second, Nanos::from_millis(1_000 * at + 3_500))?;
+            let length = run.add_interval(&second, Nanos::from_millis(1_000 * at + 3_500))?;
             Some((at, length))
         })
     }
@@ -153,7 +153,7 @@ mod tests {
             read_bytes: DATA,
             ..Interval::default()
         };
-        assert_eq!(warm.hear(&second, Nanos::ZERO), None);
+        assert_eq!(warm.add_interval(&second, Nanos::ZERO), None);
         assert_eq!(warm.moved_bytes, 0);
     }
 

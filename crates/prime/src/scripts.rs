@@ -16,14 +16,15 @@
 //! it started. PRIME_MON_SCRIPT is called in the same way, by `monitor`'s one thread.
 
 mod call;
+mod errors;
 mod groups;
 mod monitor;
 mod output;
 #[cfg(test)]
 mod tests;
-mod troubles;
 
-use call::{Ended, Job, Until, Wish, carry_out};
+use call::{CallLimit, CallResult, CallSignal, ScriptCommand, carry_out};
+use errors::ScriptErrors;
 use filermark_engine::driver::StopFlag;
 use filermark_link::child;
 use filermark_model::plan::{MonitorPlan, ScriptsPlan};
@@ -37,10 +38,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use troubles::Troubles;
 
 pub use groups::end_all_at_once;
-pub use monitor::{Event, MonitorFiles};
+pub use monitor::{MonitorFiles, PhaseEvent};
 
 /// Suffix of the scripts' names.
 const ENDING: &str = if cfg!(windows) { "cmd" } else { "sh" };
@@ -78,7 +78,7 @@ impl Script {
 
 /// One call that is to be made.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub struct ScriptCall {
     /// Which script.
     pub script: Script,
     /// What it is told.
@@ -99,26 +99,26 @@ pub struct Scripts {
     /// How long a call of one of them may take.
     limit: Duration,
     monitor: Option<Monitor>,
-    ended: Receiver<(u64, Ended)>,
-    teller: Sender<(u64, Ended)>,
-    under_way: Vec<UnderWay>,
+    ended: Receiver<(u64, CallResult)>,
+    teller: Sender<(u64, CallResult)>,
+    running: Vec<RunningCall>,
     call_count: u64,
     /// The programs that have ended, as leaders of groups in which something may go on.
     leaders: Vec<Child>,
-    troubles: Troubles,
+    errors: ScriptErrors,
     missing: Option<String>,
     /// Which scripts have to be told of the end of the load.
     begun: [bool; 3],
 }
 
-struct UnderWay {
+struct RunningCall {
     id: u64,
     /// Its line of the record, without its end.
     record: ScriptRecord,
     /// Its name in a finding; the argument is left out where all calls are meant.
     shown: (String, String),
     since: Instant,
-    wish: Arc<Wish>,
+    signal: Arc<CallSignal>,
     /// Whether the run waits for it.
     is_waited_for: bool,
 }
@@ -133,10 +133,10 @@ impl Scripts {
             monitor: None,
             ended,
             teller,
-            under_way: Vec::new(),
+            running: Vec::new(),
             call_count: 0,
             leaders: Vec::new(),
-            troubles: Troubles::default(),
+            errors: ScriptErrors::default(),
             missing: None,
             begun: [false; 3],
         };
@@ -162,7 +162,7 @@ impl Scripts {
                     Some(_) => "",
                     None => &call.argument,
                 };
-                self.trouble(&shown, argument, &call.status.to_string(), call.point);
+                self.record_error(&shown, argument, &call.status.to_string(), call.point);
             }
         }
     }
@@ -176,7 +176,7 @@ impl Scripts {
                 "was started more than {} s after its event, since the call before it had not ended",
                 LATE_MIN.as_secs()
             );
-            self.trouble(shown, &call.argument, &reason, call.point);
+            self.record_error(shown, &call.argument, &reason, call.point);
         }
     }
 
@@ -187,19 +187,19 @@ impl Scripts {
         match Monitor::new(plan, files, self.teller.clone()) {
             Ok((monitor, trouble)) => {
                 if let Some(why) = trouble {
-                    self.trouble(&monitor.shown(), "", &why, 0);
+                    self.record_error(&monitor.shown(), "", &why, 0);
                 }
                 self.monitor = Some(monitor);
             }
             Err(e) => {
                 let shown = format!("PRIME_MON_SCRIPT {script}");
-                self.trouble(&shown, "", &format!("no thread for it: {e}"), 0);
+                self.record_error(&shown, "", &format!("no thread for it: {e}"), 0);
             }
         }
     }
 
     /// A phase begins or ends: PRIME_MON_SCRIPT is called where it is to be.
-    pub fn tell_monitor(&mut self, event: Event) {
+    pub fn notify_monitor(&mut self, event: PhaseEvent) {
         let Some(monitor) = self.monitor.as_mut() else {
             return;
         };
@@ -207,15 +207,15 @@ impl Scripts {
             return;
         };
         let (name, shown) = (monitor.name(), monitor.shown());
-        let waiting = self.under_way.iter().filter(|w| !w.is_waited_for).count();
+        let waiting = self.running.iter().filter(|w| !w.is_waited_for).count();
         if waiting >= WAITING_MAX {
             let reason =
                 format!("{WAITING_MAX} calls wait for their turn; it was not called again");
-            self.trouble(&shown, "", &reason, event.point);
+            self.record_error(&shown, "", &reason, event.point);
             return;
         }
         self.call_count += 1;
-        self.under_way.push(UnderWay {
+        self.running.push(RunningCall {
             id: self.call_count,
             record: ScriptRecord {
                 at: planned.event_at,
@@ -225,7 +225,7 @@ impl Scripts {
             },
             shown: (shown, String::new()),
             since: Instant::now(),
-            wish: planned.wish.clone(),
+            signal: planned.signal.clone(),
             is_waited_for: planned.is_waited_for,
         });
         if let Some(monitor) = &self.monitor {
@@ -251,19 +251,19 @@ impl Scripts {
                     true => "is not executable and is not called (chmod +x)",
                     false => "is no file and is not called",
                 };
-                self.trouble(&script.file_name(), "", reason, 0);
+                self.record_error(&script.file_name(), "", reason, 0);
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 if script == Script::Stat {
                     self.missing = Some(path.display().to_string());
                 }
             }
-            Err(e) => self.trouble(&script.file_name(), "", &e.to_string(), 0),
+            Err(e) => self.record_error(&script.file_name(), "", &e.to_string(), 0),
         }
     }
 
     /// Starts a call; does nothing where the script is not there.
-    pub fn call(&mut self, call: Call) {
+    pub fn call(&mut self, call: ScriptCall) {
         let Some(path) = self.paths[call.script as usize].clone() else {
             return;
         };
@@ -272,16 +272,16 @@ impl Scripts {
         let (id, teller, wish) = (
             self.call_count,
             self.teller.clone(),
-            Arc::new(Wish::default()),
+            Arc::new(CallSignal::default()),
         );
-        let job = Job {
+        let job = ScriptCommand {
             program: path,
             args: vec![call.argument.to_owned()],
             env: Vec::new(),
-            until: Until::Limit(self.limit),
+            until: CallLimit::Limit(self.limit),
             copy: None,
             splits_errors: false,
-            wish: wish.clone(),
+            signal: wish.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("script".into())
@@ -290,17 +290,17 @@ impl Scripts {
             });
         let name = call.script.file_name();
         match thread {
-            Ok(_) => self.under_way.push(UnderWay {
+            Ok(_) => self.running.push(RunningCall {
                 id,
                 record: record(name.clone(), call.argument, call.point, call.phase),
                 shown: (name, call.argument.to_owned()),
                 since: Instant::now(),
-                wish,
+                signal: wish,
                 is_waited_for: true,
             }),
             Err(e) => {
                 let reason = format!("no thread for it: {e}");
-                self.trouble(&name, call.argument, &reason, call.point);
+                self.record_error(&name, call.argument, &reason, call.point);
             }
         }
     }
@@ -309,7 +309,7 @@ impl Scripts {
     pub fn call_stops(&mut self, point: u32) {
         for script in [Script::Stat, Script::Mon] {
             if std::mem::take(&mut self.begun[script as usize]) {
-                self.call(Call {
+                self.call(ScriptCall {
                     script,
                     argument: "STOP",
                     point,
@@ -323,20 +323,20 @@ impl Scripts {
     pub fn take_ended(&mut self) -> Vec<ScriptRecord> {
         let mut records = Vec::new();
         while let Ok((id, ended)) = self.ended.try_recv() {
-            if let Some(at) = self.under_way.iter().position(|w| w.id == id) {
-                let call = self.under_way.remove(at);
+            if let Some(at) = self.running.iter().position(|w| w.id == id) {
+                let call = self.running.remove(at);
                 records.push(self.take_in(call, ended));
             }
         }
         records
     }
 
-    fn take_in(&mut self, call: UnderWay, ended: Ended) -> ScriptRecord {
+    fn take_in(&mut self, call: RunningCall, ended: CallResult) -> ScriptRecord {
         self.leaders.extend(ended.leader);
         let (shown, argument) = &call.shown;
         if !ended.status.is_ok() {
             let (reason, point) = (ended.status.to_string(), call.record.point);
-            self.troubles
+            self.errors
                 .add(shown, argument, &reason, &ended.errors, point);
         }
         let record = ScriptRecord {
@@ -358,7 +358,7 @@ impl Scripts {
         let limit = self.limit.max(of_monitor.unwrap_or_default());
         let began = Instant::now();
         let mut stopped: Option<Instant> = None;
-        while self.under_way.iter().any(|w| w.is_waited_for) {
+        while self.running.iter().any(|w| w.is_waited_for) {
             let hurry =
                 stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() >= HURRY;
             let is_late = began.elapsed() >= limit + MARGIN;
@@ -379,7 +379,7 @@ impl Scripts {
     /// The run is over: waits for every call, and ends what calls have left running.
     pub fn finish(&mut self, stop: &StopFlag) -> Vec<ScriptRecord> {
         self.end_with_run();
-        for call in &mut self.under_way {
+        for call in &mut self.running {
             call.is_waited_for = true;
         }
         let records = self.wait(stop, &mut || {});
@@ -394,46 +394,46 @@ impl Scripts {
 
     /// No call goes on, or begins, any more.
     fn give_up(&self) {
-        for call in self.under_way.iter().filter(|w| w.is_waited_for) {
-            call.wish.give_up.store(true, Ordering::Relaxed);
+        for call in self.running.iter().filter(|w| w.is_waited_for) {
+            call.signal.give_up.store(true, Ordering::Relaxed);
         }
     }
 
     /// Calls that cannot even be ended are left to themselves.
     fn abandon(&mut self) -> Vec<ScriptRecord> {
-        let (left, others) = std::mem::take(&mut self.under_way)
+        let (left, others) = std::mem::take(&mut self.running)
             .into_iter()
-            .partition(|w: &UnderWay| w.is_waited_for);
-        self.under_way = others;
-        let left: Vec<UnderWay> = left;
+            .partition(|w: &RunningCall| w.is_waited_for);
+        self.running = others;
+        let left: Vec<RunningCall> = left;
         left.into_iter()
             .map(|call| {
                 let reason = "does not end although it was killed, and is left alone";
-                let ended = Ended {
+                let ended = CallResult {
                     at: call.record.at,
                     seconds: call.since.elapsed().as_secs_f64(),
-                    ..Ended::failed(reason.into())
+                    ..CallResult::failed(reason.into())
                 };
                 self.take_in(call, ended)
             })
             .collect()
     }
 
-    fn trouble(&mut self, script: &str, argument: &str, reason: &str, point: u32) {
-        self.troubles.add(script, argument, reason, "", point);
+    fn record_error(&mut self, script: &str, argument: &str, reason: &str, point: u32) {
+        self.errors.add(script, argument, reason, "", point);
     }
 
     /// What is to be said of the scripts at the end of the run, each thing once.
     pub fn findings(&self) -> Vec<Finding> {
         // Who has none of them does not think of netmist.
-        let any = self.paths.iter().any(Option::is_some) || !self.troubles.is_empty();
+        let any = self.paths.iter().any(Option::is_some) || !self.errors.is_empty();
         let missing = self.missing.iter().filter(|_| any).map(|path| {
             let message = format!(
                 "{path} is missing: the manual of netmist asks for a script that collects the server's counters"
             );
             Finding::new(Rule::Script, Severity::Note, message)
         });
-        missing.chain(self.troubles.findings()).collect()
+        missing.chain(self.errors.findings()).collect()
     }
 }
 
@@ -441,12 +441,12 @@ impl Scripts {
 impl Drop for Scripts {
     fn drop(&mut self) {
         self.end_with_run();
-        for call in &mut self.under_way {
+        for call in &mut self.running {
             call.is_waited_for = true;
         }
         self.give_up();
         let deadline = Instant::now() + 3 * child::PATIENCE;
-        while !self.under_way.is_empty() && Instant::now() < deadline {
+        while !self.running.is_empty() && Instant::now() < deadline {
             std::thread::sleep(child::LOOK);
             self.take_ended();
         }

@@ -3,7 +3,7 @@
 
 use filermark_driver_kit::driver::Space;
 use filermark_link::limits::SPACE_INTERVAL;
-use filermark_link::watched_space::Watchers;
+use filermark_link::watched_space::SpaceReporters;
 use filermark_model::Bytes;
 use filermark_model::LoadPoint;
 use filermark_model::RunPlan;
@@ -16,9 +16,9 @@ const SILENCE_RATE_MIN: f64 = 1.0;
 
 /// The conditions of a part of a load point: INIT, or WARMUP and RUN.
 #[derive(Debug, Default)]
-pub(crate) struct StopIf {
-    conditions: Vec<Held>,
-    watchers: Watchers,
+pub(crate) struct StopConditions {
+    conditions: Vec<ConditionState>,
+    watchers: SpaceReporters,
     /// A second in which nothing is answered counts.
     silence_counts: bool,
     /// Seconds in a row in which nothing was answered.
@@ -26,7 +26,7 @@ pub(crate) struct StopIf {
 }
 
 #[derive(Debug)]
-struct Held {
+struct ConditionState {
     condition: StopCondition,
     /// The second since which it holds, and for how many.
     since: i64,
@@ -35,10 +35,10 @@ struct Held {
     low: BTreeMap<String, u32>,
 }
 
-impl StopIf {
+impl StopConditions {
     /// The plan's, at a load point; free space is heard from these agents.
-    pub fn new(plan: &RunPlan, point: LoadPoint, watchers: Watchers) -> Self {
-        let held = |condition: &StopCondition| Held {
+    pub fn new(plan: &RunPlan, point: LoadPoint, watchers: SpaceReporters) -> Self {
+        let held = |condition: &StopCondition| ConditionState {
             condition: *condition,
             since: 0,
             seconds: 0,
@@ -67,7 +67,7 @@ impl StopIf {
     }
 
     /// Takes the next second in; why the run is to end, when it is.
-    pub fn hear(&mut self, second: &Interval) -> Option<String> {
+    pub fn add_interval(&mut self, second: &Interval) -> Option<String> {
         let answered = second.success_count.saturating_add(second.error_count);
         self.silent_seconds = match answered {
             0 if self.silence_counts => self.silent_seconds.saturating_add(1),
@@ -91,14 +91,14 @@ impl StopIf {
                 held.since = second.second;
             }
             held.seconds = held.seconds.saturating_add(1);
-            (held.seconds >= held.condition.seconds).then(|| held.sentence(value, silent))
+            (held.seconds >= held.condition.seconds).then(|| held.describe(value, silent))
         })
     }
 
     /// Takes in how much of a file system is free, by an agent's word; why the run is to
     /// end, when it is. Nothing is heard of a file system that the agent was not told to
     /// look at.
-    pub fn hear_space(&mut self, agent: usize, name: &str, space: Space) -> Option<String> {
+    pub fn add_space(&mut self, agent: usize, name: &str, space: Space) -> Option<String> {
         let told = self.watchers.get(&agent)?;
         if !told.iter().any(|watched| watched == name) {
             return None;
@@ -107,7 +107,7 @@ impl StopIf {
             0 => return None,
             total => 100.0 * space.free_bytes as f64 / total as f64,
         };
-        let free = |held: &&mut Held| held.condition.figure == StopFigure::Free;
+        let free = |held: &&mut ConditionState| held.condition.figure == StopFigure::Free;
         self.conditions.iter_mut().filter(free).find_map(|held| {
             if percent >= held.condition.limit {
                 held.low.remove(name);
@@ -127,8 +127,8 @@ impl StopIf {
     }
 }
 
-impl Held {
-    fn sentence(&self, value: f64, silent: u32) -> String {
+impl ConditionState {
+    fn describe(&self, value: f64, silent: u32) -> String {
         let figure = self.condition.figure;
         let now = match figure {
             StopFigure::Errors => format!("{value:.1} % of the operations failed"),
@@ -193,7 +193,7 @@ fn percentile_min_ns(second: &Interval, percent: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn guard(figure: StopFigure, limit: f64, seconds: u32) -> StopIf {
+    fn guard(figure: StopFigure, limit: f64, seconds: u32) -> StopConditions {
         let mut plan = filermark_results::testing::plan();
         plan.stop_if = vec![StopCondition {
             figure,
@@ -202,7 +202,7 @@ mod tests {
         }];
         let point = plan.points[0];
         let names = ["a", "b"].map(str::to_owned).to_vec();
-        StopIf::new(&plan, point, Watchers::from([(0, names)]))
+        StopConditions::new(&plan, point, SpaceReporters::from([(0, names)]))
     }
 
     /// A second with so many operations of this service time, and errors.
@@ -224,13 +224,17 @@ mod tests {
     fn a_condition_has_to_hold_for_its_seconds_in_a_row() {
         let mut guard = guard(P99, 2e9, 3);
         for at in 0..2 {
-            assert_eq!(guard.hear(&second(at, 10, 3_000_000_000, 0)), None);
+            assert_eq!(guard.add_interval(&second(at, 10, 3_000_000_000, 0)), None);
         }
-        assert_eq!(guard.hear(&second(2, 10, 1_000_000, 0)), None, "broken");
-        assert_eq!(guard.hear(&second(3, 10, 3_000_000_000, 0)), None);
-        assert_eq!(guard.hear(&second(4, 10, 3_000_000_000, 0)), None);
+        assert_eq!(
+            guard.add_interval(&second(2, 10, 1_000_000, 0)),
+            None,
+            "broken"
+        );
+        assert_eq!(guard.add_interval(&second(3, 10, 3_000_000_000, 0)), None);
+        assert_eq!(guard.add_interval(&second(4, 10, 3_000_000_000, 0)), None);
         let why = guard
-            .hear(&second(5, 10, 3_000_000_000, 0))
+            .add_interval(&second(5, 10, 3_000_000_000, 0))
             .expect("it holds");
         assert!(
             why.starts_with("STOP_IF p99>2s for 3s: p99 of the service times was 2.097 s at least, and above the limit since second 3 of RUN"),
@@ -243,29 +247,29 @@ mod tests {
         let mut guard = guard(P99, 1e6, 1);
         let mut mixed = second(0, 1_000, 100_000, 0);
         mixed.service_log2_us[20] = 5;
-        assert_eq!(guard.hear(&mixed), None);
+        assert_eq!(guard.add_interval(&mixed), None);
         mixed.service_log2_us[20] = 50;
-        assert!(guard.hear(&mixed).is_some());
+        assert!(guard.add_interval(&mixed).is_some());
     }
 
     #[test]
     fn silence_counts_with_its_length() {
         let mut silent = guard(P99, 2e9, 2);
         for at in -2..1 {
-            assert_eq!(silent.hear(&second(at, 0, 0, 0)), None);
+            assert_eq!(silent.add_interval(&second(at, 0, 0, 0)), None);
         }
-        let why = silent.hear(&second(1, 0, 0, 0)).expect("it holds");
+        let why = silent.add_interval(&second(1, 0, 0, 0)).expect("it holds");
         assert!(why.contains("nothing was answered for 4 s"), "{why}");
         let mut errors = guard(StopFigure::Errors, 0.0, 1);
-        assert_eq!(errors.hear(&second(0, 0, 0, 0)), None);
+        assert_eq!(errors.add_interval(&second(0, 0, 0, 0)), None);
     }
 
     #[test]
     fn errors_are_a_share() {
         let mut guard = guard(StopFigure::Errors, 5.0, 2);
-        assert_eq!(guard.hear(&second(-3, 95, 1_000, 5)), None);
-        assert_eq!(guard.hear(&second(-2, 90, 1_000, 10)), None);
-        let why = guard.hear(&second(-1, 0, 0, 10)).expect("it holds");
+        assert_eq!(guard.add_interval(&second(-3, 95, 1_000, 5)), None);
+        assert_eq!(guard.add_interval(&second(-2, 90, 1_000, 10)), None);
+        let why = guard.add_interval(&second(-1, 0, 0, 10)).expect("it holds");
         assert!(
             why.contains(
                 "100.0 % of the operations failed, and above the limit since 2 s before RUN"
@@ -282,12 +286,12 @@ mod tests {
             total_bytes: 1 << 30,
         };
         let (low, enough) = (space(20 << 20), space(1 << 29));
-        assert_eq!(guard.hear_space(0, "a", low), None);
-        assert_eq!(guard.hear_space(0, "b", low), None, "another one");
-        assert_eq!(guard.hear(&second(0, 10, 1_000, 0)), None);
-        assert_eq!(guard.hear_space(0, "b", enough), None);
-        assert_eq!(guard.hear_space(0, "b", low), None, "begins anew");
-        let why = guard.hear_space(0, "a", low).expect("it holds");
+        assert_eq!(guard.add_space(0, "a", low), None);
+        assert_eq!(guard.add_space(0, "b", low), None, "another one");
+        assert_eq!(guard.add_interval(&second(0, 10, 1_000, 0)), None);
+        assert_eq!(guard.add_space(0, "b", enough), None);
+        assert_eq!(guard.add_space(0, "b", low), None, "begins anew");
+        let why = guard.add_space(0, "a", low).expect("it holds");
         assert_eq!(
             why,
             "STOP_IF free<5% for 10s: 2.0 % of a is free (20.0 MiB of 1.0 GiB): the run was ended to protect the server"
@@ -296,7 +300,7 @@ mod tests {
             free_bytes: 0,
             total_bytes: 0,
         };
-        assert_eq!(guard.hear_space(0, "a", unknown), None);
+        assert_eq!(guard.add_space(0, "a", unknown), None);
     }
 
     #[test]
@@ -306,10 +310,10 @@ mod tests {
             free_bytes,
             total_bytes: 100,
         };
-        assert_eq!(guard.hear_space(0, "c", of(0)), None, "no such file system");
-        assert_eq!(guard.hear_space(1, "a", of(0)), None, "another agent's");
+        assert_eq!(guard.add_space(0, "c", of(0)), None, "no such file system");
+        assert_eq!(guard.add_space(1, "a", of(0)), None, "another agent's");
         assert!(guard.conditions[0].low.is_empty());
-        assert!(guard.hear_space(0, "a", of(0)).is_some());
+        assert!(guard.add_space(0, "a", of(0)).is_some());
         assert_eq!(
             (guard.watched_by(0).len(), guard.watched_by(1).len()),
             (2, 0)
@@ -322,6 +326,6 @@ mod tests {
         let mut absurd = second(i64::MIN, u64::MAX, 0, u64::MAX);
         absurd.service_log2_us = [u32::MAX; 24];
         absurd.service_sum_ns = u64::MAX;
-        let _ = guard.hear(&absurd);
+        let _ = guard.add_interval(&absurd);
     }
 }

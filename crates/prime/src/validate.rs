@@ -4,7 +4,7 @@
 //! in the same run directory would meet each other.
 
 use filermark_engine::driver::{Claim, StopFlag};
-use filermark_hosts::preflight::Board;
+use filermark_hosts::preflight::StartAgents;
 use filermark_link::agents::{Agents, Heard, OrderError};
 use filermark_link::facts::{
     InspectFacts, InspectRequest, NotChecked, Validation, ValidationFacts,
@@ -55,7 +55,7 @@ pub struct ValidateOptions<'a> {
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
     /// Starts agents.
-    pub board: Board<'a>,
+    pub board: StartAgents<'a>,
     /// Told before each mount point of each client, and after it.
     pub observe: &'a mut dyn FnMut(&str, &MountPoint, Option<&Validation>),
 }
@@ -76,7 +76,7 @@ pub struct Outcome {
     /// What was validated.
     pub done: Vec<Validated>,
     /// What could not be, in sentences that name the client.
-    pub troubles: Vec<String>,
+    pub errors: Vec<String>,
     /// What was left out after a failure elsewhere, in the same way.
     pub skipped: Vec<String>,
 }
@@ -84,7 +84,7 @@ pub struct Outcome {
 impl Outcome {
     /// All that was not validated, and why.
     pub fn not_validated(&self) -> impl Iterator<Item = &String> {
-        self.troubles.iter().chain(&self.skipped)
+        self.errors.iter().chain(&self.skipped)
     }
 }
 
@@ -94,17 +94,17 @@ pub fn validate(options: ValidateOptions<'_>) -> Outcome {
     let board = match (options.board)(options.launch) {
         Ok(board) => board,
         Err(reason) => {
-            outcome.troubles.push(reason);
+            outcome.errors.push(reason);
             return outcome;
         }
     };
     let stop = options.stop.clone();
     let mut agents = Agents::new(board, options.launch, identity::own_hello(), stop);
-    let greeted = agents.greet(options.launch.start_timeout, &mut |_, _| {});
+    let greeted = agents.wait_hello(options.launch.start_timeout, &mut |_, _| {});
     if !matches!(greeted, Err(OrderError::Stopped)) {
         let losses = agents.losses().iter();
-        outcome.troubles.extend(losses.map(ToString::to_string));
-        Round {
+        outcome.errors.extend(losses.map(ToString::to_string));
+        ValidationRound {
             options,
             agents: &mut agents,
             outcome: &mut outcome,
@@ -115,13 +115,13 @@ pub fn validate(options: ValidateOptions<'_>) -> Outcome {
     outcome
 }
 
-struct Round<'a, 'o> {
+struct ValidationRound<'a, 'o> {
     options: ValidateOptions<'o>,
     agents: &'a mut Agents,
     outcome: &'a mut Outcome,
 }
 
-impl Round<'_, '_> {
+impl ValidationRound<'_, '_> {
     fn go(mut self) {
         let mut over = None;
         for at in self.agents.living() {
@@ -163,7 +163,7 @@ impl Round<'_, '_> {
                     true => reason,
                     false => format!("client {name}: {mount}: {reason}"),
                 };
-                self.outcome.troubles.push(trouble);
+                self.outcome.errors.push(trouble);
             }
         }
     }

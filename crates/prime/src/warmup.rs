@@ -50,7 +50,7 @@ impl Warmup {
 
     /// Takes in the next whole second, as agents count; WARMUP has taken so long by now.
     /// Gives the length that it is to have, once, when it is to end before its limit.
-    pub fn hear(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
+    pub fn add_interval(&mut self, second: &Interval, passed: Nanos) -> Option<Nanos> {
         if !self.until_steady || self.length.is_some() || second.second >= 0 {
             return None;
         }
@@ -143,7 +143,7 @@ mod tests {
     fn decided(warmup: &mut Warmup, mean_us: impl Fn(u64) -> f64) -> Option<(u64, Nanos)> {
         (0..299).find_map(|at| {
             let passed = Nanos::from_millis(1_000 * at + 1_500);
-            let length = warmup.hear(&second(at, mean_us(at)), passed)?;
+            let length = warmup.add_interval(&second(at, mean_us(at)), passed)?;
             Some((at, length))
         })
     }
@@ -192,7 +192,8 @@ mod tests {
     fn seconds_without_a_reply_are_not_steady() {
         let mut silent = warmup(true);
         for at in (0..299).filter(|at| !(20..25).contains(at)) {
-            let length = silent.hear(&second(at, 200.0), Nanos::from_millis(at * 1_000 + 1_500));
+            let length =
+                silent.add_interval(&second(at, 200.0), Nanos::from_millis(at * 1_000 + 1_500));
             assert_eq!(length.is_some(), at == 54, "{at}");
         }
         let mut nothing = warmup(true);
@@ -201,7 +202,7 @@ mod tests {
             ..Interval::default()
         };
         for at in [i64::MIN, -300, -2, -1, 0, i64::MAX] {
-            assert_eq!(nothing.hear(&none(at), Nanos::MAX), None);
+            assert_eq!(nothing.add_interval(&none(at), Nanos::MAX), None);
         }
     }
 }

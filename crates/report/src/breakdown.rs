@@ -6,9 +6,9 @@
 use crate::charts::{ClientFigures, PERCENTILES, knee_point, percentiles};
 use crate::format::{count, ms, number, rate};
 use crate::knee::KNEE_TERM;
-use crate::words;
+use crate::labels;
 use filermark_model::Finding;
-use filermark_results::text::{one_line, severity_word};
+use filermark_results::text::{one_line, severity_label};
 use filermark_results::{ClientSummary, PointRecord, RunRecord};
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub fn percentile_rows(record: &RunRecord) -> Vec<PercentileRow> {
         let both = [stats.service(), stats.response()];
         Some(PercentileRow {
             number: point.load.number,
-            load: words::load(record, point.load),
+            load: labels::load(record, point.load),
             verdict: point.word(),
             cells: both
                 .iter()
@@ -110,7 +110,7 @@ pub fn all_findings(record: &RunRecord) -> Vec<FindingRow> {
         FindingRow {
             place,
             cells: vec![
-                severity_word(f.severity).to_owned(),
+                severity_label(f.severity).to_owned(),
                 f.rule.name().to_owned(),
                 figure(f.value),
                 figure(f.limit),
@@ -183,7 +183,7 @@ pub fn clients_views(record: &RunRecord) -> Vec<ClientsView> {
         }
         Some(ClientsView {
             number: point.load.number,
-            load: words::load(record, point.load),
+            load: labels::load(record, point.load),
             verdict: point.word(),
             is_peak: peak == Some(point.load.number),
             rows: clients

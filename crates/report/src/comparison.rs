@@ -32,7 +32,7 @@ pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> S
             _ if comparison.sides.len() == 2 => "after".to_owned(),
             i => format!("after {i}"),
         };
-        let head = format!("{role:<8} {}", side_words(side));
+        let head = format!("{role:<8} {}", side_text(side));
         let _ = writeln!(out, "{}", wrapped_keeping(&head, width, 9));
         for result in side.runs.iter().filter_map(|r| r.classical) {
             let ort = number(result.ort_ms, 2);
@@ -53,7 +53,7 @@ pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> S
     }
     out.push('\n');
     if !comparison.against.is_empty() {
-        let method = method_words(comparison);
+        let method = method_text(comparison);
         let _ = writeln!(out, "{}", wrapped(&method, width, 0));
     }
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
@@ -92,7 +92,7 @@ fn historical_text(out: &mut String, historical: &Historical, paint: &Paint, wid
 }
 
 /// What a side is, in a sentence.
-fn side_words(side: &SideFacts) -> String {
+fn side_text(side: &SideFacts) -> String {
     let run = |r: &RunFacts| format!("{} of {}, {}", r.suffix, r.started.readable(), r.verdict);
     let runs: Vec<String> = side.runs.iter().map(run).collect();
     let first = side.runs.first();
@@ -101,7 +101,7 @@ fn side_words(side: &SideFacts) -> String {
 }
 
 /// How the intervals were made, and by what the verdict goes.
-pub fn method_words(comparison: &Comparison) -> String {
+pub fn method_text(comparison: &Comparison) -> String {
     let repeated = comparison.sides.iter().any(|s| s.runs.len() > 1);
     let between = match repeated {
         true => "as the repeats show it, at first assumed",
@@ -116,7 +116,7 @@ pub fn method_words(comparison: &Comparison) -> String {
 fn against_text(out: &mut String, against: &Against, paint: &Paint, width: usize) {
     let title = format!("{} against the base", against.name);
     let _ = writeln!(out, "\n{}", paint.strong(&title));
-    let _ = writeln!(out, "{}", wrapped(&work_words(against), width, 0));
+    let _ = writeln!(out, "{}", wrapped(&work_text(against), width, 0));
     fields(out, &against.other_work, width);
     if against.work != Work::Same {
         fields(out, &against.places, width);
@@ -153,7 +153,7 @@ fn against_text(out: &mut String, against: &Against, paint: &Paint, width: usize
 }
 
 /// Whether the same was done, in a sentence.
-pub fn work_words(against: &Against) -> String {
+pub fn work_text(against: &Against) -> String {
     match against.work {
         Work::Same => "the same work: the plans are equal".into(),
         Work::SameElsewhere => "the same work elsewhere: only places differ".into(),
@@ -172,10 +172,10 @@ fn fields(out: &mut String, fields: &[FieldChange], width: usize) {
 }
 
 /// What is made of a point that counts on one side only; nothing for others.
-pub fn standing_words(point: &PointDifference) -> String {
+pub fn validity_text(point: &PointDifference) -> String {
     match point.standing_verdict {
         Judgement::NoDifferenceShown => String::new(),
-        judgement => format!(", {}", judgement.words()),
+        judgement => format!(", {}", judgement.label()),
     }
 }
 
@@ -189,9 +189,9 @@ fn point_table(out: &mut String, point: &PointDifference, paint: &Paint, width: 
     if point.figures.is_empty() {
         let text = format!(
             "{title}: no figures to compare: {} before, {} after{}",
-            point.before.words(),
-            point.after.words(),
-            standing_words(point)
+            point.before.text(),
+            point.after.text(),
+            validity_text(point)
         );
         let _ = writeln!(out, "\n{}", wrapped(&text, width, 2));
         return;
@@ -254,18 +254,18 @@ pub fn value(row: &Difference, value: f64) -> String {
 
 fn judgement(judgement: Judgement, paint: &Paint) -> String {
     match judgement {
-        Judgement::Faster => paint.good(judgement.words()),
-        Judgement::Slower => paint.bad(judgement.words()),
+        Judgement::Faster => paint.good(judgement.label()),
+        Judgement::Slower => paint.bad(judgement.label()),
         Judgement::NoDifferenceShown => "-".into(),
     }
 }
 
 fn verdict(verdict: Overall, paint: &Paint) -> String {
     match verdict {
-        Overall::Faster => paint.good(verdict.words()),
-        Overall::Slower => paint.bad(verdict.words()),
-        Overall::Mixed | Overall::NothingToCompare => paint.warn(verdict.words()),
-        Overall::NoDifferenceShown => paint.strong(verdict.words()),
+        Overall::Faster => paint.good(verdict.text()),
+        Overall::Slower => paint.bad(verdict.text()),
+        Overall::Mixed | Overall::NothingToCompare => paint.warn(verdict.text()),
+        Overall::NoDifferenceShown => paint.strong(verdict.text()),
     }
 }
 

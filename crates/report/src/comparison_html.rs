@@ -1,7 +1,7 @@
 //! Runs side by side as one self-contained HTML page.
 
-use crate::charts::{Bar, Fit, curves_chart, forest_chart};
-use crate::comparison::{method_words, standing_words, value, work_words};
+use crate::charts::{Bar, ChartWidth, curves_chart, forest_chart};
+use crate::comparison::{method_text, validity_text, value, work_text};
 use crate::format::number;
 use crate::heritage::HistoricalView;
 use crate::html::Chart;
@@ -102,14 +102,18 @@ pub fn comparison_html(
         title: names.join(" | "),
         forced: comparison.forced,
         sides: sides.flat_map(|(i, side)| side_rows(i, side)).collect(),
-        service: Chart::of(Fit::Wide, |fit| curves_chart(groups, false, fit, beside)),
-        response: Chart::of(Fit::Wide, |fit| curves_chart(groups, true, fit, beside)),
+        service: Chart::of(ChartWidth::Wide, |fit| {
+            curves_chart(groups, false, fit, beside)
+        }),
+        response: Chart::of(ChartWidth::Wide, |fit| {
+            curves_chart(groups, true, fit, beside)
+        }),
         against: (1..)
             .zip(&comparison.against)
             .map(|(id, against)| against_view(id, against, threshold))
             .collect(),
         historical: beside.map(HistoricalView::of),
-        method: (!comparison.against.is_empty()).then(|| method_words(comparison)),
+        method: (!comparison.against.is_empty()).then(|| method_text(comparison)),
         notice: NOT_A_SPEC_RESULT,
     };
     templates.render("compare.html", &page)
@@ -147,7 +151,7 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
     AgainstView {
         id,
         name: against.name.clone(),
-        verdict: against.verdict.words(),
+        verdict: against.verdict.text(),
         class: match against.verdict {
             Overall::Faster => "valid",
             Overall::Slower => "invalid",
@@ -155,7 +159,7 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
             Overall::NoDifferenceShown => "",
         },
         reasons: against.reasons.clone(),
-        work: work_words(against),
+        work: work_text(against),
         other_work: against.other_work.clone(),
         places: match against.work {
             Work::Same => Vec::new(),
@@ -163,7 +167,7 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
         },
         setup: against.setup.clone(),
         remarks: against.remarks.clone(),
-        forest: Chart::of(Fit::Wide, |fit| {
+        forest: Chart::of(ChartWidth::Wide, |fit| {
             forest_chart(&format!("{id}"), &bars, threshold, fit)
         }),
         sweep: against
@@ -177,7 +181,7 @@ fn against_view(id: usize, against: &Against, threshold: f64) -> AgainstView {
             .iter()
             .map(|o| row(&o.name, &o.service))
             .collect(),
-        op_forest: Chart::of(Fit::Wide, |fit| {
+        op_forest: Chart::of(ChartWidth::Wide, |fit| {
             forest_chart(&format!("{id}-ops"), &op_bars, threshold, fit)
         }),
     }
@@ -201,7 +205,7 @@ fn sweep_bars(against: &Against) -> Vec<Bar> {
 
 fn bar(label: String, d: &Difference) -> Bar {
     Bar {
-        title: format!("{label}: {}, {}", d.text(), d.verdict.words()),
+        title: format!("{label}: {}, {}", d.text(), d.verdict.label()),
         label,
         pcnt: (d.change_pcnt, d.low_pcnt, d.high_pcnt),
         class: class(d.verdict),
@@ -221,9 +225,9 @@ fn point_view(point: &PointDifference) -> PointView {
         number: point.number,
         load: point.load.clone(),
         held: point.held_by_pacing,
-        before: point.before.words(),
-        after: point.after.words(),
-        standing: standing_words(point),
+        before: point.before.text(),
+        after: point.after.text(),
+        standing: validity_text(point),
         rows: point
             .figures
             .iter()
@@ -245,7 +249,7 @@ fn row(name: &str, d: &Difference) -> Row {
             p if p < 0.001 => "< 0.001".into(),
             p => format!("{p:.3}"),
         },
-        verdict: d.verdict.words(),
+        verdict: d.verdict.label(),
         class: class(d.verdict),
     }
 }

@@ -2,7 +2,7 @@
 //! latency bands, scripts, and the plan in their words.
 
 use crate::format::{count, ms, number, rate};
-use crate::words;
+use crate::labels;
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::stats::ComponentStats;
 use filermark_model::units::counted;
@@ -186,7 +186,7 @@ pub fn script_rows(record: &RunRecord) -> Vec<ScriptRow> {
 /// are plain rates.
 pub fn peak(record: &RunRecord, point: &PointRecord) -> Option<(String, String, String)> {
     let stats = point.measured()?;
-    let unit = words::unit(record)?;
+    let unit = labels::unit(record)?;
     let text = units(point.load.units, &unit);
     let (figure, unit) = text.split_once(' ')?;
     let moved = Throughput::of(stats).total() / 1024.0;
@@ -227,7 +227,7 @@ pub fn plan_rows(record: &RunRecord, work: &CompositeWork) -> Vec<(&'static str,
             "{} MiB at the start, up to {} MiB, at the largest load ({})",
             count(DataSet::mib(set.start_bytes)),
             count(DataSet::mib(set.max_bytes)),
-            words::load(record, *load),
+            labels::load(record, *load),
         );
         rows.push(("Data set", text));
     }

@@ -64,7 +64,7 @@ fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
 /// What a summary file says, as JSON.
 pub fn summary_file_json(summary: &Summary) -> Value {
     let curve = &summary.curve;
-    let mut value = curve_json(curve, summary.verdict_word());
+    let mut value = curve_json(curve, summary.verdict_label());
     if !summary.is_ours {
         // Another program's file may say which points do not count, but not which do.
         for point in value["points"].as_array_mut().into_iter().flatten() {

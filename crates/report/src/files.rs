@@ -1,7 +1,7 @@
 //! Charts as files of their own: SVG with its colours in it, and PNG drawn from that.
 
 use crate::charts::{
-    Balance, Fit, Measure, columns_for, curve_chart, heat_chart, load_chart, ops_chart,
+    BalanceOf, ChartWidth, Measure, columns_for, curve_chart, heat_chart, load_chart, ops_chart,
     percentiles_chart, procs_chart, response_chart,
 };
 use filermark_results::{Historical, RunRecord};
@@ -54,7 +54,7 @@ pub fn chart_svg_beside(
     chart: Chart,
     beside: Option<&Historical>,
 ) -> Option<String> {
-    let (fit, peak) = (Fit::Wide, record.peak());
+    let (fit, peak) = (ChartWidth::Wide, record.peak());
     let drawn = match chart {
         Chart::Results => response_chart(record, fit, beside),
         Chart::Load => load_chart(record, fit),
@@ -62,7 +62,7 @@ pub fn chart_svg_beside(
         Chart::Response => percentiles_chart(record, Measure::Response, fit),
         Chart::Heat => heat_chart(peak?, fit, columns_for(1)),
         Chart::Operations => ops_chart(record, peak?.measured()?, fit),
-        Chart::Procs => procs_chart(record, Balance::Share, fit),
+        Chart::Procs => procs_chart(record, BalanceOf::Share, fit),
     };
     drawn.map(|svg| standalone(&svg))
 }
@@ -70,15 +70,15 @@ pub fn chart_svg_beside(
 /// A curve of latency over throughput from plain numbers, as an SVG file; `None`
 /// without a point that has both.
 pub fn curve_svg(points: &[CurvePoint], labels: &CurveLabels<'_>) -> Option<String> {
-    curve_chart(points, labels, Fit::Wide).map(|svg| standalone(&svg))
+    curve_chart(points, labels, ChartWidth::Wide).map(|svg| standalone(&svg))
 }
 
 /// The same to be put into a page, which has the style sheet: for a wide one, and
 /// for a phone.
 pub fn curve_inline(points: &[CurvePoint], labels: &CurveLabels<'_>) -> Option<(String, String)> {
     Some((
-        curve_chart(points, labels, Fit::Wide)?,
-        curve_chart(points, labels, Fit::Narrow)?,
+        curve_chart(points, labels, ChartWidth::Wide)?,
+        curve_chart(points, labels, ChartWidth::Narrow)?,
     ))
 }
 

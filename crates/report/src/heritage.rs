@@ -21,7 +21,7 @@ pub fn rows(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 /// It in one sentence, for where there is no room for more.
-pub fn sentence(record: &RunRecord) -> Option<String> {
+pub fn description(record: &RunRecord) -> Option<String> {
     Some(format!("After {}. {HERITAGE_NOTICE}", generation(record)?))
 }
 
@@ -31,9 +31,9 @@ pub fn is_headline(record: &RunRecord) -> bool {
 }
 
 /// What the headline figure of the run's benchmark is, in a sentence.
-pub fn headline_sentence(record: &RunRecord) -> String {
+pub fn headline_text(record: &RunRecord) -> String {
     let plan = &record.run.plan;
-    let words = plan.benchmark.headline_words(plan.limits.response_ms);
+    let words = plan.benchmark.headline_text(plan.limits.response_ms);
     let name = one_line(&plan.benchmark.name);
     format!("The result of {name} is one figure, its {words}.")
 }
@@ -61,7 +61,7 @@ pub fn result(record: &RunRecord) -> Option<String> {
         rate(result.ops_per_sec),
         filermark_results::figures::plain(result.response_ms),
         number(result.ort_ms, 2),
-        result.basis_words()
+        result.basis_text()
     ))
 }
 

@@ -3,8 +3,8 @@
 
 use crate::breakdown::{self, ClientRow, ClientsView, FindingRow, KneeView, PercentileRow};
 use crate::charts::{
-    Balance, Fit, Measure, client_charts, columns_for, groups_chart, heat_chart, load_chart,
-    op_charts, ops_chart, overlay_chart, percentiles_chart, phases_chart, procs_chart,
+    BalanceOf, ChartWidth, Measure, client_charts, columns_for, groups_chart, heat_chart,
+    load_chart, op_charts, ops_chart, overlay_chart, percentiles_chart, phases_chart, procs_chart,
     response_chart, series_chart, waiting_chart,
 };
 use crate::composite::{ScriptRow, script_rows};
@@ -33,10 +33,13 @@ pub(crate) struct Chart {
 
 impl Chart {
     /// Draws it for a desk, `wide`, and for a phone; `None`: there is nothing to draw.
-    pub(crate) fn of(wide: Fit, draw: impl Fn(Fit) -> Option<String>) -> Option<Self> {
+    pub(crate) fn of(
+        wide: ChartWidth,
+        draw: impl Fn(ChartWidth) -> Option<String>,
+    ) -> Option<Self> {
         Some(Self {
             wide: draw(wide)?,
-            narrow: draw(Fit::Narrow)?,
+            narrow: draw(ChartWidth::Narrow)?,
         })
     }
 }
@@ -209,8 +212,8 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
     let verdict = record.verdict();
     let peak = record.peak();
     let peak_stats = peak.and_then(|p| p.measured());
-    let balance = |of| Chart::of(Fit::Half, |fit| procs_chart(record, of, fit));
-    let percentiles = |of| Chart::of(Fit::Half, |fit| percentiles_chart(record, of, fit));
+    let balance = |of| Chart::of(ChartWidth::Half, |fit| procs_chart(record, of, fit));
+    let percentiles = |of| Chart::of(ChartWidth::Half, |fit| percentiles_chart(record, of, fit));
     let mut servers: Vec<String> = run
         .plan
         .clients
@@ -229,7 +232,7 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
         ),
         started: run.started.readable(),
         servers,
-        verdict: verdict.word(),
+        verdict: verdict.label(),
         verdict_class: match &verdict {
             v if !v.is_valid() => "invalid",
             v if v.is_qualified() => "qualified",
@@ -242,26 +245,28 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
         heritage: heritage::rows(record),
         classical: heritage::result(record),
         historical: beside.map(HistoricalView::of),
-        curve: Chart::of(Fit::Wide, |fit| response_chart(record, fit, beside)),
-        load: Chart::of(Fit::Half, |fit| load_chart(record, fit)),
-        procs: balance(Balance::Share),
-        proc_means: balance(Balance::Mean),
-        waiting: Chart::of(Fit::Half, |fit| waiting_chart(record, fit)),
+        curve: Chart::of(ChartWidth::Wide, |fit| response_chart(record, fit, beside)),
+        load: Chart::of(ChartWidth::Half, |fit| load_chart(record, fit)),
+        procs: balance(BalanceOf::Share),
+        proc_means: balance(BalanceOf::Mean),
+        waiting: Chart::of(ChartWidth::Half, |fit| waiting_chart(record, fit)),
         knee: breakdown::knee_view(record),
         percentiles_service: percentiles(Measure::Service),
         percentiles_response: percentiles(Measure::Response),
         percentile_heads: breakdown::percentile_heads(),
         percentile_rows: breakdown::percentile_rows(record),
-        heat: peak.and_then(|p| Chart::of(Fit::Wide, |fit| heat_chart(p, fit, columns_for(1)))),
+        heat: peak
+            .and_then(|p| Chart::of(ChartWidth::Wide, |fit| heat_chart(p, fit, columns_for(1)))),
         heats: all_heats(record),
-        ops_share: peak_stats.and_then(|s| Chart::of(Fit::Wide, |fit| ops_chart(record, s, fit))),
+        ops_share: peak_stats
+            .and_then(|s| Chart::of(ChartWidth::Wide, |fit| ops_chart(record, s, fit))),
         op_charts: peak_stats.map_or(Vec::new(), |s| op_charts(record, s)),
         client_charts: client_charts(record),
         client_heads: &breakdown::CLIENT_HEADS,
         client_errors_column: breakdown::CLIENT_ERRORS_COLUMN,
         few_clients: breakdown::few_clients(&clients),
         clients,
-        unit: crate::words::unit(record),
+        unit: crate::labels::unit(record),
         point_heads: view::point_heads(record),
         points: view::point_rows(record),
         findings: view::findings(record),
@@ -272,12 +277,12 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
         },
         finding_heads: &breakdown::FINDING_HEADS,
         peak_number: peak.map(|p| p.load.number),
-        groups: peak_stats.and_then(|s| Chart::of(Fit::Half, |fit| groups_chart(s, fit))),
-        overlay: peak_stats.and_then(|s| Chart::of(Fit::Half, |fit| overlay_chart(s, fit))),
+        groups: peak_stats.and_then(|s| Chart::of(ChartWidth::Half, |fit| groups_chart(s, fit))),
+        overlay: peak_stats.and_then(|s| Chart::of(ChartWidth::Half, |fit| overlay_chart(s, fit))),
         series: all_series(record),
         op_heads: &view::OP_HEADS,
         details: view::point_views(record),
-        phases: Chart::of(Fit::Wide, |fit| phases_chart(record, fit)),
+        phases: Chart::of(ChartWidth::Wide, |fit| phases_chart(record, fit)),
         phase_rows: view::phase_rows(record),
         events: record
             .events
@@ -312,7 +317,13 @@ fn all_series(record: &RunRecord) -> Vec<Series> {
 /// The heat maps of all load points; with many of them each gets coarser.
 fn all_heats(record: &RunRecord) -> Vec<Series> {
     let columns = columns_for(record.points.len());
-    let of = |p| Some(of_point(record, p, heat_chart(p, Fit::Multiple, columns)?));
+    let of = |p| {
+        Some(of_point(
+            record,
+            p,
+            heat_chart(p, ChartWidth::Multiple, columns)?,
+        ))
+    };
     record.points.iter().filter_map(of).collect()
 }
 
@@ -320,7 +331,7 @@ fn of_point(record: &RunRecord, point: &PointRecord, svg: String) -> Series {
     Series {
         svg,
         number: point.load.number,
-        load: crate::words::load(record, point.load),
+        load: crate::labels::load(record, point.load),
         verdict: point.word(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::charts::knee_point;
 use crate::composite::{ComponentFigures, components};
-use crate::words;
+use crate::labels;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::{Latency, PointStats};
 use filermark_results::bands::bands;
@@ -28,14 +28,14 @@ pub fn json_summary(record: &RunRecord) -> Value {
         "started": run.started,
         "fingerprint": run.fingerprint,
         "benchmark": {"name": run.plan.benchmark.name, "version": run.plan.benchmark.version},
-        "verdict": verdict.word(),
+        "verdict": verdict.label(),
         "reasons": verdict.reasons(),
         "not_standard": verdict.not_standard(),
         "cached_pcnt": verdict.cached_pcnt(),
-        "unit": words::unit(record),
-        "peak_units": words::unit(record).and(record.peak()).map(|p| p.load.units),
+        "unit": labels::unit(record),
+        "peak_units": labels::unit(record).and(record.peak()).map(|p| p.load.units),
         "peak_ops_per_sec": peak.map(PointStats::achieved_ops_per_sec),
-        "peak_mib_per_sec": peak.map(words::mib_per_sec),
+        "peak_mib_per_sec": peak.map(labels::mib_per_sec),
         "ort_ms": record.ort_ms(),
         "knee": knee(record),
         "headline": run.plan.headline().name(),
@@ -53,9 +53,9 @@ fn knee(record: &RunRecord) -> Option<Value> {
     let (point, stats) = knee_point(record)?;
     Some(json!({
         "point": point.load.number,
-        "units": words::unit(record).map(|_| point.load.units),
+        "units": labels::unit(record).map(|_| point.load.units),
         "achieved_ops_per_sec": stats.achieved_ops_per_sec(),
-        "mib_per_sec": words::mib_per_sec(stats),
+        "mib_per_sec": labels::mib_per_sec(stats),
         "service_ms_mean": stats.service().mean_ns() / 1e6,
     }))
 }
@@ -63,7 +63,7 @@ fn knee(record: &RunRecord) -> Option<Value> {
 fn point(record: &RunRecord, point: &PointRecord) -> Value {
     let mut value = json!({
         "number": point.load.number,
-        "requested_ops_per_sec": words::requested(record, point.load),
+        "requested_ops_per_sec": labels::requested(record, point.load),
         "valid": point.is_valid(),
         "verdict": point.word(),
         "failure": point.failure(),
@@ -108,7 +108,7 @@ fn point(record: &RunRecord, point: &PointRecord) -> Value {
 
 /// What composites have besides.
 fn composite(value: &mut Value, record: &RunRecord, point: &PointRecord, stats: &PointStats) {
-    value["units"] = words::unit(record).map(|_| point.load.units).into();
+    value["units"] = labels::unit(record).map(|_| point.load.units).into();
     value["proc_count"] = record.run.plan.proc_count_at(point.load).into();
     let moved = Throughput::of(stats);
     value["read_kib_per_sec"] = moved.read.into();

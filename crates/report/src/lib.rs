@@ -27,6 +27,7 @@ mod html;
 mod json;
 mod keys;
 mod knee;
+mod labels;
 mod scale;
 mod sequence;
 mod setup;
@@ -35,7 +36,6 @@ mod svg;
 mod templates;
 mod text;
 mod view;
-mod words;
 
 pub use advice::advice;
 pub use comparison::{comparison_json, comparison_text};

@@ -106,7 +106,7 @@ pub fn plan_rows(record: &RunRecord) -> Vec<(&'static str, String)> {
         rows.insert(rows.len() - 1, ("File set", text));
     }
     if let Some(access) = Access::of(plan) {
-        rows.insert(2, ("Access", one_line(&access.words())));
+        rows.insert(2, ("Access", one_line(&access.text())));
     }
     rows.push(("Driver", driver_row(&plan.driver)));
     rows.extend(plan.driver.describe().rows);

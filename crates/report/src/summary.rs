@@ -4,10 +4,10 @@ use crate::breakdown;
 use crate::composite;
 use crate::format::{count, ms, number, plural, rate};
 use crate::heritage;
-use crate::words;
+use crate::labels;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
-use filermark_results::text::{one_line, severity_word};
+use filermark_results::text::{one_line, severity_label};
 use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ impl Paint {
         self.with("1", text)
     }
     fn severity(&self, severity: Severity) -> String {
-        let word = format!("{:<7}", severity_word(severity));
+        let word = format!("{:<7}", severity_label(severity));
         match severity {
             Severity::Note => word,
             Severity::Warning => self.warn(&word),
@@ -59,7 +59,7 @@ pub fn summary(record: &RunRecord, colour: bool, width: usize) -> String {
 }
 
 fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
-    let unit = words::unit(record);
+    let unit = labels::unit(record);
     let load_head = unit.as_ref().map_or(String::new(), |u| format!(" {u:>8}"));
     let head = format!(
         "{:>5}{load_head} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6}",
@@ -72,10 +72,10 @@ fn table(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
             Some(_) => format!(" {:>8}", plain(point.load.units)),
             None => String::new(),
         };
-        let requested = words::requested_text(record, point.load);
+        let requested = labels::requested_text(record, point.load);
         match point.measured() {
             Some(stats) => {
-                let verdict = point_word(point, paint);
+                let verdict = point_label(point, paint);
                 let _ = writeln!(
                     out,
                     "{number:>5}{load} {requested:>9} {} {verdict}",
@@ -103,8 +103,8 @@ fn figures(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Strin
     format!(
         "{:>9} {:>6}% {:>7} {:>7} {:>7} {:>7} {:>6}",
         rate(achieved),
-        words::share_text(achieved, words::requested(record, point.load)),
-        number(words::mib_per_sec(stats), 1),
+        labels::share_text(achieved, labels::requested(record, point.load)),
+        number(labels::mib_per_sec(stats), 1),
         ms(service.mean_ns()),
         ms(service.percentile_ns(99.0) as f64),
         response.percentile(99.0).text(ms),
@@ -174,9 +174,9 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     }
     let verdict = record.verdict();
     let word = match (verdict.is_valid(), verdict.is_qualified()) {
-        (false, _) => paint.bad(verdict.word()),
-        (true, true) => paint.warn(verdict.word()),
-        (true, false) => paint.good(verdict.word()),
+        (false, _) => paint.bad(verdict.label()),
+        (true, true) => paint.warn(verdict.label()),
+        (true, false) => paint.good(verdict.label()),
     };
     let result = heritage::result(record).map(|r| wrapped(&r, width.saturating_sub(2), 2));
     let (result, additional) = match heritage::is_headline(record) {
@@ -207,12 +207,12 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     if let Some(knee) = breakdown::knee_view(record).filter(|knee| knee.is_there) {
         let _ = writeln!(out, "{}", knee.said);
     }
-    let headline = heritage::headline_sentence(record);
+    let headline = heritage::headline_text(record);
     let _ = writeln!(out, "{}", wrapped(&headline, width.saturating_sub(2), 2));
     if let Some(additional) = additional {
         let _ = writeln!(out, "{additional}");
     }
-    if let Some(sentence) = heritage::sentence(record) {
+    if let Some(sentence) = heritage::description(record) {
         let sentence = wrapped(&sentence, width.saturating_sub(2), 2);
         let _ = writeln!(out, "{}", paint.warn(&sentence));
     }
@@ -220,7 +220,7 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
 }
 
 /// A load point's word, in its colour.
-fn point_word(point: &PointRecord, paint: &Paint) -> String {
+fn point_label(point: &PointRecord, paint: &Paint) -> String {
     let word = point.word();
     match (point.is_valid(), word == "VALID") {
         (false, _) => paint.bad(word),
@@ -236,7 +236,7 @@ fn peak_text(record: &RunRecord, peak: &PointRecord) -> String {
         (None, Some(stats)) => format!(
             "{} op/s, {}",
             rate(stats.achieved_ops_per_sec()),
-            words::mib_text(stats)
+            labels::mib_text(stats)
         ),
         (None, None) => "-".into(),
     }
@@ -268,7 +268,7 @@ pub fn progress_line(record: &RunRecord, point: &PointRecord, colour: bool) -> S
     let paint = Paint { on: colour };
     let total = record.run.plan.points.len();
     let head = format!("point {:>2} of {total}", point.load.number);
-    let requested = words::load(record, point.load);
+    let requested = labels::load(record, point.load);
     let Some(stats) = point.measured() else {
         let reason = one_line(point.failure().unwrap_or_default());
         return format!("{head}: {requested} {}: {reason}", paint.bad("FAILED"));
@@ -289,7 +289,7 @@ pub fn progress_line(record: &RunRecord, point: &PointRecord, colour: bool) -> S
             plural(errors as usize, "error", "errors")
         );
     }
-    let _ = write!(line, "  {}", point_word(point, &paint));
+    let _ = write!(line, "  {}", point_label(point, &paint));
     if !point.is_valid() {
         let invalid = point.findings.iter().filter(|f| f.invalidates());
         let rules: Vec<_> = invalid.map(|f| f.rule.name()).collect();

@@ -92,7 +92,7 @@ pub fn text_beside(
             run.plan.benchmark.name, run.plan.benchmark.version
         ),
         started: run.started.readable(),
-        verdict: verdict.word(),
+        verdict: verdict.label(),
         reasons: verdict.reasons().iter().map(|r| one_line(r)).collect(),
         cut: record.cut.as_deref().map(one_line),
         figures: view::figures(record),
@@ -160,7 +160,7 @@ pub fn text_beside(
 fn points_table(record: &RunRecord) -> String {
     let point_heads = view::point_heads(record);
     let mut all = vec!["#".to_owned()];
-    all.extend(crate::words::unit(record).map(|u| format!("load\n{u}s")));
+    all.extend(crate::labels::unit(record).map(|u| format!("load\n{u}s")));
     all.push("requested\nop/s".into());
     all.extend(heads("", point_heads).into_iter().skip(1));
     all.push("verdict".into());

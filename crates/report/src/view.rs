@@ -5,11 +5,11 @@ use crate::advice::advice;
 use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
 use crate::heritage;
-use crate::words;
+use crate::labels;
 use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
-use filermark_results::text::{one_line, severity_word};
+use filermark_results::text::{one_line, severity_label};
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.
@@ -118,9 +118,9 @@ pub fn figures(record: &RunRecord) -> Vec<Figure> {
             unit: "op/s".into(),
             note: format!(
                 "{}; load point {}, {} requested",
-                words::mib_text(stats),
+                labels::mib_text(stats),
                 peak.load.number,
-                words::requested_text(record, peak.load)
+                labels::requested_text(record, peak.load)
             ),
         },
     };
@@ -218,8 +218,8 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
         .collect();
     sources.dedup();
     FindingView {
-        severity: severity_word(first.severity),
-        said: said(
+        severity: severity_label(first.severity),
+        said: messages(
             &group
                 .iter()
                 .map(|(n, f)| (*n, f.message.as_str()))
@@ -232,7 +232,7 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
 }
 
 /// What the findings of a group say, and where: the same words once.
-pub(crate) fn said(group: &[(u32, &str)]) -> Vec<(String, String)> {
+pub(crate) fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
     let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
     for (number, message) in group {
         let words = one_line(message);
@@ -325,8 +325,8 @@ pub fn point_rows(record: &RunRecord) -> Vec<PointRow> {
     let peak = record.peak().map(|p| p.load.number);
     let row = |point: &PointRecord| PointRow {
         number: point.load.number,
-        units: words::unit(record).map(|_| plain(point.load.units)),
-        requested: words::requested_text(record, point.load),
+        units: labels::unit(record).map(|_| plain(point.load.units)),
+        requested: labels::requested_text(record, point.load),
         failure: point.failure().map(one_line),
         cells: point
             .measured()
@@ -347,7 +347,7 @@ fn point_cells(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> V
     let (read, written) = (sum(|o| o.read_bytes), sum(|o| o.written_bytes));
     let mut cells = vec![
         rate(achieved),
-        words::share_text(achieved, words::requested(record, point.load)),
+        labels::share_text(achieved, labels::requested(record, point.load)),
         ms(service.mean_ns()),
         at(95.0),
         at(99.0),
@@ -390,7 +390,7 @@ pub fn point_views(record: &RunRecord) -> Vec<PointView> {
         let stats = point.measured()?;
         Some(PointView {
             number: point.load.number,
-            load: words::load(record, point.load),
+            load: labels::load(record, point.load),
             verdict: point.word(),
             is_peak: peak == Some(point.load.number),
             component_heads: &COMPONENT_HEADS,

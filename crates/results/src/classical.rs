@@ -105,7 +105,7 @@ impl ClassicalResult {
     }
 
     /// Where it comes from, in words.
-    pub fn basis_words(&self) -> String {
+    pub fn basis_text(&self) -> String {
         let limit = crate::figures::plain(self.limit_ms);
         let words = match self.basis {
             Basis::Interpolated {
@@ -159,7 +159,7 @@ impl ClassicalResult {
             self.ops_per_sec,
             crate::figures::plain(self.response_ms),
             self.ort_ms,
-            self.basis_words()
+            self.basis_text()
         )
     }
 }

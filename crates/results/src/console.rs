@@ -235,7 +235,7 @@ pub fn phase_begins(at: Timestamp, phase: Phase) -> String {
 }
 
 /// `Warm-up` or `Run`, as the lines of a phase begin.
-const fn phase_word(phase: Phase) -> &'static str {
+const fn phase_label(phase: Phase) -> &'static str {
     match phase {
         Phase::Warmup => "Warm-up",
         _ => "Run",
@@ -247,7 +247,7 @@ pub fn percent_complete(at: Timestamp, phase: Phase, percent: u32, client: u32) 
     format!(
         "        {} {} {percent} percent complete from client {client}\n",
         at.classical(),
-        phase_word(phase)
+        phase_label(phase)
     )
 }
 
@@ -261,7 +261,7 @@ fn heartbeat_front(at: Timestamp, phase: Phase) -> String {
     format!(
         "        {} {} Heartbeat Client ",
         at.classical(),
-        phase_word(phase)
+        phase_label(phase)
     )
 }
 

@@ -22,7 +22,7 @@ const FIGURE_COUNT: usize = 16;
 pub fn csv(record: &RunRecord) -> String {
     let composite = record.run.plan.benchmark.composite().map(Composite::of);
     let more = composite.as_ref().map_or(String::new(), Composite::head);
-    let verdict = field(record.verdict().word());
+    let verdict = field(record.verdict().label());
     let mut out = format!("{HEAD}{more}{TAIL}\r\n");
     for point in &record.points {
         let _ = write!(out, "{},{},", point.load.number, point.load.requested.0);

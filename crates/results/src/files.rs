@@ -1,9 +1,9 @@
 //! Writes the renderings of a record beside it, under their classical names.
 
 use crate::figures::is_composite;
+use crate::final_logs::SettledLogs;
 use crate::live_file::complete;
 use crate::record::RunRecord;
-use crate::settled_logs::SettledLogs;
 use crate::{
     client_log, csv, proc_logs, sfslog, sfslog_txt, sfsres, sfssum, sfssum_txt, sfssum_xml,
 };

@@ -188,8 +188,8 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         unsteady,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
-    findings.extend(told_by(&case, Rule::ServerEvent, SERVER_COUNTERS));
-    findings.extend(told_by(&case, Rule::Lacking, LACKING_COUNTERS));
+    findings.extend(counter_findings(&case, Rule::ServerEvent, SERVER_COUNTERS));
+    findings.extend(counter_findings(&case, Rule::Lacking, LACKING_COUNTERS));
     findings.extend(short_run(&case));
     findings
 }
@@ -392,7 +392,7 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// A finding for each of these counters that is not zero.
-fn told_by<'a>(
+fn counter_findings<'a>(
     case: &'a Case<'_>,
     rule: Rule,
     counters: &'a [(&str, Severity, &str)],

@@ -8,7 +8,7 @@ use filermark_model::{Nanos, Op, OpsPerSec};
 
 const LOAD: LoadPoint = LoadPoint {
     number: 1,
-    asked: OpsPerSec(1000.0),
+    entered: OpsPerSec(1000.0),
     requested: OpsPerSec(1000.0),
     units: 0.0,
     proc_count: 0,

@@ -3,15 +3,15 @@
 //!
 //! What happens becomes an entry of the files that tell it, in the words in which the
 //! files of a whole record have it; only what is new is made and written. When a load
-//! point has ended, others write the files from the record ([`crate::settled_logs`]).
+//! point has ended, others write the files from the record ([`crate::final_logs`]).
 
 use crate::files::{FilesError, proc_log_dir, remove_grown_logs, suffix_is_plain};
 use crate::live_file::LiveFile;
 use crate::proc_logs::ProcTexts;
 use crate::record::{Line, Phase, PhaseRecord, RunRecord};
-use crate::sfslog_txt::{self, Rank};
+use crate::sfslog_txt::{self, EntryRank};
 use crate::time::Timestamp;
-use crate::timeline::{Mark, marks};
+use crate::timeline::{TimelineEntry, marks};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::LoadPoint;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const KEEP_PROC: usize = 16;
 
 /// What happens in a run.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum RunEvent {
     /// A load point begins.
     Point(u32, Timestamp),
     /// A phase begins, or has come a tenth further.
@@ -51,7 +51,7 @@ pub struct OpenPhase {
 
 /// Where the logs of a run are.
 #[derive(Clone, Debug)]
-pub struct LivePlaces {
+pub struct LogPaths {
     /// Directory of the results.
     pub dir: PathBuf,
     /// Directory of the procs' logs (`-U`, NETMIST_LOGS).
@@ -60,7 +60,7 @@ pub struct LivePlaces {
     pub heartbeat_log: Option<PathBuf>,
 }
 
-impl LivePlaces {
+impl LogPaths {
     /// The logs of all heartbeats.
     pub(crate) fn heartbeat_logs(&self, suffix: &str) -> impl Iterator<Item = PathBuf> {
         let beside = self.dir.join(format!("heartbeats_{suffix}.log"));
@@ -69,7 +69,7 @@ impl LivePlaces {
 }
 
 /// What the place of an entry in a proc's log follows from.
-type ProcPlace = (Timestamp, Option<Mark>);
+type ProcEntryPosition = (Timestamp, Option<TimelineEntry>);
 
 /// The logs of one run.
 #[derive(Debug)]
@@ -79,15 +79,15 @@ pub struct LiveLogs {
     point: Option<LoadPoint>,
     open: Option<OpenPhase>,
     /// What the logs of the load point under way tell of its phases.
-    told: BTreeMap<Mark, Timestamp>,
+    told: BTreeMap<TimelineEntry, Timestamp>,
     /// The load point of the last heartbeat.
-    beats_of: u32,
+    heartbeats_of_point: u32,
     /// Between two load points, and before the first one: nothing is written.
     is_paused: bool,
     texts: ProcTexts,
-    log: LiveFile<Option<(Timestamp, Rank)>>,
+    log: LiveFile<Option<(Timestamp, EntryRank)>>,
     heartbeats: Vec<LiveFile<()>>,
-    procs: Vec<LiveFile<Option<ProcPlace>>>,
+    procs: Vec<LiveFile<Option<ProcEntryPosition>>>,
 }
 
 impl LiveLogs {
@@ -96,7 +96,7 @@ impl LiveLogs {
     ///
     /// # Errors
     /// The suffix is no part of a file name; the file system says no.
-    pub fn new(mut record: RunRecord, places: &LivePlaces) -> Result<Self, FilesError> {
+    pub fn new(mut record: RunRecord, places: &LogPaths) -> Result<Self, FilesError> {
         let suffix = record.run.suffix.clone();
         if !suffix_is_plain(&suffix) {
             return Err(FilesError::Suffix(suffix));
@@ -114,7 +114,7 @@ impl LiveLogs {
             point: None,
             open: None,
             told: BTreeMap::new(),
-            beats_of: record.heartbeats.last().map_or(0, |beat| beat.point),
+            heartbeats_of_point: record.heartbeats.last().map_or(0, |beat| beat.point),
             is_paused: true,
             texts: ProcTexts::of(&record.run.plan),
             log: LiveFile::new(places.dir.join(format!("sfslog.{suffix}.txt")), KEEP_LOG),
@@ -145,14 +145,14 @@ impl LiveLogs {
     }
 
     /// Takes in what has happened; [`write`](Self::write) writes it.
-    pub fn take(&mut self, news: News) {
+    pub fn take(&mut self, news: RunEvent) {
         match news {
-            News::Point(number, began) => self.begin_point(number, began),
-            News::Phase(open) => {
+            RunEvent::Point(number, began) => self.begin_point(number, began),
+            RunEvent::Phase(open) => {
                 self.open = Some(open);
-                self.tell_marks();
+                self.write_marks();
             }
-            News::Line(line) => self.line(*line),
+            RunEvent::Line(line) => self.line(*line),
         }
     }
 
@@ -167,7 +167,7 @@ impl LiveLogs {
         self.point = points.find(|load| load.number == number).copied();
         if let Some(load) = self.point {
             let head = sfslog_txt::point_head(&self.record, load, began);
-            self.log.add(Some((began, Rank::PointHead)), head);
+            self.log.add(Some((began, EntryRank::PointHead)), head);
         }
     }
 
@@ -177,7 +177,7 @@ impl LiveLogs {
             Line::Phase(phase) => {
                 self.open = None;
                 self.record.phases.push(phase);
-                self.tell_marks();
+                self.write_marks();
             }
             Line::Event(event) => {
                 let (at, rank, text) = sfslog_txt::event_entry(&event);
@@ -187,29 +187,32 @@ impl LiveLogs {
                 let (at, rank, text) = sfslog_txt::script_entry(&script);
                 self.log.add(Some((at, rank)), text);
             }
-            Line::Heartbeat(beat) => self.beat(&beat),
+            Line::Heartbeat(beat) => self.write_heartbeat(&beat),
             Line::Run(_) | Line::Point(_) | Line::End(_) => {}
         }
     }
 
-    fn beat(&mut self, beat: &crate::Heartbeat) {
-        let (at, rank, text) = sfslog_txt::beat_entry(beat);
+    fn write_heartbeat(&mut self, beat: &crate::Heartbeat) {
+        let (at, rank, text) = sfslog_txt::heartbeat_entry(beat);
         self.log.add(Some((at, rank)), text);
         let mut text = String::new();
-        crate::proc_logs::add_beat(&mut text, beat, &mut self.beats_of);
+        crate::proc_logs::add_heartbeat(&mut text, beat, &mut self.heartbeats_of_point);
         for file in &mut self.heartbeats {
             file.add((), text.clone());
         }
         if self.point.is_some_and(|load| load.number == beat.point) {
-            let front = ProcTexts::beat_front(beat);
+            let front = ProcTexts::heartbeat_prefix(beat);
             for (file, ops) in self.procs.iter_mut().zip(&beat.ops_per_sec) {
-                file.add(Some((beat.at, None)), ProcTexts::beat(&front, *ops));
+                file.add(
+                    Some((beat.at, None)),
+                    ProcTexts::heartbeat_line(&front, *ops),
+                );
             }
         }
     }
 
     /// How far the phases are, where the logs do not have it yet.
-    fn tell_marks(&mut self) {
+    fn write_marks(&mut self) {
         let Some(load) = self.point.filter(|_| !self.is_paused) else {
             return;
         };
@@ -222,7 +225,7 @@ impl LiveLogs {
         let is_open = |phase| self.open.as_ref().is_some_and(|open| open.phase == phase);
         // A tenth of an unknown length is not known yet.
         if until_steady && is_open(Phase::Warmup) {
-            found.retain(|(_, mark)| !matches!(mark, Mark::WarmPercent(_)));
+            found.retain(|(_, mark)| !matches!(mark, TimelineEntry::WarmPercent(_)));
         }
         let procs = self.record.run.plan.proc_count_at(load) as usize;
         if self.told.is_empty() && !found.is_empty() {
@@ -233,23 +236,23 @@ impl LiveLogs {
         for (at, mark) in found {
             let before = self.told.insert(mark, at);
             if before != Some(at) {
-                self.tell_mark(load, procs, (at, mark), before);
+                self.write_mark(load, procs, (at, mark), before);
             }
         }
     }
 
-    fn tell_mark(
+    fn write_mark(
         &mut self,
         load: LoadPoint,
         procs: usize,
-        (at, mark): (Timestamp, Mark),
+        (at, mark): (Timestamp, TimelineEntry),
         before: Option<Timestamp>,
     ) {
         if let Some(before) = before {
-            self.log.remove(&Some((before, Rank::Mark(mark))));
+            self.log.remove(&Some((before, EntryRank::Mark(mark))));
         }
         let text = sfslog_txt::mark_text(&self.record.run.plan, load, at, mark);
-        self.log.add(Some((at, Rank::Mark(mark))), text);
+        self.log.add(Some((at, EntryRank::Mark(mark))), text);
         for (number, file) in (0..).zip(&mut self.procs[..procs]) {
             if let Some(before) = before {
                 file.remove(&Some((before, Some(mark))));

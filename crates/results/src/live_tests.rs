@@ -1,22 +1,22 @@
 use super::*;
 use crate::files::{proc_log_files, renderings, write_files_and_logs, write_files_so_far};
-use crate::settled_logs::SettledLogs;
+use crate::final_logs::SettledLogs;
 use crate::testing::composite::composite_record;
 
 /// A record told line by line, with the logs beside it.
-struct Told {
+struct ReplayedRecord {
     dir: tempfile::TempDir,
     logs: LiveLogs,
     settled: SettledLogs,
     so_far: RunRecord,
 }
 
-impl Told {
+impl ReplayedRecord {
     fn begin(whole: &RunRecord) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let mut so_far = RunRecord::new(whole.run.clone());
         so_far.environments.clone_from(&whole.environments);
-        let places = LivePlaces {
+        let places = LogPaths {
             dir: dir.path().into(),
             log_dir: dir.path().into(),
             heartbeat_log: Some(dir.path().join("beats")),
@@ -31,12 +31,12 @@ impl Told {
     }
 
     fn line(&mut self, line: Line) {
-        self.logs.take(News::Line(Box::new(line.clone())));
+        self.logs.take(RunEvent::Line(Box::new(line.clone())));
         self.so_far.push(line);
     }
 
     fn open(&mut self, phase: &PhaseRecord) {
-        self.logs.take(News::Phase(OpenPhase {
+        self.logs.take(RunEvent::Phase(OpenPhase {
             point: phase.point,
             phase: phase.phase,
             began: phase.began,
@@ -65,14 +65,14 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
     let suffix = whole.run.suffix.clone();
     let progress = format!("{}/netmist_C0.{suffix}.log", proc_log_dir(&suffix));
     let log = format!("sfslog.{suffix}.txt");
-    let mut told = Told::begin(&whole);
+    let mut told = ReplayedRecord::begin(&whole);
     // What an earlier run has left goes.
     std::fs::write(told.dir.path().join(&log), "old\n".repeat(1000)).expect("an old file");
     std::fs::write(told.dir.path().join(&progress), "old\n").expect("an old file");
     let mut before = (String::new(), String::new());
     for point in &whole.points {
         let number = point.load.number;
-        told.logs.take(News::Point(number, point.began));
+        told.logs.take(RunEvent::Point(number, point.began));
         for phase in whole.phases.iter().filter(|p| p.point == number) {
             told.open(phase);
             told.logs.write().expect("written");
@@ -135,7 +135,7 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
 fn logs_go_on_behind_the_load_points_that_a_run_has() {
     let whole = composite_record();
     let suffix = whole.run.suffix.clone();
-    let mut told = Told::begin(&whole);
+    let mut told = ReplayedRecord::begin(&whole);
     let dir = told.dir.path().to_owned();
     let last = whole.run.plan.procs.len() - 1;
     let late = format!("{}/netmist_C{last}.{suffix}.log", proc_log_dir(&suffix));
@@ -146,14 +146,14 @@ fn logs_go_on_behind_the_load_points_that_a_run_has() {
     write_files_so_far(&cut, &dir, &mut told.settled).expect("written");
     let log = format!("sfslog.{suffix}.txt");
     let before = told.read(&log);
-    let places = || LivePlaces {
+    let places = || LogPaths {
         dir: dir.clone(),
         log_dir: dir.clone(),
         heartbeat_log: None,
     };
     let mut logs = LiveLogs::new(cut.clone(), &places()).expect("logs");
     let point = &whole.points[1];
-    logs.take(News::Point(point.load.number, point.began));
+    logs.take(RunEvent::Point(point.load.number, point.began));
     logs.write().expect("written");
     let now = told.read(&log);
     let added = now.strip_prefix(&before).expect("it begins as it was");
@@ -191,9 +191,9 @@ fn cost_of_heartbeats() {
     let mut load = whole.run.plan.points[0];
     load.proc_count = 200;
     whole.run.plan.points = vec![load];
-    let mut told = Told::begin(&whole);
+    let mut told = ReplayedRecord::begin(&whole);
     let began = Timestamp::now();
-    told.logs.take(News::Point(load.number, began));
+    told.logs.take(RunEvent::Point(load.number, began));
     let stat = || {
         let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
         let ns = stat.split(' ').next().expect("a figure");
@@ -209,7 +209,8 @@ fn cost_of_heartbeats() {
             seconds: at as f64 / 10.0,
             ops_per_sec: vec![100.0; 200],
         };
-        told.logs.take(News::Line(Box::new(Line::Heartbeat(beat))));
+        told.logs
+            .take(RunEvent::Line(Box::new(Line::Heartbeat(beat))));
         told.logs.write().expect("written");
         if at % 100 == 99 {
             println!(

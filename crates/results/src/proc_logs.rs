@@ -11,7 +11,7 @@ use crate::op_names::{CLIENT_NAMES, WORKLOAD_NAMES};
 use crate::record::{Phase, PointRecord, RunRecord};
 use crate::text::one_line;
 use crate::time::Timestamp;
-use crate::timeline::{Mark, marks};
+use crate::timeline::{TimelineEntry, marks};
 use filermark_model::composite::{Component, DataSet};
 use filermark_model::plan::LoadPoint;
 use filermark_model::stats::{ProcOp, ProcOps};
@@ -81,8 +81,8 @@ pub(crate) struct PointLogs<'a> {
     record: &'a RunRecord,
     load: LoadPoint,
     point: Option<&'a PointRecord>,
-    marks: Vec<(Timestamp, Mark)>,
-    beats: Vec<(&'a Heartbeat, String)>,
+    marks: Vec<(Timestamp, TimelineEntry)>,
+    heartbeats: Vec<(&'a Heartbeat, String)>,
     texts: ProcTexts,
 }
 
@@ -95,7 +95,7 @@ impl<'a> PointLogs<'a> {
             load,
             point: record.points.iter().find(|p| p.load.number == load.number),
             marks: marks(record, load.number),
-            beats: beats.map(|b| (b, ProcTexts::beat_front(b))).collect(),
+            heartbeats: beats.map(|b| (b, ProcTexts::heartbeat_prefix(b))).collect(),
             texts: ProcTexts::of(&record.run.plan),
         }
     }
@@ -119,7 +119,7 @@ impl<'a> PointLogs<'a> {
             s.proc_ops.get(at)
         });
         if let (Some(point), Some(own)) = (self.point, own) {
-            let case = Case {
+            let case = ProcPoint {
                 record: self.record,
                 point,
                 own,
@@ -140,10 +140,10 @@ impl<'a> PointLogs<'a> {
             let text = self.texts.mark(plan, number, *at, *mark)?;
             Some((*at, Some(*mark), text))
         });
-        let mut entries: Vec<(Timestamp, Option<Mark>, String)> = marks.collect();
-        entries.extend(self.beats.iter().filter_map(|(beat, front)| {
+        let mut entries: Vec<(Timestamp, Option<TimelineEntry>, String)> = marks.collect();
+        entries.extend(self.heartbeats.iter().filter_map(|(beat, front)| {
             let ops = beat.ops_per_sec.get(number as usize)?;
-            Some((beat.at, None, ProcTexts::beat(front, *ops)))
+            Some((beat.at, None, ProcTexts::heartbeat_line(front, *ops)))
         }));
         entries.sort_by_key(|entry| (entry.0, entry.1));
         let mut out = self.texts.head(plan, number);
@@ -161,23 +161,23 @@ pub fn heartbeat_log(record: &RunRecord) -> String {
 
 /// The same of a run that goes on.
 pub(crate) fn heartbeat_lines(record: &RunRecord) -> String {
-    add_beats(record.heartbeats.iter())
+    add_heartbeats(record.heartbeats.iter())
 }
 
 /// The same of one load point.
 pub(crate) fn heartbeats_of(record: &RunRecord, number: u32) -> String {
-    add_beats(record.heartbeats.iter().filter(|b| b.point == number))
+    add_heartbeats(record.heartbeats.iter().filter(|b| b.point == number))
 }
 
-fn add_beats<'a>(beats: impl Iterator<Item = &'a Heartbeat>) -> String {
+fn add_heartbeats<'a>(beats: impl Iterator<Item = &'a Heartbeat>) -> String {
     let mut out = String::new();
     let mut point = 0;
-    beats.for_each(|beat| add_beat(&mut out, beat, &mut point));
+    beats.for_each(|beat| add_heartbeat(&mut out, beat, &mut point));
     out
 }
 
 /// Adds a heartbeat of all procs; `point` is the load point of the one before.
-pub(crate) fn add_beat(out: &mut String, beat: &Heartbeat, point: &mut u32) {
+pub(crate) fn add_heartbeat(out: &mut String, beat: &Heartbeat, point: &mut u32) {
     if std::mem::replace(point, beat.point) != beat.point {
         let _ = writeln!(out, "Load point {}", beat.point);
     }
@@ -185,14 +185,14 @@ pub(crate) fn add_beat(out: &mut String, beat: &Heartbeat, point: &mut u32) {
 }
 
 /// One proc at one load point.
-struct Case<'a> {
+struct ProcPoint<'a> {
     record: &'a RunRecord,
     point: &'a PointRecord,
     own: &'a ProcOps,
     component: &'a Component,
 }
 
-impl Case<'_> {
+impl ProcPoint<'_> {
     fn window_seconds(&self) -> f64 {
         let ns = self.point.stats.as_ref().map_or(0, |s| s.window_ns);
         (ns as f64 / 1e9).max(1e-9)
@@ -403,16 +403,22 @@ impl ProcTexts {
     }
 
     /// How far the load point is, where the log tells that.
-    pub fn mark(&self, plan: &RunPlan, number: u32, at: Timestamp, mark: Mark) -> Option<String> {
+    pub fn mark(
+        &self,
+        plan: &RunPlan,
+        number: u32,
+        at: Timestamp,
+        mark: TimelineEntry,
+    ) -> Option<String> {
         let mut text = mark_text(at, mark)?;
-        if mark == Mark::InitEnds {
+        if mark == TimelineEntry::InitEnds {
             text.push_str(of_proc(&self.min_ops, plan, number));
         }
         Some(text)
     }
 
     /// What a heartbeat's lines begin with, in the logs of all procs.
-    pub fn beat_front(beat: &Heartbeat) -> String {
+    pub fn heartbeat_prefix(beat: &Heartbeat) -> String {
         let phase = match beat.phase {
             Phase::Warmup => "warm-up ",
             _ => "",
@@ -421,7 +427,7 @@ impl ProcTexts {
     }
 
     /// A heartbeat of one proc.
-    pub fn beat(front: &str, ops_per_sec: f64) -> String {
+    pub fn heartbeat_line(front: &str, ops_per_sec: f64) -> String {
         format!("{front}{ops_per_sec:.3} Ops/sec\n")
     }
 }
@@ -434,16 +440,18 @@ fn of_proc<'a>(texts: &'a [String], plan: &RunPlan, number: u32) -> &'a str {
 }
 
 /// The line of a progress log, where there is one for this mark.
-fn mark_text(at: Timestamp, mark: Mark) -> Option<String> {
+fn mark_text(at: Timestamp, mark: TimelineEntry) -> Option<String> {
     let at = at.classical();
     let text = match mark {
-        Mark::InitBegins => format!("{at}\n"),
-        Mark::InitEnds => format!("{at} Finished client init files\n"),
-        Mark::WarmBegins => format!("{at} Starting warm-up phase.\n"),
-        Mark::RunBegins => format!("{at} Starting run phase\n"),
-        Mark::RunPercent(n) if n < 100 => format!("{at} -> {n} percent complete\n"),
-        Mark::Finished => format!("{at} Client reporting results.\n"),
-        Mark::TestingBegins | Mark::WarmPercent(_) | Mark::RunPercent(_) => return None,
+        TimelineEntry::InitBegins => format!("{at}\n"),
+        TimelineEntry::InitEnds => format!("{at} Finished client init files\n"),
+        TimelineEntry::WarmBegins => format!("{at} Starting warm-up phase.\n"),
+        TimelineEntry::RunBegins => format!("{at} Starting run phase\n"),
+        TimelineEntry::RunPercent(n) if n < 100 => format!("{at} -> {n} percent complete\n"),
+        TimelineEntry::Finished => format!("{at} Client reporting results.\n"),
+        TimelineEntry::TestingBegins
+        | TimelineEntry::WarmPercent(_)
+        | TimelineEntry::RunPercent(_) => return None,
     };
     Some(text)
 }

@@ -103,7 +103,7 @@ fn a_cut_record_keeps_its_whole_lines_and_can_go_on() {
     let record = read_record(&path).unwrap();
     assert!(record.cut.is_some() && record.end.is_none());
     assert_eq!(record.points.len(), 12);
-    assert_eq!(record.verdict().word(), "INVALID");
+    assert_eq!(record.verdict().label(), "INVALID");
 
     let before = std::fs::read(&path).unwrap();
     let mut writer = RecordWriter::go_on(&path).unwrap();

@@ -3,7 +3,7 @@ use crate::files::{logs_so_far, proc_log_files, without_notice};
 use crate::testing::composite::composite_record;
 
 fn logs(dir: &Path) -> SettledLogs {
-    SettledLogs::new(LivePlaces {
+    SettledLogs::new(LogPaths {
         dir: dir.into(),
         log_dir: dir.into(),
         heartbeat_log: Some(dir.join("beats")),

@@ -4,7 +4,7 @@
 
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{finding_line, one_line, severity_word};
+use crate::text::{finding_line, one_line, severity_label};
 use filermark_model::plan::{IpChoice, Target};
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
@@ -94,7 +94,7 @@ pub fn sfslog(record: &RunRecord) -> String {
             let _ = writeln!(
                 out,
                 "  {}: {}",
-                severity_word(finding.severity),
+                severity_label(finding.severity),
                 finding_line(finding)
             );
         }
@@ -398,7 +398,7 @@ fn remarks(out: &mut String, point: &PointRecord, stats: &PointStats) {
         let _ = writeln!(
             out,
             "  {}: {}",
-            severity_word(finding.severity),
+            severity_label(finding.severity),
             finding_line(finding)
         );
     }

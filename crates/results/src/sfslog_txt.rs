@@ -5,19 +5,19 @@
 use crate::console;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::record::{Event, Outcome, Phase, PointRecord, RunRecord};
-use crate::text::{finding_line, one_line, severity_word};
+use crate::text::{finding_line, one_line, severity_label};
 use crate::time::Timestamp;
-use crate::timeline::{Mark, marks};
+use crate::timeline::{TimelineEntry, marks};
 use filermark_model::plan::LoadPoint;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, RunPlan};
 use std::fmt::Write as _;
 
 /// What is told first of the things of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
+pub(crate) enum EntryRank {
     PointHead,
     Script,
-    Mark(Mark),
+    Mark(TimelineEntry),
     Event,
     PointResult,
 }
@@ -40,7 +40,7 @@ pub(crate) fn banner(record: &RunRecord) -> String {
 }
 
 /// Something that happened, with what its place follows from.
-pub(crate) type Entry = (Timestamp, Rank, String);
+pub(crate) type Entry = (Timestamp, EntryRank, String);
 
 /// Everything that happened, in its order.
 fn entries(record: &RunRecord) -> String {
@@ -48,7 +48,7 @@ fn entries(record: &RunRecord) -> String {
     for load in &record.run.plan.points {
         point_entries(record, *load, &mut entries);
     }
-    entries.extend(record.heartbeats.iter().map(beat_entry));
+    entries.extend(record.heartbeats.iter().map(heartbeat_entry));
     entries.extend(record.scripts.iter().map(script_entry));
     entries.extend(record.events.iter().map(event_entry));
     entries.sort_by_key(|entry| (entry.0, entry.1));
@@ -63,15 +63,19 @@ fn point_entries(record: &RunRecord, load: LoadPoint, entries: &mut Vec<Entry>) 
         return;
     };
     let head = point_head(record, load, began);
-    entries.push((began, Rank::PointHead, head));
+    entries.push((began, EntryRank::PointHead, head));
     let plan = &record.run.plan;
     entries.extend(
         marks
             .into_iter()
-            .map(|(at, mark)| (at, Rank::Mark(mark), mark_text(plan, load, at, mark))),
+            .map(|(at, mark)| (at, EntryRank::Mark(mark), mark_text(plan, load, at, mark))),
     );
     if let Some(point) = ended {
-        entries.push((point.ended, Rank::PointResult, point_result(record, point)));
+        entries.push((
+            point.ended,
+            EntryRank::PointResult,
+            point_result(record, point),
+        ));
     }
 }
 
@@ -85,33 +89,42 @@ pub(crate) fn point_head(record: &RunRecord, load: LoadPoint, began: Timestamp) 
 }
 
 /// How far a load point is.
-pub(crate) fn mark_text(plan: &RunPlan, load: LoadPoint, at: Timestamp, mark: Mark) -> String {
+pub(crate) fn mark_text(
+    plan: &RunPlan,
+    load: LoadPoint,
+    at: Timestamp,
+    mark: TimelineEntry,
+) -> String {
     let last = plan.proc_count_at(load).saturating_sub(1);
     match mark {
-        Mark::InitBegins => console::waiting_for_init(at),
-        Mark::InitEnds => console::init_finished(at),
-        Mark::TestingBegins => console::testing_begins(at),
-        Mark::WarmBegins => console::phase_begins(at, Phase::Warmup),
-        Mark::RunBegins => console::phase_begins(at, Phase::Run),
-        Mark::WarmPercent(n) => console::percent_complete(at, Phase::Warmup, n, last),
-        Mark::RunPercent(n) => console::percent_complete(at, Phase::Run, n, last),
-        Mark::Finished => console::tests_finished(at),
+        TimelineEntry::InitBegins => console::waiting_for_init(at),
+        TimelineEntry::InitEnds => console::init_finished(at),
+        TimelineEntry::TestingBegins => console::testing_begins(at),
+        TimelineEntry::WarmBegins => console::phase_begins(at, Phase::Warmup),
+        TimelineEntry::RunBegins => console::phase_begins(at, Phase::Run),
+        TimelineEntry::WarmPercent(n) => console::percent_complete(at, Phase::Warmup, n, last),
+        TimelineEntry::RunPercent(n) => console::percent_complete(at, Phase::Run, n, last),
+        TimelineEntry::Finished => console::tests_finished(at),
     }
 }
 
 pub(crate) fn event_entry(event: &Event) -> Entry {
     let told = format!("{}: {}", one_line(&event.host), one_line(&event.message));
     let text = format!("        {} {told}\n", event.at.classical());
-    (event.at, Rank::Event, text)
+    (event.at, EntryRank::Event, text)
 }
 
-pub(crate) fn beat_entry(beat: &Heartbeat) -> Entry {
+pub(crate) fn heartbeat_entry(beat: &Heartbeat) -> Entry {
     // Behind how far the phase is, before what comes next.
     let mark = match beat.phase {
-        Phase::Warmup => Mark::WarmPercent(u32::MAX),
-        _ => Mark::RunPercent(u32::MAX),
+        Phase::Warmup => TimelineEntry::WarmPercent(u32::MAX),
+        _ => TimelineEntry::RunPercent(u32::MAX),
     };
-    (beat.at, Rank::Mark(mark), console::last_heartbeat(beat))
+    (
+        beat.at,
+        EntryRank::Mark(mark),
+        console::last_heartbeat(beat),
+    )
 }
 
 fn point_result(record: &RunRecord, point: &PointRecord) -> String {
@@ -140,7 +153,7 @@ fn point_result(record: &RunRecord, point: &PointRecord) -> String {
 }
 
 fn finding_text(finding: &Finding) -> String {
-    let severity = severity_word(finding.severity);
+    let severity = severity_label(finding.severity);
     format!("    {severity}: {}\n", finding_line(finding))
 }
 
@@ -156,7 +169,7 @@ pub(crate) fn script_entry(script: &ScriptRecord) -> Entry {
     for line in script.output.lines() {
         let _ = writeln!(text, "            | {}", one_line(line));
     }
-    (script.at, Rank::Script, text)
+    (script.at, EntryRank::Script, text)
 }
 
 fn tail(out: &mut String, record: &RunRecord) {

@@ -5,7 +5,7 @@ use crate::classical;
 use crate::figures::Throughput;
 use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
 use crate::sfssum::reasons;
-use crate::text::{finding_line, one_line, severity_word};
+use crate::text::{finding_line, one_line, severity_label};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::units::counted;
 use std::fmt::Write as _;
@@ -56,7 +56,7 @@ fn head(out: &mut String, record: &RunRecord) {
         let _ = writeln!(
             out,
             "{}: {}",
-            severity_word(finding.severity),
+            severity_label(finding.severity),
             finding_line(finding)
         );
     }
@@ -112,7 +112,7 @@ fn tail(out: &mut String, record: &RunRecord) {
                 let _ = writeln!(
                     out,
                     "{}: {}",
-                    severity_word(finding.severity),
+                    severity_label(finding.severity),
                     finding_line(finding)
                 );
             }

@@ -36,7 +36,7 @@ impl Summary {
     /// The verdict that the file gives, never a better one than its rows allow. Files of
     /// other programs judge rows at most; those of Filermark 0.1 did not say why a row
     /// does not count in a form that a verdict can be made from.
-    pub fn verdict_word(&self) -> &'static str {
+    pub fn verdict_label(&self) -> &'static str {
         let all = self.curve.points.len();
         match (self.is_ours, self.curve.valid_points().count()) {
             (_, 0) => "INVALID",
@@ -82,7 +82,7 @@ pub fn read_sfssum(path: &Path) -> Result<Summary, String> {
 
 /// The two forms of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum RowForm {
     Classical,
     Composite,
 }
@@ -114,7 +114,7 @@ pub fn parse_sfssum(text: &str) -> Result<Summary, SummaryError> {
 
 #[derive(Default)]
 struct Rows {
-    form: Option<Form>,
+    form: Option<RowForm>,
     points: Vec<CurvePoint>,
     name: String,
     metric: Option<String>,
@@ -143,8 +143,8 @@ impl Rows {
         // The sixth column tells the forms apart: a protocol, or a rate.
         let is_classical = words.get(5).is_some_and(|w| w.parse::<f64>().is_err());
         let form = match is_classical {
-            true => Form::Classical,
-            false => Form::Composite,
+            true => RowForm::Classical,
+            false => RowForm::Composite,
         };
         if self.form.is_some_and(|known| known != form) {
             return Err(
@@ -153,8 +153,8 @@ impl Rows {
         }
         self.form = Some(form);
         let (point, name) = match form {
-            Form::Classical => self.classical(&words)?,
-            Form::Composite => composite(&words)?,
+            RowForm::Classical => self.classical(&words)?,
+            RowForm::Composite => composite(&words)?,
         };
         if self.points.is_empty() {
             self.name = name;
@@ -229,7 +229,7 @@ impl Rows {
 
     fn end(self) -> Option<Summary> {
         let form = self.form?;
-        let is_classical = form == Form::Classical;
+        let is_classical = form == RowForm::Classical;
         let curve = Curve {
             metric: match is_classical {
                 true => "op/s".into(),

@@ -35,7 +35,7 @@ fn document(xml: &mut Xml, record: &RunRecord) -> io::Result<()> {
             element(xml, "suffix", &record.run.suffix)?;
             element(xml, "started", &record.run.started.to_string())?;
             let verdict = record.verdict();
-            element(xml, "verdict", verdict.word())?;
+            element(xml, "verdict", verdict.label())?;
             for reason in verdict.reasons() {
                 element(xml, "verdict_reason", reason)?;
             }

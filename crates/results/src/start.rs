@@ -48,7 +48,7 @@ impl StartRecord {
     }
 
     /// For people.
-    pub fn sentence(&self) -> String {
+    pub fn describe(&self) -> String {
         let error = self.clients.iter().map(|c| c.error_ns).max().unwrap_or(0);
         let late = self.clients.iter().filter(|c| c.late_ns > 0).count();
         let late = match late {
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(StartRecord::of(vec![client(50, 0)]).spread_ns, 0);
         let three = StartRecord::of(vec![client(50, 0), client(20, 0), client(70, 9)]);
         assert_eq!(three.spread_ns, 129);
-        assert!(three.sentence().contains("3 clients began within"));
-        assert!(three.sentence().contains("1 client was late"));
+        assert!(three.describe().contains("3 clients began within"));
+        assert!(three.describe().contains("1 client was late"));
     }
 }

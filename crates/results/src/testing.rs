@@ -96,7 +96,7 @@ fn load_point(number: u32) -> LoadPoint {
     let load = OpsPerSec(f64::from(number) * 100.0);
     LoadPoint {
         number,
-        asked: load,
+        entered: load,
         requested: load,
         units: 0.0,
         proc_count: 0,

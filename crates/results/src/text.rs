@@ -21,7 +21,7 @@ pub fn finding_line(finding: &Finding) -> String {
 }
 
 /// How much a finding matters, in one word.
-pub const fn severity_word(severity: Severity) -> &'static str {
+pub const fn severity_label(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
         Severity::Warning => "warning",

@@ -11,7 +11,7 @@ const SLACK_SECONDS: f64 = 0.5;
 
 /// One thing that happened; in the order in which things of one instant are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mark {
+pub enum TimelineEntry {
     /// INIT begins.
     InitBegins,
     /// INIT has ended, well.
@@ -31,35 +31,35 @@ pub enum Mark {
 }
 
 /// What happened at load point `number`, by time.
-pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
+pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, TimelineEntry)> {
     let phases = &record.run.plan.phases;
     let mut all = Vec::new();
     for phase in record.phases.iter().filter(|p| p.point == number) {
         let whole = phase.failure.is_none();
         match phase.phase {
             Phase::Init => {
-                all.push((phase.began, Mark::InitBegins));
-                all.extend(whole.then_some((phase.ended, Mark::InitEnds)));
+                all.push((phase.began, TimelineEntry::InitBegins));
+                all.extend(whole.then_some((phase.ended, TimelineEntry::InitEnds)));
             }
             Phase::Warmup => {
-                all.push((phase.began, Mark::TestingBegins));
-                all.push((phase.began, Mark::WarmBegins));
+                all.push((phase.began, TimelineEntry::TestingBegins));
+                all.push((phase.began, TimelineEntry::WarmBegins));
                 let length = match phases.warmup_until_steady {
                     true => phase.seconds,
                     false => phases.warmup.as_secs_f64(),
                 };
-                all.extend(percents(phase, length, Mark::WarmPercent));
+                all.extend(percents(phase, length, TimelineEntry::WarmPercent));
             }
             Phase::Run => {
-                all.push((phase.began, Mark::RunBegins));
+                all.push((phase.began, TimelineEntry::RunBegins));
                 match phases.runtime_max {
-                    Some(_) => all.extend(told(phase)),
+                    Some(_) => all.extend(percent_marks(phase)),
                     None => {
                         let length = phases.runtime.as_secs_f64();
-                        all.extend(percents(phase, length, Mark::RunPercent));
+                        all.extend(percents(phase, length, TimelineEntry::RunPercent));
                     }
                 }
-                all.extend(whole.then_some((phase.ended, Mark::Finished)));
+                all.extend(whole.then_some((phase.ended, TimelineEntry::Finished)));
             }
             Phase::Validate | Phase::Cleanup => {}
         }
@@ -69,17 +69,17 @@ pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, Mark)> {
 }
 
 /// The tenths of a RUN that had no set length.
-fn told(phase: &PhaseRecord) -> impl Iterator<Item = (Timestamp, Mark)> {
+fn percent_marks(phase: &PhaseRecord) -> impl Iterator<Item = (Timestamp, TimelineEntry)> {
     let steps = (PERCENT_STEP..=100).step_by(PERCENT_STEP as usize);
-    let marks = steps.map(Mark::RunPercent);
+    let marks = steps.map(TimelineEntry::RunPercent);
     phase.percents.iter().copied().zip(marks)
 }
 
 fn percents(
     phase: &PhaseRecord,
     length: f64,
-    mark: fn(u32) -> Mark,
-) -> impl Iterator<Item = (Timestamp, Mark)> {
+    mark: fn(u32) -> TimelineEntry,
+) -> impl Iterator<Item = (Timestamp, TimelineEntry)> {
     let reached = phase.seconds + SLACK_SECONDS;
     let steps = (PERCENT_STEP..=100).step_by(PERCENT_STEP as usize);
     let at = move |percent: &u32| length * f64::from(*percent) / 100.0;
@@ -98,14 +98,20 @@ mod tests {
 
     #[test]
     fn a_whole_point_has_every_mark_in_order() {
-        let marks: Vec<Mark> = marks(&composite_record(), 1)
+        let marks: Vec<TimelineEntry> = marks(&composite_record(), 1)
             .into_iter()
             .map(|m| m.1)
             .collect();
         assert_eq!(marks.len(), 4 + 10 + 1 + 10 + 1);
         assert!(marks.is_sorted());
-        assert_eq!(marks[..2], [Mark::InitBegins, Mark::InitEnds]);
-        assert_eq!(marks[13..15], [Mark::WarmPercent(100), Mark::RunBegins]);
+        assert_eq!(
+            marks[..2],
+            [TimelineEntry::InitBegins, TimelineEntry::InitEnds]
+        );
+        assert_eq!(
+            marks[13..15],
+            [TimelineEntry::WarmPercent(100), TimelineEntry::RunBegins]
+        );
     }
 
     #[test]
@@ -120,12 +126,12 @@ mod tests {
         (run.seconds, run.failure) = (16.0, Some("gone".into()));
         run.ended = run.began.plus_seconds(16.0);
         let marks = marks(&record, 2);
-        assert_eq!(marks.last().unwrap().1, Mark::RunPercent(50));
+        assert_eq!(marks.last().unwrap().1, TimelineEntry::RunPercent(50));
         record.run.plan.phases.runtime.0 = 0;
         assert!(
             super::marks(&record, 2)
                 .iter()
-                .all(|m| m.1 <= Mark::RunBegins)
+                .all(|m| m.1 <= TimelineEntry::RunBegins)
         );
     }
 }

@@ -5,7 +5,7 @@
 //! nothing else: whoever wants another verdict adds a finding
 //! (docs/src/reference/rules.md#the-verdict).
 
-use crate::judge::rate::{Cause, other_cause};
+use crate::judge::rate::{ShortfallCause, other_cause};
 use crate::record::{End, Outcome, PointRecord, RunRecord, by_load};
 use crate::text::one_line;
 use filermark_model::units::counted;
@@ -38,7 +38,7 @@ pub struct Verdict {
     overloaded: Vec<u32>,
     /// Load points above all that count that missed their rate, and what else than the
     /// server's speed explains it.
-    explained: Vec<(u32, Cause)>,
+    explained: Vec<(u32, ShortfallCause)>,
     valid_count: usize,
     planned_count: usize,
     /// What the words rest on.
@@ -112,7 +112,7 @@ impl Verdict {
     }
 
     /// The verdict in its word, with its qualifiers.
-    pub fn word(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match (
             self.is_valid(),
             self.not_standard.is_empty(),
@@ -170,8 +170,8 @@ impl Verdict {
             false => self.reasons.clone(),
         };
         match said.is_empty() {
-            true => self.word().to_owned(),
-            false => format!("{}: {}", self.word(), said.join("; ")),
+            true => self.label().to_owned(),
+            false => format!("{}: {}", self.label(), said.join("; ")),
         }
     }
 
@@ -292,7 +292,7 @@ impl RunRecord {
     /// A last line with the verdict that the record has by it.
     pub fn judged(&self, mut end: End) -> End {
         let verdict = Verdict::with_end(self, Some(&end));
-        end.verdict = Some(verdict.word().to_owned());
+        end.verdict = Some(verdict.label().to_owned());
         end.reasons = verdict.reasons().to_vec();
         end
     }

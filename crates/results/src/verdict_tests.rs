@@ -21,7 +21,7 @@ fn each_word_has_its_cause() {
     let record = clean();
     let verdict = record.verdict();
     assert_eq!(
-        (verdict.word(), verdict.line().as_str()),
+        (verdict.label(), verdict.line().as_str()),
         ("VALID", "VALID")
     );
     assert!(verdict.is_valid() && !verdict.is_qualified() && verdict.reasons().is_empty());
@@ -47,7 +47,7 @@ fn each_word_has_its_cause() {
             run.points[point].findings.push(cached);
         }
         let verdict = run.verdict();
-        assert_eq!((verdict.word(), verdict.cached_pcnt()), (word, Some(34.0)));
+        assert_eq!((verdict.label(), verdict.cached_pcnt()), (word, Some(34.0)));
         assert!(verdict.line().contains("34 % of the bytes read"));
         assert_eq!(run.points[2].word(), "VALID, CACHED");
         assert!(WORDS.contains(&word) && verdict.is_qualified());
@@ -103,7 +103,7 @@ fn a_sweep_that_ends_in_overload_is_valid() {
             point.findings.push(finding(rule, Severity::Invalid));
         }
         let verdict = record.verdict();
-        assert_eq!(verdict.word(), "VALID", "{rule}");
+        assert_eq!(verdict.label(), "VALID", "{rule}");
         assert_eq!(verdict.counts(), (7, 10));
         assert!(verdict.line().contains("7 of 10 load points count"));
     }
@@ -158,7 +158,7 @@ fn any_other_point_that_does_not_count_makes_the_run_invalid() {
         let mut record = clean();
         change(&mut record);
         let verdict = record.verdict();
-        assert_eq!(verdict.word(), "INVALID", "{reason}");
+        assert_eq!(verdict.label(), "INVALID", "{reason}");
         assert!(verdict.reasons()[0].starts_with(reason), "{verdict:?}");
     }
 }
@@ -171,7 +171,7 @@ fn nothing_that_counts_is_invalid() {
             .findings
             .push(finding(Rule::ResponseLimit, Severity::Invalid));
     }
-    assert_eq!(record.verdict().word(), "INVALID");
+    assert_eq!(record.verdict().label(), "INVALID");
     assert_eq!(record.verdict().counts(), (0, 10));
     record.points.clear();
     record.run.plan.points.clear();
@@ -188,12 +188,12 @@ fn uppermost_goes_by_the_load() {
         .findings
         .push(finding(Rule::AchievedRate, Severity::Invalid));
     record.points[0].load.requested.0 = 5_000.0;
-    assert_eq!(record.verdict().word(), "VALID");
+    assert_eq!(record.verdict().label(), "VALID");
     for point in &mut record.points {
         point.load.requested.0 = 0.0;
         point.load.units = f64::from(point.load.number);
     }
-    assert_eq!(record.verdict().word(), "INVALID");
+    assert_eq!(record.verdict().label(), "INVALID");
     record.points[0].load.units = f64::NAN;
     let _ = record.verdict();
 }
@@ -203,7 +203,7 @@ fn the_last_line_carries_the_verdict_and_old_ones_have_none() {
     let record = testing::record();
     let end = record.end.as_ref().unwrap();
     let verdict = record.verdict();
-    assert_eq!(end.verdict.as_deref(), Some(verdict.word()));
+    assert_eq!(end.verdict.as_deref(), Some(verdict.label()));
     assert_eq!(end.reasons, verdict.reasons());
     let mut old = serde_json::to_value(end).unwrap();
     for newer in ["verdict", "reasons"] {

@@ -33,7 +33,7 @@ const GUEST: &str = "guest";
 /// That the server has refused the user, or the KDC has; shared by all logins of a
 /// process's driver.
 #[derive(Clone, Debug, Default)]
-pub struct Refusals(Arc<Shared>);
+pub struct LoginRefusals(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -55,7 +55,7 @@ pub struct Login {
     plan: SmbPlan,
     server: String,
     share: String,
-    refusals: Refusals,
+    refusals: LoginRefusals,
 }
 
 /// A handshake of either protocol.
@@ -75,7 +75,7 @@ pub enum Session {
     Smb2(Box<smb2::Session>),
 }
 
-impl Refusals {
+impl LoginRefusals {
     /// Whether the server, or the KDC, has refused the user; not where there is no library,
     /// or no KDC to ask.
     pub fn is_refused(&self) -> bool {
@@ -93,7 +93,7 @@ impl Refusals {
 
 impl Login {
     /// The login on a target's share.
-    pub fn new(target: &Target, plan: &SmbPlan, refusals: &Refusals) -> Self {
+    pub fn new(target: &Target, plan: &SmbPlan, refusals: &LoginRefusals) -> Self {
         Self {
             place: target.mount.to_string(),
             plan: plan.clone(),
@@ -369,12 +369,12 @@ impl Handshake {
         Ok(match self {
             Self::Smb1(smb1) => match smb1.reply(message, out)? {
                 Next::Send => Next::Send,
-                Next::Wait => Next::Wait,
+                Next::Pending => Next::Pending,
                 Next::Ready(session) => Next::Ready(Box::new(Session::Smb1(session))),
             },
             Self::Smb2(smb2) => match smb2.reply(message, out)? {
                 Next::Send => Next::Send,
-                Next::Wait => Next::Wait,
+                Next::Pending => Next::Pending,
                 Next::Ready(session) => Next::Ready(Box::new(Session::Smb2(session))),
             },
         })
@@ -409,13 +409,13 @@ mod tests {
     #[test]
     fn a_user_is_refused_by_a_server_or_a_kdc_and_by_no_missing_library() {
         let of_tickets = |error: AuthError| {
-            let refusals = Refusals::default();
+            let refusals = LoginRefusals::default();
             *refusals.0.tickets.lock().unwrap() = Some((Instant::now(), Err(error)));
             refusals.is_refused()
         };
         assert!(of_tickets(AuthError::Refused("preauthentication".into())));
         assert!(!of_tickets(AuthError::Library("no library".into())));
-        let refusals = Refusals::default();
+        let refusals = LoginRefusals::default();
         assert!(!refusals.is_refused());
         refusals.refuse();
         assert!(refusals.is_refused());

@@ -1,7 +1,7 @@
 //! This driver in the list of drivers.
 
 use crate::driver::SmbDriver;
-use crate::login::Refusals;
+use crate::login::LoginRefusals;
 use crate::validate::validate;
 use filermark_driver_kit::driver::Driver;
 use filermark_driver_kit::spec::{DriverSpec, Validate, Validated};
@@ -28,7 +28,7 @@ fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
 
 fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {
     let plan = settings(plan)?;
-    let refusals = Refusals::default();
+    let refusals = LoginRefusals::default();
     let report = validate(
         plan, what.mount, what.claim, what.level, what.stop, &refusals, what.sink,
     );

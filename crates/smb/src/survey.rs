@@ -3,7 +3,7 @@
 
 use crate::claim::report;
 use crate::client::{Client, Failure, OpenFor, advice, try_connection};
-use crate::login::Refusals;
+use crate::login::LoginRefusals;
 use crate::target::Target;
 use filermark_driver_kit::claim::Emptied;
 use filermark_driver_kit::driver::ClaimReport;
@@ -35,12 +35,12 @@ pub struct Share {
     /// The mount point.
     pub mount: MountPoint,
     /// What came of logging in to it.
-    pub entered: Result<Entered, DriverError>,
+    pub entered: Result<AccessibleShare, DriverError>,
 }
 
 /// A share that lets us in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entered {
+pub struct AccessibleShare {
     /// Whether files and directories may be made in the mount point's directory.
     pub writable: bool,
     /// Free space, dialect, signing, encryption, user: as for a claim.
@@ -59,7 +59,7 @@ pub fn hasty(plan: &SmbPlan) -> SmbPlan {
 
 /// Looks at mount points, server by server; once one has refused the user, nobody who
 /// shares `refusals` logs in again.
-pub fn survey(mounts: &[MountPoint], plan: &SmbPlan, refusals: &Refusals) -> Vec<Server> {
+pub fn survey(mounts: &[MountPoint], plan: &SmbPlan, refusals: &LoginRefusals) -> Vec<Server> {
     let mut hosts: Vec<&str> = Vec::new();
     for mount in mounts {
         if !hosts.contains(&mount.host.as_str()) {
@@ -77,7 +77,12 @@ pub fn survey(mounts: &[MountPoint], plan: &SmbPlan, refusals: &Refusals) -> Vec
 }
 
 /// Looks at one server, by mount points that are all on it.
-pub fn server(host: &str, mounts: &[MountPoint], plan: &SmbPlan, refusals: &Refusals) -> Server {
+pub fn server(
+    host: &str,
+    mounts: &[MountPoint],
+    plan: &SmbPlan,
+    refusals: &LoginRefusals,
+) -> Server {
     let plan = hasty(plan);
     let (address, connected) = reach(mounts, &plan);
     // What does not even take connections would cost a time-out per share.
@@ -125,15 +130,15 @@ fn reach(mounts: &[MountPoint], plan: &SmbPlan) -> (Option<SocketAddr>, Result<D
 pub fn enter(
     mount: &MountPoint,
     plan: &SmbPlan,
-    refusals: &Refusals,
-) -> Result<Entered, DriverError> {
+    refusals: &LoginRefusals,
+) -> Result<AccessibleShare, DriverError> {
     let target = Target::of(mount)?;
     let (mut client, _) = Client::connect(&target, plan, refusals)?;
     let writable = is_writable(&mut client, &target.dir).map_err(|failure| {
         let step = "open the mount point's directory";
         advice::explain(&mount.to_string(), step, &failure, plan)
     });
-    let entered = writable.map(|writable| Entered {
+    let entered = writable.map(|writable| AccessibleShare {
         writable,
         report: report(&mut client, plan, &target, Emptied::default()),
     });

@@ -1,7 +1,7 @@
 //! Where a mount point is: addresses, share, the directory in it.
 
 use filermark_engine::driver::DriverError;
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_model::plan::{IpChoice, MountPoint, SmbPlan};
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -67,7 +67,7 @@ impl Target {
             let found = (host.as_str(), port).to_socket_addrs();
             found.map(Iterator::collect::<Vec<_>>)
         };
-        let all = stopping::apart(look_up)
+        let all = interrupt_guard::apart(look_up)
             .unwrap_or_else(|| Err(std::io::Error::other("stopped on request")))
             .map_err(|e| fail(e.to_string(), "check the name in MNT_POINTS"))?;
         let wanted = |a: &SocketAddr| match plan.ip {

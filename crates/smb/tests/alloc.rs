@@ -6,11 +6,11 @@
 mod rig;
 
 use filermark_engine::driver::{Action, Completion, Request, Status, Submit};
-use filermark_engine::session_action::{HandleId, OpenFor, SessionAction, Setting};
+use filermark_engine::session_action::{AttributeChange, HandleId, OpenFor, SessionAction};
 use filermark_model::Nanos;
 use filermark_model::smb::{Dialect, Encryption, Signing};
 use filermark_testbed::{Counting, SambaOptions};
-use rig::{DIR, Rig, file, plan, samba};
+use rig::{DIR, ShardFixture, file, plan, samba};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -52,14 +52,14 @@ fn round() -> Vec<SessionAction> {
         lock(true),
         SessionAction::SetFile {
             handle,
-            setting: Setting::Times,
+            setting: AttributeChange::Times,
         },
         SessionAction::Flush { handle },
         SessionAction::Close { handle },
     ]
 }
 
-fn run(rig: &mut Rig, actions: &[SessionAction], done: &mut Vec<Completion>) {
+fn run(rig: &mut ShardFixture, actions: &[SessionAction], done: &mut Vec<Completion>) {
     for action in actions {
         done.clear();
         let request = Request {
@@ -94,7 +94,7 @@ fn nothing_is_allocated_per_operation() {
         plan.signing = signing;
         plan.encryption = encryption;
         samba.sandbox().run(|| {
-            let mut rig = Rig::ready(plan);
+            let mut rig = ShardFixture::ready(plan);
             rig.fill(1, 1 << 20);
             let actions = round();
             let mut done = Vec::with_capacity(64);

@@ -177,12 +177,12 @@ fn refusals() {
     );
 }
 
-struct Bed {
+struct KerberosFixture {
     samba: Samba,
     kdc: Kdc,
 }
 
-fn bed() -> Option<Bed> {
+fn bed() -> Option<KerberosFixture> {
     let sandbox = available(filermark_testbed::Sandbox::new())?;
     let kdc = available(Kdc::start_in(&sandbox))?;
     let options = SambaOptions {
@@ -190,11 +190,11 @@ fn bed() -> Option<Bed> {
         ..SambaOptions::default()
     };
     let samba = available(Samba::start_kerberos(&kdc, options))?;
-    Some(Bed { samba, kdc })
+    Some(KerberosFixture { samba, kdc })
 }
 
 /// Runs a part of `inner` in the sandbox, with a cache of tickets.
-fn run(bed: &Bed, part: &str, cache: &str) {
+fn run(bed: &KerberosFixture, part: &str, cache: &str) {
     let (name, value) = bed.kdc.environment();
     let program = std::env::current_exe().expect("this program");
     let sandbox: &Arc<_> = bed.samba.sandbox();

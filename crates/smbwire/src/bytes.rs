@@ -4,12 +4,12 @@ use crate::error::DecodeError;
 
 /// Reads on from the front of bytes, and never beyond their end.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub struct ByteReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     /// At the front of `bytes`.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }

@@ -40,9 +40,9 @@ pub fn finish(out: &mut [u8], at: usize) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Front {
     /// A whole message: so many bytes behind its mark.
-    Whole(usize),
+    Complete(usize),
     /// At least so many bytes are missing.
-    Lacks(usize),
+    Incomplete(usize),
 }
 
 /// Looks at the front of a stream's bytes.
@@ -51,7 +51,7 @@ pub enum Front {
 /// It is no mark, or announces more than `max` bytes.
 pub fn front(bytes: &[u8], max: usize) -> Result<Front, FrameError> {
     let Some(mark) = bytes.first_chunk::<MARK>() else {
-        return Ok(Front::Lacks(MARK - bytes.len()));
+        return Ok(Front::Incomplete(MARK - bytes.len()));
     };
     if mark[0] != 0 {
         return Err(FrameError::Mark(mark[0]));
@@ -62,7 +62,7 @@ pub fn front(bytes: &[u8], max: usize) -> Result<Front, FrameError> {
     }
     let whole = MARK + length;
     Ok(match bytes.len() >= whole {
-        true => Front::Whole(length),
-        false => Front::Lacks(whole - bytes.len()),
+        true => Front::Complete(length),
+        false => Front::Incomplete(whole - bytes.len()),
     })
 }

@@ -40,7 +40,7 @@ pub enum Next<S> {
     /// What was appended to the output is to be sent; the next message goes to `reply`.
     Send,
     /// Nothing to send yet; wait for another message (STATUS_PENDING).
-    Wait,
+    Pending,
     /// The session and its tree are there.
     Ready(Box<S>),
 }

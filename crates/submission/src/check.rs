@@ -3,14 +3,14 @@
 
 use crate::document::{Document, Element};
 use crate::form::{Kind, Node, Value};
-use crate::place::Place;
+use crate::node_path::NodePath;
 use std::fmt;
 
 /// Something in a document that is missing or wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Where.
-    pub place: Place,
+    pub place: NodePath,
     /// The path there, from the root.
     pub path: String,
     /// What is wrong, in words.
@@ -179,17 +179,17 @@ impl Document {
     /// Everything that is missing or wrong, in the order of the document.
     pub fn faults(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
-        self.check(&Place::root(), self.root(), &mut faults);
+        self.check(&NodePath::root(), self.root(), &mut faults);
         self.check_across(&mut faults);
         faults
     }
 
     /// Whether a node or anything below it is missing or wrong (the `*` of `?c`).
-    pub fn is_faulty(faults: &[Fault], place: &Place) -> bool {
+    pub fn is_faulty(faults: &[Fault], place: &NodePath) -> bool {
         faults.iter().any(|fault| place.holds(&fault.place))
     }
 
-    fn check(&self, place: &Place, element: &Element, faults: &mut Vec<Fault>) {
+    fn check(&self, place: &NodePath, element: &Element, faults: &mut Vec<Fault>) {
         let node = element.node();
         // An optional group or list that is blank as a whole is not there.
         let is_absent = node.is_optional && element.is_blank();
@@ -213,7 +213,7 @@ impl Document {
         }
     }
 
-    fn fault(&self, place: &Place, reason: String) -> Fault {
+    fn fault(&self, place: &NodePath, reason: String) -> Fault {
         Fault {
             place: place.clone(),
             path: self.path(place),

@@ -1,7 +1,7 @@
 //! A filled-in form: a tree of elements that always has the form's shape.
 
 use crate::form::{FORM, Kind, Node, Value};
-use crate::place::Place;
+use crate::node_path::NodePath;
 
 /// Longest text of a field, in bytes.
 pub const TEXT_LEN_MAX: usize = 1 << 20;
@@ -165,14 +165,14 @@ impl Document {
     }
 
     /// The node at a place; `None` when it is gone.
-    pub fn element(&self, place: &Place) -> Option<&Element> {
+    pub fn element(&self, place: &NodePath) -> Option<&Element> {
         place
             .steps()
             .iter()
             .try_fold(&self.root, |element, &at| element.children.get(at))
     }
 
-    fn element_mut(&mut self, place: &Place) -> Option<&mut Element> {
+    fn element_mut(&mut self, place: &NodePath) -> Option<&mut Element> {
         place
             .steps()
             .iter()
@@ -182,7 +182,7 @@ impl Document {
     /// The path of a place as prompts and messages have it:
     /// `filermarkSubmission.productInfo.sutBomList.bomItem[2].vendor`. Items of a list
     /// have their number, from 1, where there are more than one.
-    pub fn path(&self, place: &Place) -> String {
+    pub fn path(&self, place: &NodePath) -> String {
         let mut path = self.root.node.name.to_owned();
         let mut element = &self.root;
         for &at in place.steps() {
@@ -204,7 +204,7 @@ impl Document {
     ///
     /// # Errors
     /// In words: it is no field, or one that comes from the run's files.
-    pub fn set(&mut self, place: &Place, text: &str) -> Result<(), &'static str> {
+    pub fn set(&mut self, place: &NodePath, text: &str) -> Result<(), &'static str> {
         let Some(element) = self.element_mut(place) else {
             return Err("there is no such node any more");
         };
@@ -222,7 +222,7 @@ impl Document {
     ///
     /// # Errors
     /// In words: it is no list, its items come from the run's files, or it is full.
-    pub fn add_item(&mut self, place: &Place) -> Result<Place, &'static str> {
+    pub fn add_item(&mut self, place: &NodePath) -> Result<NodePath, &'static str> {
         let list = self.list_mut(place)?;
         if list.children.len() >= ITEM_COUNT_MAX {
             return Err("the list is full: it has 10000 items");
@@ -238,7 +238,7 @@ impl Document {
     /// # Errors
     /// In words: it is no list, its items come from the run's files, there is no such
     /// item, or it is the only one.
-    pub fn remove_item(&mut self, place: &Place, at: usize) -> Result<(), &'static str> {
+    pub fn remove_item(&mut self, place: &NodePath, at: usize) -> Result<(), &'static str> {
         let list = self.list_mut(place)?;
         if at >= list.children.len() {
             return Err("there is no item of this number; ?c shows them");
@@ -250,7 +250,7 @@ impl Document {
         Ok(())
     }
 
-    fn list_mut(&mut self, place: &Place) -> Result<&mut Element, &'static str> {
+    fn list_mut(&mut self, place: &NodePath) -> Result<&mut Element, &'static str> {
         let Some(list) = self.element_mut(place).filter(|e| e.node.is_list()) else {
             return Err("this node is no list; go to the node that holds the items");
         };
@@ -273,7 +273,7 @@ fn is_all_of_run(node: &Node) -> bool {
 mod tests {
     use super::*;
 
-    fn place_of(doc: &Document, path: &str) -> Place {
+    fn place_of(doc: &Document, path: &str) -> NodePath {
         doc.find(path).unwrap_or_else(|| panic!("{path}"))
     }
 
@@ -290,7 +290,7 @@ mod tests {
             doc.root().value("productInfo.vendorAndProduct.vendor"),
             "Acme Servers\u{fffd}"
         );
-        assert!(doc.set(&Place::root(), "x").is_err());
+        assert!(doc.set(&NodePath::root(), "x").is_err());
         let peak = place_of(&doc, "results.result.peak");
         assert!(doc.set(&peak, "9").unwrap_err().contains("run's files"));
     }
@@ -307,7 +307,7 @@ mod tests {
         );
         doc.remove_item(&list, 0).unwrap();
         assert!(doc.remove_item(&list, 5).is_err());
-        assert!(doc.add_item(&Place::root()).is_err());
+        assert!(doc.add_item(&NodePath::root()).is_err());
         let results = place_of(&doc, "results");
         assert!(doc.add_item(&results).is_err());
     }

@@ -92,7 +92,7 @@ fn remarks(record: &RunRecord) -> String {
 
 fn verdict(run: &RunFiles<'_>) -> &'static str {
     if let Some(record) = run.record {
-        return record.verdict().word();
+        return record.verdict().label();
     }
     run.verdict
 }
@@ -216,7 +216,7 @@ pub fn differences(result: &Element, record: &RunRecord) -> Vec<String> {
     tell(
         "verdict",
         result.value("verdict").to_owned(),
-        verdict.word().to_owned(),
+        verdict.label().to_owned(),
     );
     tell(
         "fingerprint",

@@ -47,10 +47,10 @@ struct Parser<'a> {
     document: Document,
 }
 
-type Done<T = ()> = Result<T, XmlError>;
+type ReadResult<T = ()> = Result<T, XmlError>;
 
 impl<'a> Parser<'a> {
-    fn error<T>(&self, reason: impl Into<String>) -> Done<T> {
+    fn error<T>(&self, reason: impl Into<String>) -> ReadResult<T> {
         let at = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX);
         let read = self.text.as_bytes().get(..at.min(self.text.len()));
         let breaks = read.map_or(0, |read| read.iter().filter(|&&b| b == b'\n').count());
@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The next event that matters here.
-    fn event(&mut self) -> Done<Event<'a>> {
+    fn event(&mut self) -> ReadResult<Event<'a>> {
         loop {
             match self.reader.read_event() {
                 Ok(Event::Comment(_) | Event::PI(_) | Event::Decl(_)) => {}
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn whole(&mut self) -> Done {
+    fn whole(&mut self) -> ReadResult {
         let mut found = false;
         loop {
             match self.event()? {
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn check_root(&self, start: &BytesStart<'_>) -> Done {
+    fn check_root(&self, start: &BytesStart<'_>) -> ReadResult {
         let name = name_of(start.name().as_ref());
         if name != FORM.name {
             return self.error(format!(
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The children of `element`, up to its end.
-    fn children(&mut self, element: &mut Element) -> Done {
+    fn children(&mut self, element: &mut Element) -> ReadResult {
         let mut seen = 0;
         loop {
             match self.event()? {
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn content(&mut self, element: &mut Element, at: usize) -> Done {
+    fn content(&mut self, element: &mut Element, at: usize) -> ReadResult {
         let Some(child) = element.children_mut().get_mut(at) else {
             return self.error("an element is missing");
         };
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
         element: &mut Element,
         start: &BytesStart<'_>,
         seen: &mut usize,
-    ) -> Done<usize> {
+    ) -> ReadResult<usize> {
         let name = name_of(start.name().as_ref());
         if start.attributes().next().is_some() {
             return self.error(format!("<{name}> has attributes, and the form knows none"));
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The text of a field, up to its end.
-    fn field_text(&mut self, name: &str) -> Done<String> {
+    fn field_text(&mut self, name: &str) -> ReadResult<String> {
         let mut text = String::new();
         loop {
             match self.event()? {

@@ -18,10 +18,10 @@ fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
     assert_eq!(curve.points.len(), Curve::of_record(&record).points.len());
     let ort = format!("{:.2}", record.ort_ms().unwrap());
     assert_eq!(format!("{:.2}", curve.ort_ms().unwrap()), ort);
-    assert_eq!(result.value("verdict"), record.verdict().word());
+    assert_eq!(result.value("verdict"), record.verdict().label());
     let faults = doc.faults();
     let starred: Vec<_> = (0..6)
-        .map(|at| Document::is_faulty(&faults, &Place::root().child(at)))
+        .map(|at| Document::is_faulty(&faults, &NodePath::root().child(at)))
         .collect();
     // Manual M, 5.1.4.2, step 5: which children have a *.
     assert_eq!(

@@ -1,25 +1,25 @@
 //! Ways through a document: up, down, to siblings, to the next node, to a path.
 
 use crate::document::{Document, Element};
-use crate::place::Place;
+use crate::node_path::NodePath;
 
 impl Document {
     /// The node above, `levels` times; the root at most.
-    pub fn up(&self, place: &Place, levels: usize) -> Place {
+    pub fn up(&self, place: &NodePath, levels: usize) -> NodePath {
         (0..levels.min(place.depth())).fold(place.clone(), |at, _| at.parent().unwrap_or(at))
     }
 
     /// The next sibling, where there is one.
-    pub fn next_sibling(&self, place: &Place) -> Option<Place> {
+    pub fn next_sibling(&self, place: &NodePath) -> Option<NodePath> {
         self.sibling(place, 1)
     }
 
     /// The previous sibling, where there is one.
-    pub fn previous_sibling(&self, place: &Place) -> Option<Place> {
+    pub fn previous_sibling(&self, place: &NodePath) -> Option<NodePath> {
         self.sibling(place, -1)
     }
 
-    fn sibling(&self, place: &Place, step: isize) -> Option<Place> {
+    fn sibling(&self, place: &NodePath, step: isize) -> Option<NodePath> {
         let above = place.parent()?;
         let at = place.number()?.checked_add_signed(step)?;
         let sibling = above.child(at);
@@ -27,7 +27,7 @@ impl Document {
     }
 
     /// Child number `at`, from 0, where there is one.
-    pub fn child(&self, place: &Place, at: usize) -> Option<Place> {
+    pub fn child(&self, place: &NodePath, at: usize) -> Option<NodePath> {
         let child = place.child(at);
         self.element(&child).map(|_| child)
     }
@@ -39,7 +39,7 @@ impl Document {
     ///
     /// A plain breadth-first order over the whole document would not do: once down in
     /// the items of a list it would pass over all further fields of the levels above.
-    pub fn next(&self, place: &Place) -> Option<Place> {
+    pub fn next(&self, place: &NodePath) -> Option<NodePath> {
         if let Some(child) = self.child(place, 0) {
             return Some(child);
         }
@@ -63,15 +63,15 @@ impl Document {
     /// The place of a dotted path of names below the root (the root's own name may
     /// lead it): `productInfo.sutBomList.bomItem[2].vendor`. Without a number the
     /// first item of a list is meant.
-    pub fn find(&self, path: &str) -> Option<Place> {
+    pub fn find(&self, path: &str) -> Option<NodePath> {
         let path = path.trim_start_matches('.');
         let root = self.root().node().name;
         let below = match path.strip_prefix(root) {
-            Some("") => return Some(Place::root()),
+            Some("") => return Some(NodePath::root()),
             Some(rest) => rest.strip_prefix('.').unwrap_or(path),
             None => path,
         };
-        let mut place = Place::root();
+        let mut place = NodePath::root();
         for step in below.split('.') {
             let (name, number) = match step.strip_suffix(']').and_then(|s| s.split_once('[')) {
                 Some((name, number)) => (name, number.parse::<usize>().ok()?.checked_sub(1)?),
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn all(doc: &Document, place: &Place, fields: &mut Vec<Place>) {
+    fn all(doc: &Document, place: &NodePath, fields: &mut Vec<NodePath>) {
         let element = doc.element(place).unwrap();
         if element.node().field().is_some() {
             fields.push(place.clone());
@@ -120,10 +120,10 @@ mod tests {
         doc.add_item(&list).unwrap();
         doc.add_item(&list).unwrap();
         let mut fields = Vec::new();
-        all(&doc, &Place::root(), &mut fields);
+        all(&doc, &NodePath::root(), &mut fields);
         let mut seen = Vec::new();
         let mut visited = BTreeSet::new();
-        let mut at = Place::root();
+        let mut at = NodePath::root();
         while let Some(next) = doc.next(&at) {
             assert!(visited.insert(next.clone()), "{} twice", doc.path(&next));
             if doc.element(&next).unwrap().node().field().is_some() {

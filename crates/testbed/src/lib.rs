@@ -14,7 +14,6 @@
 //! returns [`Error::Unavailable`], and [`available`] turns that into a skipped
 //! test, or into a failed one under `./test`.
 
-mod between;
 mod browser;
 mod capture;
 mod counting;
@@ -33,6 +32,7 @@ mod mounts;
 mod netem;
 mod nfs_counts;
 mod processes;
+mod proxy;
 mod samba;
 mod sandbox;
 mod slurm;
@@ -43,10 +43,6 @@ mod switch;
 mod tools;
 mod uml;
 
-pub use between::{
-    Act, Act as SmbAct, FakeSmb, NfsProxy, Passing, Passing as SmbPassing, SmbProxy, Way,
-    Way as SmbWay,
-};
 pub use browser::{Browser, Scheme, Seen};
 pub use capture::{Capture, Pcap, ProcedureTimes};
 pub use counting::Counting;
@@ -64,6 +60,10 @@ pub use mounts::{Mounts, Scratch};
 pub use netem::NetemCounts;
 pub use nfs_counts::NfsCounts;
 pub use processes::Process;
+pub use proxy::{
+    Direction, Direction as SmbWay, FakeSmb, NfsProxy, ProxiedMessage,
+    ProxiedMessage as SmbPassing, ProxyAction, ProxyAction as SmbAct, SmbProxy,
+};
 pub use samba::{
     Logon, Samba, SambaOptions, SmbEncryption, SmbGuests, SmbOpenFile, SmbProtection, SmbSession,
     SmbSigning, SmbStatus, SmbTree,

@@ -8,10 +8,10 @@ mod processes;
 mod servers;
 mod shares;
 
-pub(crate) use probe::Laid;
+pub(crate) use probe::ProbeFiles;
 
 use super::validate::check_here;
-use crate::free_space::Seen;
+use crate::free_space::ClientSpace;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_link::facts::{HostFacts, InspectFacts, InspectRequest, OwnName, ValidationFacts};
 use filermark_link::identity::own_hello;
@@ -21,7 +21,7 @@ use filermark_results::Environment;
 
 /// Carries out what the prime asks of this agent. `laid` are the probe files that
 /// this agent has to remove again.
-pub fn inspect(request: InspectRequest, laid: &mut Laid, stop: &StopFlag) -> InspectFacts {
+pub fn inspect(request: InspectRequest, laid: &mut ProbeFiles, stop: &StopFlag) -> InspectFacts {
     let outcomes = match request {
         InspectRequest::Host {
             driver,
@@ -56,7 +56,7 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
     // First, for the rest makes load itself.
     let load = processes::look();
     let hello = own_hello();
-    let mut seen = Seen::by(driver);
+    let mut seen = ClientSpace::by(driver);
     let (mut found_mounts, mut servers) = (Vec::new(), Vec::new());
     match driver {
         DriverPlan::Posix(_) => {

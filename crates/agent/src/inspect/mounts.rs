@@ -3,9 +3,9 @@
 
 use super::limits::ALL_MAX;
 use super::probe;
-use crate::free_space::{Seen, is_kept};
+use crate::free_space::{ClientSpace, is_kept};
 use filermark_driver_kit::driver::ClaimReport;
-use filermark_link::facts::{MountLook, Mounted};
+use filermark_link::facts::{MountEntry, MountInfo};
 use filermark_link::parallel::each_within;
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_posix::survey;
@@ -14,10 +14,10 @@ use filermark_posix::survey;
 pub(super) fn look(
     mounts: &[MountPoint],
     host: &str,
-    seen: &mut Seen,
+    seen: &mut ClientSpace,
     driver: &DriverPlan,
     dir_name: &str,
-) -> Vec<MountLook> {
+) -> Vec<MountInfo> {
     let name = dir_name.to_owned();
     let driver = driver.clone();
     let looks = each_within(mounts.to_vec(), ALL_MAX, move |mount: MountPoint| {
@@ -39,20 +39,20 @@ pub(super) fn look(
                 ALL_MAX.as_secs()
             )),
         };
-        found.push(MountLook {
+        found.push(MountInfo {
             mount: mount.clone(),
-            there,
+            mounted: there,
         });
     }
     found
 }
 
-fn mounted(report: &ClaimReport, unwritable: Option<String>) -> Mounted {
+fn mounted(report: &ClaimReport, unwritable: Option<String>) -> MountEntry {
     let fact = |name: &str| {
         let found = report.server_facts.iter().find(|(n, _)| n == name);
         found.map_or(String::new(), |(_, value)| value.clone())
     };
-    Mounted {
+    MountEntry {
         kind: fact("file system"),
         source: fact("source"),
         mount_point: fact("mount point"),
@@ -76,14 +76,14 @@ mod tests {
         };
         let mounts = [at(dir.path()), at(&dir.path().join("gone"))];
         let driver = DriverPlan::Posix(PosixPlan::default());
-        let mut seen = Seen::by(&driver);
+        let mut seen = ClientSpace::by(&driver);
         let looks = look(&mounts, "here", &mut seen, &driver, "filermark.x");
-        let there = looks[0].there.as_ref().expect("it is there");
+        let there = looks[0].mounted.as_ref().expect("it is there");
         assert_eq!(there.unwritable, None);
         assert!(there.free_bytes.is_some_and(|b| b > 0));
         #[cfg(target_os = "linux")]
         assert!(!there.kind.is_empty() && there.mount_point.starts_with('/'));
-        let why = looks[1].there.as_ref().expect_err("it is not there");
+        let why = looks[1].mounted.as_ref().expect_err("it is not there");
         assert!(why.contains("gone"), "{why}");
         assert_eq!(seen.into_free().len(), 1);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

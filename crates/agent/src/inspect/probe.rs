@@ -19,9 +19,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The probe files that are to be removed.
 #[derive(Debug, Default)]
-pub(crate) struct Laid(Vec<Probe>);
+pub(crate) struct ProbeFiles(Vec<Probe>);
 
-impl Laid {
+impl ProbeFiles {
     /// Makes them.
     pub fn lay(&mut self, probes: Vec<Probe>) -> Vec<ProbeOutcome> {
         let lay = |probe: Probe| {
@@ -50,7 +50,7 @@ impl Laid {
     }
 }
 
-impl Drop for Laid {
+impl Drop for ProbeFiles {
     fn drop(&mut self) {
         self.remove_all();
     }
@@ -193,7 +193,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let probe = Probe::random(dir.path().to_str().unwrap()).unwrap();
         let probes = || vec![probe.clone()];
-        let mut laid = Laid::default();
+        let mut laid = ProbeFiles::default();
         assert_eq!(laid.lay(probes()), [ProbeOutcome::Done]);
         assert_eq!(names(dir.path()), std::slice::from_ref(&probe.name));
         let stop = StopFlag::new();
@@ -214,7 +214,7 @@ mod tests {
     fn whoever_forgets_a_probe_loses_it() {
         let dir = tempfile::tempdir().unwrap();
         let probe = Probe::random(dir.path().to_str().unwrap()).unwrap();
-        let mut laid = Laid::default();
+        let mut laid = ProbeFiles::default();
         laid.lay(vec![probe]);
         assert_eq!(names(dir.path()).len(), 1);
         drop(laid);
@@ -232,7 +232,7 @@ mod tests {
                 name: name.into(),
                 token: "mine".into(),
             };
-            let mut laid = Laid::default();
+            let mut laid = ProbeFiles::default();
             for outcomes in [laid.lay(vec![probe.clone()]), laid.remove(vec![probe])] {
                 assert!(matches!(outcomes[0], ProbeOutcome::Failed { .. }), "{name}");
             }

@@ -1,6 +1,6 @@
 //! What else the host does: two looks at all processes, a moment apart (Linux).
 
-use filermark_link::facts::{Busy, LoadFacts};
+use filermark_link::facts::{BusyProcess, LoadFacts};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const TICKS_PER_S: f64 = 100.0;
 
 /// What a process used so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Charge {
+struct CpuUse {
     name: String,
     /// Processor time, in ticks.
     used: u64,
@@ -38,8 +38,8 @@ pub(super) fn look() -> LoadFacts {
 
 /// What ran between two looks; what has our own name (the prime, other agents) is ours.
 fn compare(
-    before: &HashMap<u32, Charge>,
-    after: &HashMap<u32, Charge>,
+    before: &HashMap<u32, CpuUse>,
+    after: &HashMap<u32, CpuUse>,
     own: &str,
     elapsed: Duration,
 ) -> LoadFacts {
@@ -56,7 +56,7 @@ fn compare(
         let percent = used as f64 / ticks * 100.0;
         facts.others_percent += percent;
         if facts.busiest.as_ref().is_none_or(|b| b.percent < percent) {
-            facts.busiest = Some(Busy {
+            facts.busiest = Some(BusyProcess {
                 name: name.clone(),
                 pid: *pid,
                 percent,
@@ -66,7 +66,7 @@ fn compare(
     facts
 }
 
-fn charges() -> HashMap<u32, Charge> {
+fn charges() -> HashMap<u32, CpuUse> {
     let dirs = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = dirs.filter_map(|dir| dir.file_name().to_str()?.parse::<u32>().ok());
     let read = |pid| {
@@ -78,14 +78,14 @@ fn charges() -> HashMap<u32, Charge> {
 
 /// From a line of `/proc/PID/stat` (proc_pid_stat(5)). The name stands in parentheses
 /// and may have anything in it.
-fn charge_in(line: &str) -> Option<(u32, Charge)> {
+fn charge_in(line: &str) -> Option<(u32, CpuUse)> {
     let (pid, rest) = line.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
     // utime, stime and starttime are fields 14, 15 and 22; the one behind the name is
     // field 3.
-    let charge = Charge {
+    let charge = CpuUse {
         name: name.to_owned(),
         used: ticks(11)?.saturating_add(ticks(12)?),
         started: ticks(19)?,
@@ -106,8 +106,8 @@ mod tests {
         }
     }
 
-    fn charge(name: &str, used: u64, started: u64) -> Charge {
-        Charge {
+    fn charge(name: &str, used: u64, started: u64) -> CpuUse {
+        CpuUse {
             name: name.to_owned(),
             used,
             started,
@@ -115,7 +115,7 @@ mod tests {
     }
 
     /// Processes that were started at the tick of their number.
-    fn charges(all: &[(u32, &str, u64)]) -> HashMap<u32, Charge> {
+    fn charges(all: &[(u32, &str, u64)]) -> HashMap<u32, CpuUse> {
         let of =
             |(pid, name, used): &(u32, &str, u64)| (*pid, charge(name, *used, u64::from(*pid)));
         all.iter().map(of).collect()

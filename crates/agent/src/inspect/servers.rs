@@ -2,8 +2,8 @@
 //! the exports mount.
 
 use super::limits::ALL_MAX;
-use crate::free_space::Seen;
-use filermark_link::facts::{ExportLook, ServerLook, ServiceLook};
+use crate::free_space::ClientSpace;
+use filermark_link::facts::{ExportInfo, ServerInfo, ServiceInfo};
 use filermark_link::parallel::each_within;
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_nfs::survey::{Service, export, hasty, services};
@@ -13,8 +13,8 @@ pub(super) fn look(
     mounts: &[MountPoint],
     plan: &NfsPlan,
     host: &str,
-    seen: &mut Seen,
-) -> Vec<ServerLook> {
+    seen: &mut ClientSpace,
+) -> Vec<ServerInfo> {
     let plan = hasty(plan);
     let groups = by_host(mounts);
     let asked = groups.clone();
@@ -45,10 +45,10 @@ pub(super) fn by_host(mounts: &[MountPoint]) -> Vec<Vec<MountPoint>> {
     groups
 }
 
-type Reports = Vec<(MountPoint, filermark_driver_kit::driver::ClaimReport)>;
+type ServerReports = Vec<(MountPoint, filermark_driver_kit::driver::ClaimReport)>;
 
-fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
-    let mut look = ServerLook {
+fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerInfo, ServerReports) {
+    let mut look = ServerInfo {
         host: group[0].host.clone(),
         services: Vec::new(),
         exports: Vec::new(),
@@ -56,7 +56,7 @@ fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
     let mut reports = Vec::new();
     match services(&group[0], plan) {
         Ok(services) => look.services = services.into_iter().map(service).collect(),
-        Err(e) => look.services.push(ServiceLook {
+        Err(e) => look.services.push(ServiceInfo {
             name: "name".into(),
             address: String::new(),
             connected_us: Err(e.to_string()),
@@ -75,7 +75,7 @@ fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
             }
             Err(e) => (Err(e.to_string()), None),
         };
-        look.exports.push(ExportLook {
+        look.exports.push(ExportInfo {
             path: mount.path.clone(),
             writable,
             free_bytes,
@@ -84,8 +84,8 @@ fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerLook, Reports) {
     (look, reports)
 }
 
-fn service(service: Service) -> ServiceLook {
-    ServiceLook {
+fn service(service: Service) -> ServiceInfo {
+    ServiceInfo {
         name: service.name.into(),
         address: service.address.map_or(String::new(), |a| a.to_string()),
         connected_us: service.connected.map(|took| took.as_micros() as u64),
@@ -93,10 +93,10 @@ fn service(service: Service) -> ServiceLook {
 }
 
 /// A server that took too long.
-pub(super) fn late(group: &[MountPoint], service: &str) -> ServerLook {
-    ServerLook {
+pub(super) fn late(group: &[MountPoint], service: &str) -> ServerInfo {
+    ServerInfo {
         host: group[0].host.clone(),
-        services: vec![ServiceLook {
+        services: vec![ServiceInfo {
             name: service.into(),
             address: String::new(),
             connected_us: Err(format!(

@@ -3,12 +3,12 @@
 
 use super::limits::ALL_MAX;
 use super::servers::{by_host, late};
-use crate::free_space::Seen;
-use filermark_link::facts::{ExportLook, ServerLook, ServiceLook};
+use crate::free_space::ClientSpace;
+use filermark_link::facts::{ExportInfo, ServerInfo, ServiceInfo};
 use filermark_link::parallel::each_within;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_smb::client::try_connection;
-use filermark_smb::login::Refusals;
+use filermark_smb::login::LoginRefusals;
 use filermark_smb::survey::{Server, Share, hasty, server};
 use filermark_smb::target::Target;
 use std::net::SocketAddr;
@@ -20,9 +20,9 @@ pub(super) fn look(
     plan: &SmbPlan,
     log_in: bool,
     host: &str,
-    seen: &mut Seen,
-) -> Vec<ServerLook> {
-    let refusals = Refusals::default();
+    seen: &mut ClientSpace,
+) -> Vec<ServerInfo> {
+    let refusals = LoginRefusals::default();
     let mut groups = by_host(mounts);
     let mut looks = Vec::new();
     // One after another until somebody has let us in: a password that is wrong is not
@@ -36,20 +36,20 @@ pub(super) fn look(
     for (group, look) in looks {
         match look {
             None => found.push(late(&group, "smb")),
-            Some(server) => found.push(told(server, host, seen)),
+            Some(server) => found.push(server_info(server, host, seen)),
         }
     }
     found
 }
 
-type Looks = Vec<(Vec<MountPoint>, Option<Server>)>;
+type ShareChecks = Vec<(Vec<MountPoint>, Option<Server>)>;
 
 fn at_once(
     groups: Vec<Vec<MountPoint>>,
     plan: &SmbPlan,
     log_in: bool,
-    refusals: &Refusals,
-) -> Looks {
+    refusals: &LoginRefusals,
+) -> ShareChecks {
     let (asked, plan, refusals) = (groups.clone(), plan.clone(), refusals.clone());
     let looks = each_within(groups, ALL_MAX, move |group: Vec<MountPoint>| {
         let host = group[0].host.clone();
@@ -95,10 +95,10 @@ fn lets_in(look: &Option<Server>) -> bool {
     shares.into_iter().any(|share| share.entered.is_ok())
 }
 
-fn told(server: Server, host: &str, seen: &mut Seen) -> ServerLook {
+fn server_info(server: Server, host: &str, seen: &mut ClientSpace) -> ServerInfo {
     let has_address = server.address.is_some();
     let address = server.address.map_or(String::new(), |a| a.to_string());
-    let service = ServiceLook {
+    let service = ServiceInfo {
         name: if has_address { "smb" } else { "name" }.into(),
         address,
         connected_us: match server.connected {
@@ -117,13 +117,13 @@ fn told(server: Server, host: &str, seen: &mut Seen) -> ServerLook {
             }
             Err(e) => (Err(e.to_string()), None),
         };
-        ExportLook {
+        ExportInfo {
             path: share.mount.path,
             writable,
             free_bytes,
         }
     };
-    ServerLook {
+    ServerInfo {
         host: server.host,
         services: vec![service],
         exports: server.shares.into_iter().map(export).collect(),
@@ -156,7 +156,7 @@ mod tests {
         ];
         let mut plan = filermark_results::testing::smb_plan("geheim");
         plan.port = listener.local_addr().unwrap().port();
-        let mut seen = Seen::by(&DriverPlan::Smb(plan.clone()));
+        let mut seen = ClientSpace::by(&DriverPlan::Smb(plan.clone()));
         let looks = look(&mounts, &plan, false, "here", &mut seen);
         assert_eq!(looks.len(), 2);
         let there = &looks[0].services[0];

@@ -95,7 +95,7 @@ fn a_record_is_a_record_whatever_the_manifest_says() {
 }
 
 /// A change to the lines of a record.
-type Change<'a> = &'a dyn Fn(&mut Vec<String>);
+type EditLines<'a> = &'a dyn Fn(&mut Vec<String>);
 
 /// What is found when the lines of the record are changed.
 fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
@@ -117,7 +117,7 @@ fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
 fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
     let kind = |line: &str, kind: &str| line.starts_with(&format!("{{\"type\":\"{kind}\""));
     let at = |lines: &[String], of: &str| lines.iter().position(|l| kind(l, of)).unwrap();
-    let cases: [(&str, Change<'_>); 6] = [
+    let cases: [(&str, EditLines<'_>); 6] = [
         ("each stands once", &|lines| {
             let first = at(lines, "point");
             lines.insert(first, lines[first].clone());

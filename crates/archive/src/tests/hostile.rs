@@ -3,7 +3,7 @@
 use super::support::{check, files_of, found_in, text, whole};
 use crate::Bundle;
 use crate::role::Role;
-use crate::verify::{Options, State, check_zip, verify};
+use crate::verify::{CheckStatus, Options, check_zip, verify};
 use proptest::prelude::*;
 
 #[test]
@@ -149,7 +149,7 @@ proptest! {
         if let Ok(read) = Bundle::from_bytes(&bytes) {
             let mut told = check(&read);
             check_zip(&read, &bytes, &mut told);
-            let other = told.checks.iter().any(|c| c.about == "zip" && c.state == State::Skip);
+            let other = told.checks.iter().any(|c| c.about == "zip" && c.state == CheckStatus::Skip);
             prop_assert!(!told.ok || other, "at {at}");
         }
     }

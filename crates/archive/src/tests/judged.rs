@@ -2,8 +2,8 @@
 
 use super::support::{check, faults, gathered, lines_of};
 use crate::role::Role;
-use crate::verify::{Check, Options, State, verify};
-use crate::{Bundle, GatherOptions};
+use crate::verify::{Check, CheckStatus, Options, verify};
+use crate::{Bundle, CollectOptions};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::silence::Silence;
 use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
@@ -237,7 +237,7 @@ fn composite_runs_with_the_logs_of_their_procs() {
     write_files(&record, dir.path()).unwrap();
     write_proc_logs(&record, dir.path()).unwrap();
     fs::write(dir.path().join("vda.run.jsonl"), lines_of(&record)).unwrap();
-    let bundle = gathered(&dir, "vda.run.jsonl", &GatherOptions::default())
+    let bundle = gathered(&dir, "vda.run.jsonl", &CollectOptions::default())
         .unwrap()
         .bundle;
     let logs = bundle
@@ -250,11 +250,11 @@ fn composite_runs_with_the_logs_of_their_procs() {
         .checks
         .iter()
         .filter(of_files)
-        .filter(|c| c.state == State::Fail)
+        .filter(|c| c.state == CheckStatus::Fail)
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     fs::write(dir.path().join("client-logs.vda/client_3.vda"), "forged\n").unwrap();
-    let bundle = gathered(&dir, "vda.run.jsonl", &GatherOptions::default())
+    let bundle = gathered(&dir, "vda.run.jsonl", &CollectOptions::default())
         .unwrap()
         .bundle;
     let found = faults(&verify(&bundle, &Options::default()));

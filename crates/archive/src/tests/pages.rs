@@ -2,8 +2,8 @@
 
 use super::support::{check, faults, folder, forged, gathered, record, text, whole};
 use crate::role::Role;
-use crate::verify::{Options, State, verify};
-use crate::{Bundle, GatherOptions, zipfile};
+use crate::verify::{CheckStatus, Options, verify};
+use crate::{Bundle, CollectOptions, zipfile};
 use filermark_results::{Curve, RunRecord};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,27 +35,27 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
     let own = env!("CARGO_PKG_VERSION");
     let curve = Curve::of_record(&record());
     let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
-    let word = record().verdict().word();
+    let word = record().verdict().label();
     for good in [public(&record()), "for reviewers".to_owned()] {
-        assert_eq!(told(own, "mine.html", &good).0, State::Ok);
-        assert_eq!(told(own, "mine.review.html", &good).0, State::Ok);
+        assert_eq!(told(own, "mine.html", &good).0, CheckStatus::Ok);
+        assert_eq!(told(own, "mine.review.html", &good).0, CheckStatus::Ok);
     }
     let (state, why) = told(own, "mine.html", &public(&record()).replace('9', "8"));
-    assert_eq!(state, State::Fail, "{why}");
+    assert_eq!(state, CheckStatus::Fail, "{why}");
     // One word of a page of this version, whatever its figures say.
     let page = format!("<b>{word}</b> <p>{peak:.2} op/s <b>{ort:.2}</b> ms");
     let (state, why) = told(own, "mine.html", &page);
-    assert_eq!(state, State::Fail, "{why}");
+    assert_eq!(state, CheckStatus::Fail, "{why}");
     // Nobody can make the pages of another version again.
     let (state, why) = told("0.0.1", "mine.html", &page);
-    assert_eq!(state, State::Skip, "{why}");
+    assert_eq!(state, CheckStatus::Skip, "{why}");
     assert!(why.contains("its text is not checked"), "{why}");
     let other_word = match word {
         "INVALID" => "VALID",
         _ => "INVALID",
     };
     let (state, why) = told("0.0.1", "mine.html", &page.replace(word, other_word));
-    assert_eq!(state, State::Fail, "{why}");
+    assert_eq!(state, CheckStatus::Fail, "{why}");
     let better = format!("{word} <p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
     for (name, page) in [
         ("mine.html", better.clone()),
@@ -65,16 +65,19 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
         ),
     ] {
         let (state, why) = told("0.0.1", name, &page);
-        assert_eq!(state, State::Fail, "{why}");
+        assert_eq!(state, CheckStatus::Fail, "{why}");
     }
-    assert_eq!(told(own, "mine.notes.html", "<p>to do").0, State::Skip);
+    assert_eq!(
+        told(own, "mine.notes.html", "<p>to do").0,
+        CheckStatus::Skip
+    );
 }
 
 #[test]
 fn only_an_archive_of_the_same_things_is_replaced() {
     let dir = folder();
     let path = dir.path().join("sub.zip");
-    let found = gathered(&dir, "sub.xml", &GatherOptions::default()).unwrap();
+    let found = gathered(&dir, "sub.xml", &CollectOptions::default()).unwrap();
     assert_eq!(found.place, dir.path().join("sub.bundle"));
     let ours = found.bundle.made_by("bundle");
     assert_eq!(ours.check_place(&path), Ok(()));

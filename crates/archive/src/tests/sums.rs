@@ -1,7 +1,7 @@
 //! Archives in order, and files that were changed, removed or added.
 
 use super::support::{check, faults, files_of, found_in, record, whole};
-use crate::verify::{State, check_zip};
+use crate::verify::{CheckStatus, check_zip};
 use crate::{Bundle, MANIFEST_JSON, SCHEMA};
 
 #[test]
@@ -30,7 +30,7 @@ fn a_submission_brings_all_that_it_names_and_everything_is_in_order() {
     let skipped: Vec<&str> = told
         .checks
         .iter()
-        .filter(|c| c.state == State::Skip)
+        .filter(|c| c.state == CheckStatus::Skip)
         .map(|c| c.about.as_str())
         .collect();
     assert_eq!(skipped, ["net.png", "sfs_rc"]);

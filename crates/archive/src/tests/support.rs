@@ -1,7 +1,7 @@
 //! An archive of a synthetic run, and what the checks find wrong with it.
 
-use crate::verify::{Options, State, Verification, verify};
-use crate::{Bundle, GatherOptions, Gathered, gather, sha256, zipfile};
+use crate::verify::{CheckStatus, Options, Verification, verify};
+use crate::{Bundle, CollectOptions, CollectedFiles, gather, sha256, zipfile};
 use filermark_results::files::write_files;
 use filermark_results::{Curve, Line, RunRecord, testing};
 use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
@@ -73,8 +73,8 @@ pub(crate) fn folder() -> TempDir {
 pub(crate) fn gathered(
     dir: &TempDir,
     what: &str,
-    options: &GatherOptions,
-) -> Result<Gathered, Vec<String>> {
+    options: &CollectOptions,
+) -> Result<CollectedFiles, Vec<String>> {
     gather(&[dir.path().join(what)], options)
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn gathered(
 pub(crate) fn whole() -> &'static Bundle {
     static WHOLE: OnceLock<Bundle> = OnceLock::new();
     WHOLE.get_or_init(|| {
-        gathered(&folder(), "sub.xml", &GatherOptions::default())
+        gathered(&folder(), "sub.xml", &CollectOptions::default())
             .unwrap()
             .bundle
     })
@@ -102,7 +102,7 @@ pub(crate) fn check(bundle: &Bundle) -> Verification {
 }
 
 pub(crate) fn faults(told: &Verification) -> String {
-    let failed = told.checks.iter().filter(|c| c.state == State::Fail);
+    let failed = told.checks.iter().filter(|c| c.state == CheckStatus::Fail);
     failed.map(|c| format!("{c}\n")).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The record's figures against each other: what was counted twice on the way must be
 //! the same twice.
 
-use super::types::{Run, State, Verification};
+use super::types::{CheckStatus, Run, Verification};
 use filermark_model::latency::LATENCY_NS_MAX;
 use filermark_model::stats::{ComponentStats, PointStats};
 use filermark_model::{Latency, NOT_A_SPEC_RESULT, Nanos, Rule, RunPlan};
@@ -21,7 +21,7 @@ const SECONDS_MAX: usize = 100_000;
 const BUCKET_RATIO: f64 = 1.05;
 
 pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
-    whole(run, told);
+    check_complete(run, told);
     the_plan(run, told);
     points(run, told);
     for point in &run.record.points {
@@ -32,7 +32,7 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
 }
 
 /// A cut record may have lost anything.
-fn whole(run: &Run<'_>, told: &mut Verification) {
+fn check_complete(run: &Run<'_>, told: &mut Verification) {
     let mut faults: Vec<String> = run.record.cut.iter().cloned().collect();
     if run.record.end.is_none() {
         faults.push(
@@ -199,7 +199,11 @@ fn one_point(run: &Run<'_>, point: &PointRecord, stats: &PointStats, told: &mut 
     );
     told.conclude(&about, good, faults);
     if stats.procs.is_empty() && stats.success_count() > 0 {
-        told.push(State::Fail, about, "operations, and no procs that did them");
+        told.push(
+            CheckStatus::Fail,
+            about,
+            "operations, and no procs that did them",
+        );
     }
 }
 

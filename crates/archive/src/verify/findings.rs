@@ -1,6 +1,6 @@
 //! The findings, by the rules of this program, anew.
 
-use super::types::{Run, State, Verification};
+use super::types::{CheckStatus, Run, Verification};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_results::{
     PointRecord, PointStatus, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate,
@@ -37,7 +37,7 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
             "findings are compared by rule and severity only: it was written by version {}",
             run.record.run.version
         );
-        told.push(State::Skip, run.name, text);
+        told.push(CheckStatus::Skip, run.name, text);
     }
 }
 

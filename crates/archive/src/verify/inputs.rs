@@ -1,6 +1,6 @@
 //! The files that the runs read, as their records name them.
 
-use super::types::{Run, State, Verification};
+use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::Bundle;
 use crate::inputs::is_named;
 use crate::role::Role;
@@ -22,8 +22,8 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
         if is_stray && all_known {
             checked.push(name.to_owned());
             match is_input(&member.bytes) {
-                true => told.push(State::Ok, name, "as a run in it read it"),
-                false => told.push(State::Fail, name, "no run in it read this rc file"),
+                true => told.push(CheckStatus::Ok, name, "as a run in it read it"),
+                false => told.push(CheckStatus::Fail, name, "no run in it read this rc file"),
             }
         }
     }
@@ -48,7 +48,7 @@ fn one(
             n => format!("; lines with secrets ({n}) are not in its sum"),
         };
         let text = format!("as {} read it ({}){left_out}", run.name, input.option);
-        told.push(State::Ok, name, text);
+        told.push(CheckStatus::Ok, name, text);
         checked.push(name.to_owned());
     }
     let members = bundle.members();
@@ -60,7 +60,7 @@ fn one(
         }
         let why = input.difference(&member.bytes);
         let text = format!("not the file that {} read: {why}", run.name);
-        told.push(State::Fail, *name, text);
+        told.push(CheckStatus::Fail, *name, text);
         checked.push((*name).to_owned());
     }
     if right.is_none() && others.is_empty() {
@@ -68,6 +68,6 @@ fn one(
             "{}, which it read ({}), is not there",
             input.name, input.option
         );
-        told.push(State::Skip, run.name, text);
+        told.push(CheckStatus::Skip, run.name, text);
     }
 }

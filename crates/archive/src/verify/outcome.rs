@@ -36,18 +36,18 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
     }
     let verdict = record.verdict();
     let written = record.end.as_ref().and_then(|end| end.verdict.as_deref());
-    if let Some(written) = written.filter(|word| *word != verdict.word()) {
+    if let Some(written) = written.filter(|word| *word != verdict.label()) {
         faults.push(format!(
             "its last line says {}, its findings make {}",
             filermark_results::text::one_line(written),
-            verdict.word()
+            verdict.label()
         ));
     }
     let figures = RunFigures {
         record: run.name.to_owned(),
         suffix: record.run.suffix.clone(),
         fingerprint: fingerprint(&record.run.plan),
-        verdict: verdict.word().to_owned(),
+        verdict: verdict.label().to_owned(),
         metric: curve.metric.clone(),
         peak: curve.peak_value(),
         ort_ms: curve.ort_ms(),

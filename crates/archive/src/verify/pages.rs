@@ -2,7 +2,7 @@
 //! headline can be looked for, because nobody has their templates.
 
 use super::renderings::difference;
-use super::types::{Options, Run, State, Verification};
+use super::types::{CheckStatus, Options, Run, Verification};
 use crate::bundle::{Bundle, Member};
 use crate::page::{has_headline, has_verdict, is_ours};
 use filermark_results::RunRecord;
@@ -20,12 +20,12 @@ pub(super) fn check(
         return Vec::new();
     }
     let pages_of = |record: &RunRecord| options.html.map_or(Vec::new(), |make| make(record));
-    let made = |run| Made {
+    let made = |run| RenderedRun {
         run,
         pages: pages_of(&run.record),
         earlier: run.earlier.iter().map(|e| (e, pages_of(e))).collect(),
     };
-    let made: Vec<Made<'_>> = runs.iter().map(made).collect();
+    let made: Vec<RenderedRun<'_>> = runs.iter().map(made).collect();
     let mut checked = Vec::new();
     for (name, member) in pages {
         if one(name, member, &made, told) {
@@ -36,7 +36,7 @@ pub(super) fn check(
 }
 
 /// A run and its report in every edition.
-struct Made<'a> {
+struct RenderedRun<'a> {
     run: &'a Run<'a>,
     pages: Vec<String>,
     /// The same of what its record was when load points had ended.
@@ -44,11 +44,15 @@ struct Made<'a> {
 }
 
 /// Whether there was something to look at.
-fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) -> bool {
+fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verification) -> bool {
     let page = String::from_utf8_lossy(&member.bytes);
-    let is_same = |m: &&Made<'_>| m.pages.iter().any(|made| *made == page);
+    let is_same = |m: &&RenderedRun<'_>| m.pages.iter().any(|made| *made == page);
     if let Some(same) = made.iter().find(is_same) {
-        told.push(State::Ok, name, format!("as {} makes it", same.run.name));
+        told.push(
+            CheckStatus::Ok,
+            name,
+            format!("as {} makes it", same.run.name),
+        );
         return true;
     }
     let earlier = made
@@ -58,12 +62,13 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
         pages.iter().any(|made| *made == page)
     };
     if let Some((run, (then, _))) = { earlier }.find(is_as_then) {
-        told.push(State::Ok, name, run.made_it(then));
+        told.push(CheckStatus::Ok, name, run.made_it(then));
         return true;
     }
     let base = name.rsplit('/').next().unwrap_or(name);
-    let is_own = |m: &&Made<'_>| base.strip_suffix(".html") == Some(&m.run.record.run.suffix);
-    let own: Vec<&Made<'_>> = made.iter().filter(is_own).collect();
+    let is_own =
+        |m: &&RenderedRun<'_>| base.strip_suffix(".html") == Some(&m.run.record.run.suffix);
+    let own: Vec<&RenderedRun<'_>> = made.iter().filter(is_own).collect();
     if own.is_empty() && !is_ours(&page) {
         return false;
     }
@@ -82,7 +87,7 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
     });
     if let Some((record, made)) = only_digits {
         let text = format!("not as {record} makes it: {}", difference(member, made));
-        told.push(State::Fail, name, text);
+        told.push(CheckStatus::Fail, name, text);
     } else if candidates.iter().all(|m| is_own_version(&m.run.record)) {
         let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
         let text = format!(
@@ -94,20 +99,20 @@ fn one(name: &str, member: &Member, made: &[Made<'_>], told: &mut Verification) 
                 .next()
                 .map_or_else(String::new, |made| difference(member, made))
         );
-        told.push(State::Fail, name, text);
+        told.push(CheckStatus::Fail, name, text);
     } else if candidates
         .iter()
         .any(|m| has_headline(&page, &m.run.record) && has_verdict(&page, &m.run.record))
     {
         let text = "its text is not checked: it was made by another version; the peak, the overall response time and the verdict of the record are in it";
-        told.push(State::Skip, name, text);
+        told.push(CheckStatus::Skip, name, text);
     } else {
         let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
         let text = format!(
             "not as {} makes it, and the peak, the overall response time or the verdict is not in it",
             names.join(" or ")
         );
-        told.push(State::Fail, name, text);
+        told.push(CheckStatus::Fail, name, text);
     }
     true
 }

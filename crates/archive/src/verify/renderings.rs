@@ -1,6 +1,6 @@
 //! Files that are rendered from a record, rendered again.
 
-use super::types::{EARLIER_MAX, Run, State, Verification};
+use super::types::{CheckStatus, EARLIER_MAX, Run, Verification};
 use crate::bundle::{Bundle, Member};
 use filermark_results::files::{
     logs_so_far, proc_log_dir, proc_log_files, renderings, without_notice,
@@ -23,7 +23,7 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
         let made = match renderings(&run.record) {
             Ok(made) => made,
             Err(e) => {
-                told.push(State::Fail, run.name, e.to_string());
+                told.push(CheckStatus::Fail, run.name, e.to_string());
                 continue;
             }
         };
@@ -31,7 +31,7 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
             let name = format!("{folder}{name}");
             match bundle.get(&name) {
                 Some(member) => compare(run, &name, member, &text, told),
-                None => told.push(State::Skip, &name, "not there"),
+                None => told.push(CheckStatus::Skip, &name, "not there"),
             }
             checked.push(name);
         }
@@ -42,10 +42,10 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
 
 fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Verification) {
     if member.bytes == made.as_bytes() {
-        return told.push(State::Ok, name, format!("as {} makes it", run.name));
+        return told.push(CheckStatus::Ok, name, format!("as {} makes it", run.name));
     }
     if let Some(then) = run.earlier.iter().find(|then| makes(then, name, member)) {
-        return told.push(State::Ok, name, run.made_it(then));
+        return told.push(CheckStatus::Ok, name, run.made_it(then));
     }
     if let Some((state, words)) = checked_until(run, name, member) {
         return told.push(state, name, words);
@@ -53,12 +53,12 @@ fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Ve
     let version = &run.record.run.version;
     if version == env!("CARGO_PKG_VERSION") {
         let text = format!("not as {} makes it: {}", run.name, difference(member, made));
-        return told.push(State::Fail, name, text);
+        return told.push(CheckStatus::Fail, name, text);
     }
     let said = member.text().and_then(|text| parse_sfssum(text).ok());
     let (Some(said), Ok(made)) = (said, parse_sfssum(made)) else {
         let text = format!("written by version {version}, which may have said it otherwise");
-        return told.push(State::Skip, name, text);
+        return told.push(CheckStatus::Skip, name, text);
     };
     let faults = figures_apart(&said.curve, &made.curve);
     told.conclude(
@@ -96,15 +96,17 @@ fn not_checked(then: Option<&RunRecord>) -> String {
 
 /// Of a log that grew until its run was cut: how far it is checked. `None`: it is no such
 /// log, or does not begin as the record makes it.
-fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(State, String)> {
+fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(CheckStatus, String)> {
     let base = name.rsplit('/').next().unwrap_or(name);
     settled(run).into_iter().find_map(|then| {
         let logs = logs_so_far(then.unwrap_or(&run.record)).unwrap_or_default();
         let (_, text) = logs.into_iter().find(|(log, _)| log == base)?;
         match then {
-            Some(then) if member.bytes == text.as_bytes() => Some((State::Ok, run.made_it(then))),
+            Some(then) if member.bytes == text.as_bytes() => {
+                Some((CheckStatus::Ok, run.made_it(then)))
+            }
             Some(_) if !member.bytes.starts_with(text.as_bytes()) => None,
-            then => Some((State::Skip, not_checked(then))),
+            then => Some((CheckStatus::Skip, not_checked(then))),
         }
     })
 }
@@ -178,39 +180,39 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
     let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
     if !is_own {
         let text = "written by another version, which may have said it otherwise";
-        told.push(State::Skip, dir, text);
+        told.push(CheckStatus::Skip, dir, text);
         return checked;
     }
-    let faults_of = |record: &RunRecord, extent: Extent| {
+    let faults_of = |record: &RunRecord, extent: LogScope| {
         proc_log_faults(bundle, record, (&front, &there), extent)
     };
-    let faults = faults_of(&run.record, Extent::Whole);
+    let faults = faults_of(&run.record, LogScope::Whole);
     if faults.is_empty() {
         let count = there.len();
         told.push(
-            State::Ok,
+            CheckStatus::Ok,
             &dir,
             format!("{count} logs as {} makes them", run.name),
         );
         return checked;
     }
-    let is_as_then = |then: &&RunRecord| faults_of(then, Extent::Whole).is_empty();
+    let is_as_then = |then: &&RunRecord| faults_of(then, LogScope::Whole).is_empty();
     if let Some(then) = run.earlier.iter().find(is_as_then) {
-        told.push(State::Ok, &dir, run.made_it(then));
+        told.push(CheckStatus::Ok, &dir, run.made_it(then));
         return checked;
     }
     let until = settled(run).into_iter().find(|then| {
         match then {
-            Some(then) => faults_of(then, Extent::Begin),
-            None => faults_of(&run.record, Extent::Names),
+            Some(then) => faults_of(then, LogScope::Begin),
+            None => faults_of(&run.record, LogScope::Names),
         }
         .is_empty()
     });
     match until {
-        Some(then) => told.push(State::Skip, &dir, not_checked(then)),
+        Some(then) => told.push(CheckStatus::Skip, &dir, not_checked(then)),
         None => {
             let last = run.earlier.first();
-            let faults = last.map_or(faults, |then| faults_of(then, Extent::Begin));
+            let faults = last.map_or(faults, |then| faults_of(then, LogScope::Begin));
             told.conclude(&dir, String::new(), faults);
         }
     }
@@ -219,7 +221,7 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
 
 /// How much of the procs' logs is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum LogScope {
     /// All of it.
     Whole,
     /// What the record has; the log may go on behind it.
@@ -233,7 +235,7 @@ fn proc_log_faults(
     bundle: &Bundle,
     record: &RunRecord,
     (front, there): (&str, &BTreeSet<&str>),
-    extent: Extent,
+    extent: LogScope,
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let mut rest = there.clone();
@@ -242,9 +244,9 @@ fn proc_log_faults(
         rest.remove(name.as_str());
         let is_begin = |member: &Member| member.bytes.starts_with(without_notice(&text).as_bytes());
         match bundle.get(&name) {
-            _ if extent == Extent::Names => {}
+            _ if extent == LogScope::Names => {}
             Some(member) if member.bytes == text.as_bytes() => {}
-            Some(member) if extent == Extent::Begin && is_begin(member) => {}
+            Some(member) if extent == LogScope::Begin && is_begin(member) => {}
             Some(member) => faults.push(format!("{name}: {}", difference(member, &text))),
             None => faults.push(format!("{name} is not there")),
         }

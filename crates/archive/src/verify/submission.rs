@@ -1,6 +1,6 @@
 //! Submissions against the records and summaries that they name.
 
-use super::types::{Run, State, Verification};
+use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::Bundle;
 use crate::inputs::is_named;
 use crate::role::Role;
@@ -22,7 +22,7 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
         checked.push(name.to_owned());
         match parse_submission(&member.bytes) {
             Ok(document) => one(bundle, runs, name, &document, told),
-            Err(why) => told.push(State::Fail, name, format!("is no submission: {why}")),
+            Err(why) => told.push(CheckStatus::Fail, name, format!("is no submission: {why}")),
         }
     }
     checked
@@ -38,7 +38,7 @@ fn one(
     let results = document.root().get("results");
     let items: Vec<&Element> = results.into_iter().flat_map(Element::items).collect();
     if items.is_empty() {
-        told.push(State::Skip, name, "has no results yet");
+        told.push(CheckStatus::Skip, name, "has no results yet");
     }
     for (number, result) in (1..).zip(&items) {
         let about = match items.len() {
@@ -70,20 +70,20 @@ fn files(bundle: &Bundle, about: &str, result: &Element, told: &mut Verification
             .collect();
         if there.is_empty() {
             told.push(
-                State::Skip,
+                CheckStatus::Skip,
                 about,
                 format!("{file}, which it was made from, is not there"),
             );
         } else if there.iter().any(|(_, member)| member.sha256() == sum) {
             told.push(
-                State::Ok,
+                CheckStatus::Ok,
                 about,
                 format!("{file} is the file that it was made from"),
             );
         } else {
             let text =
                 format!("{file} is not the file that it was made from: its SHA-256 is another");
-            told.push(State::Fail, about, text);
+            told.push(CheckStatus::Fail, about, text);
         }
     }
 }
@@ -100,7 +100,7 @@ fn of_record(
     let mut faults = Vec::new();
     let program = format!("{} {}", header.program, header.version);
     let texts = [
-        ("verdict", record.verdict().word().to_owned()),
+        ("verdict", record.verdict().label().to_owned()),
         (
             "benchmarkVersion",
             header.plan.benchmark.version.to_string(),
@@ -144,7 +144,7 @@ fn of_summary(bundle: &Bundle, about: &str, result: &Element, told: &mut Verific
         }
         None => {
             let text = "neither its record nor its summary is there: only compared with itself";
-            told.push(State::Fail, about, text);
+            told.push(CheckStatus::Fail, about, text);
             let own = curve_of(result).map(|curve| apart(result, &curve));
             told.conclude(
                 about,
@@ -299,8 +299,16 @@ fn diagrams(bundle: &Bundle, name: &str, document: &Document, told: &mut Verific
             .members()
             .any(|(name, _)| name == file || is_named(name, file));
         match there {
-            true => told.push(State::Ok, name, format!("the diagram {file} is there")),
-            false => told.push(State::Fail, name, format!("the diagram {file} is missing")),
+            true => told.push(
+                CheckStatus::Ok,
+                name,
+                format!("the diagram {file} is there"),
+            ),
+            false => told.push(
+                CheckStatus::Fail,
+                name,
+                format!("the diagram {file} is missing"),
+            ),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The manifest against the files.
 
-use super::types::{State, Verification};
+use super::types::{CheckStatus, Verification};
 use crate::bundle::Bundle;
 use crate::manifest::{MANIFEST_JSON, MANIFEST_SUMS, Manifest, SCHEMA_VERSION, parse_sums};
 use crate::sha256;
@@ -11,7 +11,7 @@ pub(super) fn check(bundle: &Bundle, needed: bool, told: &mut Verification) {
     match (bundle.manifest_sums(), bundle.manifest_json()) {
         (None, None) if !needed => {
             let text = "there is none: whether files were changed, removed or added cannot be told";
-            told.push(State::Skip, "manifest", text);
+            told.push(CheckStatus::Skip, "manifest", text);
         }
         (sums, json) => {
             check_sums(bundle, sums, told);
@@ -22,11 +22,11 @@ pub(super) fn check(bundle: &Bundle, needed: bool, told: &mut Verification) {
 
 fn check_sums(bundle: &Bundle, sums: Option<&[u8]>, told: &mut Verification) {
     let Some(sums) = sums else {
-        return told.push(State::Fail, MANIFEST_SUMS, "missing");
+        return told.push(CheckStatus::Fail, MANIFEST_SUMS, "missing");
     };
     let mut sums = match parse_sums(sums) {
         Ok(sums) => sums,
-        Err(why) => return told.push(State::Fail, MANIFEST_SUMS, why),
+        Err(why) => return told.push(CheckStatus::Fail, MANIFEST_SUMS, why),
     };
     let json = bundle
         .manifest_json()
@@ -52,7 +52,7 @@ fn check_sums(bundle: &Bundle, sums: Option<&[u8]>, told: &mut Verification) {
 
 fn check_json(bundle: &Bundle, json: Option<&[u8]>, told: &mut Verification) {
     let Some(json) = json else {
-        return told.push(State::Fail, MANIFEST_JSON, "missing");
+        return told.push(CheckStatus::Fail, MANIFEST_JSON, "missing");
     };
     let version = serde_json::from_slice::<serde_json::Value>(json).map(|v| v["schema"].clone());
     if let Ok(version) = version
@@ -61,11 +61,17 @@ fn check_json(bundle: &Bundle, json: Option<&[u8]>, told: &mut Verification) {
         let text = format!(
             "has schema version {version}, and this program reads version {SCHEMA_VERSION}; verify it with the Filermark version that packed it"
         );
-        return told.push(State::Fail, MANIFEST_JSON, text);
+        return told.push(CheckStatus::Fail, MANIFEST_JSON, text);
     }
     let said: Manifest = match serde_json::from_slice(json) {
         Ok(said) => said,
-        Err(e) => return told.push(State::Fail, MANIFEST_JSON, format!("is no manifest: {e}")),
+        Err(e) => {
+            return told.push(
+                CheckStatus::Fail,
+                MANIFEST_JSON,
+                format!("is no manifest: {e}"),
+            );
+        }
     };
     let mut faults = Vec::new();
     let is = bundle.manifest();

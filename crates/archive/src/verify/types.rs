@@ -14,7 +14,7 @@ const FAULTS_TOLD: usize = 10;
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckStatus {
     /// In order.
     Ok,
     /// Something is wrong.
@@ -24,7 +24,7 @@ pub enum State {
     Skip,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for CheckStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Ok => "ok",
@@ -38,7 +38,7 @@ impl fmt::Display for State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// What came of it.
-    pub state: State,
+    pub state: CheckStatus,
     /// The file, or the part of it.
     pub about: String,
     /// What was checked, and what was found.
@@ -85,16 +85,16 @@ pub struct Verification {
 
 impl Verification {
     /// How many checks came out so.
-    pub fn count(&self, state: State) -> usize {
+    pub fn count(&self, state: CheckStatus) -> usize {
         self.checks.iter().filter(|c| c.state == state).count()
     }
 
     /// Adds a check.
-    pub fn push(&mut self, state: State, about: impl Into<String>, text: impl Into<String>) {
+    pub fn push(&mut self, state: CheckStatus, about: impl Into<String>, text: impl Into<String>) {
         let (about, text) = (about.into(), text.into());
         // What is quoted of a file stays on its line, and is no command to a terminal.
         let clean = |text: String| text.replace(char::is_control, "\u{fffd}");
-        self.ok &= state != State::Fail;
+        self.ok &= state != CheckStatus::Fail;
         self.checks.push(Check {
             state,
             about: clean(about),
@@ -105,20 +105,24 @@ impl Verification {
     /// One check that went through a list: the faults one a line, or that all is well.
     pub(super) fn conclude(&mut self, about: &str, good: impl Into<String>, faults: Vec<String>) {
         if faults.is_empty() {
-            return self.push(State::Ok, about, good);
+            return self.push(CheckStatus::Ok, about, good);
         }
         let more = faults.len().saturating_sub(FAULTS_TOLD);
         for fault in faults.into_iter().take(FAULTS_TOLD) {
-            self.push(State::Fail, about, fault);
+            self.push(CheckStatus::Fail, about, fault);
         }
         if more > 0 {
-            self.push(State::Fail, about, format!("and {more} more of this kind"));
+            self.push(
+                CheckStatus::Fail,
+                about,
+                format!("and {more} more of this kind"),
+            );
         }
     }
 }
 
 /// Makes the HTML report of a record again, in every edition.
-pub type MakeReport<'a> = &'a dyn Fn(&RunRecord) -> Vec<String>;
+pub type RenderReport<'a> = &'a dyn Fn(&RunRecord) -> Vec<String>;
 
 /// What is known about an archive beside its files.
 #[derive(Clone, Copy, Default)]
@@ -126,7 +130,7 @@ pub struct Options<'a> {
     /// It has to have a manifest: it is a zip file.
     pub needs_manifest: bool,
     /// Makes reports again.
-    pub html: Option<MakeReport<'a>>,
+    pub html: Option<RenderReport<'a>>,
 }
 
 impl fmt::Debug for Options<'_> {

@@ -2,14 +2,14 @@
 //! agents pretend, in another process, over the real protocol.
 
 use crate::cpu::{peak_bytes, process_ns};
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use filermark_engine::driver::StopFlag;
-use filermark_link::switchboard::Lines;
+use filermark_link::links::ThreadLinks;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
 use filermark_model::{Nanos, RunPlan};
-use filermark_prime::pretend::{self, PretendLauncher};
+use filermark_prime::fake_agent::{self, FakeLauncher};
 use filermark_prime::{Progress, RunOptions, run};
 use filermark_results::{Outcome, Phase};
 use std::io::Read;
@@ -35,7 +35,7 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
     let serve_all = move || {
         for link in listener.incoming().flatten() {
             let builder = std::thread::Builder::new().stack_size(512 << 10);
-            let _ = builder.spawn(move || pretend::serve(link));
+            let _ = builder.spawn(move || fake_agent::serve(link));
         }
     };
     std::thread::spawn(serve_all);
@@ -43,12 +43,12 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-struct Crowd {
+struct SimulatedAgents {
     child: Child,
     socket: PathBuf,
 }
 
-impl Crowd {
+impl SimulatedAgents {
     fn start(dir: &Path) -> Result<Self, String> {
         let socket = dir.join("agents");
         let own = std::env::current_exe().map_err(|e| format!("find this program: {e}"))?;
@@ -70,7 +70,7 @@ impl Crowd {
     }
 }
 
-impl Drop for Crowd {
+impl Drop for SimulatedAgents {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
@@ -98,7 +98,7 @@ fn plan() -> RunPlan {
 }
 
 #[derive(Default)]
-struct Watched {
+struct CountedRun {
     ready: Option<Duration>,
     run: Option<(Instant, u64)>,
     seconds: u32,
@@ -107,15 +107,15 @@ struct Watched {
 }
 
 /// One run; what was seen.
-fn one(dir: &Path) -> Result<Watched, String> {
-    let crowd = Crowd::start(dir)?;
+fn one(dir: &Path) -> Result<CountedRun, String> {
+    let crowd = SimulatedAgents::start(dir)?;
     let plan = plan();
     let launch = LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone()));
     let socket = crowd.socket.clone();
     let began = Instant::now();
-    let launcher = PretendLauncher(move |_| UnixStream::connect(&socket));
-    let board = Lines::launch(&launch, Arc::new(launcher));
-    let mut seen = Watched::default();
+    let launcher = FakeLauncher(move |_| UnixStream::connect(&socket));
+    let board = ThreadLinks::launch(&launch, Arc::new(launcher));
+    let mut seen = CountedRun::default();
     let options = RunOptions {
         plan,
         launch,
@@ -161,7 +161,7 @@ fn one(dir: &Path) -> Result<Watched, String> {
 }
 
 /// Measures it.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let dir = std::env::temp_dir().join(format!("filermark-bench-agents-{}", std::process::id()));
     std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
     let mut all = Vec::new();
@@ -173,7 +173,7 @@ pub fn measure(rounds: u32) -> Measured {
     let _ = std::fs::remove_dir_all(&dir);
     let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
     let seconds = |span: Option<Duration>| span.map_or(f64::NAN, |s| s.as_secs_f64());
-    let each = |figure: &dyn Fn(&Watched) -> f64| all.iter().map(figure).collect::<Vec<_>>();
+    let each = |figure: &dyn Fn(&CountedRun) -> f64| all.iter().map(figure).collect::<Vec<_>>();
     let title = format!("{AGENTS} agents, {} procs", AGENTS * PROCS as usize);
     Ok(vec![
         Figure::new(

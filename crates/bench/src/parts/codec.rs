@@ -1,9 +1,9 @@
 //! Single steps of the hot path.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource, History, SECTOR};
+use filermark_engine::data::{DataSource, History, SECTOR, VerifyLevel};
 use filermark_engine::sys::thread_cpu;
 use filermark_model::{Benchmark, Latency, Nanos, Rng};
 use filermark_onc::nfs3::{
@@ -26,7 +26,7 @@ const HANDLE: [u8; 32] = [7; 32];
 const RECORD_MAX: usize = 1 << 20;
 
 /// Encoding, decoding, clock, histogram, draws.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let mut figures = calls(rounds)?;
     figures.extend(replies(rounds)?);
     figures.extend(engine_steps(rounds)?);
@@ -36,7 +36,7 @@ pub fn measure(rounds: u32) -> Measured {
 
 /// Making and comparing file contents, per byte, beside copying as many bytes.
 fn contents(rounds: u32) -> Vec<Figure> {
-    let data = Arc::new(DataSource::new(1, Checking::Sample));
+    let data = Arc::new(DataSource::new(1, VerifyLevel::Sample));
     let mut figures = Vec::new();
     for (name, len) in [("4K", 4 << 10), ("64K", 64 << 10), ("1M", 1 << 20)] {
         let per_byte = |took: Vec<f64>| took.iter().map(|ns| ns / len as f64).collect();
@@ -73,7 +73,7 @@ fn contents(rounds: u32) -> Vec<Figure> {
 
 /// Nanoseconds for a sector of a reply to be compared, per round.
 pub(super) fn compare_sample(rounds: u32) -> Vec<f64> {
-    let data = Arc::new(DataSource::new(1, Checking::All));
+    let data = Arc::new(DataSource::new(1, VerifyLevel::All));
     let mut history = History::new(data.clone(), 64);
     let mut reply = vec![0; DATA];
     data.fill(7, 0, 0, &mut reply);
@@ -106,13 +106,13 @@ fn figure(name: &str, rounds: Vec<f64>) -> Figure {
     Figure::new(name, "ns", rounds)
 }
 
-fn calls(rounds: u32) -> Measured {
+fn calls(rounds: u32) -> FiguresOrSkip {
     let cred = AuthSys::new(0, b"client", 1000, 1000, &[]).to_body();
     let template = CallTemplate::new(nfs3::PROGRAM, nfs3::VERSION, cred.as_auth());
     let fh = Fh::new(&HANDLE).ok_or("a handle too long")?;
     let file = fh.handle();
     let data = vec![1u8; DATA];
-    let source = DataSource::new(1, Checking::Sample);
+    let source = DataSource::new(1, VerifyLevel::Sample);
     let mut out = Vec::with_capacity(DATA * 2);
     let mut each = |name: &str, call: &mut dyn FnMut(&mut Vec<u8>, u32)| {
         let took = time(rounds, |xid| {
@@ -156,7 +156,7 @@ fn write_args<'a>(file: FileHandle<'a>, data: &'a [u8]) -> WriteArgs<'a> {
     }
 }
 
-fn replies(rounds: u32) -> Measured {
+fn replies(rounds: u32) -> FiguresOrSkip {
     let attributes = attributes();
     let data = vec![1u8; DATA];
     let getattr: GetattrRes = Ok(GetattrOk {
@@ -247,7 +247,7 @@ fn decoding(
     Ok(figure(name, took))
 }
 
-fn engine_steps(rounds: u32) -> Measured {
+fn engine_steps(rounds: u32) -> FiguresOrSkip {
     let clock = Clock::real();
     let mut rng = Rng::new(1, 1);
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;

@@ -1,6 +1,6 @@
 //! What merging a day takes: 100 interfaces and a meter, a sample a second, with a run.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use filermark_energy::Quantity;
 use filermark_energy::log::{
@@ -22,7 +22,7 @@ const BAR: f64 = 5.0;
 const BEGAN_S: f64 = 1_800_000_000.0;
 
 /// Merges the day, then reduces it with one interface chosen.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let dir = tempfile::tempdir().map_err(said)?;
     let (log, merged) = (dir.path().join("day"), dir.path().join("merged"));
     write(&log).map_err(said)?;

@@ -3,11 +3,11 @@
 //! `nfs-cp` writes one file, one call at a time. That is the usual tool; the
 //! fairer one is several of them at once, each with its share of the bytes.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, nfs3, plan};
-use crate::server::{ServerProcess, Wish};
-use filermark_engine::data::{Checking, DataSource};
+use crate::server::{ServerProcess, ServerSpec};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_model::plan::MountPoint;
 use filermark_nfs::target::Target;
 use filermark_testbed::{Export, Fsal, Ganesha, Sandbox};
@@ -27,15 +27,15 @@ const COPIES: u64 = 4;
 const SHARE_MIN: f64 = 0.8;
 
 /// Against ganesha (VFS on tmpfs) and the embedded server.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let ganesha = Ganesha::start(Fsal::Vfs).map_err(|e| e.to_string())?;
     let mut figures = side_by_side("ganesha", ganesha.sandbox(), ganesha.export(), rounds)?;
     drop(ganesha);
     let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
-    let wish = Wish {
+    let wish = ServerSpec {
         stores: true,
         threads: 2,
-        ..Wish::default()
+        ..ServerSpec::default()
     };
     let server = ServerProcess::start_in(&sandbox, wish)?;
     let export = Export {
@@ -49,7 +49,7 @@ pub fn measure(rounds: u32) -> Measured {
     Ok(figures)
 }
 
-fn side_by_side(name: &str, sandbox: &Arc<Sandbox>, export: &Export, rounds: u32) -> Measured {
+fn side_by_side(name: &str, sandbox: &Arc<Sandbox>, export: &Export, rounds: u32) -> FiguresOrSkip {
     let source = sandbox.inside("/run/filermark-bench");
     let whole = noise(&source.with_extension("whole"), MIB)?;
     let share = noise(&source.with_extension("share"), MIB / COPIES)?;
@@ -139,7 +139,7 @@ fn remove(export: &Export, names: &[String]) -> Result<(), String> {
 
 /// A file of incompressible bytes where the sandbox keeps its own files.
 fn noise(path: &Path, mib: u64) -> Result<PathBuf, String> {
-    let data = DataSource::new(1, Checking::Sample);
+    let data = DataSource::new(1, VerifyLevel::Sample);
     let mut bytes = Vec::new();
     data.append(0, 0, 1, (mib << 20) as usize, &mut bytes);
     std::fs::write(path, bytes).map_err(|e| format!("write {}: {e}", path.display()))?;

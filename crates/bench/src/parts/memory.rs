@@ -1,9 +1,9 @@
 //! What a file of the file set and an idle proc take.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
-use crate::server::{ServerProcess, Wish};
+use crate::server::{ServerProcess, ServerSpec};
 use crate::{alloc, cpu};
 use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
 use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
@@ -16,17 +16,17 @@ const PROCS: u32 = 10_000;
 const POPULATED: u32 = 500;
 
 /// Bytes per file, KiB per idle proc.
-pub fn measure(_: u32) -> Measured {
+pub fn measure(_: u32) -> FiguresOrSkip {
     // First, while no memory of earlier ones can be used again.
     let mut figures = idle()?;
     figures.extend(populated()?);
-    figures.extend(books()?);
+    figures.extend(engine_state()?);
     figures.extend(whole()?);
     Ok(figures)
 }
 
 /// The engine's books alone.
-fn books() -> Measured {
+fn engine_state() -> FiguresOrSkip {
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
     let classic = benchmark.classic().ok_or("a classical benchmark")?;
     let set = FileSet::new(1, classic);
@@ -51,8 +51,8 @@ fn books() -> Measured {
 }
 
 /// Books and file handles, after an INIT of many small files.
-fn whole() -> Measured {
-    let server = ServerProcess::start(Wish::default())?;
+fn whole() -> FiguresOrSkip {
+    let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let options = [("SHARDS", "1"), ("FILESET_MB_PER_OP", "1")];
     let mut plan = plan(4, "127.0.0.1:/export", (port, port), &options)?;
@@ -80,8 +80,8 @@ fn figure(name: &str, bytes: f64) -> Figure {
 }
 
 /// Many connected procs that do nothing.
-fn idle() -> Measured {
-    let server = ServerProcess::start(Wish::default())?;
+fn idle() -> FiguresOrSkip {
+    let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
     let (held, resident) = (alloc::held_bytes(), cpu::resident_bytes());
@@ -98,8 +98,8 @@ fn idle() -> Measured {
 }
 
 /// Procs after INIT with next to no I/O files.
-fn populated() -> Measured {
-    let server = ServerProcess::start(Wish::default())?;
+fn populated() -> FiguresOrSkip {
+    let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let plan = plan(POPULATED, "127.0.0.1:/export", (port, port), &[])?;
     let before = alloc::held_bytes();

@@ -14,7 +14,7 @@ mod sflow;
 pub mod smb;
 mod stop;
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 
 /// One part.
 pub struct Part {
@@ -23,7 +23,7 @@ pub struct Part {
     /// One line on it.
     pub about: &'static str,
     /// Measures it in so many rounds.
-    pub measure: fn(u32) -> Measured,
+    pub measure: fn(u32) -> FiguresOrSkip,
 }
 
 const PARTS: &[Part] = &[

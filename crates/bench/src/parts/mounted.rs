@@ -9,7 +9,7 @@ mod bare;
 mod fio;
 
 use super::codec;
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, mounted_plan};
 use filermark_engine::data::SECTOR;
@@ -33,7 +33,7 @@ const OF_FIO: f64 = 1.0;
 const COMPARED_PCNT_MAX: f64 = 2.0;
 
 /// Measures on tmpfs and on the file system of the current directory.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let mut figures = Vec::new();
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let compare_ns = Figure::new("", "ns", codec::compare_sample(rounds)).median();
@@ -66,15 +66,15 @@ pub fn measure(rounds: u32) -> Measured {
 /// Ours and the bare loop's op/s, and their ratio.
 fn beside_bare(place: &str, what: &str, mine: &[f64], bare: &[f64]) -> [Figure; 3] {
     [
-        told(place, what, "filermark", mine),
-        told(place, what, "bare loop", bare),
+        figure(place, what, "filermark", mine),
+        figure(place, what, "bare loop", bare),
         ratio(place, what, "of the bare loop", mine, bare, OF_BARE),
     ]
 }
 
 /// What the turns of a transfer came to, round by round.
 #[derive(Default)]
-struct Turns {
+struct VariantResults {
     mine: Vec<f64>,
     bare: Vec<f64>,
     fio: Vec<f64>,
@@ -82,7 +82,7 @@ struct Turns {
     compared_pcnt: Vec<f64>,
 }
 
-impl Turns {
+impl VariantResults {
     fn figures(&self, place: &str, what: &str, write: bool) -> Vec<Figure> {
         let mut figures = beside_bare(place, what, &self.mine, &self.bare).to_vec();
         if !self.fio.is_empty() {
@@ -90,7 +90,7 @@ impl Turns {
                 true => "fio psync, refill_buffers",
                 false => "fio psync",
             };
-            figures.push(told(place, what, who, &self.fio));
+            figures.push(figure(place, what, who, &self.fio));
             figures.push(ratio(place, what, "of fio", &self.mine, &self.fio, OF_FIO));
         }
         if !write {
@@ -104,7 +104,7 @@ impl Turns {
 
 /// Which calls the bare loop makes.
 #[derive(Clone, Copy)]
-pub(super) enum Calls {
+pub(super) enum LoopCalls {
     /// fstatat.
     Stat,
     /// openat with O_CREAT, close; unlinkat.
@@ -116,21 +116,21 @@ pub(super) enum Calls {
 }
 
 /// A turn: its name, the mix, the calls of the bare loop.
-type Turn = (&'static str, &'static [(Op, f64)], Calls);
+type Variant = (&'static str, &'static [(Op, f64)], LoopCalls);
 
-const METADATA: &[Turn] = &[
-    ("stat", &[(Op::Stat, 100.0)], Calls::Stat),
+const METADATA: &[Variant] = &[
+    ("stat", &[(Op::Stat, 100.0)], LoopCalls::Stat),
     (
         "create, unlink",
         &[(Op::Create, 50.0), (Op::Unlink, 50.0)],
-        Calls::CreateUnlink,
+        LoopCalls::CreateUnlink,
     ),
     (
         "mkdir, rmdir",
         &[(Op::Mkdir, 50.0), (Op::Rmdir, 50.0)],
-        Calls::MkdirRmdir,
+        LoopCalls::MkdirRmdir,
     ),
-    ("readdir", &[(Op::Readdir, 100.0)], Calls::Readdir),
+    ("readdir", &[(Op::Readdir, 100.0)], LoopCalls::Readdir),
 ];
 
 fn metadata(dir: &Path, mix: &[(Op, f64)]) -> Result<Bench, String> {
@@ -149,7 +149,7 @@ fn transfers(
     (op, write): (Op, bool),
     rounds: u32,
     compare_ns: f64,
-) -> Result<Turns, String> {
+) -> Result<VariantResults, String> {
     let mix = Mix::new([(op, 100.0)]).map_err(|e| e.to_string())?;
     let mut bench = filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
@@ -160,7 +160,7 @@ fn transfers(
         (component.dir_count, component.files_per_dir) = (1, 1);
         component.file_bytes = FILE_BYTES;
     })?)?;
-    let mut turns = Turns::default();
+    let mut turns = VariantResults::default();
     for _ in 0..rounds {
         let stats = run(&mut bench)?;
         turns.mine.push(stats.achieved_ops_per_sec());
@@ -193,7 +193,7 @@ fn run(bench: &mut Bench) -> Result<PointStats, String> {
     }
 }
 
-fn told(place: &str, what: &str, who: &str, rates: &[f64]) -> Figure {
+fn figure(place: &str, what: &str, who: &str, rates: &[f64]) -> Figure {
     Figure::new(format!("{place}: {what}, {who}"), "op/s", rates.to_vec()).bar(Bar::More)
 }
 

@@ -1,7 +1,7 @@
 //! The generator by itself: every operation succeeds at once.
 
 use crate::alloc;
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
 use filermark_model::PointStats;
@@ -15,7 +15,7 @@ const RATE: f64 = 1e9;
 const MARGIN: Duration = Duration::from_millis(300);
 
 /// M op/s per core, closed and open, few procs and many; allocations per op.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let mut figures = Vec::new();
     for (procs, pacing, bar) in [
         (16, "closed", Bar::AtLeast(5.0)),

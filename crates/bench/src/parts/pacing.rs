@@ -1,9 +1,9 @@
 //! How exactly the requested rate is kept, and how late the generator wakes up.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
-use crate::server::{ServerProcess, Wish};
+use crate::server::{ServerProcess, ServerSpec};
 use filermark_engine::sys::sharpen_timers;
 use filermark_model::{Latency, Nanos};
 use filermark_net::Reactor;
@@ -23,8 +23,8 @@ const CASES: &[(&str, u32, &[f64])] = &[
 ];
 
 /// Achieved against requested, and lateness, at several loads.
-pub fn measure(rounds: u32) -> Measured {
-    let server = ServerProcess::start(Wish::default())?;
+pub fn measure(rounds: u32) -> FiguresOrSkip {
+    let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let mut figures = vec![bare(rounds)?];
     for (pacing, procs, rates) in CASES {
@@ -65,7 +65,7 @@ fn bare(rounds: u32) -> Result<Figure, String> {
     ))
 }
 
-fn point(bench: &mut Bench, of: &str, rate: f64, rounds: u32) -> Measured {
+fn point(bench: &mut Bench, of: &str, rate: f64, rounds: u32) -> FiguresOrSkip {
     let (mut off, mut median, mut p99, mut cpu) = (vec![], vec![], vec![], vec![]);
     for _ in 0..rounds {
         let stats = bench.run(rate, WARMUP, WINDOW)?;

@@ -1,14 +1,14 @@
 //! How many calls a second one thread makes, against a server with canned
 //! replies in another process.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, claim, nfs3, plan};
-use crate::server::{ServerProcess, Wish};
+use crate::server::{ServerProcess, ServerSpec};
 use crate::{alloc, cpu};
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
     Action, Completion, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup, Status,
     StopFlag, Submit,
@@ -27,8 +27,8 @@ const PATIENCE: Nanos = Nanos::from_secs(5);
 const RATE: f64 = 5e5;
 
 /// GETATTR through the driver alone, and the whole mix through the engine.
-pub fn measure(rounds: u32) -> Measured {
-    let server = ServerProcess::start(Wish::default())?;
+pub fn measure(rounds: u32) -> FiguresOrSkip {
+    let server = ServerProcess::start(ServerSpec::default())?;
     let mut figures = Vec::new();
     for (connections, depth, bar) in [
         (1, 32, Bar::AtLeast(500_000.0)),
@@ -73,8 +73,8 @@ fn getattrs(
     depth: u32,
     bar: Bar,
     rounds: u32,
-) -> Measured {
-    let mut flood = Flood::open(server, connections, depth)?;
+) -> FiguresOrSkip {
+    let mut flood = SaturatedShard::open(server, connections, depth)?;
     flood.keep_up(WARMUP)?;
     let mut all = Round::default();
     for _ in 0..rounds {
@@ -89,7 +89,7 @@ fn getattrs(
 }
 
 /// A shard of the NFS driver on this thread, kept busy.
-struct Flood {
+struct SaturatedShard {
     shard: Box<dyn ShardDriver>,
     clock: Clock,
     done: Vec<Completion>,
@@ -97,7 +97,7 @@ struct Flood {
     procs: u32,
 }
 
-impl Flood {
+impl SaturatedShard {
     /// Connects, makes each proc's directory and sends the first calls.
     fn open(server: &ServerProcess, procs: u32, depth: u32) -> Result<Self, String> {
         let port = server.address.port();
@@ -112,7 +112,7 @@ impl Flood {
             shard: 0,
             shard_count: 1,
             clock: clock.clone(),
-            data: Arc::new(DataSource::new(1, Checking::Nothing)),
+            data: Arc::new(DataSource::new(1, VerifyLevel::Nothing)),
             procs: (0..)
                 .zip(mounts)
                 .map(|(number, mount)| ProcSetup {
@@ -202,7 +202,7 @@ impl Flood {
 }
 
 /// The whole engine with the mix, as much as goes.
-fn mix(server: &ServerProcess, rounds: u32) -> Measured {
+fn mix(server: &ServerProcess, rounds: u32) -> FiguresOrSkip {
     let port = server.address.port();
     let mut figures = Vec::new();
     for (procs, pacing) in [(64, "closed"), (16, "open")] {

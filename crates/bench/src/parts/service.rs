@@ -1,10 +1,10 @@
 //! Whether measured service times are true: against the delay that the server
 //! was told to make, and against the times that tshark takes from the packets.
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, plan};
-use crate::server::{ServerProcess, Wish};
+use crate::server::{ServerProcess, ServerSpec};
 use filermark_model::{Mix, Op, PointStats};
 use filermark_testbed::{Capture, ProcedureTimes, Sandbox};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const OPS: [(Op, f64); 4] = [
 ];
 
 /// Mean service time against the capture's, for several delays.
-pub fn measure(_: u32) -> Measured {
+pub fn measure(_: u32) -> FiguresOrSkip {
     let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
     let mut figures = Vec::new();
     for delay_us in [0, 500, 2_000] {
@@ -31,10 +31,10 @@ pub fn measure(_: u32) -> Measured {
     Ok(figures)
 }
 
-fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> Measured {
-    let wish = Wish {
+fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> FiguresOrSkip {
+    let wish = ServerSpec {
         delay_us,
-        ..Wish::default()
+        ..ServerSpec::default()
     };
     let server = ServerProcess::start_in(sandbox, wish)?;
     let port = server.address.port();
@@ -56,7 +56,7 @@ fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> Measured {
     compare(delay_us, &stats, &times)
 }
 
-fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> Measured {
+fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> FiguresOrSkip {
     let delay = format!("delay {delay_us} us");
     let calls: u64 = times.iter().map(|t| t.calls).sum();
     let sum_us: f64 = times.iter().map(|t| t.mean_us * t.calls as f64).sum();

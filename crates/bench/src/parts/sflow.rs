@@ -1,13 +1,13 @@
 //! What collecting sFlow costs: decoding, rates and the log, from memory and from a socket.
 
 use crate::cpu::{process_ns, resident_bytes};
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use filermark_energy::log::{LogLine, LogWriter, PortSample, Traffic};
 use filermark_energy::setup::{Setup, SflowSetup};
 use filermark_energy::sflow::{Collector, PortOptions, TrafficSample};
 use filermark_engine::sys::thread_cpu;
-use filermark_meters::collect::Collecting;
+use filermark_meters::collect::Collection;
 use filermark_results::Timestamp;
 use std::collections::HashMap;
 use std::io;
@@ -31,7 +31,7 @@ const BURSTS: u64 = 600;
 const BAR: f64 = 100_000.0;
 
 /// From memory, then from a socket.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let mut memory = Vec::new();
     let before = resident_bytes();
     let mut held = 0;
@@ -153,7 +153,7 @@ fn from_socket() -> Result<(f64, f64), String> {
         ..Setup::default()
     };
     let log = std::env::temp_dir().join(format!("filermark-bench-{}.jsonl", std::process::id()));
-    let collecting = Collecting::start(&setup, &log, "0").map_err(|e| e.to_string())?;
+    let collecting = Collection::start(&setup, &log, "0").map_err(|e| e.to_string())?;
     let fed = feed(&collecting);
     let ended = collecting.stop();
     let _ = std::fs::remove_file(&log);
@@ -162,7 +162,7 @@ fn from_socket() -> Result<(f64, f64), String> {
     Ok((per_s, lost))
 }
 
-fn feed(collecting: &Collecting) -> Result<(f64, f64), String> {
+fn feed(collecting: &Collection) -> Result<(f64, f64), String> {
     let address = collecting.listens().ok_or("it does not listen")?;
     let sender = UdpSocket::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     sender.connect(address).map_err(|e| e.to_string())?;

@@ -3,9 +3,9 @@
 //! virtual clock, exactly: `engine/src/shard/stop_tests.rs`.
 
 use crate::figure::Figure;
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::plan::{Bench, plan};
-use crate::server::{ServerProcess, Wish};
+use crate::server::{ServerProcess, ServerSpec};
 use filermark_model::PointStats;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const PROCS: u32 = 8;
 const RATE: f64 = 2_000.0;
 
 /// Calculated and measured response times, for both pacings.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let mut figures = Vec::new();
     for pacing in ["closed", "open"] {
         let mut rows: Vec<(String, Vec<f64>)> = Vec::new();
@@ -47,7 +47,7 @@ pub fn measure(rounds: u32) -> Measured {
 
 /// A run whose server stands still for [`STOP`]; and for how long it really did.
 fn stopped_run(pacing: &str) -> Result<(PointStats, Duration), String> {
-    let server = ServerProcess::start(Wish::default())?;
+    let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let options = [("PACING", pacing), ("SHARDS", "1"), ("BACKLOG_MAX", "4096")];
     let mut bench = Bench::start(plan(PROCS, "127.0.0.1:/export", (port, port), &options)?)?;

@@ -1,8 +1,8 @@
 //! What parameters change in a composite benchmark: sizes, counts, rates.
 
 use super::scale::{MEM_BYTES_DEFAULT, Scale};
-use crate::error::Place;
-use crate::given::Given;
+use crate::error::SourceLocation;
+use crate::given::GivenValue;
 use crate::params::{self, Param, Value};
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Work;
@@ -56,7 +56,7 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, procs: (u64
 fn counts_of_2014(r: &mut Reading<'_>) -> bool {
     let values = r.values;
     let as_shipped = |(parameter, n): (&Param<Option<u32>>, u32)| {
-        let in_file = matches!(values.place(parameter), Place::At { .. });
+        let in_file = matches!(values.place(parameter), SourceLocation::At { .. });
         in_file && values.get(parameter) == Some(n)
     };
     // As every rc file of 2014 has them, where the benchmark's own figures count in their
@@ -71,7 +71,7 @@ fn counts_of_2014(r: &mut Reading<'_>) -> bool {
     false
 }
 
-fn not_standard(given: &Given, old: &[(String, String)]) -> Finding {
+fn not_standard(given: &GivenValue, old: &[(String, String)]) -> Finding {
     let mut kinds: Vec<&str> = old.iter().map(|(_, text)| text.as_str()).collect();
     kinds.dedup();
     let standard = match kinds.as_slice() {
@@ -86,7 +86,7 @@ fn not_standard(given: &Given, old: &[(String, String)]) -> Finding {
     Finding::new(Rule::NotStandard, Severity::Warning, text)
 }
 
-fn file_size(reports: &mut Reports, components: &mut [Component], bytes: u64, given: &Given) {
+fn file_size(reports: &mut Reports, components: &mut [Component], bytes: u64, given: &GivenValue) {
     let same = |c: &Component| c.file_bytes == bytes && c.file_sizes.is_none();
     if components.iter().all(same) {
         return;
@@ -106,7 +106,7 @@ fn file_size(reports: &mut Reports, components: &mut [Component], bytes: u64, gi
 /// netmist's single workloads: one component, as fast as it goes.
 fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) {
     let values = r.values;
-    let given: Vec<&Given> = [&params::CLIENT_MEM, &params::AGGR_CAP]
+    let given: Vec<&GivenValue> = [&params::CLIENT_MEM, &params::AGGR_CAP]
         .into_iter()
         .filter_map(|parameter| values.given(parameter))
         .collect();
@@ -129,7 +129,7 @@ fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) 
         let text = format!(
             "file size {} from CLIENT_MEM and AGGR_CAP ({}; as defined: {})",
             Bytes(c.file_bytes),
-            first.place,
+            first.location,
             Bytes(old)
         );
         r.reports.note(Rule::NotStandard, Severity::Warning, text);
@@ -138,7 +138,7 @@ fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) 
 }
 
 /// CLIENT_MEM and AGGR_CAP without effect; 1g is what every rc file of 2014 has.
-fn fixed_sizes(reports: &mut Reports, given: &[&Given]) {
+fn fixed_sizes(reports: &mut Reports, given: &[&GivenValue]) {
     let changed = given
         .iter()
         .filter(|g| g.value != Some(Value::Int(MEM_BYTES_DEFAULT)));

@@ -3,7 +3,7 @@
 use crate::definitions::{
     defines_composites, shipped_registry, take_definitions, unknown_benchmark,
 };
-use crate::error::Place;
+use crate::error::SourceLocation;
 use crate::given::Values;
 use crate::params;
 use crate::reading::{Reading, Reports};
@@ -14,15 +14,15 @@ use filermark_model::{Benchmark, Finding, Rule, Severity};
 use std::path::Path;
 
 /// What BENCHMARK and BENCHMARK_FILE say.
-pub(crate) enum Choice {
+pub(crate) enum BenchmarkChoice {
     /// A classical benchmark, or nothing that is known: the classical rooms go on.
     Classic,
     /// A composite; `None`: it is wrong, as told.
-    Composite(Option<Box<Chosen>>),
+    Composite(Option<Box<ChosenBenchmark>>),
 }
 
 /// A composite benchmark, found.
-pub(crate) struct Chosen {
+pub(crate) struct ChosenBenchmark {
     /// As it is defined, before the parameters change it.
     pub definition: Benchmark,
     /// With the workload objects of WORKLOAD_FILE in it.
@@ -32,12 +32,12 @@ pub(crate) struct Chosen {
 }
 
 /// Finds the benchmark.
-pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
+pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> BenchmarkChoice {
     let (values, sources) = (r.values, r.sources);
     let own = match own_text(values, sources) {
-        Own::Classic => return Choice::Classic,
-        Own::None => None,
-        Own::Composites(path, text) => Some((path, text)),
+        OwnDefinitions::Classic => return BenchmarkChoice::Classic,
+        OwnDefinitions::None => None,
+        OwnDefinitions::Composites(path, text) => Some((path, text)),
     };
     let given = values.given(&params::BENCHMARK).map(|g| g.raw.clone());
     let classic = |name: &String| SHIPPED.iter().any(|(n, _)| n == name);
@@ -49,10 +49,10 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
             "CLIENT_MOUNTPOINTS belongs to composite benchmarks, and BENCHMARK is not set",
             format!("add BENCHMARK=SWBUILD, or another of: {names}"),
         );
-        return Choice::Composite(None);
+        return BenchmarkChoice::Composite(None);
     }
     if own.is_none() && given.as_ref().is_none_or(classic) {
-        return Choice::Classic;
+        return BenchmarkChoice::Classic;
     }
     let mut registry = shipped_registry();
     let mut own_benchmarks = Vec::new();
@@ -61,45 +61,45 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> Choice {
             Ok(taken) => own_benchmarks = taken.benchmarks,
             Err(found) => {
                 r.reports.errors.extend(found);
-                return Choice::Composite(None);
+                return BenchmarkChoice::Composite(None);
             }
         }
     }
     let name = match given {
-        Some(name) if classic(&name) => return Choice::Classic,
+        Some(name) if classic(&name) => return BenchmarkChoice::Classic,
         Some(name) => name,
         None if own_benchmarks.len() == 1 => own_benchmarks.remove(0),
         None => {
             r.reports.refuse(
-                Place::Missing,
+                SourceLocation::Missing,
                 "BENCHMARK is not set",
                 format!("choose one of: {}", registry.composite_names().join(", ")),
             );
-            return Choice::Composite(None);
+            return BenchmarkChoice::Composite(None);
         }
     };
     // A benchmark that is unknown is taken for the kind that the other parameters belong to.
     let mounts = &params::CLIENT_MOUNTPOINTS;
     let like_composite = values.given(mounts).is_some() || values.is_bad(mounts);
     match registry.composite(&name) {
-        Ok(definition) => Choice::Composite(changed(r, definition, registry, work_dir)),
-        Err(RegistryError::UnknownBenchmark { .. }) if !like_composite => Choice::Classic,
+        Ok(definition) => BenchmarkChoice::Composite(changed(r, definition, registry, work_dir)),
+        Err(RegistryError::UnknownBenchmark { .. }) if !like_composite => BenchmarkChoice::Classic,
         Err(RegistryError::UnknownBenchmark { .. }) => {
             r.reports
                 .errors
                 .push(unknown_benchmark(&name, values, &registry));
-            Choice::Composite(None)
+            BenchmarkChoice::Composite(None)
         }
         Err(e) => {
             let hint = "see the definition file";
             r.refuse(&params::BENCHMARK, e.to_string(), hint);
-            Choice::Composite(None)
+            BenchmarkChoice::Composite(None)
         }
     }
 }
 
 /// What BENCHMARK_FILE holds.
-enum Own {
+enum OwnDefinitions {
     /// It is not set.
     None,
     /// A classical definition (or none at all), which the classical rooms read.
@@ -108,15 +108,15 @@ enum Own {
     Composites(String, String),
 }
 
-fn own_text(values: &Values, sources: &Sources) -> Own {
+fn own_text(values: &Values, sources: &Sources) -> OwnDefinitions {
     let Some(file) = values.get(&params::BENCHMARK_FILE) else {
-        return Own::None;
+        return OwnDefinitions::None;
     };
     match sources.read_beside("BENCHMARK_FILE", &file, &[sources.folder()]) {
         Ok((path, text)) if defines_composites(&text) || is_xml(&text) => {
-            Own::Composites(path, text)
+            OwnDefinitions::Composites(path, text)
         }
-        _ => Own::Classic,
+        _ => OwnDefinitions::Classic,
     }
 }
 
@@ -131,7 +131,7 @@ fn changed(
     definition: Benchmark,
     mut registry: Registry,
     work_dir: &Path,
-) -> Option<Box<Chosen>> {
+) -> Option<Box<ChosenBenchmark>> {
     let (values, sources) = (r.values, r.sources);
     let mut findings = Vec::new();
     if registry.is_experimental(&definition.name) {
@@ -174,7 +174,7 @@ fn changed(
             findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
         }
     }
-    Some(Box::new(Chosen {
+    Some(Box::new(ChosenBenchmark {
         definition,
         benchmark,
         findings,

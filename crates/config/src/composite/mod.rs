@@ -14,17 +14,17 @@ pub(crate) use remarks::{attribute_cache, idle_with};
 pub(crate) mod scale;
 pub(crate) mod settings;
 
-use crate::error::{Place, quoted};
+use crate::error::{SourceLocation, quoted};
 use crate::given::Values;
-use crate::params::{self, DriverName, Standard};
+use crate::launch_settings::HostLogins;
+use crate::params::{self, DriverName, StandardValue};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{phases, secret_note};
-use crate::reach::Accounts;
 use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
 use crate::stop_command::stop_command;
 use crate::{loads, space, trial};
-use choose::Chosen;
+use choose::ChosenBenchmark;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use filermark_model::{Benchmark, Finding, RunPlan};
@@ -32,7 +32,7 @@ use filermark_model::{Benchmark, Finding, RunPlan};
 /// A run of a composite.
 pub(crate) struct Composite {
     /// `None`: it is wrong, as reported.
-    pub chosen: Option<Box<Chosen>>,
+    pub chosen: Option<Box<ChosenBenchmark>>,
 }
 
 impl Dialect for Composite {
@@ -50,7 +50,7 @@ impl Dialect for Composite {
         let driver = settings::driver(r);
         let clock_service = settings::clock_service(r);
 
-        let Chosen {
+        let ChosenBenchmark {
             definition,
             mut benchmark,
             findings: found,
@@ -68,7 +68,7 @@ impl Dialect for Composite {
             &place,
         );
         let units = asked.iter().copied().max().unwrap_or(0);
-        if points.is_empty() || r.reports.errors.iter().any(|e| e.place == place) {
+        if points.is_empty() || r.reports.errors.iter().any(|e| e.location == place) {
             return None;
         }
         let all = |b: &Benchmark| {
@@ -105,7 +105,7 @@ impl Dialect for Composite {
             clients,
             procs_per_client: most,
             procs,
-            accounts: Accounts::new(),
+            accounts: HostLogins::new(),
             phases: phases(values, &definition),
             touch_all: false,
             scripts: settings::scripts(values),
@@ -163,7 +163,7 @@ fn refuse(r: &mut Reading<'_>) {
         )
     {
         r.reports.refuse(
-            given.place.clone(),
+            given.location.clone(),
             format!(
                 "{} cannot do what {} asks for",
                 given.shown(),
@@ -175,7 +175,11 @@ fn refuse(r: &mut Reading<'_>) {
 }
 
 /// A load that is in the background as a whole: no operation of it counts.
-pub(crate) fn refuse_background_only(reports: &mut Reports, benchmark: &Benchmark, place: Place) {
+pub(crate) fn refuse_background_only(
+    reports: &mut Reports,
+    benchmark: &Benchmark,
+    place: SourceLocation,
+) {
     if benchmark.mix.shares().is_empty() {
         reports.refuse(
             place,
@@ -190,9 +194,9 @@ pub(crate) fn refuse_windows(r: &mut Reading<'_>) {
     for given in r.values.all() {
         let name = given.parameter.name;
         let windows = name.contains("WINDOWS");
-        if windows && matches!(given.parameter.standard, Standard::Refused) {
+        if windows && matches!(given.parameter.standard, StandardValue::Refused) {
             r.reports.refuse(
-                given.place.clone(),
+                given.location.clone(),
                 format!("{name} belongs to Windows clients, which are not built yet"),
                 "leave it out or empty",
             );

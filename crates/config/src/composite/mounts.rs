@@ -1,8 +1,8 @@
 //! CLIENT_MOUNTPOINTS: which client works in which directory.
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::given::Values;
-use crate::hosts::{CLIENTS_MAX, Naming, Wrong, key, words};
+use crate::hosts::{CLIENTS_MAX, ClientNames, HostWordError, key, split_words};
 use crate::params::{self, PROCS_MAX, Parameter};
 use crate::reading::Reading;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ pub struct ClientMount {
 
 /// Takes `client:/path` or `[address]:/path` apart; an address keeps its brackets, and a
 /// client may be a range.
-fn split_client_mount(word: &str) -> Result<(&str, &str), Wrong> {
+fn split_client_mount(word: &str) -> Result<(&str, &str), HostWordError> {
     let wrong = |what: &str, hint: &str| {
         let message = format!("client mount point '{}' {what}", quoted(word));
         Err((message, hint.to_owned()))
@@ -57,7 +57,7 @@ fn split_client_mount(word: &str) -> Result<(&str, &str), Wrong> {
 }
 
 /// Whether a text can be the directory to work in.
-pub(crate) fn check_path(path: &str) -> Result<(), Wrong> {
+pub(crate) fn check_path(path: &str) -> Result<(), HostWordError> {
     if path.starts_with("\\\\") {
         return Err((
             "is a Windows share; Windows clients are not built yet".into(),
@@ -80,15 +80,15 @@ pub(crate) fn check_path(path: &str) -> Result<(), Wrong> {
 }
 
 /// What is found, and whether it is too much already.
-struct Found<'a> {
-    naming: &'a Naming,
+struct MountProblems<'a> {
+    naming: &'a ClientNames,
     mounts: Vec<ClientMount>,
     clients: HashSet<String>,
 }
 
-impl Found<'_> {
+impl MountProblems<'_> {
     /// Takes in the clients of a word, each with these paths.
-    fn take(&mut self, clients: &str, paths: &[&str]) -> Result<(), Wrong> {
+    fn take(&mut self, clients: &str, paths: &[&str]) -> Result<(), HostWordError> {
         let names = self
             .naming
             .names(clients)
@@ -115,7 +115,12 @@ impl Found<'_> {
 
 /// Reads lines `client path [path ...]`; `#` begins a comment. A client may have
 /// several lines, and a line several clients, as a range.
-fn parse_file(file: &str, text: &str, found: &mut Found<'_>, errors: &mut Vec<ConfigError>) {
+fn parse_file(
+    file: &str,
+    text: &str,
+    found: &mut MountProblems<'_>,
+    errors: &mut Vec<ConfigError>,
+) {
     let before = errors.len();
     for (i, line) in text.lines().enumerate() {
         if errors.len() - before >= ERRORS_MAX {
@@ -123,8 +128,8 @@ fn parse_file(file: &str, text: &str, found: &mut Found<'_>, errors: &mut Vec<Co
         }
         let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
         let Some(client) = words.next() else { continue };
-        let place = Place::line(file, i + 1, 1);
-        let mut complain = |(message, hint): Wrong| {
+        let place = SourceLocation::line(file, i + 1, 1);
+        let mut complain = |(message, hint): HostWordError| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
         // Words as CLIENT_MOUNTPOINTS itself has them are taken, too.
@@ -163,10 +168,10 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
     let (values, sources) = (r.values, r.sources);
     let place = values.place(&params::CLIENT_MOUNTPOINTS);
     let text = values.get(&params::CLIENT_MOUNTPOINTS).join(" ");
-    let words = words(&text);
+    let words = split_words(&text);
     let before = r.reports.errors.len();
-    let naming = Naming::new(values, sources.host.slurm_nodes.as_deref());
-    let mut found = Found {
+    let naming = ClientNames::new(values, sources.host.slurm_nodes.as_deref());
+    let mut found = MountProblems {
         naming: &naming,
         mounts: Vec::new(),
         clients: HashSet::new(),
@@ -175,7 +180,7 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
         [] => {
             if !values.is_bad(&params::CLIENT_MOUNTPOINTS) {
                 r.reports.refuse(
-                    Place::Missing,
+                    SourceLocation::Missing,
                     "CLIENT_MOUNTPOINTS is not set",
                     missing_hint(values),
                 );
@@ -189,7 +194,7 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
                     if found.mounts.is_empty() && r.reports.errors.len() == before {
                         let hint = "write lines: client path [path ...]";
                         let message = "there is no client in it";
-                        r.reports.refuse(Place::File(path), message, hint);
+                        r.reports.refuse(SourceLocation::File(path), message, hint);
                     }
                 }
                 Err(why) => {
@@ -234,15 +239,15 @@ fn missing_hint(values: &Values) -> &'static str {
 mod tests {
     use super::*;
 
-    fn naming(launcher: &str, nodes: Option<&str>) -> Naming {
+    fn naming(launcher: &str, nodes: Option<&str>) -> ClientNames {
         let mut values = Values::default();
         let launcher = crate::rc::parse_rc("t", &format!("LAUNCHER={launcher}"));
         values.take(&launcher.assignments, &mut Vec::new());
-        Naming::new(&values, nodes)
+        ClientNames::new(&values, nodes)
     }
 
-    fn taken(word: &str, naming: &Naming) -> Result<String, Wrong> {
-        let mut found = Found {
+    fn taken(word: &str, naming: &ClientNames) -> Result<String, HostWordError> {
+        let mut found = MountProblems {
             naming,
             mounts: Vec::new(),
             clients: HashSet::new(),
@@ -297,7 +302,7 @@ mod tests {
     #[test]
     fn a_file_of_clients_is_told_by_line() {
         let auto = naming("auto", None);
-        let mut found = Found {
+        let mut found = MountProblems {
             naming: &auto,
             mounts: Vec::new(),
             clients: HashSet::new(),
@@ -328,7 +333,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_told_before_it_is_made() {
         let auto = naming("auto", None);
-        let mut found = Found {
+        let mut found = MountProblems {
             naming: &auto,
             mounts: Vec::new(),
             clients: HashSet::new(),

@@ -1,7 +1,7 @@
 //! Load points and procs of a composite: who does what, where, at which load.
 
 use super::mounts::ClientMount;
-use crate::error::Place;
+use crate::error::SourceLocation;
 use crate::hosts::key;
 use crate::params::PROCS_MAX;
 use crate::reading::Reports;
@@ -16,7 +16,7 @@ pub(crate) fn points(
     units: &[u64],
     work: &CompositeWork,
     unit: &str,
-    place: &Place,
+    place: &SourceLocation,
 ) -> Vec<LoadPoint> {
     let per_unit = u64::from(work.procs_per_unit());
     let largest = units.iter().copied().max().unwrap_or(0);
@@ -34,7 +34,7 @@ pub(crate) fn points(
         let requested = OpsPerSec(*units as f64 * rate);
         LoadPoint {
             number: i as u32 + 1,
-            asked: requested,
+            entered: requested,
             requested,
             units: *units as f64,
             proc_count: (*units * per_unit) as u32,

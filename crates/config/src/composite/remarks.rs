@@ -1,8 +1,8 @@
 //! What there is to say about a composite run: changed parameters, parameters
 //! without effect, load points, memory.
 
-use crate::given::{Given, Values};
-use crate::params::{self, Family, Parameter, Standard};
+use crate::given::{GivenValue, Values};
+use crate::params::{self, Family, Parameter, StandardValue};
 use crate::plan::common::{is_idle, left_out, not_standard};
 use crate::sources::Host;
 use filermark_model::plan::{LoadPoint, ProcPlan};
@@ -26,13 +26,13 @@ fn is_told_by_change(parameter: &Parameter) -> bool {
 /// Findings about the parameters themselves.
 pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
     let with = format!("BENCHMARK={}", definition.name);
-    let of = |g: &Given| idle_with(g, &with).or_else(|| fixed(g, definition));
+    let of = |g: &GivenValue| idle_with(g, &with).or_else(|| fixed(g, definition));
     let mut findings: Vec<Finding> = values.all().filter_map(of).collect();
     findings.extend(left_out(values));
     findings
 }
 
-fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
+fn fixed(given: &GivenValue, definition: &Benchmark) -> Option<Finding> {
     match is_told_by_change(given.parameter) {
         true => None,
         false => not_standard(given, definition),
@@ -40,11 +40,11 @@ fn fixed(given: &Given, definition: &Benchmark) -> Option<Finding> {
 }
 
 /// A parameter that does nothing in a composite run; `with` says in which.
-pub(crate) fn idle_with(given: &Given, with: &str) -> Option<Finding> {
+pub(crate) fn idle_with(given: &GivenValue, with: &str) -> Option<Finding> {
     let p = given.parameter;
     let foreign = !p.scope.holds(Family::Composite);
     let is_password = p.is(&params::PASSWORD);
-    let idle = !is_password && matches!(p.standard, Standard::NoEffect);
+    let idle = !is_password && matches!(p.standard, StandardValue::NoEffect);
     if !foreign && !idle || is_idle(given) {
         return None;
     }

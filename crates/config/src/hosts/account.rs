@@ -1,7 +1,7 @@
 //! Users and programs on client hosts: texts that end on a command line of ssh, whose
 //! far end is a shell.
 
-use super::Wrong;
+use super::HostWordError;
 
 /// More is no login name; Linux takes 32, directories of users more.
 const USER_BYTES_MAX: usize = 256;
@@ -12,7 +12,7 @@ const PATH_BYTES_MAX: usize = 4_095;
 ///
 /// # Errors
 /// (what is wrong, what to try).
-pub(crate) fn check_user(user: &str) -> Result<(), Wrong> {
+pub(crate) fn check_user(user: &str) -> Result<(), HostWordError> {
     let hint = "give a login name: letters, digits and . _ - @ + \\";
     let wrong = |what: &str| Err((what.to_owned(), hint.to_owned()));
     if user.starts_with('-') {
@@ -34,7 +34,7 @@ pub(crate) fn check_user(user: &str) -> Result<(), Wrong> {
 ///
 /// # Errors
 /// (what is wrong, what to try).
-pub(crate) fn check_program(path: &str) -> Result<(), Wrong> {
+pub(crate) fn check_program(path: &str) -> Result<(), HostWordError> {
     let hint = "give a path of letters, digits and / . _ - + @ % : , (~/ at its beginning is the user's home)";
     let wrong = |what: &str| Err((what.to_owned(), hint.to_owned()));
     if path.starts_with('-') {

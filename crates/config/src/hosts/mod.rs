@@ -6,13 +6,13 @@
 //! This room looks no name up and asks no other program.
 
 mod account;
-mod fold;
+mod compress;
 mod ranges;
 
 pub(crate) use account::{check_program, check_user};
-pub use fold::fold_hosts;
+pub use compress::fold_hosts;
 pub use ranges::expand_hosts;
-pub(crate) use ranges::{Pattern, words};
+pub(crate) use ranges::{Pattern, split_words};
 
 use crate::given::Values;
 use crate::params::{self, Launcher};
@@ -27,7 +27,7 @@ const HOST_BYTES_MAX: usize = 255;
 pub(crate) const SLURM: &str = "slurm";
 
 /// A word that cannot be: (what is wrong, what to try).
-pub type Wrong = (String, String);
+pub type HostWordError = (String, String);
 
 /// What [`check_host`] says of most names.
 pub(crate) const NO_NAME: &str = "has no client name that can be";
@@ -62,12 +62,12 @@ pub(crate) fn key(client: &str) -> String {
 }
 
 /// What the words that name clients stand for.
-pub(crate) struct Naming {
+pub(crate) struct ClientNames {
     /// With LAUNCHER=slurm: the nodes of the allocation, or why there are none.
-    allocation: Option<Result<Vec<String>, Wrong>>,
+    allocation: Option<Result<Vec<String>, HostWordError>>,
 }
 
-impl Naming {
+impl ClientNames {
     /// As LAUNCHER says; `nodelist` is what Slurm tells of its allocation.
     pub fn new(values: &Values, nodelist: Option<&str>) -> Self {
         let slurm = values.get(&params::LAUNCHER) == Launcher::Slurm;
@@ -85,7 +85,7 @@ impl Naming {
     ///
     /// # Errors
     /// (what is wrong with the word, what to try).
-    pub fn names(&self, word: &str) -> Result<Vec<String>, Wrong> {
+    pub fn names(&self, word: &str) -> Result<Vec<String>, HostWordError> {
         match &self.allocation {
             Some(nodes) if self.is_allocation(word) => nodes.clone(),
             _ => Ok(Pattern::parse(word)?.names()),
@@ -93,7 +93,7 @@ impl Naming {
     }
 }
 
-fn allocation(nodelist: Option<&str>) -> Result<Vec<String>, Wrong> {
+fn allocation(nodelist: Option<&str>) -> Result<Vec<String>, HostWordError> {
     let Some(text) = nodelist.filter(|text| !text.trim().is_empty()) else {
         return Err((
             format!("stands for the nodes of a Slurm allocation, and {SLURM_VARIABLE} is not set"),

@@ -1,7 +1,7 @@
 //! Host lists: `nv[01-16]`, `c[1-3,7]`, `rack[1-2]n[1-4]`, several words with blanks
 //! or commas between them.
 
-use super::{CLIENTS_MAX, Wrong, check_host};
+use super::{CLIENTS_MAX, HostWordError, check_host};
 use crate::error::quoted;
 use std::collections::HashSet;
 
@@ -47,7 +47,7 @@ impl Pattern {
     ///
     /// # Errors
     /// (what is wrong with it, what to try).
-    pub fn parse(word: &str) -> Result<Self, Wrong> {
+    pub fn parse(word: &str) -> Result<Self, HostWordError> {
         let wrong = |what: &str| Err((what.to_owned(), EXAMPLE.to_owned()));
         // Only an address can stand in brackets as a whole.
         if let Some(rest) = word.strip_prefix('[') {
@@ -145,7 +145,7 @@ impl Part {
     }
 }
 
-fn parts(word: &str) -> Result<Vec<Part>, Wrong> {
+fn parts(word: &str) -> Result<Vec<Part>, HostWordError> {
     let mut parts = Vec::new();
     let mut rest = word;
     while let Some((text, after)) = rest.split_once('[') {
@@ -166,7 +166,7 @@ fn parts(word: &str) -> Result<Vec<Part>, Wrong> {
 }
 
 /// Reads `7` or `01-16`.
-fn range(text: &str) -> Result<Range, Wrong> {
+fn range(text: &str) -> Result<Range, HostWordError> {
     let wrong = |what: &str, hint: &str| {
         let what = format!("has '{}' in its brackets, {what}", quoted(text));
         Err((what, hint.to_owned()))
@@ -202,7 +202,7 @@ fn range(text: &str) -> Result<Range, Wrong> {
 
 /// The words of a list: blanks end a word anywhere, commas outside of the brackets of
 /// a host name. (What follows `:/` is a path, whose brackets mean nothing.)
-pub(crate) fn words(text: &str) -> Vec<&str> {
+pub(crate) fn split_words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for blank_free in text.split_whitespace() {
         let (mut from, mut in_brackets, mut in_path) = (0, false, false);
@@ -229,9 +229,9 @@ pub(crate) fn words(text: &str) -> Vec<&str> {
 ///
 /// # Errors
 /// (what is wrong, what to try).
-pub fn expand_hosts(text: &str) -> Result<Vec<String>, Wrong> {
+pub fn expand_hosts(text: &str) -> Result<Vec<String>, HostWordError> {
     let mut names = Vec::new();
-    for word in words(text) {
+    for word in split_words(text) {
         let pattern = Pattern::parse(word)
             .map_err(|(what, hint)| (format!("'{}' {what}", quoted(word)), hint))?;
         if names.len() + pattern.count() > CLIENTS_MAX {
@@ -323,6 +323,6 @@ mod tests {
     fn words_of_mount_points_keep_their_commas_in_host_names_only() {
         let text = "c[1,2]:/a[b,c[3]:/d,e:/f g:/h[,[::1]:/i";
         let want = ["c[1,2]:/a[b", "c[3]:/d", "e:/f", "g:/h[", "[::1]:/i"];
-        assert_eq!(words(text), want);
+        assert_eq!(split_words(text), want);
     }
 }

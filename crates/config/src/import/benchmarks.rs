@@ -1,10 +1,10 @@
 //! Benchmark definitions of the 2014 kind: `<benchmark>` elements with workloads, their
 //! rates, instances and parameters, and thresholds. In: XML; out: TOML.
 
-use super::made::{Made, MadeForm, one_line};
+use super::made::{ConvertedFile, ConvertedFormat, one_line};
 use super::tree::{self, Node};
 use crate::definitions::shipped_registry;
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::given::{number, parse_size};
 use crate::params::Parameter;
 use crate::rc::may_be_secret;
@@ -30,7 +30,7 @@ const THRESHOLDS: [(&str, &str); 3] = [
 ];
 
 /// Converts a file of them.
-pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
+pub(super) fn import_xml(file: &str, text: &str) -> Result<ConvertedFile, ConfigError> {
     let root = tree::read(file, text)?;
     let mut found = Vec::new();
     benchmarks(&root, &mut found);
@@ -45,14 +45,14 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
             false => "give a file of benchmark definitions of the 2014 kind (benchmarks.xml)",
         };
         return Err(ConfigError::new(
-            Place::File(file.to_owned()),
+            SourceLocation::File(file.to_owned()),
             message,
             hint,
         ));
     }
     if found.len() > BENCHMARKS_MAX {
         let message = format!("{} benchmarks; {BENCHMARKS_MAX} are the most", found.len());
-        let place = Place::File(file.to_owned());
+        let place = SourceLocation::File(file.to_owned());
         return Err(ConfigError::new(place, message, "divide the file"));
     }
     let registry = shipped_registry();
@@ -78,12 +78,12 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<Made, ConfigError> {
             )
         }
     };
-    Ok(Made {
+    Ok(ConvertedFile {
         what: format!(
             "benchmark definitions of the 2014 kind: {}",
             names.join(", ")
         ),
-        form: MadeForm::Definitions(names),
+        form: ConvertedFormat::Definitions(names),
         text: format!(
             "# Benchmark definitions, converted from XML of the 2014 kind.\n{head}{}",
             writer.out
@@ -140,7 +140,7 @@ impl Writer<'_> {
     }
 
     fn wrong(&self, line: usize, what: impl Into<String>, hint: &str) -> ConfigError {
-        ConfigError::new(Place::line(self.file, line, 1), what, hint)
+        ConfigError::new(SourceLocation::line(self.file, line, 1), what, hint)
     }
 
     fn benchmark(&mut self, node: &Node) -> Result<String, ConfigError> {
@@ -165,7 +165,7 @@ impl Writer<'_> {
         line!(self.out, "buckets = \"all\"");
         self.memory(&name, node.line);
         self.standard(node);
-        let mut common = Parts::default();
+        let mut common = BenchmarkParts::default();
         for child in node.children.iter().filter(|c| c.name == "override_parm") {
             self.part(child, &mut common, false);
         }
@@ -260,7 +260,7 @@ impl Writer<'_> {
         }
     }
 
-    fn component(&mut self, node: &Node, common: &Parts) -> Result<(), ConfigError> {
+    fn component(&mut self, node: &Node, common: &BenchmarkParts) -> Result<(), ConfigError> {
         let Some(name) = node.title().map(name_of) else {
             let hint = "write <workload name=\"NAME\">";
             return Err(self.wrong(node.line, "a workload without a name", hint));
@@ -315,8 +315,8 @@ impl Writer<'_> {
     }
 
     /// The figures of a workload; what it does not override, its benchmark may.
-    fn parts(&mut self, node: &Node) -> Parts {
-        let mut parts = Parts::default();
+    fn parts(&mut self, node: &Node) -> BenchmarkParts {
+        let mut parts = BenchmarkParts::default();
         for child in &node.children {
             match child.name.as_str() {
                 "oprate" => parts.rate = self.number(child, "oprate", "op/s"),
@@ -333,7 +333,7 @@ impl Writer<'_> {
     }
 
     /// Takes one override in; of a benchmark's own, others are told elsewhere.
-    fn part(&mut self, child: &Node, parts: &mut Parts, tell: bool) {
+    fn part(&mut self, child: &Node, parts: &mut BenchmarkParts, tell: bool) {
         let name = child.title().unwrap_or_default().to_ascii_uppercase();
         match name.as_str() {
             "FILE_SIZE" => parts.file_kib = self.kib(child),
@@ -426,7 +426,7 @@ const PER_COMPONENT: [&str; 5] = [
 ];
 
 #[derive(Clone, Default)]
-struct Parts {
+struct BenchmarkParts {
     rate: Option<String>,
     instances: Option<String>,
     file_kib: Option<String>,
@@ -434,7 +434,7 @@ struct Parts {
     dir_count: Option<String>,
 }
 
-impl Parts {
+impl BenchmarkParts {
     fn or(self, other: Self) -> Self {
         Self {
             rate: self.rate.or(other.rate),

@@ -2,11 +2,11 @@
 
 /// A converted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct ConvertedFile {
     /// What was read, e.g. "an rc file of the 2014 generation".
     pub what: String,
     /// What was made.
-    pub form: MadeForm,
+    pub form: ConvertedFormat,
     /// Its text, with the notes as comments.
     pub text: String,
     /// What has no equivalent, and what was assumed; with file and line.
@@ -18,7 +18,7 @@ pub struct Made {
 
 /// What a conversion makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MadeForm {
+pub enum ConvertedFormat {
     /// An rc file.
     Rc,
     /// A definition file (TOML) with these benchmarks.

@@ -9,16 +9,16 @@ mod rc;
 mod tests;
 mod tree;
 
-pub use made::{Made, MadeForm};
+pub use made::{ConvertedFile, ConvertedFormat};
 
-use crate::error::{ConfigError, Place};
+use crate::error::{ConfigError, SourceLocation};
 use crate::rc::parse_rc;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Import {
+pub enum ImportOutcome {
     /// It was converted.
-    Made(Made),
+    Made(ConvertedFile),
     /// Filermark reads it as it is; how, in a sentence.
     AsItIs(String),
 }
@@ -27,7 +27,7 @@ pub enum Import {
 ///
 /// # Errors
 /// It is of no kind that is known, or not well-formed; with file and line.
-pub fn import(file: &str, text: &str) -> Result<Import, ConfigError> {
+pub fn import(file: &str, text: &str) -> Result<ImportOutcome, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|l| !l.is_empty() && !l.starts_with('#'));
@@ -35,17 +35,17 @@ pub fn import(file: &str, text: &str) -> Result<Import, ConfigError> {
         return Err(unknown(file, "the file is empty"));
     };
     if first.starts_with('<') {
-        return benchmarks::import_xml(file, text).map(Import::Made);
+        return benchmarks::import_xml(file, text).map(ImportOutcome::Made);
     }
     if let Some(how) = as_it_is(file, first) {
-        return Ok(Import::AsItIs(how));
+        return Ok(ImportOutcome::AsItIs(how));
     }
     if first.starts_with("Benchmark_name:") {
         let message = "this is a YAML definition of the 2020 kind, whose keys are not public";
         let hint = "write the figures into a TOML definition: 'filermark workload show --toml \
                     SWBUILD' prints one to start from";
         return Err(ConfigError::new(
-            Place::File(file.to_owned()),
+            SourceLocation::File(file.to_owned()),
             message,
             hint,
         ));
@@ -53,7 +53,7 @@ pub fn import(file: &str, text: &str) -> Result<Import, ConfigError> {
     if parse_rc(file, text).assignments.is_empty() {
         return Err(unknown(file, "this is of no known kind"));
     }
-    Ok(Import::Made(rc::import_rc(file, text)))
+    Ok(ImportOutcome::Made(rc::import_rc(file, text)))
 }
 
 /// Which option takes a file whose first line is this one, unchanged.
@@ -77,5 +77,5 @@ fn as_it_is(file: &str, first: &str) -> Option<String> {
 fn unknown(file: &str, message: &str) -> ConfigError {
     let hint = "give an rc file of an earlier generation, or an XML file of benchmark \
                 definitions of the 2014 kind (benchmarks.xml)";
-    ConfigError::new(Place::File(file.to_owned()), message, hint)
+    ConfigError::new(SourceLocation::File(file.to_owned()), message, hint)
 }

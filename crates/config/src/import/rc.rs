@@ -1,12 +1,12 @@
 //! rc files of earlier generations: what Filermark knows is taken over, the rest becomes
 //! notes.
 
-use super::made::{Made, MadeForm, one_line};
+use super::made::{ConvertedFile, ConvertedFormat, one_line};
 use crate::definitions::benchmark_names;
 use crate::error::quoted;
 use crate::given::check;
 use crate::hints;
-use crate::params::{Kind, Parameter, Standard};
+use crate::params::{Kind, Parameter, StandardValue};
 use crate::rc::{Assignment, may_be_secret, parse_rc};
 
 /// Where composites work, and its name in files of 2020.
@@ -17,7 +17,7 @@ const UNIX_MOUNTS: &str = "UNIX_CLIENT_MOUNTPOINTS";
 const OF_2020: [&str; 4] = ["UNIX_CLIENT_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
 
 /// What becomes of an assignment.
-enum Fate {
+enum AssignmentOutcome {
     Keep(&'static Parameter),
     /// Not taken over, for this reason.
     Drop(String),
@@ -26,7 +26,7 @@ enum Fate {
 }
 
 /// Converts one.
-pub(super) fn import_rc(file: &str, text: &str) -> Made {
+pub(super) fn import_rc(file: &str, text: &str) -> ConvertedFile {
     let rc = parse_rc(file, text);
     let generation = Generation::of(&rc.assignments);
     let mut notes: Vec<String> = rc.errors.iter().map(ToString::to_string).collect();
@@ -34,20 +34,20 @@ pub(super) fn import_rc(file: &str, text: &str) -> Made {
     let unix = unix_mounts(&rc.assignments);
     for a in &rc.assignments {
         if unix.is_some_and(|unix| std::ptr::eq(unix, a)) {
-            notes.push(format!("{}: {UNIX_MOUNTS} became {MOUNTS}", a.place));
+            notes.push(format!("{}: {UNIX_MOUNTS} became {MOUNTS}", a.location));
             let value = a.value.split_whitespace().collect::<Vec<_>>().join(" ");
             kept.push((MOUNTS, value));
             continue;
         }
         match fate(a) {
-            Fate::Empty => {}
-            Fate::Drop(why) => notes.push(format!("{}: {why}", a.place)),
-            Fate::Keep(p) => {
+            AssignmentOutcome::Empty => {}
+            AssignmentOutcome::Drop(why) => notes.push(format!("{}: {why}", a.location)),
+            AssignmentOutcome::Keep(p) => {
                 let before = kept.iter().position(|(name, _)| *name == p.name);
                 let value = taken(p, a, &mut notes);
                 match before.and_then(|at| kept.get_mut(at)) {
                     Some(earlier) => {
-                        notes.push(format!("{}: replaces an earlier {}", a.place, p.name));
+                        notes.push(format!("{}: replaces an earlier {}", a.location, p.name));
                         earlier.1 = value;
                     }
                     None => kept.push((p.name, value)),
@@ -67,9 +67,9 @@ pub(super) fn import_rc(file: &str, text: &str) -> Made {
     for (name, value) in &kept {
         out.push_str(&format!("{name}={}\n", written(value)));
     }
-    Made {
+    ConvertedFile {
         what: format!("an rc file of {}", generation.name()),
-        form: MadeForm::Rc,
+        form: ConvertedFormat::Rc,
         text: out,
         notes,
         unusable: Vec::new(),
@@ -94,7 +94,7 @@ fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
         Some(near) => {
             notes.push(format!(
                 "{}: BENCHMARK={} became {near}, the benchmark here that is nearest to it",
-                a.place,
+                a.location,
                 quoted(&value)
             ));
             near.to_owned()
@@ -103,15 +103,15 @@ fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
     }
 }
 
-fn fate(a: &Assignment) -> Fate {
+fn fate(a: &Assignment) -> AssignmentOutcome {
     let name = a.name.to_ascii_uppercase();
     if a.value.trim().is_empty() {
-        return Fate::Empty;
+        return AssignmentOutcome::Empty;
     }
     if may_be_secret(&name) {
         let p = Parameter::find(&name);
         if p.is_none_or(|p| p.kind == Kind::Secret) {
-            return Fate::Drop(format!(
+            return AssignmentOutcome::Drop(format!(
                 "{name} is not copied; write the password to a file that only you can read, and \
                  set PASSWORD_FILE to its path"
             ));
@@ -121,15 +121,21 @@ fn fate(a: &Assignment) -> Fate {
         // Its value is not shown: nobody knows whether it is a secret.
         let hint = hints::parameter_near(&name).map_or(String::new(), |h| format!("; {h}"));
         let name = quoted(&name);
-        return Fate::Drop(format!("{name} is not known here, and left out{hint}"));
+        return AssignmentOutcome::Drop(format!("{name} is not known here, and left out{hint}"));
     };
     let shown = format!("{name}={}", quoted(a.value.trim()));
     match p.standard {
-        Standard::NoEffect => Fate::Drop(format!("{shown} is left out. {}", p.one_line)),
-        Standard::Refused => Fate::Drop(format!("{shown} is left out: {}", p.one_line)),
+        StandardValue::NoEffect => {
+            AssignmentOutcome::Drop(format!("{shown} is left out. {}", p.one_line))
+        }
+        StandardValue::Refused => {
+            AssignmentOutcome::Drop(format!("{shown} is left out: {}", p.one_line))
+        }
         _ => match check(p, a.value.trim()) {
-            Ok(_) => Fate::Keep(p),
-            Err((message, hint)) => Fate::Drop(format!("{message}, and is left out; {hint}")),
+            Ok(_) => AssignmentOutcome::Keep(p),
+            Err((message, hint)) => {
+                AssignmentOutcome::Drop(format!("{message}, and is left out; {hint}"))
+            }
         },
     }
 }

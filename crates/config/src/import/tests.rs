@@ -3,10 +3,10 @@ use super::*;
 use crate::definitions::shipped_registry;
 use proptest::prelude::*;
 
-fn made(text: &str) -> Made {
+fn made(text: &str) -> ConvertedFile {
     match import("old", text).unwrap() {
-        Import::Made(made) => made,
-        Import::AsItIs(how) => panic!("{how}"),
+        ImportOutcome::Made(made) => made,
+        ImportOutcome::AsItIs(how) => panic!("{how}"),
     }
 }
 
@@ -16,7 +16,7 @@ const EDA: &str = include_str!("../../tests/fixtures/benchmarks.xml");
 #[test]
 fn xml_definitions_become_a_definition_file_with_the_same_figures() {
     let made = made(EDA);
-    assert_eq!(made.form, MadeForm::Definitions(vec!["EDA".into()]));
+    assert_eq!(made.form, ConvertedFormat::Definitions(vec!["EDA".into()]));
     let mut registry = shipped_registry();
     registry.take_toml("new", &made.text).unwrap();
     let benchmark = registry.composite("EDA").unwrap();
@@ -118,8 +118,8 @@ fn what_needs_no_conversion_is_answered_with_the_option() {
         ("[[workload]]\n", "-b old"),
     ] {
         match import("old", text).unwrap() {
-            Import::AsItIs(how) => assert!(how.contains(want), "{how}"),
-            Import::Made(made) => panic!("{made:?}"),
+            ImportOutcome::AsItIs(how) => assert!(how.contains(want), "{how}"),
+            ImportOutcome::Made(made) => panic!("{made:?}"),
         }
     }
 }
@@ -127,7 +127,7 @@ fn what_needs_no_conversion_is_answered_with_the_option() {
 /// The lines of an imported rc file that are no comments.
 fn lines(text: &str) -> Vec<String> {
     let made = made(text);
-    assert_eq!(made.form, MadeForm::Rc);
+    assert_eq!(made.form, ConvertedFormat::Rc);
     let lines = made
         .text
         .lines()

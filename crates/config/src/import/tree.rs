@@ -1,7 +1,7 @@
 //! XML as a tree of elements. The file is somebody else's: no document type, no entities
 //! but XML's own, and limits of depth and size.
 
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -91,7 +91,7 @@ impl Parser<'_> {
     }
 
     fn error(&mut self, what: impl Into<String>) -> ConfigError {
-        let place = Place::line(self.file, self.line(), 1);
+        let place = SourceLocation::line(self.file, self.line(), 1);
         ConfigError::new(place, what, "")
     }
 
@@ -108,14 +108,14 @@ impl Parser<'_> {
                     self.end()?;
                 }
                 Event::End(_) => self.end()?,
-                Event::Text(text) => self.say(&text),
-                Event::CData(text) => self.say(&text),
+                Event::Text(text) => self.report(&text),
+                Event::CData(text) => self.report(&text),
                 Event::GeneralRef(name) => {
                     let Some(c) = entity(&name) else {
                         let name = quoted(&name);
                         return Err(self.error(format!("the entity &{name}; is not known")));
                     };
-                    self.say(&c.to_string());
+                    self.report(&c.to_string());
                 }
                 Event::DocType(_) => {
                     return Err(self.error(
@@ -172,7 +172,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn say(&mut self, text: &str) {
+    fn report(&mut self, text: &str) {
         if let Some(node) = self.open.last_mut() {
             node.text.push_str(text);
         }

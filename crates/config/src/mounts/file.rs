@@ -1,7 +1,7 @@
 //! The file that MNT_POINTS may name: a line with its mount points for every client.
 
-use super::{Form, MountWord};
-use crate::error::{ConfigError, Place, quoted};
+use super::{MountSyntax, MountWord};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::hosts::{CLIENTS_MAX, Pattern, fold_hosts, key};
 use filermark_model::plan::ClientPlan;
 use filermark_model::units::counted;
@@ -23,16 +23,16 @@ pub(crate) struct MountFile {
 /// A line of it; its clients may be a range.
 #[derive(Debug)]
 pub(crate) struct MountLine {
-    place: Place,
+    location: SourceLocation,
     /// How many mount points it has, those included that are wrong.
-    pub word_count: usize,
+    pub field_count: usize,
     pub mounts: Vec<MountWord>,
 }
 
 /// Reads `client host:/path ...` or `client \\host\share ...` lines; `#` begins a comment.
 pub(crate) fn parse_mount_file(
     file: &str,
-    form: Form,
+    form: MountSyntax,
     text: &str,
     errors: &mut Vec<ConfigError>,
 ) -> MountFile {
@@ -46,7 +46,7 @@ pub(crate) fn parse_mount_file(
         let Some(clients) = words.next() else {
             continue;
         };
-        let place = Place::line(file, i + 1, 1);
+        let place = SourceLocation::line(file, i + 1, 1);
         let mut complain = |message: String, hint: String| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
@@ -83,8 +83,8 @@ pub(crate) fn parse_mount_file(
             found.of_client.insert(key(&name), found.lines.len());
         }
         found.lines.push(MountLine {
-            place,
-            word_count,
+            location: place,
+            field_count: word_count,
             mounts,
         });
     }
@@ -108,7 +108,11 @@ impl MountFile {
                 without.push(client.as_str());
                 continue;
             };
-            let MountLine { place, mounts, .. } = &self.lines[*number];
+            let MountLine {
+                location: place,
+                mounts,
+                ..
+            } = &self.lines[*number];
             if mounts.len() == procs as usize {
                 plans.push(ClientPlan {
                     name: client.clone(),
@@ -129,7 +133,7 @@ impl MountFile {
         if !without.is_empty() {
             let names = quoted(&fold_hosts(without));
             errors.push(ConfigError::new(
-                Place::File(file.to_owned()),
+                SourceLocation::File(file.to_owned()),
                 format!("there is no line for client {names}"),
                 format!(
                     "add: {names} and {}",
@@ -149,13 +153,18 @@ mod tests {
     fn a_mount_file_gives_each_client_its_line() {
         let mut errors = Vec::new();
         let text = "# who what\r\na s:/1 s:/2\r\n\nb s:/3 nfs://s/4 # x\n";
-        let file = parse_mount_file("mounts", Form::Nfs, text, &mut errors);
+        let file = parse_mount_file("mounts", MountSyntax::Nfs, text, &mut errors);
         let plans = file.deal("mounts", &["b".into(), "A".into()], 2, &mut errors);
         assert_eq!(errors, []);
         assert_eq!(plans[0].mounts[1].to_string(), "s:/4");
         assert_eq!(plans[1].mounts[0].to_string(), "s:/1");
 
-        let file = parse_mount_file("mounts", Form::Nfs, "a s:/1\na s:/2\nb s/3\n", &mut errors);
+        let file = parse_mount_file(
+            "mounts",
+            MountSyntax::Nfs,
+            "a s:/1\na s:/2\nb s/3\n",
+            &mut errors,
+        );
         file.deal("mounts", &["a".into(), "c".into()], 2, &mut errors);
         let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert!(said[0].starts_with("mounts:2:1: client a has a line already"));

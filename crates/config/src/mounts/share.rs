@@ -22,14 +22,14 @@ const NO_FILES: [&str; 2] = ["IPC$", "ADMIN$"];
 const FORM: &str = r"write \\server\share or \\server\share\directory";
 
 /// What is wrong, and what to try.
-type Wrong = (&'static str, &'static str);
+type ShareError = (&'static str, &'static str);
 
 /// Reads `\\server\share[\directory]`, `//server/share` or `smb://server[:port]/share`.
 ///
 /// # Errors
 /// (what is wrong, what to try).
 pub fn parse_share(word: &str) -> Result<MountWord, (String, String)> {
-    let told = |(what, hint): Wrong| {
+    let told = |(what, hint): ShareError| {
         let message = format!("mount point '{}' {what}", shown(word));
         (message, hint.to_owned())
     };
@@ -55,7 +55,7 @@ pub(super) fn shown(word: &str) -> String {
 }
 
 /// Server, port and the rest, which begins with a separator or is empty.
-fn split(word: &str) -> Result<(&str, Option<u16>, String), Wrong> {
+fn split(word: &str) -> Result<(&str, Option<u16>, String), ShareError> {
     const URL: &str = "write smb://server/share or smb://server:port/share";
     for scheme in ["smb://", "cifs://"] {
         let Some(rest) = word.strip_prefix(scheme) else {
@@ -116,7 +116,7 @@ fn split(word: &str) -> Result<(&str, Option<u16>, String), Wrong> {
 }
 
 /// The share and the directory as `\share\directory`.
-fn checked_path(path: &str) -> Result<String, Wrong> {
+fn checked_path(path: &str) -> Result<String, ShareError> {
     let path = path.replace('/', r"\");
     let parts: Vec<&str> = path.trim_matches('\\').split('\\').collect();
     let Some((share, directory)) = parts.split_first().filter(|(share, _)| !share.is_empty())
@@ -135,7 +135,7 @@ fn checked_path(path: &str) -> Result<String, Wrong> {
     Ok(format!(r"\{}", parts.join("\\")))
 }
 
-fn check_share(share: &str) -> Result<(), Wrong> {
+fn check_share(share: &str) -> Result<(), ShareError> {
     if NO_FILES.iter().any(|name| name.eq_ignore_ascii_case(share)) {
         let hint = "name a share with room for the file set";
         return Err(("names a share for administration, not for files", hint));
@@ -150,7 +150,7 @@ fn check_share(share: &str) -> Result<(), Wrong> {
     }
 }
 
-fn check_name(name: &str) -> Result<(), Wrong> {
+fn check_name(name: &str) -> Result<(), ShareError> {
     if name.is_empty() {
         return Err(("has an empty part in its path", FORM));
     }

@@ -1,7 +1,7 @@
 //! netmist's command line as it was given, and the parameters that it stands for.
 
 use super::flags::{Effect, Flag};
-use crate::error::{Place, quoted};
+use crate::error::{SourceLocation, quoted};
 use crate::given::{Values, gather};
 use crate::reading::Reports;
 use crate::sources::Sources;
@@ -91,7 +91,7 @@ pub(super) fn number<T>(
     let found = parse(text);
     if found.is_none() {
         reports.refuse(
-            Place::Option(format!("-{letter}")),
+            SourceLocation::Option(format!("-{letter}")),
             format!("'{}' is not what -{letter} wants", quoted(text)),
             format!("give {want}"),
         );

@@ -3,9 +3,9 @@
 use super::args::{NetmistArgs, number};
 use super::tokens::TokenLine;
 use crate::error::quoted;
-use crate::hosts::{Naming, key};
+use crate::hosts::{ClientNames, key};
+use crate::launch_settings::HostLogins;
 use crate::params::PROCS_MAX;
-use crate::reach::Accounts;
 use crate::reading::Reports;
 use filermark_model::plan::IpChoice;
 use filermark_model::{Finding, Rule, Severity};
@@ -24,7 +24,7 @@ pub(super) fn ip(reports: &mut Reports, args: &NetmistArgs) -> IpChoice {
 pub(super) fn in_allocation(
     reports: &mut Reports,
     lines: Vec<TokenLine>,
-    naming: &Naming,
+    naming: &ClientNames,
 ) -> Vec<TokenLine> {
     if !lines.iter().any(|l| naming.is_allocation(&l.client)) {
         return lines;
@@ -38,7 +38,7 @@ pub(super) fn in_allocation(
                 Ok(nodes) => nodes,
                 Err((what, hint)) => {
                     let message = format!("'{}' {what}", quoted(&line.client));
-                    reports.refuse(line.place, message, hint);
+                    reports.refuse(line.location, message, hint);
                     return all;
                 }
             },
@@ -47,7 +47,7 @@ pub(super) fn in_allocation(
         if procs > PROCS_MAX {
             let message = format!("up to this line there are {procs} procs");
             let hint = format!("{PROCS_MAX} are the most: lower the Instances");
-            reports.refuse(line.place, message, hint);
+            reports.refuse(line.location, message, hint);
             return all;
         }
         let on = |client| TokenLine {
@@ -64,14 +64,14 @@ pub(super) fn passwords(lines: &[TokenLine]) -> Option<Finding> {
     let line = lines.iter().find(|l| l.has_password)?;
     let text = format!(
         "Password ({}) has no effect and is not kept: clients are reached with SSH keys",
-        line.place
+        line.location
     );
     Some(Finding::new(Rule::NotStandard, Severity::Note, text))
 }
 
 /// The users and programs that the lines name.
-pub(super) fn accounts(lines: &[TokenLine]) -> Accounts {
-    let mut accounts = Accounts::new();
+pub(super) fn accounts(lines: &[TokenLine]) -> HostLogins {
+    let mut accounts = HostLogins::new();
     for line in lines {
         let account = accounts.entry(key(&line.client)).or_default();
         let or = |old: &mut Option<String>, new: &Option<String>| {

@@ -20,7 +20,7 @@ use tokens::parse_known;
 pub use tokens::{TokenLine, parse_tokens};
 
 use crate::definitions::{shipped_registry, take_definitions};
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::plan::build::build;
 use crate::reading::{Reading, Reports};
 use crate::resolved::Resolved;
@@ -104,7 +104,7 @@ fn token_lines(
     let sources = r.sources;
     let Some(file) = args.value('g') else {
         r.reports.refuse(
-            Place::Option("netmist".into()),
+            SourceLocation::Option("netmist".into()),
             "-g is not given",
             "name a token file with lines: Clientname=localhost Workdir=/mnt/test Workload=METADATA",
         );
@@ -114,7 +114,7 @@ fn token_lines(
         .read_beside("-g", file, &[sources.folder()])
         .map_err(|why| {
             r.reports.refuse(
-                Place::Option("-g".into()),
+                SourceLocation::Option("-g".into()),
                 format!("the token file {} {why}", quoted(file)),
                 "give its path from here or from /",
             );
@@ -128,14 +128,14 @@ fn token_lines(
 
 /// What to say about words that belong to no flag: mostly dashes that a word
 /// processor has made of the one that was typed.
-pub fn stray_words(words: &[String]) -> Vec<ConfigError> {
+pub fn unexpected_args(words: &[String]) -> Vec<ConfigError> {
     let dash = |c: char| "\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2015}\u{2212}".contains(c);
     let mut errors = Vec::new();
     for word in words {
         let rest = word.trim_start_matches(dash);
         if rest.len() < word.len() {
             errors.push(ConfigError::new(
-                Place::Option("netmist".into()),
+                SourceLocation::Option("netmist".into()),
                 format!("'{}' begins with a typographical dash", quoted(word)),
                 format!("type -{}", quoted(rest)),
             ));
@@ -143,7 +143,7 @@ pub fn stray_words(words: &[String]) -> Vec<ConfigError> {
     }
     if let (true, Some(word)) = (errors.is_empty(), words.first()) {
         errors.push(ConfigError::new(
-            Place::Option("netmist".into()),
+            SourceLocation::Option("netmist".into()),
             format!("'{}' belongs to no flag", quoted(word)),
             "'filermark netmist -h' lists the flags",
         ));

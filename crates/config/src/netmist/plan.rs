@@ -10,9 +10,9 @@ use crate::composite::scale::Scale;
 use crate::composite::{
     attribute_cache, idle_with, procs, refuse_background_only, refuse_windows, settings,
 };
-use crate::error::{Place, quoted};
+use crate::error::{SourceLocation, quoted};
 use crate::given::Values;
-use crate::hosts::Naming;
+use crate::hosts::ClientNames;
 use crate::params::{self, Parameter};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{left_out, phases, secret_note};
@@ -67,7 +67,7 @@ impl Dialect for Netmist<'_> {
         let total_rate = number(&mut r.reports, args, 'O', want, rate);
         let whole = |t: &str| t.parse::<u32>().ok().filter(|n| *n > 0);
         let per_client = number(&mut r.reports, args, 'd', "a whole number from 1 on", whole);
-        let naming = Naming::new(values, args.sources.host.slurm_nodes.as_deref());
+        let naming = ClientNames::new(values, args.sources.host.slurm_nodes.as_deref());
         let lines = in_allocation(&mut r.reports, self.lines.take()?, &naming);
         r.reports.findings.extend(passwords(&lines));
         let objects = objects(&lines, self.registry)?;
@@ -91,7 +91,11 @@ impl Dialect for Netmist<'_> {
             client_mem_mib_per_unit: 0.0,
         };
         let benchmark = benchmark(work, self.registry)?;
-        refuse_background_only(&mut r.reports, &benchmark, Place::Option("-g".into()));
+        refuse_background_only(
+            &mut r.reports,
+            &benchmark,
+            SourceLocation::Option("-g".into()),
+        );
         let mut phases = phases(values, &benchmark);
         let sharing = values.get(&params::SHARING_MODE);
         let touch_all =
@@ -299,7 +303,7 @@ fn point(all: &[ProcPlan]) -> LoadPoint {
     let requested = OpsPerSec(sum.unwrap_or(0.0));
     LoadPoint {
         number: 1,
-        asked: requested,
+        entered: requested,
         requested,
         units: 0.0,
         proc_count: all.len() as u32,

@@ -8,10 +8,10 @@ mod lines;
 mod scan;
 
 use crate::composite::mounts::check_path;
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::hosts::{NO_NAME, Pattern, check_program, check_user};
 use crate::params::PROCS_MAX;
-use lines::{Lines, Parsed};
+use lines::{Lines, ParsedLine};
 use scan::{Scan, Word};
 use std::collections::HashSet;
 
@@ -38,9 +38,9 @@ pub struct TokenLine {
     /// Whether it has a password, which is not kept.
     pub has_password: bool,
     /// Where the line begins.
-    pub place: Place,
+    pub location: SourceLocation,
     /// Where the workload's name stands.
-    pub workload_place: Place,
+    pub workload_location: SourceLocation,
 }
 
 impl std::fmt::Debug for TokenLine {
@@ -70,7 +70,7 @@ pub(super) fn parse_known(
 ) -> Result<Vec<TokenLine>, Vec<ConfigError>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut errors = Vec::new();
-    let mut entries: Vec<(Place, Vec<Word>)> = Vec::new();
+    let mut entries: Vec<(SourceLocation, Vec<Word>)> = Vec::new();
     // Whether the line above is wrong, so that a password below it belongs to nothing.
     let mut after_wrong = false;
     for (i, line) in text.lines().enumerate() {
@@ -88,7 +88,7 @@ pub(super) fn parse_known(
                 last.extend(words);
             }
             ([only], _) if only.key == "Password" && after_wrong => {}
-            _ if sound => entries.push((Place::line(file, i + 1, 1), words)),
+            _ if sound => entries.push((SourceLocation::line(file, i + 1, 1), words)),
             _ => {}
         }
         after_wrong = !sound;
@@ -100,7 +100,7 @@ pub(super) fn parse_known(
             && named.insert(word.value.clone())
             && let Some(why) = unknown(&word.value)
         {
-            errors.push(ConfigError::new(word.place.clone(), why, ""));
+            errors.push(ConfigError::new(word.location.clone(), why, ""));
         }
         if let Some(parsed) = line_of(place, words, &mut errors) {
             lines.take(&parsed, &mut errors);
@@ -113,7 +113,7 @@ pub(super) fn parse_known(
     let lines = lines.found;
     if lines.is_empty() && errors.is_empty() {
         errors.push(ConfigError::new(
-            Place::File(file.to_owned()),
+            SourceLocation::File(file.to_owned()),
             "there is no client in the token file",
             "write lines: Clientname=localhost Workdir=/mnt/test Workload=METADATA",
         ));
@@ -121,7 +121,7 @@ pub(super) fn parse_known(
     match errors.is_empty() {
         true => Ok(lines),
         false => {
-            errors.sort_by(|a, b| a.place.cmp(&b.place));
+            errors.sort_by(|a, b| a.location.cmp(&b.location));
             errors.truncate(ERRORS_MAX);
             Err(errors)
         }
@@ -142,7 +142,7 @@ fn words(file: &str, line: usize, text: &str, errors: &mut Vec<ConfigError>) -> 
             Ok(word) if words.iter().any(|w: &Word| w.key == word.key) => {
                 let message = format!("{} stands twice on the line", word.key);
                 errors.push(ConfigError::new(
-                    word.place,
+                    word.location,
                     message,
                     "leave one of them out",
                 ));
@@ -160,7 +160,11 @@ fn words(file: &str, line: usize, text: &str, errors: &mut Vec<ConfigError>) -> 
 }
 
 /// Makes a line of its words; its clients apart.
-fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Option<Parsed> {
+fn line_of(
+    place: SourceLocation,
+    words: Vec<Word>,
+    errors: &mut Vec<ConfigError>,
+) -> Option<ParsedLine> {
     let before = errors.len();
     let find = |key: &str| words.iter().find(|w| w.key == key);
     let mut required = |key: &str| {
@@ -179,7 +183,7 @@ fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Opt
     );
     let mut wrong = |word: &Word, what: &str, hint: &str| {
         let message = format!("{}={} {what}", word.key, quoted(&word.value));
-        errors.push(ConfigError::new(word.place.clone(), message, hint));
+        errors.push(ConfigError::new(word.location.clone(), message, hint));
     };
     let pattern = client.and_then(|word| match Pattern::parse(&word.value) {
         Ok(pattern) => Some(pattern),
@@ -240,14 +244,14 @@ fn line_of(place: Place, words: Vec<Word>, errors: &mut Vec<ConfigError>) -> Opt
         oprate,
         instances,
         has_password: find("Password").is_some(),
-        place,
-        workload_place: workload.place.clone(),
+        location: place,
+        workload_location: workload.location.clone(),
     };
-    let place_of = |key: &str| find(key).map(|word| word.place.clone());
-    (errors.len() == before).then(|| Parsed {
+    let place_of = |key: &str| find(key).map(|word| word.location.clone());
+    (errors.len() == before).then(|| ParsedLine {
         pattern,
         line,
-        account_places: [place_of("Username"), place_of("Execpath")],
+        login_locations: [place_of("Username"), place_of("Execpath")],
     })
 }
 

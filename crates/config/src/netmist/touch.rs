@@ -2,8 +2,8 @@
 
 use crate::reading::Reports;
 use filermark_model::composite::Component;
-use filermark_model::moved::Moved;
 use filermark_model::plan::{PhasePlan, ProcPlan};
+use filermark_model::transfer_bytes::MovedBytes;
 use filermark_model::{Benchmark, Bytes, Nanos, Rule, Severity};
 
 /// What operations move differs by chance: RUN is so long that the data set is touched
@@ -34,7 +34,7 @@ pub(super) fn touch(
     };
     // What is in the background is not in the result, and is not to be touched.
     let counts = |p: &&ProcPlan| !work.is_background(p.component);
-    let moved: Vec<Moved> = work.components.iter().map(least_moved).collect();
+    let moved: Vec<MovedBytes> = work.components.iter().map(least_moved).collect();
     let measured = || all.iter().filter(counts);
     let mut in_use = measured().filter_map(|p| moved.get(p.component as usize));
     if !in_use.any(|m| m.mean_bytes > 0.0) {
@@ -93,10 +93,10 @@ pub(super) fn touch(
 }
 
 /// What an operation moves, on a tree whose files are smaller than they should be.
-fn least_moved(component: &Component) -> Moved {
+fn least_moved(component: &Component) -> MovedBytes {
     let moved = component.moved_per_op();
     let least = (1.0 - TREE_STD_ERRORS * component.moved_doubt()).max(0.25);
-    Moved {
+    MovedBytes {
         mean_bytes: moved.mean_bytes * least,
         ..moved
     }
@@ -104,8 +104,9 @@ fn least_moved(component: &Component) -> Moved {
 
 /// How many seconds operations of these rates take until so many bytes are moved: though
 /// only the least share of the rate is achieved that counts, and chance is against it.
-fn seconds_to_move(bytes: f64, rates: &[(f64, Moved)], achieved_pcnt_min: f64) -> f64 {
-    let sum = |of: &dyn Fn(&Moved) -> f64| rates.iter().map(|(rate, m)| rate * of(m)).sum::<f64>();
+fn seconds_to_move(bytes: f64, rates: &[(f64, MovedBytes)], achieved_pcnt_min: f64) -> f64 {
+    let sum =
+        |of: &dyn Fn(&MovedBytes) -> f64| rates.iter().map(|(rate, m)| rate * of(m)).sum::<f64>();
     let per_second = sum(&|m| m.mean_bytes) * (achieved_pcnt_min / 100.0).clamp(0.5, 1.0);
     let scatter = STD_ERRORS * sum(&|m| m.mean_square).sqrt();
     // per_second * t - scatter * sqrt(t) = bytes.
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn chance_and_a_rate_that_is_just_enough_are_reckoned_with() {
-        let moved = |mean_bytes: f64, mean_square: f64| Moved {
+        let moved = |mean_bytes: f64, mean_square: f64| MovedBytes {
             mean_bytes,
             mean_square,
         };

@@ -1,6 +1,6 @@
 //! A workload while its lines are being read.
 
-use super::keys::{Figure, Flag, Key, Part, Spot, Table};
+use super::keys::{BoolAttribute, HotSpotField, Key, PercentAttribute, SlotField, Table};
 use super::shipped_title;
 use crate::error::quoted;
 use filermark_model::transfer::{
@@ -11,14 +11,14 @@ use filermark_model::{Mix, Op, WorkloadObject};
 use std::collections::BTreeMap;
 
 /// What the lines have said so far.
-pub(super) struct Draft {
+pub(super) struct DefinitionBuilder {
     pub name: String,
     /// The line of its name, from 1.
     pub line: usize,
     /// Its name is wrong; then nothing is said of it as a whole.
     pub is_unnamed: bool,
     /// Parts that have a wrong line: their totals say nothing.
-    bad: Vec<Totals>,
+    bad: Vec<TotalOf>,
     /// The line of each key.
     lines: BTreeMap<Key, usize>,
     shares: Vec<(Op, f64)>,
@@ -31,7 +31,7 @@ pub(super) struct Draft {
 
 /// What has a total of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Totals {
+pub(super) enum TotalOf {
     /// The mix.
     Mix,
     /// A table of transfer sizes.
@@ -39,7 +39,7 @@ pub(super) enum Totals {
 }
 
 /// What is wrong and what to try.
-pub(super) type Wrong = (String, String);
+pub(super) type ValueError = (String, String);
 
 const EMPTY: TransferSlot = TransferSlot {
     min_bytes: 0,
@@ -47,7 +47,7 @@ const EMPTY: TransferSlot = TransferSlot {
     percent: 0.0,
 };
 
-impl Draft {
+impl DefinitionBuilder {
     pub fn new(name: &str, line: usize) -> Self {
         Self {
             name: name.to_owned(),
@@ -71,8 +71,8 @@ impl Draft {
     /// The line of this key is wrong.
     pub fn spoil_key(&mut self, key: Key) {
         match key {
-            Key::Share(_) => self.bad.push(Totals::Mix),
-            Key::Slot(table, ..) => self.bad.push(Totals::Transfers(table)),
+            Key::Share(_) => self.bad.push(TotalOf::Mix),
+            Key::Slot(table, ..) => self.bad.push(TotalOf::Transfers(table)),
             _ => {}
         }
     }
@@ -81,16 +81,16 @@ impl Draft {
     pub fn spoil(&mut self, first: &str) {
         let is = |known: &str| first.eq_ignore_ascii_case(known);
         let parts = [
-            ("percent", Totals::Mix),
-            ("read", Totals::Transfers(Table::Read)),
-            ("write", Totals::Transfers(Table::Write)),
+            ("percent", TotalOf::Mix),
+            ("read", TotalOf::Transfers(Table::Read)),
+            ("write", TotalOf::Transfers(Table::Write)),
         ];
         let part = parts.iter().find(|(word, _)| is(word));
         self.bad.extend(part.map(|(_, part)| *part));
     }
 
     /// Takes a line's value.
-    pub fn set(&mut self, key: Key, value: &str, line: usize) -> Result<(), Wrong> {
+    pub fn set(&mut self, key: Key, value: &str, line: usize) -> Result<(), ValueError> {
         if let Some(first) = self.lines.insert(key, line) {
             return Err((
                 format!("'{}' stands in line {first} already", key.text()),
@@ -107,30 +107,30 @@ impl Draft {
                 };
                 let slot = &mut slots[number];
                 match part {
-                    Part::Min => slot.min_bytes = whole(value, 0, TRANSFER_BYTES_MAX)?,
-                    Part::Max => slot.max_bytes = whole(value, 0, TRANSFER_BYTES_MAX)?,
-                    Part::Percent => slot.percent = percent(value)?,
+                    SlotField::Min => slot.min_bytes = parse_integer(value, 0, TRANSFER_BYTES_MAX)?,
+                    SlotField::Max => slot.max_bytes = parse_integer(value, 0, TRANSFER_BYTES_MAX)?,
+                    SlotField::Percent => slot.percent = percent(value)?,
                 }
             }
             Key::Figure(figure) => {
                 let place = match figure {
-                    Figure::Commit => &mut a.write_commit_pcnt,
-                    Figure::Direct => &mut a.direct_pcnt,
-                    Figure::Osync => &mut a.osync_pcnt,
-                    Figure::Geometric => &mut a.geometric_pcnt,
-                    Figure::Compress => &mut a.compress_pcnt,
-                    Figure::Dedupe => &mut a.dedupe_pcnt,
+                    PercentAttribute::Commit => &mut a.write_commit_pcnt,
+                    PercentAttribute::Direct => &mut a.direct_pcnt,
+                    PercentAttribute::Osync => &mut a.osync_pcnt,
+                    PercentAttribute::Geometric => &mut a.geometric_pcnt,
+                    PercentAttribute::Compress => &mut a.compress_pcnt,
+                    PercentAttribute::Dedupe => &mut a.dedupe_pcnt,
                 };
                 *place = percent(value)?;
             }
             Key::Flag(flag) => {
                 let place = match flag {
-                    Flag::Background => &mut a.background,
-                    Flag::Sharemode => &mut a.sharemode,
-                    Flag::UniformSize => &mut a.uniform_size_dist,
-                    Flag::NoAttributeCache => &mut a.no_attribute_cache,
+                    BoolAttribute::Background => &mut a.background,
+                    BoolAttribute::Sharemode => &mut a.sharemode,
+                    BoolAttribute::UniformSize => &mut a.uniform_size_dist,
+                    BoolAttribute::NoAttributeCache => &mut a.no_attribute_cache,
                 };
-                *place = whole(value, 0, 1)? == 1;
+                *place = parse_integer(value, 0, 1)? == 1;
             }
             // One value each: the attribute's default.
             Key::RandDist if value == "0" => {}
@@ -138,16 +138,16 @@ impl Draft {
             Key::FsType if value.eq_ignore_ascii_case("POSIX") => {}
             Key::FsType => return Err(expected(value, "POSIX")),
             Key::SequentialRead => {
-                a.sequential_read_bytes = Some(whole(value, 1, TRANSFER_BYTES_MAX)?);
+                a.sequential_read_bytes = Some(parse_integer(value, 1, TRANSFER_BYTES_MAX)?);
             }
             Key::RandomReadLimit => {
                 let limit = number(value).ok_or_else(|| expected(value, "milliseconds"))?;
                 a.random_read_limit_ms = Some(limit);
             }
-            Key::RandomAlign => a.random_align_bytes = whole(value, 1, 1 << 20)?,
-            Key::Spot(Spot::Access) => self.spot.access_pcnt = percent(value)?,
-            Key::Spot(Spot::Area) => self.spot.area_pcnt = percent(value)?,
-            Key::Spot(Spot::Move) => {
+            Key::RandomAlign => a.random_align_bytes = parse_integer(value, 1, 1 << 20)?,
+            Key::Spot(HotSpotField::Access) => self.spot.access_pcnt = percent(value)?,
+            Key::Spot(HotSpotField::Area) => self.spot.area_pcnt = percent(value)?,
+            Key::Spot(HotSpotField::Move) => {
                 self.spot.move_every_s =
                     number(value).ok_or_else(|| expected(value, "a number of seconds"))?;
             }
@@ -157,18 +157,18 @@ impl Draft {
     }
 
     /// The workload, or everything that is wrong with it as a whole.
-    pub fn finish(self) -> Result<WorkloadObject, Vec<Wrong>> {
+    pub fn finish(self) -> Result<WorkloadObject, Vec<ValueError>> {
         let name = &self.name;
         let mut wrong = Vec::new();
         let is_sound = |part| !self.bad.contains(&part);
         let mix = Mix::new(self.shares.iter().copied()).map_err(|e| {
             let hint = "correct the 'Percent' lines of its operations";
             let told = (WorkloadError::of_mix(name, &e).to_string(), hint.into());
-            wrong.extend(Some(told).filter(|_| is_sound(Totals::Mix)));
+            wrong.extend(Some(told).filter(|_| is_sound(TotalOf::Mix)));
         });
         let mut transfers = |table| {
             self.table(table).map_err(|all| {
-                let sound = is_sound(Totals::Transfers(table));
+                let sound = is_sound(TotalOf::Transfers(table));
                 wrong.extend(all.into_iter().filter(|_| sound));
             })
         };
@@ -200,7 +200,7 @@ impl Draft {
     }
 
     /// A transfer table: the slots up to the last one that has a line.
-    fn table(&self, table: Table) -> Result<TransferTable, Vec<Wrong>> {
+    fn table(&self, table: Table) -> Result<TransferTable, Vec<ValueError>> {
         let (slots, word, key) = match table {
             Table::Read => (&self.read, "read", "Read"),
             Table::Write => (&self.write, "write", "Write"),
@@ -233,8 +233,8 @@ impl Draft {
         }
     }
 
-    fn hot_spot(&self) -> Result<Option<HotSpot>, Wrong> {
-        let all = [Spot::Access, Spot::Area, Spot::Move].map(Key::Spot);
+    fn hot_spot(&self) -> Result<Option<HotSpot>, ValueError> {
+        let all = [HotSpotField::Access, HotSpotField::Area, HotSpotField::Move].map(Key::Spot);
         let missing = all.iter().find(|k| !self.lines.contains_key(k));
         let count = all.iter().filter(|k| self.lines.contains_key(k)).count();
         match missing {
@@ -252,20 +252,20 @@ impl Draft {
     }
 }
 
-fn expected(value: &str, what: &str) -> Wrong {
+fn expected(value: &str, what: &str) -> ValueError {
     (
         format!("'{}' is not {what}", quoted(value)),
         format!("write {what}"),
     )
 }
 
-fn percent(value: &str) -> Result<f64, Wrong> {
+fn percent(value: &str) -> Result<f64, ValueError> {
     number(value)
         .filter(|n| (0.0..=100.0).contains(n))
         .ok_or_else(|| expected(value, "a number from 0 to 100"))
 }
 
-fn whole(value: &str, min: u32, max: u32) -> Result<u32, Wrong> {
+fn parse_integer(value: &str, min: u32, max: u32) -> Result<u32, ValueError> {
     let digits = value.bytes().all(|b| b.is_ascii_digit());
     match value.parse() {
         Ok(n) if digits && (min..=max).contains(&n) => Ok(n),

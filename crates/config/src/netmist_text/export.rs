@@ -1,6 +1,8 @@
 //! Workload objects written in the text form.
 
-use super::keys::{Figure, Flag, Key, NAME, OPERATIONS, Part, Spot, Table};
+use super::keys::{
+    BoolAttribute, HotSpotField, Key, NAME, OPERATIONS, PercentAttribute, SlotField, Table,
+};
 use super::shipped_title;
 use filermark_model::transfer::TransferTable;
 use filermark_model::workload::{Attributes, FsType, RandDist};
@@ -39,25 +41,57 @@ fn line(out: &mut String, key: Key, value: impl Display) {
 
 fn slots(out: &mut String, table: Table, transfers: &TransferTable) {
     for (number, slot) in transfers.slots().iter().enumerate() {
-        line(out, Key::Slot(table, number, Part::Min), slot.min_bytes);
-        line(out, Key::Slot(table, number, Part::Max), slot.max_bytes);
-        line(out, Key::Slot(table, number, Part::Percent), slot.percent);
+        line(
+            out,
+            Key::Slot(table, number, SlotField::Min),
+            slot.min_bytes,
+        );
+        line(
+            out,
+            Key::Slot(table, number, SlotField::Max),
+            slot.max_bytes,
+        );
+        line(
+            out,
+            Key::Slot(table, number, SlotField::Percent),
+            slot.percent,
+        );
     }
 }
 
 fn attributes(out: &mut String, a: &Attributes) {
-    line(out, Key::Figure(Figure::Commit), a.write_commit_pcnt);
-    line(out, Key::Figure(Figure::Direct), a.direct_pcnt);
-    line(out, Key::Figure(Figure::Osync), a.osync_pcnt);
-    line(out, Key::Figure(Figure::Geometric), a.geometric_pcnt);
-    line(out, Key::Figure(Figure::Compress), a.compress_pcnt);
+    line(
+        out,
+        Key::Figure(PercentAttribute::Commit),
+        a.write_commit_pcnt,
+    );
+    line(out, Key::Figure(PercentAttribute::Direct), a.direct_pcnt);
+    line(out, Key::Figure(PercentAttribute::Osync), a.osync_pcnt);
+    line(
+        out,
+        Key::Figure(PercentAttribute::Geometric),
+        a.geometric_pcnt,
+    );
+    line(
+        out,
+        Key::Figure(PercentAttribute::Compress),
+        a.compress_pcnt,
+    );
     if a.dedupe_pcnt != 0.0 {
-        line(out, Key::Figure(Figure::Dedupe), a.dedupe_pcnt);
+        line(out, Key::Figure(PercentAttribute::Dedupe), a.dedupe_pcnt);
     }
-    line(out, Key::Flag(Flag::Background), u8::from(a.background));
-    line(out, Key::Flag(Flag::Sharemode), u8::from(a.sharemode));
+    line(
+        out,
+        Key::Flag(BoolAttribute::Background),
+        u8::from(a.background),
+    );
+    line(
+        out,
+        Key::Flag(BoolAttribute::Sharemode),
+        u8::from(a.sharemode),
+    );
     let uniform = u8::from(a.uniform_size_dist);
-    line(out, Key::Flag(Flag::UniformSize), uniform);
+    line(out, Key::Flag(BoolAttribute::UniformSize), uniform);
     let RandDist::Uniform = a.rand_dist_behavior;
     line(out, Key::RandDist, 0);
     let FsType::Posix = a.fs_type;
@@ -72,12 +106,12 @@ fn attributes(out: &mut String, a: &Attributes) {
         line(out, Key::RandomReadLimit, limit);
     }
     if a.no_attribute_cache {
-        line(out, Key::Flag(Flag::NoAttributeCache), 1);
+        line(out, Key::Flag(BoolAttribute::NoAttributeCache), 1);
     }
     if let Some(spot) = a.hot_spot {
-        line(out, Key::Spot(Spot::Access), spot.access_pcnt);
-        line(out, Key::Spot(Spot::Area), spot.area_pcnt);
-        line(out, Key::Spot(Spot::Move), spot.move_every_s);
+        line(out, Key::Spot(HotSpotField::Access), spot.access_pcnt);
+        line(out, Key::Spot(HotSpotField::Area), spot.area_pcnt);
+        line(out, Key::Spot(HotSpotField::Move), spot.move_every_s);
     }
 }
 

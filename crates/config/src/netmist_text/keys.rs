@@ -9,11 +9,11 @@ pub(super) enum Key {
     /// `Percent OPERATION`.
     Share(Op),
     /// `Read elem N xfer ...` and `Write elem N xfer ...`.
-    Slot(Table, usize, Part),
+    Slot(Table, usize, SlotField),
     /// An attribute that is a percentage.
-    Figure(Figure),
+    Figure(PercentAttribute),
     /// An attribute that is 0 or 1.
-    Flag(Flag),
+    Flag(BoolAttribute),
     /// `Rand dist behavior`.
     RandDist,
     /// `FS Type`.
@@ -25,7 +25,7 @@ pub(super) enum Key {
     /// `Random read limit`.
     RandomReadLimit,
     /// `Hot spot ...`.
-    Spot(Spot),
+    Spot(HotSpotField),
     /// `Title`, whose value is the rest of the line.
     Title,
 }
@@ -39,7 +39,7 @@ pub(super) enum Table {
 
 /// Which member of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(super) enum SlotField {
     Min,
     Max,
     Percent,
@@ -47,7 +47,7 @@ pub(super) enum Part {
 
 /// Attributes that are percentages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Figure {
+pub(super) enum PercentAttribute {
     Commit,
     Direct,
     Osync,
@@ -58,7 +58,7 @@ pub(super) enum Figure {
 
 /// Attributes that are 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Flag {
+pub(super) enum BoolAttribute {
     Background,
     Sharemode,
     UniformSize,
@@ -67,7 +67,7 @@ pub(super) enum Flag {
 
 /// Members of a hot spot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Spot {
+pub(super) enum HotSpotField {
     Access,
     Area,
     Move,
@@ -106,24 +106,33 @@ pub(super) const OPERATIONS: &[(Op, &str, bool)] = &[
 
 /// The other lines, but for those of the slots.
 const OTHERS: &[(Key, &str)] = &[
-    (Key::Figure(Figure::Commit), "Percent write commit"),
-    (Key::Figure(Figure::Direct), "Percent direct"),
-    (Key::Figure(Figure::Osync), "Percent osync"),
-    (Key::Figure(Figure::Geometric), "Percent geometric"),
-    (Key::Figure(Figure::Compress), "Percent compress"),
-    (Key::Figure(Figure::Dedupe), "Percent dedupe"),
-    (Key::Flag(Flag::Background), "Background"),
-    (Key::Flag(Flag::Sharemode), "Sharemode"),
-    (Key::Flag(Flag::UniformSize), "Uniform size dist"),
+    (
+        Key::Figure(PercentAttribute::Commit),
+        "Percent write commit",
+    ),
+    (Key::Figure(PercentAttribute::Direct), "Percent direct"),
+    (Key::Figure(PercentAttribute::Osync), "Percent osync"),
+    (
+        Key::Figure(PercentAttribute::Geometric),
+        "Percent geometric",
+    ),
+    (Key::Figure(PercentAttribute::Compress), "Percent compress"),
+    (Key::Figure(PercentAttribute::Dedupe), "Percent dedupe"),
+    (Key::Flag(BoolAttribute::Background), "Background"),
+    (Key::Flag(BoolAttribute::Sharemode), "Sharemode"),
+    (Key::Flag(BoolAttribute::UniformSize), "Uniform size dist"),
     (Key::RandDist, "Rand dist behavior"),
     (Key::FsType, "FS Type"),
     (Key::RandomAlign, "Random align"),
     (Key::SequentialRead, "Sequential read size"),
     (Key::RandomReadLimit, "Random read limit"),
-    (Key::Flag(Flag::NoAttributeCache), "No attribute cache"),
-    (Key::Spot(Spot::Access), "Hot spot access percent"),
-    (Key::Spot(Spot::Area), "Hot spot area percent"),
-    (Key::Spot(Spot::Move), "Hot spot move seconds"),
+    (
+        Key::Flag(BoolAttribute::NoAttributeCache),
+        "No attribute cache",
+    ),
+    (Key::Spot(HotSpotField::Access), "Hot spot access percent"),
+    (Key::Spot(HotSpotField::Area), "Hot spot area percent"),
+    (Key::Spot(HotSpotField::Move), "Hot spot move seconds"),
     (Key::Title, "Title"),
 ];
 
@@ -131,16 +140,16 @@ const OTHERS: &[(Key, &str)] = &[
 pub(super) const NAME: &str = "Workload name";
 
 /// What a key is, or why it is none.
-pub(super) enum Found {
+pub(super) enum KeyLookup {
     Key(Key),
     /// A slot line whose number is none from 0 to 15.
     SlotNumber,
-    Nothing,
+    Unknown,
 }
 
 impl Key {
     /// The words of a line without its value, in any case.
-    pub fn find(words: &[&str]) -> Found {
+    pub fn find(words: &[&str]) -> KeyLookup {
         if let Some(found) = slot(words) {
             return found;
         }
@@ -152,8 +161,8 @@ impl Key {
         let op = OPERATIONS.iter().find(|(_, text, _)| is(text));
         let other = || OTHERS.iter().find(|(_, text)| is(text));
         match op {
-            Some((op, _, _)) => Found::Key(Key::Share(*op)),
-            None => other().map_or(Found::Nothing, |(key, _)| Found::Key(*key)),
+            Some((op, _, _)) => KeyLookup::Key(Key::Share(*op)),
+            None => other().map_or(KeyLookup::Unknown, |(key, _)| KeyLookup::Key(*key)),
         }
     }
 
@@ -166,9 +175,9 @@ impl Key {
                     Table::Write => "Write",
                 };
                 let part = match part {
-                    Part::Min => "min size",
-                    Part::Max => "max size",
-                    Part::Percent => "percent",
+                    SlotField::Min => "min size",
+                    SlotField::Max => "max size",
+                    SlotField::Percent => "percent",
                 };
                 format!("{table} elem {slot} xfer {part}")
             }
@@ -192,7 +201,7 @@ pub(super) fn known() -> impl Iterator<Item = &'static str> {
 }
 
 /// A slot line, when these words can only be one.
-fn slot(words: &[&str]) -> Option<Found> {
+fn slot(words: &[&str]) -> Option<KeyLookup> {
     let [table, elem, number, xfer, part @ ..] = words else {
         return None;
     };
@@ -206,14 +215,14 @@ fn slot(words: &[&str]) -> Option<Found> {
         _ => return None,
     };
     let part = match part {
-        [a, b] if is(a, "min") && is(b, "size") => Part::Min,
-        [a, b] if is(a, "max") && is(b, "size") => Part::Max,
-        [a] if is(a, "percent") => Part::Percent,
+        [a, b] if is(a, "min") && is(b, "size") => SlotField::Min,
+        [a, b] if is(a, "max") && is(b, "size") => SlotField::Max,
+        [a] if is(a, "percent") => SlotField::Percent,
         _ => return None,
     };
     let digits = number.bytes().all(|b| b.is_ascii_digit());
     Some(match number.parse::<usize>() {
-        Ok(slot) if digits && slot < SLOTS_MAX => Found::Key(Key::Slot(table, slot, part)),
-        _ => Found::SlotNumber,
+        Ok(slot) if digits && slot < SLOTS_MAX => KeyLookup::Key(Key::Slot(table, slot, part)),
+        _ => KeyLookup::SlotNumber,
     })
 }

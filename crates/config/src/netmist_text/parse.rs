@@ -1,8 +1,8 @@
 //! The text form, read: all that is wrong at once, line by line.
 
-use super::draft::{Draft, Wrong};
-use super::keys::{Found, Key, known};
-use crate::error::{ConfigError, Place, nearest, quoted};
+use super::draft::{DefinitionBuilder, ValueError};
+use super::keys::{Key, KeyLookup, known};
+use crate::error::{ConfigError, SourceLocation, nearest, quoted};
 use filermark_model::WorkloadObject;
 use filermark_model::workload::is_name;
 
@@ -18,7 +18,7 @@ const WORKLOADS_MAX: usize = 1_000;
 /// # Errors
 /// Everything that is wrong, in the order of the lines; reading ends after fifty.
 pub fn parse(file: &str, text: &str) -> Result<Vec<WorkloadObject>, Vec<ConfigError>> {
-    let mut reader = Reader {
+    let mut reader = DefinitionReader {
         file,
         draft: None,
         objects: Vec::new(),
@@ -37,16 +37,16 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<WorkloadObject>, Vec<ConfigEr
     reader.end()
 }
 
-struct Reader<'a> {
+struct DefinitionReader<'a> {
     file: &'a str,
-    draft: Option<Draft>,
+    draft: Option<DefinitionBuilder>,
     objects: Vec<WorkloadObject>,
     /// Names in capitals, in the order of the file.
     names: Vec<String>,
     errors: Vec<ConfigError>,
 }
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     fn line(&mut self, number: usize, line: &str, words: &[&str]) {
         let is =
             |at: usize, known: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(known));
@@ -69,9 +69,14 @@ impl Reader<'_> {
         }
     }
 
-    fn begin(&mut self, number: usize, line: &str, rest: &[&str]) -> Result<(), (usize, Wrong)> {
+    fn begin(
+        &mut self,
+        number: usize,
+        line: &str,
+        rest: &[&str],
+    ) -> Result<(), (usize, ValueError)> {
         let name = rest.join(" ");
-        self.draft = Some(Draft::new(&name, number));
+        self.draft = Some(DefinitionBuilder::new(&name, number));
         let wrong = |message: String, hint: &str| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let at = if rest.is_empty() { 0 } else { 2 };
@@ -100,20 +105,21 @@ impl Reader<'_> {
         number: usize,
         line: &str,
         words: &[&str],
-    ) -> Result<(), (usize, Wrong)> {
+    ) -> Result<(), (usize, ValueError)> {
         let (value, key) = words.split_last().unwrap_or((&"", &[]));
         let found = Key::find(key);
-        if let (Found::SlotNumber | Found::Nothing, Some(draft)) = (&found, &mut self.draft) {
+        if let (KeyLookup::SlotNumber | KeyLookup::Unknown, Some(draft)) = (&found, &mut self.draft)
+        {
             draft.spoil(words[0]);
         }
         match found {
-            Found::Key(key) => self.set(number, line, words, key, value),
-            Found::SlotNumber => {
+            KeyLookup::Key(key) => self.set(number, line, words, key, value),
+            KeyLookup::SlotNumber => {
                 let message = format!("'{}' is not a slot", quoted(words[2]));
                 let hint = "slots have the numbers 0 to 15".to_owned();
                 Err((column(line, words, 2), (message, hint)))
             }
-            Found::Nothing => {
+            KeyLookup::Unknown => {
                 let at = column(line, words, 0);
                 Err((at, unknown(words, key)))
             }
@@ -127,7 +133,7 @@ impl Reader<'_> {
         words: &[&str],
         key: Key,
         value: &str,
-    ) -> Result<(), (usize, Wrong)> {
+    ) -> Result<(), (usize, ValueError)> {
         let Some(draft) = &mut self.draft else {
             let message = "this stands before the first 'Workload name'".to_owned();
             let hint = "begin every workload with 'Workload name NAME'".to_owned();
@@ -151,8 +157,8 @@ impl Reader<'_> {
         }
     }
 
-    fn push(&mut self, line: usize, column: usize, (message, hint): Wrong) {
-        let place = Place::line(self.file, line, column);
+    fn push(&mut self, line: usize, column: usize, (message, hint): ValueError) {
+        let place = SourceLocation::line(self.file, line, column);
         self.errors.push(ConfigError::new(place, message, hint));
     }
 
@@ -164,10 +170,10 @@ impl Reader<'_> {
             self.push(1, 1, (message, hint));
         }
         // Totals are told when their workload ends, at the line where it begins.
-        self.errors.sort_by(|a, b| a.place.cmp(&b.place));
+        self.errors.sort_by(|a, b| a.location.cmp(&b.location));
         if self.errors.len() >= ERRORS_MAX {
             self.errors.truncate(ERRORS_MAX);
-            let place = Place::File(self.file.to_owned());
+            let place = SourceLocation::File(self.file.to_owned());
             let message = format!("not read further after {ERRORS_MAX} mistakes");
             self.errors.push(ConfigError::new(place, message, ""));
         }
@@ -190,9 +196,9 @@ fn column(line: &str, words: &[&str], at: usize) -> usize {
 }
 
 /// What to say of a line that is none.
-fn unknown(words: &[&str], key: &[&str]) -> Wrong {
+fn unknown(words: &[&str], key: &[&str]) -> ValueError {
     let whole = words.join(" ");
-    if let Found::Key(key) = Key::find(words) {
+    if let KeyLookup::Key(key) = Key::find(words) {
         let message = format!("'{}' has no value", key.text());
         return (message, "write the value behind it".into());
     }

@@ -250,7 +250,7 @@ fn all_mistakes_are_told_in_order_and_no_endless_list() {
     let text = "Workload name A\nPercent read 1\nWorkload name B\nPercent raed 1\nBackground 7\n\
          Workload name A_2\n";
     let errors = parse("w", text).unwrap_err();
-    let lines: Vec<String> = errors.iter().map(|e| e.place.to_string()).collect();
+    let lines: Vec<String> = errors.iter().map(|e| e.location.to_string()).collect();
     // A and A_2 have neither a whole mix nor tables; B has two bad lines, one of them in
     // its mix, and no tables.
     assert_eq!(

@@ -19,7 +19,7 @@ const BEGINS: [&str; 7] = [
 ];
 
 /// Whether a line shows that the text is of this kind.
-pub(super) fn tells(line: &str) -> bool {
+pub(super) fn detect(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     BEGINS.iter().any(|begin| lower.starts_with(begin))
         || lower.starts_with("total nfsv3 ops")
@@ -114,5 +114,5 @@ fn without(text: &str) -> Wrong {
     };
     let hint = "give what `ganesha_stats fast` or `ganesha_stats v3_full` prints; the latter \
                 counts after `ganesha_stats enable v3_full`";
-    Wrong::whole(message, hint)
+    Wrong::whole_file(message, hint)
 }

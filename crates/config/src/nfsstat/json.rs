@@ -14,7 +14,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     for (key, version) in [("NFSv3", Version::V3), ("NFSv4", Version::V4)] {
         if let Some(Value::Object(counts)) = object.get(key) {
             for (name, calls) in counts {
-                taken.put(version, name, whole(name, calls)?, 1)?;
+                taken.put(version, name, parse_count(name, calls)?, 1)?;
             }
         }
     }
@@ -22,13 +22,13 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     let mut counts = Vec::new();
     for (name, value) in &object {
         if let Some(name) = of_version_2(name) {
-            taken.put(Version::V2, name, whole(name, value)?, 1)?;
+            taken.put(Version::V2, name, parse_count(name, value)?, 1)?;
             continue;
         }
         let total = value.pointer("/details/total");
         let total = total.or_else(|| value.is_number().then_some(value));
         if let Some(total) = total.filter(|_| names::is_known(name)) {
-            counts.push((name.clone(), whole(name, total)?, 1));
+            counts.push((name.clone(), parse_count(name, total)?, 1));
         }
     }
     match serves_both {
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         false => taken.put_all(&counts)?,
     }
     match taken.counts.is_empty() {
-        true => Err(Wrong::whole(
+        true => Err(Wrong::whole_file(
             "no operation of NFS is counted in this JSON",
             "give what `ganesha_stats json fast` or `ganesha_stats json v3_full` prints",
         )),
@@ -53,11 +53,11 @@ fn of_version_2(name: &str) -> Option<&str> {
     names::is_known(name).then_some(name)
 }
 
-fn whole(name: &str, value: &Value) -> Result<u64, Wrong> {
+fn parse_count(name: &str, value: &Value) -> Result<u64, Wrong> {
     value.as_u64().ok_or_else(|| {
         let name = crate::error::quoted(name);
         let value = crate::error::quoted(&value.to_string());
         let message = format!("the count of '{name}' is {value}, and not a whole number from 0");
-        Wrong::whole(message, "take the statistics again")
+        Wrong::whole_file(message, "take the statistics again")
     })
 }

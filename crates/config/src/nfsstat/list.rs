@@ -15,7 +15,7 @@ fn parts(line: &str) -> Option<(Version, &str, &str, &str)> {
 }
 
 /// Whether a line shows that the text is of this kind.
-pub(super) fn tells(line: &str) -> bool {
+pub(super) fn detect(line: &str) -> bool {
     parts(line).is_some()
 }
 
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         }
     }
     match client && taken.counts.is_empty() {
-        true => Err(Wrong::whole(
+        true => Err(Wrong::whole_file(
             "these are statistics of a client; a mix is made from those of a server",
             "run `nfsstat -s -l` on the server",
         )),

@@ -10,7 +10,7 @@ const METRIC: &str = "node_nfsd_requests_total{";
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Whether a line shows that the text is of this kind.
-pub(super) fn tells(line: &str) -> bool {
+pub(super) fn detect(line: &str) -> bool {
     line.starts_with(METRIC)
 }
 
@@ -35,13 +35,18 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         let name = label("method").ok_or_else(strange)?;
         // A time may follow the value.
         let value = value.split_whitespace().next().ok_or_else(strange)?;
-        taken.put(version, name, whole(value).ok_or_else(strange)?, number)?;
+        taken.put(
+            version,
+            name,
+            parse_count(value).ok_or_else(strange)?,
+            number,
+        )?;
     }
     Ok(())
 }
 
 /// A metric's value as the count that it is.
-fn whole(value: &str) -> Option<u64> {
+fn parse_count(value: &str) -> Option<u64> {
     let value: f64 = value.parse().ok()?;
     let is_count = (0.0..=EXACT_MAX).contains(&value) && value.fract() == 0.0;
     is_count.then_some(value as u64)

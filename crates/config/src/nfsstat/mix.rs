@@ -3,7 +3,7 @@
 
 use super::names::Version;
 use super::types::{Dialect, Statistics};
-use crate::error::{ConfigError, Place};
+use crate::error::{ConfigError, SourceLocation};
 use filermark_model::mix::MixError;
 use filermark_model::{Mix, Op};
 use std::cmp::Reverse;
@@ -45,9 +45,9 @@ pub struct Difference {
     /// Which.
     pub op: Op,
     /// Its share here, percent.
-    pub here: f64,
+    pub share: f64,
     /// Its share there, percent.
-    pub there: f64,
+    pub other_share: f64,
 }
 
 /// A mix, and what became of the counts on the way.
@@ -68,7 +68,7 @@ pub struct MixOfCounts {
     /// Those of the mix, by the order of [`Op::ALL`].
     pub shares: Vec<Share>,
     /// Those that are not in the mix, most calls first.
-    pub left_out: Vec<LeftOut>,
+    pub omitted: Vec<LeftOut>,
     /// What was counted as something else; sentences.
     pub remarks: Vec<String>,
 }
@@ -80,7 +80,7 @@ impl Statistics {
     /// A counter went backwards, or the two have no version in common.
     pub fn since(&self, earlier: &Self) -> Result<Self, ConfigError> {
         let wrong = |message: String, hint: &str| {
-            ConfigError::new(Place::File(self.file.clone()), message, hint)
+            ConfigError::new(SourceLocation::File(self.file.clone()), message, hint)
         };
         let mut versions = BTreeMap::new();
         for (version, before) in &earlier.versions {
@@ -142,7 +142,7 @@ impl Statistics {
     /// There is nothing of that version, or nothing of it that a mix can have.
     pub fn mix(&self, version: Option<Version>, ops: &[Op]) -> Result<MixOfCounts, ConfigError> {
         let wrong = |message: String, hint: &str| {
-            ConfigError::new(Place::File(self.file.clone()), message, hint)
+            ConfigError::new(SourceLocation::File(self.file.clone()), message, hint)
         };
         let called = Version::ALL.into_iter().filter(|v| self.calls(*v) > 0);
         // The newest of those with equally many.
@@ -174,7 +174,7 @@ impl Statistics {
                 .collect(),
             Version::V3 | Version::V4 => ops.to_vec(),
         };
-        let sorted = Sorted::of(version, counts, &of_version);
+        let sorted = SortedCounts::of(version, counts, &of_version);
         let shares = shares(&sorted.ops);
         if shares.is_empty() {
             let message = format!(
@@ -207,7 +207,7 @@ impl Statistics {
             compounds: counts.get("compound").copied().filter(|c| *c > 0),
             counted: sorted.counted,
             shares,
-            left_out: sorted.left_out,
+            omitted: sorted.omitted,
             remarks: sorted.remarks,
         })
     }
@@ -215,14 +215,14 @@ impl Statistics {
 
 /// Counts, sorted by what becomes of them.
 #[derive(Default)]
-struct Sorted {
+struct SortedCounts {
     ops: BTreeMap<Op, u128>,
-    left_out: Vec<LeftOut>,
+    omitted: Vec<LeftOut>,
     remarks: Vec<String>,
     counted: u128,
 }
 
-impl Sorted {
+impl SortedCounts {
     fn of(version: Version, counts: &BTreeMap<String, u64>, ops: &[Op]) -> Self {
         let mut sorted = Self::default();
         for (name, calls) in counts.iter().filter(|(_, calls)| **calls > 0) {
@@ -233,13 +233,13 @@ impl Sorted {
             let of = |name: &str| counts.get(name).copied().unwrap_or(0);
             // What CREATE has made has to go, too, by REMOVE.
             let split = match (version, name.as_str()) {
-                (Version::V4, "open") => Some(Split {
+                (Version::V4, "open") => Some(SplitOperation {
                     to: Op::Create,
                     calls: of("remove").saturating_sub(of("create")),
                     why: "as many as files are removed",
                     rest: Op::Lookup,
                 }),
-                (Version::V4, "remove") => Some(Split {
+                (Version::V4, "remove") => Some(SplitOperation {
                     to: Op::Rmdir,
                     calls: of("create"),
                     why: "as many as there are create",
@@ -257,7 +257,7 @@ impl Sorted {
                 None => sorted.leave_out(name, *calls),
             }
         }
-        sorted.left_out.sort_by_key(|l| Reverse(l.calls));
+        sorted.omitted.sort_by_key(|l| Reverse(l.calls));
         sorted
     }
 
@@ -270,10 +270,10 @@ impl Sorted {
 
     fn leave_out(&mut self, name: &str, calls: u64) {
         let name = name.to_owned();
-        self.left_out.push(LeftOut { name, calls });
+        self.omitted.push(LeftOut { name, calls });
     }
 
-    fn split(&mut self, name: &str, calls: u64, split: &Split) {
+    fn split(&mut self, name: &str, calls: u64, split: &SplitOperation) {
         let to = calls.min(split.calls);
         for (op, calls) in [(split.to, to), (split.rest, calls - to)] {
             if calls > 0 {
@@ -281,7 +281,7 @@ impl Sorted {
             }
         }
         if to > 0 || name != split.rest.name() {
-            let Split { why, rest, .. } = split;
+            let SplitOperation { why, rest, .. } = split;
             self.remarks.push(format!(
                 "of {calls} {name} {to} count as {}, {why}, and {} as {rest}",
                 split.to,
@@ -294,7 +294,7 @@ impl Sorted {
 /// An operation that does two things, which no statistics tell apart. OPEN finds a file by
 /// its name, and makes it where the caller says so; REMOVE removes a file or a directory.
 /// On a server that does not grow, as many are made as removed.
-struct Split {
+struct SplitOperation {
     to: Op,
     calls: u64,
     why: &'static str,
@@ -378,10 +378,11 @@ impl MixOfCounts {
         let here = |op: Op| self.shares.iter().find(|s| s.op == op);
         let both = Op::ALL.iter().map(|op| Difference {
             op: *op,
-            here: here(*op).map_or(0.0, Share::percent),
-            there: other.percent(*op),
+            share: here(*op).map_or(0.0, Share::percent),
+            other_share: other.percent(*op),
         });
-        both.filter(|d| d.here > 0.0 || d.there > 0.0).collect()
+        both.filter(|d| d.share > 0.0 || d.other_share > 0.0)
+            .collect()
     }
 
     /// What these statistics are, in a few words.
@@ -398,12 +399,12 @@ impl MixOfCounts {
     }
 
     /// What was left out, in a few words; `None`: nothing.
-    pub fn left_out_words(&self) -> Option<String> {
-        if self.left_out.is_empty() {
+    pub fn omitted_text(&self) -> Option<String> {
+        if self.omitted.is_empty() {
             return None;
         }
-        let names: Vec<String> = self.left_out.iter().map(of_left_out).collect();
-        let calls = self.left_out.iter().map(|l| u128::from(l.calls)).sum();
+        let names: Vec<String> = self.omitted.iter().map(of_left_out).collect();
+        let calls = self.omitted.iter().map(|l| u128::from(l.calls)).sum();
         let percent = self.percent_of_counted(calls);
         Some(format!(
             "{percent:.3} % of what was counted: {}",

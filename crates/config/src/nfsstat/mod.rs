@@ -22,8 +22,8 @@ pub use names::Version;
 pub use text::mix_file;
 pub use types::{Dialect, Statistics};
 
-use crate::error::{ConfigError, Place, quoted};
-use filermark_model::words::tame;
+use crate::error::{ConfigError, SourceLocation, quoted};
+use filermark_model::text::sanitize;
 use std::collections::BTreeMap;
 use types::{MIXFILE_HEADER, Taken, Wrong};
 
@@ -37,13 +37,13 @@ impl Dialect {
     /// The layout that a text has, by its first telling line.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().map(str::trim).take(LINES_MAX);
-        let tests: [(Self, Tells); 6] = [
+        let tests: [(Self, DetectFormat); 6] = [
             (Self::Json, |l| l.starts_with('{')),
-            (Self::Metrics, metrics::tells),
-            (Self::Kernel, proc::tells),
-            (Self::NfsstatList, list::tells),
-            (Self::Ganesha, ganesha::tells),
-            (Self::Nfsstat, table::tells),
+            (Self::Metrics, metrics::detect),
+            (Self::Kernel, proc::detect),
+            (Self::NfsstatList, list::detect),
+            (Self::Ganesha, ganesha::detect),
+            (Self::Nfsstat, table::detect),
         ];
         for line in lines().filter(|l| !l.is_empty()) {
             if let Some((dialect, _)) = tests.iter().find(|(_, tells)| tells(line)) {
@@ -56,7 +56,7 @@ impl Dialect {
 }
 
 /// Whether a line shows that a text is of some kind.
-type Tells = fn(&str) -> bool;
+type DetectFormat = fn(&str) -> bool;
 
 /// Reads statistics; `file` is what messages call them.
 ///
@@ -65,8 +65,8 @@ type Tells = fn(&str) -> bool;
 pub fn read_statistics(file: &str, text: &str) -> Result<Statistics, ConfigError> {
     read(file, text).map_err(|wrong| {
         let place = match wrong.line {
-            0 => Place::File(file.to_owned()),
-            line => Place::line(file, line, 1),
+            0 => SourceLocation::File(file.to_owned()),
+            line => SourceLocation::line(file, line, 1),
         };
         ConfigError::new(place, wrong.message, wrong.hint)
     })
@@ -78,7 +78,7 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
             "there are more than {} MiB or {LINES_MAX} lines",
             TEXT_BYTES_MAX >> 20
         );
-        return Err(Wrong::whole(
+        return Err(Wrong::whole_file(
             message,
             "give the statistics of one server, once",
         ));
@@ -109,10 +109,10 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
     }
     if versions.is_empty() {
         let message = format!("{} without a count of an operation", dialect.name());
-        return Err(Wrong::whole(message, "give all that the tool prints"));
+        return Err(Wrong::whole_file(message, "give all that the tool prints"));
     }
     Ok(Statistics {
-        file: tame(file, 200),
+        file: sanitize(file, 200),
         dialect,
         versions,
     })
@@ -124,7 +124,7 @@ fn unknown(text: &str) -> Wrong {
     let hint = "give what `nfsstat -s`, `cat /proc/net/rpc/nfsd` or `ganesha_stats fast` print, \
                 or lines with an operation and its count, e.g. 'getattr 1200'";
     match told {
-        None => Wrong::whole("there is nothing in it", hint),
+        None => Wrong::whole_file("there is nothing in it", hint),
         Some((line, number)) => Wrong::at(
             number,
             format!("'{}' begins no statistics that are known", quoted(line)),

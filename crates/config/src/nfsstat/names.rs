@@ -1,7 +1,7 @@
 //! The names of NFS's procedures and operations, as the RFCs number them and as the
 //! tools of several systems spell them.
 
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,7 +217,7 @@ pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
 /// The RFC's name, or the tool's own where the RFCs have none: newer ones may know more.
 pub(super) fn named(version: Version, name: &str) -> String {
     known(version, name).map_or_else(
-        || tame(&name.to_lowercase(), NAME_CHARS_MAX),
+        || sanitize(&name.to_lowercase(), NAME_CHARS_MAX),
         ToOwned::to_owned,
     )
 }

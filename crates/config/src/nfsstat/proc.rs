@@ -8,7 +8,7 @@ use crate::error::quoted;
 const V4_OPS_MAX: usize = 512;
 
 /// Whether a line shows that the text is of this kind.
-pub(super) fn tells(line: &str) -> bool {
+pub(super) fn detect(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let key = words.next().unwrap_or_default();
     ["proc2", "proc3", "proc4", "proc4ops"].contains(&key)
@@ -18,7 +18,7 @@ pub(super) fn tells(line: &str) -> bool {
 /// Reads such a text. Lines of other counters are passed over.
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     if of_a_client(text) {
-        return Err(Wrong::whole(
+        return Err(Wrong::whole_file(
             "these are the counters of a client (/proc/net/rpc/nfs); a mix is made from those of \
              a server",
             "give /proc/net/rpc/nfsd of the server",

@@ -12,8 +12,8 @@ const NAMES_MIN: usize = 4;
 const CUT: &str = "give all that nfsstat prints, with its lines as they are";
 
 /// Whether a line shows that the text is of this kind.
-pub(super) fn tells(line: &str) -> bool {
-    matches!(heading(line), Some(h) if h != Heading::Foreign)
+pub(super) fn detect(line: &str) -> bool {
+    matches!(heading(line), Some(h) if h != TableHeading::OtherTable)
         || line.to_ascii_lowercase().starts_with("server rpc")
         || line.to_ascii_lowercase().starts_with("client ")
         || is_names(line)
@@ -26,7 +26,7 @@ pub(super) fn tells(line: &str) -> bool {
 
 /// What a line without counts begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heading {
+enum TableHeading {
     /// NFS calls of the server, of a version or of what follows.
     Server(Option<Version>),
     /// BSD's name for it: versions 2 and 3 together, by the names of version 3.
@@ -36,7 +36,7 @@ enum Heading {
     /// Something that a client did.
     Client,
     /// Anything else.
-    Foreign,
+    OtherTable,
 }
 
 /// Where the reader is.
@@ -47,12 +47,12 @@ enum Section {
     /// Below a heading of the server's NFS calls.
     Calls(Option<Version>),
     /// Below another heading.
-    Foreign,
+    OtherTable,
     /// Below one of a client.
     Client,
 }
 
-fn heading(line: &str) -> Option<Heading> {
+fn heading(line: &str) -> Option<TableHeading> {
     let lower = line.to_ascii_lowercase();
     let mut words = lower.split_whitespace();
     let (first, second) = (words.next()?, words.next().unwrap_or_default());
@@ -63,12 +63,14 @@ fn heading(line: &str) -> Option<Heading> {
         digits.parse().ok().and_then(Version::of)
     };
     match (first, second.trim_end_matches(':')) {
-        ("client", _) => Some(Heading::Client),
-        ("server", "info") => Some(Heading::Info),
-        ("server", "nfs") => Some(Heading::Server(words.next().and_then(number))),
-        ("server", nfs) if number(nfs).is_some() => Some(Heading::Server(number(nfs))),
-        ("version", version) => Some(number(version).map_or(Heading::Foreign, Heading::Version)),
-        _ => (first == "server" || line.ends_with(':')).then_some(Heading::Foreign),
+        ("client", _) => Some(TableHeading::Client),
+        ("server", "info") => Some(TableHeading::Info),
+        ("server", "nfs") => Some(TableHeading::Server(words.next().and_then(number))),
+        ("server", nfs) if number(nfs).is_some() => Some(TableHeading::Server(number(nfs))),
+        ("version", version) => {
+            Some(number(version).map_or(TableHeading::OtherTable, TableHeading::Version))
+        }
+        _ => (first == "server" || line.ends_with(':')).then_some(TableHeading::OtherTable),
     }
 }
 
@@ -111,7 +113,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         let version = match section {
             Section::Calls(version) => version,
             Section::Start => None,
-            Section::Foreign | Section::Client => continue,
+            Section::OtherTable | Section::Client => continue,
         };
         match row.take() {
             Some(row) => {
@@ -138,7 +140,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     }
     taken.put_all(&open)?;
     if taken.counts.is_empty() && client {
-        return Err(Wrong::whole(
+        return Err(Wrong::whole_file(
             "these are statistics of a client; a mix is made from those of a server",
             "run `nfsstat -s` on the server",
         ));
@@ -147,13 +149,13 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
 }
 
 /// Where a heading leads.
-fn below(section: Section, heading: Heading) -> Section {
+fn below(section: Section, heading: TableHeading) -> Section {
     match (heading, section) {
-        (Heading::Server(version), _) => Section::Calls(version),
-        (Heading::Info, _) => Section::Calls(Some(Version::V3)),
-        (Heading::Version(v), Section::Start | Section::Calls(_)) => Section::Calls(Some(v)),
-        (Heading::Client, _) | (_, Section::Client) => Section::Client,
-        _ => Section::Foreign,
+        (TableHeading::Server(version), _) => Section::Calls(version),
+        (TableHeading::Info, _) => Section::Calls(Some(Version::V3)),
+        (TableHeading::Version(v), Section::Start | Section::Calls(_)) => Section::Calls(Some(v)),
+        (TableHeading::Client, _) | (_, Section::Client) => Section::Client,
+        _ => Section::OtherTable,
     }
 }
 

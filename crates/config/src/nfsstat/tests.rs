@@ -96,7 +96,7 @@ fn a_real_kernel_tells_the_same_in_every_layout() {
     ] {
         let mix = statistics(text).mix(None, Op::NFS3).unwrap();
         assert_eq!(
-            (mix.shares, mix.left_out),
+            (mix.shares, mix.omitted),
             (kernel.shares.clone(), Vec::new())
         );
     }
@@ -331,12 +331,12 @@ fn version_2_has_two_that_nobody_may_call() {
     assert_eq!(mix.version, Version::V2);
     assert_eq!(mix.shares.len(), 1);
     assert_eq!(
-        mix.left_out_words().unwrap(),
+        mix.omitted_text().unwrap(),
         "10.000 % of what was counted: wrcache 6 (not used, RFC 1094, section 2.2.8), root 4 (obsolete, RFC \
          1094, section 2.2.4)"
     );
     let none = statistics("getattr 90\nroot 0\nwrcache 0\n");
-    assert_eq!(none.mix(None, Op::NFS3).unwrap().left_out, []);
+    assert_eq!(none.mix(None, Op::NFS3).unwrap().omitted, []);
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn version_4_becomes_what_it_is_like() {
     assert_eq!((calls(Op::Mkdir), calls(Op::Rmdir)), (330, 330));
     assert_eq!(calls(Op::Remove), 3_682);
     assert_eq!((calls(Op::Readdirplus), calls(Op::Readdir)), (12_011, 0));
-    let left: Vec<&str> = mix.left_out.iter().map(|l| l.name.as_str()).collect();
+    let left: Vec<&str> = mix.omitted.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(left[..3], ["sequence", "putfh", "getfh"]);
     assert!(left.contains(&"close") && !left.contains(&"compound"));
     assert_eq!(mix.remarks.len(), 4, "{:?}", mix.remarks);
@@ -408,8 +408,12 @@ fn the_mix_file_says_where_it_came_from() {
     let own = filermark_model::Benchmark::shipped("general-nfs3").unwrap();
     let differences = made.differences(&own.mix);
     let access = differences.iter().find(|d| d.op == Op::Access).unwrap();
-    assert_eq!(access.there, 11.0);
-    assert!(differences.iter().any(|d| d.here == 0.0 && d.there > 0.0));
+    assert_eq!(access.other_share, 11.0);
+    assert!(
+        differences
+            .iter()
+            .any(|d| d.share == 0.0 && d.other_share > 0.0)
+    );
 }
 
 #[test]
@@ -439,7 +443,7 @@ fn a_mix_of_version_2_has_what_version_2_has() {
     let mix = made.mix().unwrap();
     assert_eq!(mix.percent(filermark_model::Op::Getattr), 100.0);
     assert!(
-        made.left_out_words()
+        made.omitted_text()
             .is_some_and(|words| words.contains("access"))
     );
 }

@@ -2,7 +2,7 @@
 
 use super::mix::MixOfCounts;
 use super::types::MIXFILE_HEADER;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use std::fmt::Write as _;
 
 /// The longest line of a comment, in characters.
@@ -15,7 +15,7 @@ pub fn mix_file(made: &MixOfCounts, earlier: Option<&str>) -> String {
     if let Some(earlier) = earlier {
         comment(
             &mut out,
-            &format!("Only what came since {}.", tame(earlier, 200)),
+            &format!("Only what came since {}.", sanitize(earlier, 200)),
         );
     }
     for (version, calls) in &made.others {
@@ -25,7 +25,7 @@ pub fn mix_file(made: &MixOfCounts, earlier: Option<&str>) -> String {
             &format!("Version {number} is not in it: {calls} calls."),
         );
     }
-    if let Some(words) = made.left_out_words() {
+    if let Some(words) = made.omitted_text() {
         comment(&mut out, &format!("Left out, {words}."));
     }
     for remark in &made.remarks {

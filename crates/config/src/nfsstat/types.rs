@@ -73,7 +73,7 @@ impl Wrong {
         }
     }
 
-    pub fn whole(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn whole_file(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::at(0, message, hint)
     }
 }

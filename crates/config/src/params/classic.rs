@@ -1,7 +1,7 @@
 //! The parameters of the 2008 generation's rc file, in its order
 //! (sources.md 2.2; meanings: manual M, sections 1.3, 3.3 and 3.3.1).
 
-use super::decl::{Group, Kind, Parameter, Standard, rule};
+use super::decl::{Group, Kind, Parameter, StandardValue, rule};
 use super::value::{FsProtocol, Param, WarmUp, choice, parameters};
 use filermark_model::benchmark::FileSetRule;
 use filermark_model::plan::{IpChoice, MonitorMode};
@@ -14,7 +14,7 @@ const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
 const fn older(one_line: &'static str) -> Parameter {
     p(Group::Legacy, Kind::Text, one_line)
         .older()
-        .standard(Standard::NoEffect)
+        .standard(StandardValue::NoEffect)
 }
 
 /// The largest load that is taken for meant, in op/s.
@@ -170,7 +170,7 @@ parameters! {
         "Directory of the benchmark's programs; Filermark is one program",
     )
     .classic()
-    .standard(Standard::NoEffect);
+    .standard(StandardValue::NoEffect);
     SUFFIX: String = p(
         Group::Output,
         Kind::Text,
@@ -227,7 +227,7 @@ parameters! {
     )
     .classic()
     .example("32")
-    .standard(Standard::FigureOrFree(|b| b.standard.block_size_kib.map(f64::from)))
+    .standard(StandardValue::FigureOrFree(|b| b.standard.block_size_kib.map(f64::from)))
     .help("In binary kilobytes. It caps what is negotiated with the server (NFS: FSINFO, SMB: the largest read and write), never raises it. NFS version 2 carries 8 at most, NFS over UDP 32: more is cut. The benchmarks after older generations have 8.");
     SFS_NFS_USER_ID: Option<u32> = p(
         Group::Server,
@@ -248,13 +248,13 @@ parameters! {
         Kind::Real(0.1, 604_800.0, "seconds"),
         "Length of RUN, the measured phase",
     )
-    .standard(Standard::Benchmark(|b| b.standard.runtime_s));
+    .standard(StandardValue::Benchmark(|b| b.standard.runtime_s));
     WARMUP_TIME: Option<WarmUp> = p(
         Group::Time,
         Kind::WordOrReal("auto", 0.0, 604_800.0, "seconds"),
         "Length of WARMUP, before RUN; auto: until the load is steady",
     )
-    .standard(Standard::Benchmark(|b| b.standard.warmup_s))
+    .standard(StandardValue::Benchmark(|b| b.standard.warmup_s))
     .help("auto: WARMUP lasts until neither the rate nor the mean response time has changed over its last 30 s (by the test of the rule unsteady), 32 s at least and WARMUP_TIME_MAX at most. All clients begin RUN together. The record says how long it took, and the rule warmup-limit warns where the limit was reached.");
     MIXFILE: Option<String> = p(
         Group::Workload,
@@ -263,7 +263,7 @@ parameters! {
     )
     .classic()
     .example("my.mix")
-    .standard(Standard::Unset)
+    .standard(StandardValue::Unset)
     .help(
         "Looked for in WORK_DIR, then beside the rc file. The first line is exactly \
          'SFS MIXFILE VERSION 2'. Every other line is a comment with # in the first column, or \
@@ -283,14 +283,14 @@ parameters! {
         "Share of the I/O files that RUN touches",
     )
     .classic()
-    .standard(Standard::Benchmark(|b| rule(b, |r| r.access_pcnt)));
+    .standard(StandardValue::Benchmark(|b| rule(b, |r| r.access_pcnt)));
     APPEND_PCNT: Option<f64> = p(
         Group::Workload,
         Kind::Real(0.0, 100.0, "percent"),
         "Share of the writes that append; the others overwrite",
     )
     .classic()
-    .standard(Standard::Benchmark(|b| rule(b, |r| r.append_pcnt)));
+    .standard(StandardValue::Benchmark(|b| rule(b, |r| r.append_pcnt)));
     BLOCK_FILE: Option<String> = p(
         Group::Workload,
         Kind::Path,
@@ -298,7 +298,7 @@ parameters! {
     )
     .classic()
     .example("blocks")
-    .standard(Standard::Unset)
+    .standard(StandardValue::Unset)
     .help(
         "Looked for in WORK_DIR, then beside the rc file. Every line is 'read KB PERCENT%' or \
          'write KB PERCENT%', for example 'read 4 25%'; # begins a comment. The shares of the \
@@ -310,14 +310,14 @@ parameters! {
         Kind::Int(1, FileSetRule::DIR_COUNT_MAX as u64, "directories"),
         "Directories per proc; see FILES_PER_DIR for composites",
     )
-    .standard(Standard::Benchmark(|b| rule(b, |r| f64::from(r.dir_count))));
+    .standard(StandardValue::Benchmark(|b| rule(b, |r| f64::from(r.dir_count))));
     FILE_COUNT: Option<u32> = p(
         Group::Workload,
         Kind::Int(1, FileSetRule::FILE_COUNT_MAX as u64, "files"),
         "Files per proc that are not for reading and writing",
     )
     .classic()
-    .standard(Standard::Benchmark(|b| {
+    .standard(StandardValue::Benchmark(|b| {
         rule(b, |r| f64::from(r.file_count))
     }));
     SYMLINK_COUNT: Option<u32> = p(
@@ -326,7 +326,7 @@ parameters! {
         "Symbolic links per proc",
     )
     .nfs()
-    .standard(Standard::Benchmark(|b| {
+    .standard(StandardValue::Benchmark(|b| {
         rule(b, |r| f64::from(r.symlink_count))
     }));
     TCP: bool = p(
@@ -342,14 +342,14 @@ parameters! {
          a standard run of general-nfs3 goes over TCP, and the benchmarks after older \
          generations leave it free.",
     )
-    .standard(Standard::FixedButOlder("on"));
+    .standard(StandardValue::FixedButOlder("on"));
     DEBUG: Option<String> = p(
         Group::Output,
         Kind::Text,
         "Debugging messages by flag number, e.g. 3,4,8-10",
     )
     .example("4,8-10")
-    .standard(Standard::Unset)
+    .standard(StandardValue::Unset)
     .help("Numbers and ranges between commas; the table below tells what each turns on.");
     DUMP: Option<String> = p(
         Group::Legacy,
@@ -357,35 +357,35 @@ parameters! {
         "No effect: the run record holds what it would dump",
     )
     .classic()
-    .standard(Standard::NoEffect);
+    .standard(StandardValue::NoEffect);
     POPULATE: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: INIT fills the file set; see KEEP and REUSE",
     )
     .classic()
-    .standard(Standard::NoEffect);
+    .standard(StandardValue::NoEffect);
     LAT_GRAPH: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: every report has the latency histograms",
     )
     .classic()
-    .standard(Standard::NoEffect);
+    .standard(StandardValue::NoEffect);
     PRIME_SLEEP: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: phases follow each other without a pause",
     )
     .classic()
-    .standard(Standard::NoEffect);
+    .standard(StandardValue::NoEffect);
     PRIME_TIMEOUT: Option<String> = p(
         Group::Legacy,
         Kind::Text,
         "No effect: every wait has its own limit (INIT_TIMEOUT, RPC_TIMEOUT_MS)",
     )
     .classic()
-    .standard(Standard::NoEffect);
+    .standard(StandardValue::NoEffect);
     RSH: Option<String> = older("No effect: clients are reached by ssh, see LAUNCHER and SSH_COMMAND");
     RCP: Option<String> = older("No effect: nothing is copied by rcp; see 'filermark install'");
     FILESET_DELTA: Option<String> = older("No effect: the file set is as large as the load wants");

@@ -1,7 +1,7 @@
 //! The parameters of the 2014 and 2020 generations' rc files (sources.md 3.1 and
 //! 3.2; slides E), and Filermark's own ones for composite benchmarks.
 
-use super::decl::{Group, Kind, Origin, Parameter, Standard};
+use super::decl::{Group, Kind, Origin, Parameter, StandardValue};
 use super::value::{Param, parameters};
 
 const fn p2014(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
@@ -10,14 +10,14 @@ const fn p2014(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
 
 /// One of 2014 that Filermark knows and does nothing with.
 const fn idle2014(one_line: &'static str) -> Parameter {
-    p2014(Group::Legacy, Kind::Text, one_line).standard(Standard::NoEffect)
+    p2014(Group::Legacy, Kind::Text, one_line).standard(StandardValue::NoEffect)
 }
 
 /// One of 2020 that Filermark knows and does nothing with.
 const fn idle2020(one_line: &'static str) -> Parameter {
     Parameter::new(Group::Legacy, Kind::Text, one_line)
         .composite(Origin::Rc2020)
-        .standard(Standard::NoEffect)
+        .standard(StandardValue::NoEffect)
 }
 
 /// The same whose values are lists.
@@ -31,7 +31,7 @@ const fn list2020(one_line: &'static str) -> Parameter {
 const fn windows(kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(Group::Legacy, kind, one_line)
         .composite(Origin::Rc2020)
-        .standard(Standard::Refused)
+        .standard(StandardValue::Refused)
 }
 
 const fn own(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
@@ -63,7 +63,7 @@ parameters! {
         "File size of all components; not set: as the benchmark says",
     )
     .example("16k")
-    .standard(Standard::Unset)
+    .standard(StandardValue::Unset)
     .help("The mean, where the sizes are spread. Changes the data set, so the run is not standard.");
     FILES_PER_DIR: Option<u32> = p2014(
         Group::Workload,
@@ -71,7 +71,7 @@ parameters! {
         "Files in each bucket of each directory; not set: as the benchmark says",
     )
     .example("100")
-    .standard(Standard::Unset)
+    .standard(StandardValue::Unset)
     .help(
         "DIR_COUNT=10 and FILES_PER_DIR=100 stand together in every rc file of 2014, where the \
          benchmark's own figures count in their place; here too, with a note. Any other value \
@@ -83,14 +83,14 @@ parameters! {
         "Every proc's rate is that of the benchmark times this",
     )
     .default("1")
-    .standard(Standard::Fixed("1"));
+    .standard(StandardValue::Fixed("1"));
     WORKLOAD_FILE: Option<String> = p2014(
         Group::Workload,
         Kind::Path,
         "A file with workload objects in the text form, in place of the shipped",
     )
     .example("my_workloads")
-    .standard(Standard::Unset)
+    .standard(StandardValue::Unset)
     .help(
         "Looked for in WORK_DIR, then beside the rc file. 'filermark workload export' (netmist -E) \
          prints one to start from.",
@@ -127,14 +127,14 @@ parameters! {
         "All procs of a workload share one directory tree",
     )
     .default("off")
-    .standard(Standard::Fixed("off"));
+    .standard(StandardValue::Fixed("off"));
     DISABLE_FSYNCS: bool = p2014(
         Group::Workload,
         Kind::Switch,
         "Never call fsync",
     )
     .default("off")
-    .standard(Standard::Fixed("off"));
+    .standard(StandardValue::Fixed("off"));
     MAX_FD: Option<u32> = p2014(
         Group::Transport,
         Kind::Int(16, 10_000_000, "files"),
@@ -201,7 +201,7 @@ parameters! {
         "Take the run's files out of the client's cache before each WARMUP",
     )
     .default("on")
-    .standard(Standard::Fixed("on"))
+    .standard(StandardValue::Fixed("on"))
     .help("Every file is opened and posix_fadvise(POSIX_FADV_DONTNEED) called, after INIT. Names and attributes stay cached. What WARMUP and RUN bring into the cache stays, too: the report says how much of what was read came from there (client-cache).");
     CUSTOM1_CMD: Vec<String> = own(
         Group::Workload,
@@ -242,7 +242,7 @@ parameters! {
         Kind::Real(0.0, 100.0, "percent"),
         "Most that a component's share may be off its target, in percent of it",
     )
-    .standard(Standard::Benchmark(|b| {
+    .standard(StandardValue::Benchmark(|b| {
         b.standard.component_variance_pcnt_max
     }))
     .help("0: no limit.");

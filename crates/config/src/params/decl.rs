@@ -18,7 +18,7 @@ pub struct Parameter {
     /// Its value when it is not given; empty: none, or the benchmark's.
     pub default: &'static str,
     /// What a standard run keeps it at.
-    pub standard: Standard,
+    pub standard: StandardValue,
     /// A value to show in the template, for parameters that have no default.
     pub example: &'static str,
     /// What it is, in one line.
@@ -110,9 +110,9 @@ pub enum Kind {
 
 /// What a standard run keeps a parameter at.
 #[derive(Clone, Copy, Debug)]
-pub enum Standard {
+pub enum StandardValue {
     /// Anything: the run stays standard.
-    Free,
+    Any,
     /// This value.
     Fixed(&'static str),
     /// This value, but for benchmarks after an older generation, which leave it free.
@@ -122,7 +122,7 @@ pub enum Standard {
     /// What the benchmark's definition says, where it says something.
     FigureOrFree(fn(&Benchmark) -> Option<f64>),
     /// The word that follows from the benchmark.
-    Word(fn(&Benchmark) -> &'static str),
+    Choice(fn(&Benchmark) -> &'static str),
     /// Not set.
     Unset,
     /// Filermark accepts it and does nothing with it.
@@ -220,7 +220,7 @@ impl Parameter {
             group,
             kind,
             default: "",
-            standard: Standard::Free,
+            standard: StandardValue::Any,
             example: "",
             one_line,
             long_help: "",
@@ -232,7 +232,7 @@ impl Parameter {
         self.default = default;
         self
     }
-    pub(super) const fn standard(mut self, standard: Standard) -> Self {
+    pub(super) const fn standard(mut self, standard: StandardValue) -> Self {
         self.standard = standard;
         self
     }
@@ -282,9 +282,9 @@ impl Parameter {
     /// The value a run has when nothing is given, under a benchmark; `None`: not set.
     pub fn default_text(&self, benchmark: &Benchmark) -> Option<String> {
         match self.standard {
-            Standard::Benchmark(value) => figure(value(benchmark)),
-            Standard::FigureOrFree(value) => value(benchmark).and_then(figure),
-            Standard::Word(word) => Some(word(benchmark).to_owned()),
+            StandardValue::Benchmark(value) => figure(value(benchmark)),
+            StandardValue::FigureOrFree(value) => value(benchmark).and_then(figure),
+            StandardValue::Choice(word) => Some(word(benchmark).to_owned()),
             _ if self.default.is_empty() => None,
             _ => Some(self.default.to_owned()),
         }
@@ -293,13 +293,15 @@ impl Parameter {
     /// What a standard run has, as text, under a benchmark; `None`: it is free.
     pub fn standard_text(&self, benchmark: &Benchmark) -> Option<String> {
         match self.standard {
-            Standard::Fixed(text) => Some(text.to_owned()),
-            Standard::Benchmark(value) => figure(value(benchmark)),
-            Standard::FigureOrFree(value) => value(benchmark).and_then(figure),
-            Standard::Word(word) => Some(word(benchmark).to_owned()),
-            Standard::FixedButOlder(text) => benchmark.heritage.is_none().then(|| text.to_owned()),
-            Standard::Unset => Some("not set".to_owned()),
-            Standard::Free | Standard::NoEffect | Standard::Refused => None,
+            StandardValue::Fixed(text) => Some(text.to_owned()),
+            StandardValue::Benchmark(value) => figure(value(benchmark)),
+            StandardValue::FigureOrFree(value) => value(benchmark).and_then(figure),
+            StandardValue::Choice(word) => Some(word(benchmark).to_owned()),
+            StandardValue::FixedButOlder(text) => {
+                benchmark.heritage.is_none().then(|| text.to_owned())
+            }
+            StandardValue::Unset => Some("not set".to_owned()),
+            StandardValue::Any | StandardValue::NoEffect | StandardValue::Refused => None,
         }
     }
 
@@ -307,12 +309,12 @@ impl Parameter {
     pub const fn is_fixed(&self) -> bool {
         matches!(
             self.standard,
-            Standard::Fixed(_)
-                | Standard::FixedButOlder(_)
-                | Standard::Benchmark(_)
-                | Standard::FigureOrFree(_)
-                | Standard::Word(_)
-                | Standard::Unset
+            StandardValue::Fixed(_)
+                | StandardValue::FixedButOlder(_)
+                | StandardValue::Benchmark(_)
+                | StandardValue::FigureOrFree(_)
+                | StandardValue::Choice(_)
+                | StandardValue::Unset
         )
     }
 }

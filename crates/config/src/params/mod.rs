@@ -4,16 +4,16 @@
 mod classic;
 mod composite;
 mod decl;
-mod own;
-mod reach;
+mod filermark;
+mod launch;
 mod smb;
 mod value;
 
 pub(crate) use classic::*;
 pub(crate) use composite::*;
-pub use decl::{Family, Group, Kind, Origin, Parameter, Scope, Standard};
-pub(crate) use own::*;
-pub(crate) use reach::*;
+pub use decl::{Family, Group, Kind, Origin, Parameter, Scope, StandardValue};
+pub(crate) use filermark::*;
+pub(crate) use launch::*;
 pub(crate) use smb::*;
 pub(crate) use value::{
     AuthMethod, DriverName, FromValue, FsProtocol, Launcher, Param, Value, WarmUp,
@@ -24,7 +24,7 @@ impl Parameter {
     /// benchmarks, those of client hosts, Filermark's own, then those of SMB.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
-        let known = known.chain(reach::PARAMETERS).chain(own::PARAMETERS);
+        let known = known.chain(launch::PARAMETERS).chain(filermark::PARAMETERS);
         known.chain(smb::PARAMETERS).copied()
     }
 
@@ -74,7 +74,7 @@ mod tests {
         let benchmark = Benchmark::shipped("general-nfs3").unwrap();
         for p in Parameter::all() {
             let fixed = match p.standard {
-                Standard::Fixed(text) => Some(text.to_owned()),
+                StandardValue::Fixed(text) => Some(text.to_owned()),
                 _ => None,
             };
             let texts = [

@@ -1,7 +1,7 @@
 //! The parameters of SMB beyond those that the 2008 generation's rc file has.
 
 use super::decl::{Group, Kind, Parameter};
-use super::own::PORT;
+use super::filermark::PORT;
 use super::value::{AuthMethod, Param, choice, parameters};
 use filermark_model::smb::{Encryption, Signing};
 

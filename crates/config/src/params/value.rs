@@ -13,7 +13,7 @@ pub(crate) enum Value {
     Text(String),
     List(Vec<String>),
     Switch(bool),
-    Word(&'static str),
+    Choice(&'static str),
     Int(u64),
     Real(f64),
 }
@@ -190,7 +190,7 @@ impl Single for WarmUp {
     const FALLBACK: Self = Self::Auto;
     fn single(value: &Value) -> Option<Self> {
         match value {
-            Value::Word(_) => Some(Self::Auto),
+            Value::Choice(_) => Some(Self::Auto),
             Value::Real(seconds) => Some(Self::Seconds(*seconds)),
             _ => None,
         }
@@ -202,7 +202,7 @@ impl Single for Connections {
     const FALLBACK: Self = Self::PerProc;
     fn single(value: &Value) -> Option<Self> {
         match value {
-            Value::Word(_) => Some(Self::PerProc),
+            Value::Choice(_) => Some(Self::PerProc),
             Value::Int(n) => u32::try_from(*n).ok().map(Self::Shared),
             _ => None,
         }
@@ -255,8 +255,8 @@ macro_rules! choices {
             const FALLBACK: Self = Self::$fallback;
             fn single(value: &Value) -> Option<Self> {
                 match value {
-                    Value::Word($first) => Some(Self::$fallback),
-                    $(Value::Word($word) => Some(Self::$value),)*
+                    Value::Choice($first) => Some(Self::$fallback),
+                    $(Value::Choice($word) => Some(Self::$value),)*
                     _ => None,
                 }
             }

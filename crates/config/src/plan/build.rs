@@ -2,8 +2,8 @@
 
 use super::common::{debug, fileset, limits, monitor, pacing, suffix};
 use crate::error::ConfigError;
+use crate::launch_settings::{self, HostLogins, LaunchSettings};
 use crate::params;
-use crate::reach::{self, Accounts, Reach};
 use crate::reading::Reading;
 use crate::resolved::{NetmistOutput, Resolved};
 use crate::{space, stop_if};
@@ -53,7 +53,7 @@ pub(crate) struct Demand {
     pub procs_per_client: u32,
     pub procs: Vec<ProcPlan>,
     /// Users and programs of single clients.
-    pub accounts: Accounts,
+    pub accounts: HostLogins,
     pub phases: PhasePlan,
     /// RUN has to touch the whole data set.
     pub touch_all: bool,
@@ -90,10 +90,10 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
     let debug = debug(r);
     let monitor = monitor(r);
     let ip = dialect.ip(r);
-    let reach = Reach::read(r, ip);
+    let reach = LaunchSettings::read(r, ip);
     let demand = dialect.demand(r)?;
     let launch = reach.plan(&demand.clients, &demand.accounts, &sources.host);
-    let remarks = reach::remarks(values, &launch, &sources.host);
+    let remarks = launch_settings::remarks(values, &launch, &sources.host);
     r.reports.findings.extend(remarks);
     let mut parameters: Vec<(String, String)> = values
         .all()

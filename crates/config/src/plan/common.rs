@@ -4,8 +4,8 @@
 use crate::composite::settings::reuse;
 use crate::debug::parse_debug;
 use crate::error::quoted;
-use crate::given::{Given, Values, check};
-use crate::params::{self, Param, Parameter, Standard, Value, WarmUp};
+use crate::given::{GivenValue, Values, check};
+use crate::params::{self, Param, Parameter, StandardValue, Value, WarmUp};
 use crate::reading::Reading;
 use filermark_model::plan::{
     DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PhasePlan, Transport,
@@ -208,30 +208,30 @@ pub(crate) fn left_out(values: &Values) -> impl Iterator<Item = Finding> {
         note(format!(
             "{} ({}) is replaced by {by}",
             old.shown(),
-            old.place
+            old.location
         ))
     });
     let unknown = values.unknown.iter().map(move |a| {
         note(format!(
             "there is no parameter {} ({}); IGNORE_UNKNOWN=on leaves it out",
             quoted(&a.name),
-            a.place
+            a.location
         ))
     });
     replaced.chain(unknown)
 }
 
 /// Whether a value switches something off that does nothing here anyway.
-pub(crate) fn is_idle(given: &Given) -> bool {
+pub(crate) fn is_idle(given: &GivenValue) -> bool {
     ["0", "off", "no"].contains(&given.raw.as_str())
 }
 
 /// A parameter that the standard fixes and that has another value.
-pub(crate) fn not_standard(given: &Given, definition: &Benchmark) -> Option<Finding> {
+pub(crate) fn not_standard(given: &GivenValue, definition: &Benchmark) -> Option<Finding> {
     let p: &Parameter = given.parameter;
     let standard = p.standard_text(definition)?;
     let fixed = match p.standard {
-        Standard::Unset => None,
+        StandardValue::Unset => None,
         _ => check(p, &standard).ok(),
     };
     if fixed.is_some() && fixed == given.value {

@@ -1,6 +1,6 @@
 //! Where the password comes from. Nothing here shows a piece of it.
 
-use crate::error::{Place, quoted};
+use crate::error::{SourceLocation, quoted};
 use crate::given::Values;
 use crate::params::{self, Parameter};
 use crate::reading::Reading;
@@ -59,7 +59,9 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
         return checked(r, &word, &params::PASSWORD);
     }
     match sources.host.password.reveal() {
-        Some(word) if !is_bad(values) => checked_of(r, word, PASSWORD_VARIABLE, Place::Missing),
+        Some(word) if !is_bad(values) => {
+            checked_of(r, word, PASSWORD_VARIABLE, SourceLocation::Missing)
+        }
         _ => Secret::NONE,
     }
 }
@@ -89,7 +91,7 @@ fn checked(r: &mut Reading<'_>, word: &str, from: &Parameter) -> Secret {
 }
 
 /// A password that can be one.
-fn checked_of(r: &mut Reading<'_>, word: &str, from: &str, place: Place) -> Secret {
+fn checked_of(r: &mut Reading<'_>, word: &str, from: &str, place: SourceLocation) -> Secret {
     let what = match () {
         () if word.chars().any(char::is_control) => "a control character",
         () if word.chars().count() > CHARS_MAX => "more than 256 characters",

@@ -78,7 +78,7 @@ fn swbuild_has_the_procs_rates_and_data_of_the_published_row() {
         .collect();
     assert_eq!(points[0], (1, 2.0, 1000.0, 10));
     assert_eq!(points[9], (10, 20.0, 10_000.0, 100));
-    assert_eq!(plan.points[0].asked, plan.points[0].requested);
+    assert_eq!(plan.points[0].entered, plan.points[0].requested);
     assert_eq!((plan.procs.len(), plan.procs_per_client), (100, 100));
     // sources.md 3.7: LOAD 2 -> 8593 / 9375 MiB.
     let set = data_set(plan, 0);

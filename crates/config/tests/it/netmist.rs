@@ -1,7 +1,7 @@
 //! netmist's command lines: as the manual prints them, and wrong ones.
 
 use crate::host;
-use filermark_config::netmist::{NetmistArgs, netmist_registry, resolve_netmist, stray_words};
+use filermark_config::netmist::{NetmistArgs, netmist_registry, resolve_netmist, unexpected_args};
 use filermark_config::{InputLog, Resolved, Sources};
 use filermark_model::composite::DataSet;
 use filermark_model::launch::{HostPlan, LauncherKind};
@@ -538,7 +538,7 @@ fn a_load_that_is_all_in_the_background_is_refused() {
 fn dashes_of_word_processors_are_recognized() {
     let said = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-        let errors = stray_words(&words);
+        let errors = unexpected_args(&words);
         errors.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let got = said(&["\u{2013}K", "\u{2013}N", "x"]);

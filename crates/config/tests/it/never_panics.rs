@@ -122,7 +122,7 @@ fn check_statistics(text: &str) {
     assert_eq!(mix, made.mix().expect("a mix"));
     let all: u32 = made.shares.iter().map(|s| s.thousandths).sum();
     assert_eq!(all, 100_000);
-    let left: u128 = made.left_out.iter().map(|l| u128::from(l.calls)).sum();
+    let left: u128 = made.omitted.iter().map(|l| u128::from(l.calls)).sum();
     assert_eq!(made.kept() + left, made.counted);
 }
 
@@ -210,8 +210,8 @@ proptest! {
             Ok(r) => {
                 let p = r.plan.points[0];
                 prop_assert_eq!(p.requested.0 % procs as f64, 0.0);
-                prop_assert!(p.requested.0 <= p.asked.0);
-                prop_assert!(p.asked.0 - p.requested.0 < procs as f64);
+                prop_assert!(p.requested.0 <= p.entered.0);
+                prop_assert!(p.entered.0 - p.requested.0 < procs as f64);
             }
             Err(_) => prop_assert!(load < procs),
         }

@@ -241,7 +241,7 @@ fn loads_as_a_list_are_rounded_too_and_it_is_told() {
     let plan = good(LEAST, &["LOAD=100 300 700"]).plan;
     let requested: Vec<f64> = plan.points.iter().map(|p| p.requested.0).collect();
     assert_eq!(requested, [96.0, 296.0, 696.0]);
-    assert_eq!(plan.points[2].asked.0, 700.0);
+    assert_eq!(plan.points[2].entered.0, 700.0);
     let notes = said(&plan.findings, Severity::Note).join("\n");
     assert!(
         notes.contains("INCR_LOAD=80 is not used: LOAD lists the load points"),
@@ -389,7 +389,7 @@ fn defaults_fill_only_what_nobody_gives() {
     }
     let (_, plan) = of("LOAD=90\nPROCS=9\n", "MNT_POINTS=a:/1");
     let plan = plan.unwrap();
-    assert_eq!((plan.procs_per_client, plan.points[0].asked.0), (9, 90.0));
+    assert_eq!((plan.procs_per_client, plan.points[0].entered.0), (9, 90.0));
     // What is wrong stays wrong, and is told once.
     let (_, wrong) = of("PROCS=many\n", "MNT_POINTS=a:/1");
     let wrong = wrong.unwrap_err();

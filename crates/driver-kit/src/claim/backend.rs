@@ -24,7 +24,7 @@ pub trait RunDirBackend {
     ///
     /// # Errors
     /// The server could not be asked.
-    fn find_run_dir(&mut self) -> Result<Found<Self::Dir>, DriverError>;
+    fn find_run_dir(&mut self) -> Result<DirLookup<Self::Dir>, DriverError>;
 
     /// Makes the run directory; `false`: something has its name already.
     ///
@@ -43,14 +43,17 @@ pub trait RunDirBackend {
     ///
     /// # Errors
     /// The server could not be asked.
-    fn find_dir(&mut self, parent: &Self::Dir, name: &str)
-    -> Result<Found<Self::Dir>, DriverError>;
+    fn find_dir(
+        &mut self,
+        parent: &Self::Dir,
+        name: &str,
+    ) -> Result<DirLookup<Self::Dir>, DriverError>;
 
     /// Reads the front of a file ([`crate::marker::MARKER_BYTES_MAX`]).
     ///
     /// # Errors
     /// It cannot be read.
-    fn read_file(&mut self, dir: &Self::Dir, name: &str) -> Result<FileFront, DriverError>;
+    fn read_file(&mut self, dir: &Self::Dir, name: &str) -> Result<FilePrefix, DriverError>;
 
     /// Writes a file, over whatever was in it.
     ///
@@ -67,7 +70,7 @@ pub trait RunDirBackend {
         &mut self,
         dir: &Self::Dir,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError>;
 
     /// Begins to list a directory; `None`: it is gone.
@@ -110,13 +113,13 @@ pub trait RunDirBackend {
 
     /// Whether somebody wishes to stop; then emptying a directory ends with an error.
     fn is_stopped(&self) -> bool {
-        filermark_engine::stopping::is_wished()
+        filermark_engine::interrupt_guard::is_wished()
     }
 }
 
 /// What a look for a directory came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found<D> {
+pub enum DirLookup<D> {
     /// Nothing has the name.
     Missing,
     /// A directory.
@@ -158,7 +161,7 @@ pub enum EntryKind {
 
 /// What a file begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileFront {
+pub enum FilePrefix {
     /// There is none.
     Missing,
     /// Something has its name that cannot be read as a file.
@@ -228,9 +231,9 @@ pub enum Removed {
     /// It is removed.
     Done,
     /// It was gone already.
-    Gone,
+    NotFound,
     /// It stays: it is something else, or not empty.
-    Stays,
+    NotRemoved,
 }
 
 #[cfg(test)]

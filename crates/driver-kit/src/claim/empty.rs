@@ -5,13 +5,13 @@
 //! path and the nonce of the run. One without is removed if it is empty (INIT was killed
 //! between making it and writing the file; or an operation made it), else it stays.
 
-use super::again::Again;
 use super::backend::{
-    A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, Removal, Removed, RunDirBackend,
+    A_REPARSE_POINT, DirLookup, Entry, EntryKind, FilePrefix, Removal, Removed, RunDirBackend,
 };
-use super::layout::{Known, Level};
-use super::lease::{Keeper, Plain};
-use super::{Claimant, SHOWN, at, place_below, write_again};
+use super::layout::{Level, NameMeaning};
+use super::lease::{LeaseKeeper, SystemWatch};
+use super::retry::RetryingBackend;
+use super::{RunDirClaim, SHOWN, at, place_below, write_again};
 use crate::marker::owner_text;
 use filermark_engine::driver::DriverError;
 use filermark_engine::name::MARKER;
@@ -40,30 +40,30 @@ pub struct Emptied {
     /// Objects that were removed, owner files aside.
     pub removed_count: u64,
     /// What stays because it is not ours, with its place.
-    pub foreign: Vec<String>,
+    pub not_ours: Vec<String>,
     /// Names in the run directory that a run cannot use for its own: they, or names of the
     /// layout below, are something else. (Others' files in a directory of ours are no
     /// obstacle.)
     pub occupied: Vec<String>,
     /// Directories of ours that the server did not remove, with their places.
     pub not_removed: Vec<String>,
-    foreign_more: u64,
+    not_ours_more: u64,
     not_removed_more: u64,
 }
 
 impl Emptied {
     /// Whether nothing stays, ours or not.
     pub(super) fn is_all(&self) -> bool {
-        self.foreign.is_empty() && self.not_removed.is_empty()
+        self.not_ours.is_empty() && self.not_removed.is_empty()
     }
 
     fn leave(&mut self, place: String) {
-        note(&mut self.foreign, &mut self.foreign_more, place);
+        note(&mut self.not_ours, &mut self.not_ours_more, place);
     }
 
     fn end(mut self, place: &str) -> Self {
         for (names, more) in [
-            (&mut self.foreign, self.foreign_more),
+            (&mut self.not_ours, self.not_ours_more),
             (&mut self.not_removed, self.not_removed_more),
         ] {
             if more > 0 {
@@ -103,19 +103,19 @@ pub fn empty_dir<B: RunDirBackend>(
     let Some((name, above)) = path.split_last() else {
         return Ok(Emptied::default());
     };
-    let mut backend = Again::new(backend, &Plain);
-    let mut emptying = Emptying {
+    let mut backend = RetryingBackend::new(backend, &SystemWatch);
+    let mut emptying = DirRemoval {
         backend: &mut backend,
         nonce,
         path: above.iter().map(|name| (*name).to_owned()).collect(),
         emptied: Emptied::default(),
-        keeper: None,
+        lease_keeper: None,
     };
     emptying.enter(parent, name, level)?;
     Ok(emptying.emptied.end(&path.join("/")))
 }
 
-impl<B: RunDirBackend> Claimant<'_, B> {
+impl<B: RunDirBackend> RunDirClaim<'_, B> {
     /// Removes everything in the run directory that is ours, except the marker, which
     /// has to be that of `run` all the time. `renews`: this process renews it meanwhile.
     pub(super) fn empty(
@@ -125,9 +125,9 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         run: &str,
         renews: bool,
     ) -> Result<Emptied, DriverError> {
-        let keeper = Keeper::of(dir, run, renews, self.watch);
-        let mut emptying = Emptying {
-            keeper: (!run.is_empty()).then_some(keeper),
+        let keeper = LeaseKeeper::of(dir, run, renews, self.watch);
+        let mut emptying = DirRemoval {
+            lease_keeper: (!run.is_empty()).then_some(keeper),
             ..self.emptying(nonce)
         };
         emptying.empty_dir(dir, Level::Run)?;
@@ -143,9 +143,9 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         dir: &B::Dir,
         nonce: &str,
     ) -> Result<Emptied, DriverError> {
-        let keeper = Keeper::of(dir, &self.claim.run_id, true, self.watch);
-        let mut emptying = Emptying {
-            keeper: Some(keeper),
+        let keeper = LeaseKeeper::of(dir, &self.claim.run_id, true, self.watch);
+        let mut emptying = DirRemoval {
+            lease_keeper: Some(keeper),
             ..self.emptying(nonce)
         };
         emptying.passing(dir, Level::Run)?;
@@ -154,13 +154,13 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         Ok(emptied.end(&self.backend.place()))
     }
 
-    fn emptying<'b>(&'b mut self, nonce: &'b str) -> Emptying<'b, B> {
-        Emptying {
+    fn emptying<'b>(&'b mut self, nonce: &'b str) -> DirRemoval<'b, B> {
+        DirRemoval {
             path: vec![self.claim.dir_name.clone()],
             backend: self.backend,
             nonce,
             emptied: Emptied::default(),
-            keeper: None,
+            lease_keeper: None,
         }
     }
 
@@ -177,7 +177,7 @@ fn other_names<B: RunDirBackend>(
     let Some(listing) = backend.list(dir)? else {
         return Ok(Vec::new());
     };
-    let mut parts = Parts::new(listing);
+    let mut parts = ListingPages::new(listing);
     let mut names = Vec::new();
     let mut outcome = Ok(());
     for _ in 0..PARTS_MAX {
@@ -208,13 +208,13 @@ fn other_names<B: RunDirBackend>(
 
 /// The parts of a listing. One that comes again and again is the last: a server that
 /// begins anew with every part would never end.
-struct Parts<L> {
+struct ListingPages<L> {
     listing: L,
     last: Vec<Entry>,
     repeat_count: usize,
 }
 
-impl<L> Parts<L> {
+impl<L> ListingPages<L> {
     fn new(listing: L) -> Self {
         Self {
             listing,
@@ -249,14 +249,14 @@ impl<L> Parts<L> {
 }
 
 /// A directory being emptied.
-struct Emptying<'a, B: RunDirBackend> {
+struct DirRemoval<'a, B: RunDirBackend> {
     backend: &'a mut B,
     nonce: &'a str,
     /// Where it is at work: the run directory's name, and those of directories below.
     path: Vec<String>,
     emptied: Emptied,
     /// Renews the marker of the run directory meanwhile.
-    keeper: Option<Keeper<'a, B::Dir>>,
+    lease_keeper: Option<LeaseKeeper<'a, B::Dir>>,
 }
 
 /// What the owner file of a directory says.
@@ -266,22 +266,22 @@ enum Owner {
     /// Nothing yet: it was being written when its run was killed, or is missing.
     Unwritten,
     /// Something else.
-    Other,
+    NotOurs,
 }
 
 /// What emptying a directory came to.
-enum Entered {
+enum EmptyOutcome {
     /// It was ours, and nothing but its owner file is in it.
     Emptied,
     /// It is empty and has no whole owner file.
     Unwritten,
     /// It is ours, and something stays in it.
-    Stays,
+    NotRemoved,
     /// It is not ours.
     NotOurs,
 }
 
-impl<B: RunDirBackend> Emptying<'_, B> {
+impl<B: RunDirBackend> DirRemoval<'_, B> {
     /// One directory, pass by pass: removing entries while listing may make a server skip
     /// some, so it is listed again until nothing of ours turns up. Whether it is empty
     /// now, its owner file aside.
@@ -292,7 +292,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             let Some(listing) = self.of_here(listing)? else {
                 return Ok(true);
             };
-            let mut parts = Parts::new(listing);
+            let mut parts = ListingPages::new(listing);
             let left = self.one_pass(dir, level, &mut parts);
             self.backend.end_list(parts.listing);
             let left = left?;
@@ -313,7 +313,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         &mut self,
         dir: &B::Dir,
         level: Level,
-        parts: &mut Parts<B::Listing>,
+        parts: &mut ListingPages<B::Listing>,
     ) -> Result<u64, DriverError> {
         let mut left = 0;
         for _ in 0..PARTS_MAX {
@@ -348,17 +348,17 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             // Names of ours are text.
             let text = std::str::from_utf8(name).unwrap_or("");
             match (level.look(name), kind) {
-                (Known::Owner, _) => {}
-                (Known::File, EntryKind::File | EntryKind::Link | EntryKind::Unknown) => {
+                (NameMeaning::Owner, _) => {}
+                (NameMeaning::File, EntryKind::File | EntryKind::Link | EntryKind::Unknown) => {
                     files.push(text);
                 }
-                (Known::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
+                (NameMeaning::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
                     dirs.push((text, below));
                 }
-                (Known::Empty, EntryKind::Dir | EntryKind::Unknown) => empty.push(text),
+                (NameMeaning::Empty, EntryKind::Dir | EntryKind::Unknown) => empty.push(text),
                 (known, _) => {
                     left += 1;
-                    if matches!(known, Known::File | Known::Dir(_)) {
+                    if matches!(known, NameMeaning::File | NameMeaning::Dir(_)) {
                         self.block(name);
                     }
                     self.leave(name, reason(*kind));
@@ -375,7 +375,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
     }
 
     fn keep_lease(&mut self) -> Result<(), DriverError> {
-        match &mut self.keeper {
+        match &mut self.lease_keeper {
             Some(keeper) => keeper.look(self.backend),
             None => Ok(()),
         }
@@ -386,9 +386,9 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         let found = self.backend.find_dir(parent, name);
         let found = found.map_err(|e| at(e, &*self.backend, &self.names_to(name)))?;
         let dir = match found {
-            Found::Missing => return Ok(true),
-            Found::Dir(dir) => dir,
-            Found::Other(what) => {
+            DirLookup::Missing => return Ok(true),
+            DirLookup::Dir(dir) => dir,
+            DirLookup::Other(what) => {
                 self.block(name.as_bytes());
                 self.leave(name.as_bytes(), what);
                 return Ok(false);
@@ -399,10 +399,10 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         let owner = owner_text(&self.path.join("/"), self.nonce);
         self.path.pop();
         match entered? {
-            Entered::Emptied => self.remove_owned(parent, name, &dir, Some(&owner)),
-            Entered::Unwritten => self.remove_owned(parent, name, &dir, None),
-            Entered::Stays => Ok(false),
-            Entered::NotOurs => {
+            EmptyOutcome::Emptied => self.remove_owned(parent, name, &dir, Some(&owner)),
+            EmptyOutcome::Unwritten => self.remove_owned(parent, name, &dir, None),
+            EmptyOutcome::NotRemoved => Ok(false),
+            EmptyOutcome::NotOurs => {
                 self.block(name.as_bytes());
                 self.leave(name.as_bytes(), NOT_ENTERED);
                 Ok(false)
@@ -426,7 +426,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         };
         let became = self.backend.remove(Removal::Dir, parent, &[name]);
         let stays = match &became {
-            Ok(became) => became.contains(&Removed::Stays),
+            Ok(became) => became.contains(&Removed::NotRemoved),
             Err(_) => true,
         };
         if stays {
@@ -446,14 +446,16 @@ impl<B: RunDirBackend> Emptying<'_, B> {
     }
 
     /// Empties a directory if it is ours, its owner file aside.
-    fn empty_if_ours(&mut self, dir: &B::Dir, level: Level) -> Result<Entered, DriverError> {
+    fn empty_if_ours(&mut self, dir: &B::Dir, level: Level) -> Result<EmptyOutcome, DriverError> {
         Ok(match self.owner(dir)? {
-            Owner::Ours if self.empty_dir(dir, level)? => Entered::Emptied,
-            Owner::Ours => Entered::Stays,
+            Owner::Ours if self.empty_dir(dir, level)? => EmptyOutcome::Emptied,
+            Owner::Ours => EmptyOutcome::NotRemoved,
             // Nothing is in it that its removal could destroy: RMDIR of what is not
             // empty fails.
-            Owner::Unwritten if other_names(self.backend, dir)?.is_empty() => Entered::Unwritten,
-            Owner::Unwritten | Owner::Other => Entered::NotOurs,
+            Owner::Unwritten if other_names(self.backend, dir)?.is_empty() => {
+                EmptyOutcome::Unwritten
+            }
+            Owner::Unwritten | Owner::NotOurs => EmptyOutcome::NotOurs,
         })
     }
 
@@ -462,14 +464,14 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         let front = self.backend.read_file(dir, MARKER);
         let front = front.map_err(|e| at(e, &*self.backend, &self.names_to(MARKER)))?;
         Ok(match front {
-            FileFront::Missing => Owner::Unwritten,
-            FileFront::NoFile => Owner::Other,
-            FileFront::Bytes(bytes) => {
+            FilePrefix::Missing => Owner::Unwritten,
+            FilePrefix::NoFile => Owner::NotOurs,
+            FilePrefix::Bytes(bytes) => {
                 let is_blank = bytes.iter().all(|byte| *byte == 0);
                 match bytes == text.as_bytes() && !self.nonce.is_empty() {
                     true => Owner::Ours,
                     false if is_blank || text.as_bytes().starts_with(&bytes) => Owner::Unwritten,
-                    false => Owner::Other,
+                    false => Owner::NotOurs,
                 }
             }
         })
@@ -491,8 +493,8 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         for (name, removed) in names.iter().zip(became) {
             match removed {
                 Removed::Done => self.emptied.removed_count += 1,
-                Removed::Gone => {}
-                Removed::Stays => {
+                Removed::NotFound => {}
+                Removed::NotRemoved => {
                     left += 1;
                     if what == Removal::File {
                         self.block(name.as_bytes());
@@ -561,9 +563,9 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         for (name, below) in names {
             self.keep_lease()?;
             let inner = match self.backend.find_dir(dir, &name)? {
-                Found::Missing => continue,
-                Found::Dir(inner) => inner,
-                Found::Other(what) => {
+                DirLookup::Missing => continue,
+                DirLookup::Dir(inner) => inner,
+                DirLookup::Other(what) => {
                     self.block(name.as_bytes());
                     self.leave(name.as_bytes(), what);
                     continue;
@@ -580,7 +582,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
                 Ok(Owner::Unwritten) => {
                     other_names(self.backend, &inner).map(|names| names.is_empty())
                 }
-                Ok(Owner::Other) => Ok(false),
+                Ok(Owner::NotOurs) => Ok(false),
                 Err(error) => Err(error),
             };
             self.path.pop();
@@ -598,7 +600,7 @@ impl<B: RunDirBackend> Emptying<'_, B> {
         let Some(listing) = self.backend.list(dir)? else {
             return Ok(dirs);
         };
-        let mut parts = Parts::new(listing);
+        let mut parts = ListingPages::new(listing);
         let mut outcome = Ok(());
         for _ in 0..PARTS_MAX {
             let entries = match parts.next(self.backend) {
@@ -611,11 +613,13 @@ impl<B: RunDirBackend> Emptying<'_, B> {
             };
             for Entry { name, kind } in entries {
                 match (level.look(&name), kind) {
-                    (Known::Dir(_), _) if dirs.len() >= DIRS_MAX => self.leave(&name, TOO_MANY),
-                    (Known::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
+                    (NameMeaning::Dir(_), _) if dirs.len() >= DIRS_MAX => {
+                        self.leave(&name, TOO_MANY)
+                    }
+                    (NameMeaning::Dir(below), EntryKind::Dir | EntryKind::Unknown) => {
                         dirs.push((String::from_utf8_lossy(&name).into_owned(), below));
                     }
-                    (Known::Foreign, _) => self.leave(&name, ""),
+                    (NameMeaning::NotOurs, _) => self.leave(&name, ""),
                     _ => {}
                 }
             }

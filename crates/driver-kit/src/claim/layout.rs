@@ -30,7 +30,7 @@ pub enum Level {
 
 /// What a name means at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum NameMeaning {
     /// The owner file (in the run directory: the marker).
     Owner,
     /// A file, symbolic link or special file that a run makes.
@@ -41,57 +41,57 @@ pub enum Known {
     /// where it is empty, and never entered.
     Empty,
     /// Not ours.
-    Foreign,
+    NotOurs,
 }
 
 impl Level {
     /// What a name is in a directory of this level.
-    pub fn look(self, name: &[u8]) -> Known {
+    pub fn look(self, name: &[u8]) -> NameMeaning {
         if name == MARKER.as_bytes() {
-            return Known::Owner;
+            return NameMeaning::Owner;
         }
         match self {
             Self::Run => in_run_dir(name),
             Self::Proc => match Name::parse(name).map(|name| name.kind) {
-                Some(NameKind::Dir) => Known::Dir(Self::Files),
-                Some(NameKind::MadeDir) => Known::Empty,
-                Some(NameKind::ProcDir) | None => Known::Foreign,
-                Some(_) => Known::File,
+                Some(NameKind::Dir) => NameMeaning::Dir(Self::Files),
+                Some(NameKind::MadeDir) => NameMeaning::Empty,
+                Some(NameKind::ProcDir) | None => NameMeaning::NotOurs,
+                Some(_) => NameMeaning::File,
             },
             Self::Files => match Name::parse(name) {
-                Some(name) if !name.kind.is_dir() => Known::File,
-                _ => Known::Foreign,
+                Some(name) if !name.kind.is_dir() => NameMeaning::File,
+                _ => NameMeaning::NotOurs,
             },
             Self::Tree => match is_numbered(name, b'd', DIR_DIGITS) {
-                true => Known::Dir(Self::Dir),
-                false => Known::Foreign,
+                true => NameMeaning::Dir(Self::Dir),
+                false => NameMeaning::NotOurs,
             },
             Self::Dir => match is_numbered(name, b'b', BUCKET_DIGITS) {
-                true => Known::Dir(Self::Bucket),
-                false => Known::Foreign,
+                true => NameMeaning::Dir(Self::Bucket),
+                false => NameMeaning::NotOurs,
             },
             Self::Bucket => match bucket_kind(name) {
-                Some(FileKind::MadeDir) => Known::Empty,
-                Some(_) => Known::File,
-                None => Known::Foreign,
+                Some(FileKind::MadeDir) => NameMeaning::Empty,
+                Some(_) => NameMeaning::File,
+                None => NameMeaning::NotOurs,
             },
         }
     }
 }
 
-fn in_run_dir(name: &[u8]) -> Known {
+fn in_run_dir(name: &[u8]) -> NameMeaning {
     if name.starts_with(PROBE_PREFIX.as_bytes()) {
-        return Known::File;
+        return NameMeaning::File;
     }
     match Name::parse(name).map(|name| name.kind) {
-        Some(NameKind::ProcDir) => return Known::Dir(Level::Proc),
+        Some(NameKind::ProcDir) => return NameMeaning::Dir(Level::Proc),
         // Those of `validate`: it empties them itself.
-        Some(NameKind::MadeDir) => return Known::Empty,
+        Some(NameKind::MadeDir) => return NameMeaning::Empty,
         _ => {}
     }
     match std::str::from_utf8(name).is_ok_and(is_tree_name) {
-        true => Known::Dir(Level::Tree),
-        false => Known::Foreign,
+        true => NameMeaning::Dir(Level::Tree),
+        false => NameMeaning::NotOurs,
     }
 }
 
@@ -114,23 +114,23 @@ mod tests {
     #[test]
     fn a_name_is_known_only_where_a_run_makes_it() {
         for (level, name, known) in [
-            (Level::Run, "p000001", Known::Dir(Level::Proc)),
-            (Level::Run, "CL0_VDA1", Known::Dir(Level::Tree)),
-            (Level::Run, ".filermark-probe-0f", Known::File),
-            (Level::Run, "f0000000001", Known::Foreign),
-            (Level::Run, "d0000", Known::Foreign),
-            (Level::Proc, "d0000", Known::Dir(Level::Files)),
-            (Level::Proc, "m000001", Known::Empty),
-            (Level::Proc, "l000001", Known::File),
-            (Level::Proc, "p000001", Known::Foreign),
-            (Level::Files, "f0000000001", Known::File),
-            (Level::Files, "d0000", Known::Foreign),
-            (Level::Tree, "d0001", Known::Dir(Level::Dir)),
-            (Level::Dir, "b07", Known::Dir(Level::Bucket)),
-            (Level::Bucket, "m0000001", Known::Empty),
-            (Level::Bucket, "f0000001", Known::File),
-            (Level::Bucket, "f1", Known::Foreign),
-            (Level::Files, MARKER, Known::Owner),
+            (Level::Run, "p000001", NameMeaning::Dir(Level::Proc)),
+            (Level::Run, "CL0_VDA1", NameMeaning::Dir(Level::Tree)),
+            (Level::Run, ".filermark-probe-0f", NameMeaning::File),
+            (Level::Run, "f0000000001", NameMeaning::NotOurs),
+            (Level::Run, "d0000", NameMeaning::NotOurs),
+            (Level::Proc, "d0000", NameMeaning::Dir(Level::Files)),
+            (Level::Proc, "m000001", NameMeaning::Empty),
+            (Level::Proc, "l000001", NameMeaning::File),
+            (Level::Proc, "p000001", NameMeaning::NotOurs),
+            (Level::Files, "f0000000001", NameMeaning::File),
+            (Level::Files, "d0000", NameMeaning::NotOurs),
+            (Level::Tree, "d0001", NameMeaning::Dir(Level::Dir)),
+            (Level::Dir, "b07", NameMeaning::Dir(Level::Bucket)),
+            (Level::Bucket, "m0000001", NameMeaning::Empty),
+            (Level::Bucket, "f0000001", NameMeaning::File),
+            (Level::Bucket, "f1", NameMeaning::NotOurs),
+            (Level::Files, MARKER, NameMeaning::Owner),
         ] {
             assert_eq!(level.look(name.as_bytes()), known, "{level:?} {name}");
         }

@@ -5,7 +5,7 @@
 //! than two of its periods, by the watcher's own clock: if it changes, the run is alive.
 
 use super::backend::{Patch, RunDirBackend};
-use super::{Claimant, DriverError, FileFront, Held, not_ours};
+use super::{DriverError, FilePrefix, LeaseStatus, RunDirClaim, not_ours};
 use crate::marker::{Marker, MarkerText, State};
 use crate::process::Process;
 use filermark_engine::name::MARKER;
@@ -37,7 +37,7 @@ pub fn now() -> Duration {
 }
 
 /// What judging a lease needs of the world; tests have their own.
-pub trait Watch {
+pub trait LeaseWatch {
     /// Waits; `false`: somebody wishes to stop.
     fn pause(&self, time: Duration) -> bool;
 
@@ -62,12 +62,12 @@ pub trait Watch {
 
 /// The world as it is, with nobody to tell.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
+pub struct SystemWatch;
 
-impl Watch for Plain {
+impl LeaseWatch for SystemWatch {
     fn pause(&self, time: Duration) -> bool {
-        filermark_engine::stopping::sleep(time);
-        !filermark_engine::stopping::is_wished()
+        filermark_engine::interrupt_guard::sleep(time);
+        !filermark_engine::interrupt_guard::is_wished()
     }
 
     fn waiting(&self, sentence: &str) {
@@ -75,7 +75,7 @@ impl Watch for Plain {
     }
 }
 
-impl<B: RunDirBackend> Claimant<'_, B> {
+impl<B: RunDirBackend> RunDirClaim<'_, B> {
     /// Waits until it is certain whether the run of a marker is over; an error if it is
     /// not.
     pub(super) fn until_over(
@@ -83,15 +83,15 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         dir: &B::Dir,
         marker: &Marker,
         step: &str,
-    ) -> Result<Held, DriverError> {
+    ) -> Result<LeaseStatus, DriverError> {
         // A process makes one run after the other.
         if marker.state == State::Ended || marker.process == self.watch.this() {
-            return Ok(Held::Over);
+            return Ok(LeaseStatus::Expired);
         }
         match self.watch.is_alive(&marker.process) {
             // Other clients of the run may be at work, here or elsewhere.
             Some(false) if marker.shared => {}
-            Some(false) => return Ok(Held::Over),
+            Some(false) => return Ok(LeaseStatus::Expired),
             Some(true) => return Err(self.in_use(step, marker)),
             None => {}
         }
@@ -111,16 +111,22 @@ impl<B: RunDirBackend> Claimant<'_, B> {
             }
             watched += LOOK;
             match self.marker(dir)? {
-                super::Mark::Run(now) if now.run == self.claim.run_id => return Ok(Held::Joined),
-                super::Mark::Run(now) if now.state == State::Ended => return Ok(Held::Over),
-                super::Mark::Run(now) if *now == *marker => {}
-                super::Mark::Run(now) => return Err(self.in_use(step, &now)),
-                super::Mark::Missing | super::Mark::Cut | super::Mark::Foreign => {
-                    return Ok(Held::Changed);
+                super::DirOwnership::Run(now) if now.run == self.claim.run_id => {
+                    return Ok(LeaseStatus::Joined);
+                }
+                super::DirOwnership::Run(now) if now.state == State::Ended => {
+                    return Ok(LeaseStatus::Expired);
+                }
+                super::DirOwnership::Run(now) if *now == *marker => {}
+                super::DirOwnership::Run(now) => return Err(self.in_use(step, &now)),
+                super::DirOwnership::Missing
+                | super::DirOwnership::Cut
+                | super::DirOwnership::NotOurs => {
+                    return Ok(LeaseStatus::Changed);
                 }
             }
         }
-        Ok(Held::Over)
+        Ok(LeaseStatus::Expired)
     }
 
     /// Another client of this run empties the directory: waits until it has. The nonce
@@ -133,12 +139,14 @@ impl<B: RunDirBackend> Claimant<'_, B> {
         let mut waited = Duration::ZERO;
         while waited < EMPTYING_MAX {
             match self.marker(dir)? {
-                super::Mark::Run(now) if now.run != self.claim.run_id => return Ok(None),
-                super::Mark::Run(now) if now.state != State::Emptying => {
+                super::DirOwnership::Run(now) if now.run != self.claim.run_id => return Ok(None),
+                super::DirOwnership::Run(now) if now.state != State::Emptying => {
                     return Ok(Some(now.nonce));
                 }
-                super::Mark::Run(_) => {}
-                super::Mark::Missing | super::Mark::Cut | super::Mark::Foreign => return Ok(None),
+                super::DirOwnership::Run(_) => {}
+                super::DirOwnership::Missing
+                | super::DirOwnership::Cut
+                | super::DirOwnership::NotOurs => return Ok(None),
             }
             if !self.watch.pause(LOOK) {
                 break;
@@ -161,19 +169,19 @@ impl<B: RunDirBackend> Claimant<'_, B> {
 
 /// Keeps the lease while a directory is being emptied, which may take long: the one who
 /// does it renews the marker in between, and ends when it names another run.
-pub(super) struct Keeper<'a, D> {
+pub(super) struct LeaseKeeper<'a, D> {
     dir: &'a D,
     /// Whose marker it is to be.
     run: String,
     /// Who renews it; `None`: `filermark stop` is at work, which does not renew.
     this: Option<Process>,
-    watch: &'a dyn Watch,
+    watch: &'a dyn LeaseWatch,
     at: Duration,
 }
 
-impl<'a, D> Keeper<'a, D> {
+impl<'a, D> LeaseKeeper<'a, D> {
     /// From now on.
-    pub(super) fn of(dir: &'a D, run: &str, renews: bool, watch: &'a dyn Watch) -> Self {
+    pub(super) fn of(dir: &'a D, run: &str, renews: bool, watch: &'a dyn LeaseWatch) -> Self {
         Self {
             dir,
             run: run.to_owned(),
@@ -199,7 +207,7 @@ impl<'a, D> Keeper<'a, D> {
         let (run, this) = (&self.run, &self.this);
         let mut other = None;
         backend.change_file(self.dir, MARKER, &mut |front| {
-            let FileFront::Bytes(bytes) = front else {
+            let FilePrefix::Bytes(bytes) = front else {
                 return None;
             };
             let MarkerText::Marker(mut marker) = Marker::read(&bytes) else {

@@ -14,28 +14,28 @@
 //! | `lease` | whether the run that wrote a marker is still under way |
 //! | `empty` | removing what is ours |
 
-mod again;
 mod backend;
 mod empty;
 mod layout;
 pub mod lease;
 pub mod report;
+mod retry;
 #[cfg(test)]
 mod tests;
 
 use crate::marker::{Marker, MarkerText, State};
 use crate::process;
-use again::Again;
 pub use backend::{
-    A_LINK, A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY,
+    A_LINK, A_REPARSE_POINT, DirLookup, Entry, EntryKind, FilePrefix, NOT_A_DIRECTORY,
     OTHER_FILE_SYSTEM, Patch, Removal, Removed, RunDirBackend,
 };
 pub use empty::{Emptied, empty_dir};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::name::{MARKER, RUN_DIR_PREFIX};
-pub use layout::{Known, Level, PROBE_PREFIX};
-use lease::{Watch, taken_over};
-use report::Reach;
+pub use layout::{Level, NameMeaning, PROBE_PREFIX};
+use lease::{LeaseWatch, taken_over};
+use report::ReleaseScope;
+use retry::RetryingBackend;
 use std::time::Duration;
 
 /// Looks for a marker that another client is about to write.
@@ -72,21 +72,21 @@ pub fn claim<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
     keep: bool,
-    watch: &dyn Watch,
+    watch: &dyn LeaseWatch,
 ) -> Result<Claimed<B::Dir>, DriverError> {
-    let mut backend = Again::new(backend, watch);
-    let mut claimant = Claimant::new(&mut backend, claim, watch)?;
+    let mut backend = RetryingBackend::new(backend, watch);
+    let mut claimant = RunDirClaim::new(&mut backend, claim, watch)?;
     let (dir, fresh) = claimant.find_or_make()?;
     let taken = match fresh {
-        true => Taken::Free,
+        true => ExistingDir::Free,
         false => claimant.take_over(&dir)?,
     };
     let (emptied, nonce) = match taken {
-        Taken::Joined(nonce) => (Emptied::default(), nonce),
-        Taken::Over(before) => claimant.succeed(&dir, &before, keep)?,
-        Taken::Free => {
+        ExistingDir::Joined(nonce) => (Emptied::default(), nonce),
+        ExistingDir::Abandoned(before) => claimant.succeed(&dir, &before, keep)?,
+        ExistingDir::Free => {
             let marked = claimant.mark(&dir, fresh);
-            if let Err(Unmarked { error, is_written }) = marked {
+            if let Err(MarkError { error, is_written }) = marked {
                 return Err(match is_written {
                     true => claimant.undo(&dir, fresh, error),
                     false => error,
@@ -110,11 +110,11 @@ pub fn claim<B: RunDirBackend>(
 pub fn release<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
-    reach: Reach,
-    watch: &dyn Watch,
+    reach: ReleaseScope,
+    watch: &dyn LeaseWatch,
 ) -> Result<Emptied, DriverError> {
-    let mut backend = Again::new(backend, watch);
-    let mut claimant = Claimant::new(&mut backend, claim, watch)?;
+    let mut backend = RetryingBackend::new(backend, watch);
+    let mut claimant = RunDirClaim::new(&mut backend, claim, watch)?;
     match claimant.find()? {
         None => Ok(Emptied::default()),
         Some(dir) => claimant.give_back(&dir, reach),
@@ -123,7 +123,7 @@ pub fn release<B: RunDirBackend>(
 
 /// What a client does about the marker of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ClaimRole {
     /// Renews it if this process has written it.
     Own,
     /// Renews it also if another client has written it and its heartbeat is still this:
@@ -135,15 +135,15 @@ pub enum Turn {
 
 /// What a renewal came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Renewed {
+pub enum RenewResult {
     /// The heartbeat is counted up.
     Done,
     /// Another client of the run renews the marker, and has counted so far.
     ByAnother(u64),
     /// There is no marker to be renewed.
-    Gone,
+    Missing,
     /// Another run has taken the directory over, and which.
-    Lost(String),
+    TakenOver(String),
 }
 
 /// Counts the heartbeat of the run directory's marker up, if that is this process's turn.
@@ -154,40 +154,45 @@ pub enum Renewed {
 pub fn renew<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
-    turn: Turn,
-    watch: &dyn Watch,
-) -> Result<Renewed, DriverError> {
-    renew_by(&mut Again::new(backend, watch), claim, turn, watch)
+    turn: ClaimRole,
+    watch: &dyn LeaseWatch,
+) -> Result<RenewResult, DriverError> {
+    renew_by(
+        &mut RetryingBackend::new(backend, watch),
+        claim,
+        turn,
+        watch,
+    )
 }
 
 /// The same over a backend that tries again by itself.
 fn renew_by<B: RunDirBackend>(
     backend: &mut B,
     claim: &Claim,
-    turn: Turn,
-    watch: &dyn Watch,
-) -> Result<Renewed, DriverError> {
-    let mut claimant = Claimant::new(backend, claim, watch)?;
+    turn: ClaimRole,
+    watch: &dyn LeaseWatch,
+) -> Result<RenewResult, DriverError> {
+    let mut claimant = RunDirClaim::new(backend, claim, watch)?;
     let Some(dir) = claimant.find()? else {
-        return Ok(Renewed::Gone);
+        return Ok(RenewResult::Missing);
     };
-    let (this, mut renewed) = (watch.this(), Renewed::Gone);
+    let (this, mut renewed) = (watch.this(), RenewResult::Missing);
     backend.change_file(&dir, MARKER, &mut |front| {
-        let FileFront::Bytes(bytes) = front else {
+        let FilePrefix::Bytes(bytes) = front else {
             return None;
         };
         let MarkerText::Marker(mut marker) = Marker::read(&bytes) else {
             return None;
         };
         if marker.run != claim.run_id {
-            renewed = Renewed::Lost(marker.who());
+            renewed = RenewResult::TakenOver(marker.who());
             return None;
         }
         let before = marker.clone();
         if marker.process != this {
-            let stands = turn == Turn::StandIn(marker.heartbeat);
+            let stands = turn == ClaimRole::StandIn(marker.heartbeat);
             if !stands || marker.state != State::Running {
-                renewed = Renewed::ByAnother(marker.heartbeat);
+                renewed = RenewResult::ByAnother(marker.heartbeat);
                 let is_told = std::mem::replace(&mut marker.shared, true);
                 return match is_told {
                     true => None,
@@ -196,9 +201,9 @@ fn renew_by<B: RunDirBackend>(
             }
             (marker.process, marker.shared) = (this.clone(), true);
         }
-        renewed = Renewed::Done;
+        renewed = RenewResult::Done;
         marker.count_up();
-        if turn == Turn::End {
+        if turn == ClaimRole::End {
             marker.state = State::Ended;
         }
         Patch::of_marker(&bytes, &before, &marker)
@@ -207,36 +212,36 @@ fn renew_by<B: RunDirBackend>(
 }
 
 /// One claim being made or given back.
-struct Claimant<'a, B> {
+struct RunDirClaim<'a, B> {
     backend: &'a mut B,
     claim: &'a Claim,
-    watch: &'a dyn Watch,
+    watch: &'a dyn LeaseWatch,
 }
 
 /// Whose a directory is.
-enum Mark {
+enum DirOwnership {
     /// Nobody says.
     Missing,
     /// A marker that was being written when its run was killed.
     Cut,
     /// Somebody's own file of that name.
-    Foreign,
+    NotOurs,
     /// The run that it names.
     Run(Box<Marker>),
 }
 
 /// What a directory that was there before is.
-enum Taken {
+enum ExistingDir {
     /// Empty and unmarked.
     Free,
     /// This run's already: another client was faster. With its nonce.
     Joined(String),
     /// That of a run that is over, by its marker.
-    Over(Box<Marker>),
+    Abandoned(Box<Marker>),
 }
 
 /// Why a directory was not marked.
-struct Unmarked {
+struct MarkError {
     error: DriverError,
     /// The marker in it may be ours, or a part of ours.
     is_written: bool,
@@ -244,20 +249,20 @@ struct Unmarked {
 
 /// What a lease turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum LeaseStatus {
     /// Its run is over.
-    Over,
+    Expired,
     /// This run has it: another client was faster.
     Joined,
     /// The marker is another one, or gone: it is looked at anew.
     Changed,
 }
 
-impl<'a, B: RunDirBackend> Claimant<'a, B> {
+impl<'a, B: RunDirBackend> RunDirClaim<'a, B> {
     fn new(
         backend: &'a mut B,
         claim: &'a Claim,
-        watch: &'a dyn Watch,
+        watch: &'a dyn LeaseWatch,
     ) -> Result<Self, DriverError> {
         let name = &claim.dir_name;
         let leads_elsewhere = name.contains(['/', '\\', ':', '\0', '\n']);
@@ -283,9 +288,9 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
 
     fn find(&mut self) -> Result<Option<B::Dir>, DriverError> {
         match self.backend.find_run_dir()? {
-            Found::Missing => Ok(None),
-            Found::Dir(dir) => Ok(Some(dir)),
-            Found::Other(what) => {
+            DirLookup::Missing => Ok(None),
+            DirLookup::Dir(dir) => Ok(Some(dir)),
+            DirLookup::Other(what) => {
                 Err(self.not_ours("look at the run's directory", what.to_owned()))
             }
         }
@@ -307,17 +312,17 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     }
 
     /// Checks that a directory that was there before is ours and that its run is over.
-    fn take_over(&mut self, dir: &B::Dir) -> Result<Taken, DriverError> {
+    fn take_over(&mut self, dir: &B::Dir) -> Result<ExistingDir, DriverError> {
         /// Runs that may come and go while one of them is waited for.
         const CHANGES_MAX: usize = 10;
         let step = CLAIM;
         for _ in 0..CHANGES_MAX {
             let marker = match self.marker_in_time(dir)? {
-                Mark::Run(marker) => marker,
-                Mark::Foreign => return Err(self.not_ours(step, foreign_marker())),
-                Mark::Missing | Mark::Cut => {
+                DirOwnership::Run(marker) => marker,
+                DirOwnership::NotOurs => return Err(self.not_ours(step, not_ours_text())),
+                DirOwnership::Missing | DirOwnership::Cut => {
                     self.must_be_alone(dir, step)?;
-                    return Ok(Taken::Free);
+                    return Ok(ExistingDir::Free);
                 }
             };
             self.must_be_of_here(&marker, step)?;
@@ -325,15 +330,15 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 match self.until_emptied(dir, step)? {
                     Some(nonce) => {
                         self.join()?;
-                        return Ok(Taken::Joined(nonce));
+                        return Ok(ExistingDir::Joined(nonce));
                     }
                     None => continue,
                 }
             }
             match self.until_over(dir, &marker, step)? {
                 // What its marker says now is looked at anew, its nonce too.
-                Held::Joined | Held::Changed => {}
-                Held::Over => return Ok(Taken::Over(marker)),
+                LeaseStatus::Joined | LeaseStatus::Changed => {}
+                LeaseStatus::Expired => return Ok(ExistingDir::Abandoned(marker)),
             }
         }
         Err(self.not_ours(step, "one run after the other claims it".to_owned()))
@@ -386,7 +391,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     ) -> Result<(), DriverError> {
         let mut other = Some("an unknown run".to_owned());
         self.backend.change_file(dir, MARKER, &mut |front| {
-            let FileFront::Bytes(bytes) = front else {
+            let FilePrefix::Bytes(bytes) = front else {
                 return None;
             };
             let MarkerText::Marker(now) = Marker::read(&bytes) else {
@@ -424,10 +429,10 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
 
     /// The marker; one that another client is writing at this moment is waited for a
     /// little.
-    fn marker_in_time(&mut self, dir: &B::Dir) -> Result<Mark, DriverError> {
+    fn marker_in_time(&mut self, dir: &B::Dir) -> Result<DirOwnership, DriverError> {
         for _ in 0..MARKER_LOOKS {
             let marker = self.marker(dir)?;
-            if !matches!(marker, Mark::Missing | Mark::Cut) {
+            if !matches!(marker, DirOwnership::Missing | DirOwnership::Cut) {
                 return Ok(marker);
             }
             self.watch.pause(MARKER_PAUSE);
@@ -435,16 +440,16 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         self.marker(dir)
     }
 
-    fn marker(&mut self, dir: &B::Dir) -> Result<Mark, DriverError> {
+    fn marker(&mut self, dir: &B::Dir) -> Result<DirOwnership, DriverError> {
         let front = self.backend.read_file(dir, MARKER);
         let front = front.map_err(|error| at(error, self.backend, &[MARKER]))?;
         Ok(match front {
-            FileFront::Missing => Mark::Missing,
-            FileFront::NoFile => Mark::Foreign,
-            FileFront::Bytes(bytes) => match Marker::read(&bytes) {
-                MarkerText::Marker(marker) => Mark::Run(marker),
-                MarkerText::Cut => Mark::Cut,
-                MarkerText::Foreign => Mark::Foreign,
+            FilePrefix::Missing => DirOwnership::Missing,
+            FilePrefix::NoFile => DirOwnership::NotOurs,
+            FilePrefix::Bytes(bytes) => match Marker::read(&bytes) {
+                MarkerText::Marker(marker) => DirOwnership::Run(marker),
+                MarkerText::Cut => DirOwnership::Cut,
+                MarkerText::NotOurs => DirOwnership::NotOurs,
             },
         })
     }
@@ -452,25 +457,25 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     /// Writes this run's marker into a directory that has none, and looks whether it is
     /// still there. `fresh`: this run has made the directory. Where another client of the
     /// run has written it meanwhile, its marker stays and is noted to be shared.
-    fn mark(&mut self, dir: &B::Dir, fresh: bool) -> Result<(), Unmarked> {
-        let not_written = |error| Unmarked {
+    fn mark(&mut self, dir: &B::Dir, fresh: bool) -> Result<(), MarkError> {
+        let not_written = |error| MarkError {
             error,
             is_written: false,
         };
         // The run that made the directory may have been slow, and another run faster.
         let is_written = match self.marker(dir).map_err(not_written)? {
-            Mark::Run(marker) if marker.run != self.claim.run_id => {
+            DirOwnership::Run(marker) if marker.run != self.claim.run_id => {
                 let error = self.not_ours(CLAIM, at_the_same_moment(&marker.who()));
                 return Err(not_written(error));
             }
-            Mark::Run(marker) => {
+            DirOwnership::Run(marker) => {
                 self.share(&marker).map_err(not_written)?;
                 false
             }
-            Mark::Missing | Mark::Cut | Mark::Foreign => {
+            DirOwnership::Missing | DirOwnership::Cut | DirOwnership::NotOurs => {
                 let marker = Marker::new(self.claim, self.watch.this(), process::utc_now());
                 let written = self.backend.write_file(dir, MARKER, &marker.text());
-                written.map_err(|error| Unmarked {
+                written.map_err(|error| MarkError {
                     error,
                     is_written: true,
                 })?;
@@ -482,7 +487,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         }
         let marked = self.must_be_marked(dir);
         let shared = marked.and_then(|marker| self.share(&marker));
-        shared.map_err(|error| Unmarked { error, is_written })
+        shared.map_err(|error| MarkError { error, is_written })
     }
 
     /// Removes the marker of a claim that has failed, and the directory if it is `fresh`,
@@ -492,23 +497,23 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         let is_seen = looked.is_ok();
         let goes = match looked {
             // Others of this run, or another run.
-            Ok(Mark::Run(marker))
+            Ok(DirOwnership::Run(marker))
                 if marker.shared
                     || marker.run != self.claim.run_id
                     || marker.process != self.watch.this() =>
             {
                 return error;
             }
-            Ok(Mark::Run(_)) => true,
-            Ok(Mark::Missing | Mark::Cut) => fresh,
-            Ok(Mark::Foreign) => return error,
+            Ok(DirOwnership::Run(_)) => true,
+            Ok(DirOwnership::Missing | DirOwnership::Cut) => fresh,
+            Ok(DirOwnership::NotOurs) => return error,
             Err(_) => false,
         };
         let undone = goes
             && self.backend.remove(Removal::File, dir, &[MARKER]).is_ok()
             && (!fresh || self.backend.remove_run_dir().is_ok());
-        let may_stay =
-            !undone && (fresh || !is_seen || !matches!(self.marker(dir), Ok(Mark::Missing)));
+        let may_stay = !undone
+            && (fresh || !is_seen || !matches!(self.marker(dir), Ok(DirOwnership::Missing)));
         if may_stay {
             error.reason.push_str(&format!(
                 "; {}, with this run's {MARKER}, may stay: `filermark stop` removes it",
@@ -528,10 +533,10 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
 
     /// Renews the marker of this run, or notes in it that it is shared.
     fn join(&mut self) -> Result<(), DriverError> {
-        match renew_by(self.backend, self.claim, Turn::Own, self.watch)? {
-            Renewed::Done | Renewed::ByAnother(_) => Ok(()),
-            Renewed::Lost(who) => Err(self.not_ours(CLAIM, at_the_same_moment(&who))),
-            Renewed::Gone => Err(self.not_ours(
+        match renew_by(self.backend, self.claim, ClaimRole::Own, self.watch)? {
+            RenewResult::Done | RenewResult::ByAnother(_) => Ok(()),
+            RenewResult::TakenOver(who) => Err(self.not_ours(CLAIM, at_the_same_moment(&who))),
+            RenewResult::Missing => Err(self.not_ours(
                 CLAIM,
                 format!("the {MARKER} that another client of this run wrote is gone again"),
             )),
@@ -541,25 +546,28 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
     /// The marker that this run has written is still there.
     fn must_be_marked(&mut self, dir: &B::Dir) -> Result<Marker, DriverError> {
         match self.marker(dir)? {
-            Mark::Run(marker) if marker.run == self.claim.run_id => Ok(*marker),
-            Mark::Run(marker) => Err(self.not_ours(CLAIM, at_the_same_moment(&marker.who()))),
-            Mark::Missing | Mark::Cut | Mark::Foreign => Err(self.not_ours(
-                CLAIM,
-                format!("the {MARKER} that was written does not read back as it was written"),
-            )),
+            DirOwnership::Run(marker) if marker.run == self.claim.run_id => Ok(*marker),
+            DirOwnership::Run(marker) => {
+                Err(self.not_ours(CLAIM, at_the_same_moment(&marker.who())))
+            }
+            DirOwnership::Missing | DirOwnership::Cut | DirOwnership::NotOurs => Err(self
+                .not_ours(
+                    CLAIM,
+                    format!("the {MARKER} that was written does not read back as it was written"),
+                )),
         }
     }
 
     /// Empties and removes the directory if it is this run's.
-    fn give_back(&mut self, dir: &B::Dir, reach: Reach) -> Result<Emptied, DriverError> {
+    fn give_back(&mut self, dir: &B::Dir, reach: ReleaseScope) -> Result<Emptied, DriverError> {
         let step = "remove the run's directory";
         let ours = self.claim.run_id.as_str();
         let marker = match self.marker(dir)? {
-            Mark::Run(marker) => {
+            DirOwnership::Run(marker) => {
                 self.must_be_of_here(&marker, step)?;
-                let is_left = reach == Reach::Leftovers && marker.run.starts_with(ours);
+                let is_left = reach == ReleaseScope::Leftovers && marker.run.starts_with(ours);
                 if is_left {
-                    if self.until_over(dir, &marker, step)? != Held::Over {
+                    if self.until_over(dir, &marker, step)? != LeaseStatus::Expired {
                         let reason = "its marker has changed meanwhile".to_owned();
                         return Err(self.not_ours(step, reason));
                     }
@@ -568,14 +576,14 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
                 }
                 *marker
             }
-            Mark::Foreign => return Err(self.not_ours(step, foreign_marker())),
+            DirOwnership::NotOurs => return Err(self.not_ours(step, not_ours_text())),
             // A claim, or a release, that was cut between two of its steps.
-            Mark::Missing | Mark::Cut => {
+            DirOwnership::Missing | DirOwnership::Cut => {
                 self.must_be_alone(dir, step)?;
                 Marker::default()
             }
         };
-        if reach == Reach::Rest && !self.other_names(dir)?.is_empty() {
+        if reach == ReleaseScope::Rest && !self.other_names(dir)?.is_empty() {
             return Ok(Emptied::default());
         }
         let emptied = self.empty(dir, &marker.nonce, &marker.run, marker.run == ours)?;
@@ -595,7 +603,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
         step: &str,
     ) -> Result<(), DriverError> {
         match self.marker(dir)? {
-            Mark::Run(now) if now.run != marker.run => {
+            DirOwnership::Run(now) if now.run != marker.run => {
                 return Err(taken_over(self.backend.place(), step, &now.who()));
             }
             _ => {}
@@ -612,7 +620,7 @@ impl<'a, B: RunDirBackend> Claimant<'a, B> {
 /// Writes the marker or owner file of a directory that could not be removed again, unless
 /// another run has written its own meanwhile.
 fn write_again<B: RunDirBackend>(backend: &mut B, dir: &B::Dir, text: &str) {
-    if backend.read_file(dir, MARKER) == Ok(FileFront::Missing) {
+    if backend.read_file(dir, MARKER) == Ok(FilePrefix::Missing) {
         // The failure to remove it is what the user has to know.
         let _ = backend.write_file(dir, MARKER, text);
     }
@@ -660,6 +668,6 @@ fn at_the_same_moment(who: &str) -> String {
     format!("at the same moment it was claimed by {who}")
 }
 
-fn foreign_marker() -> String {
+fn not_ours_text() -> String {
     format!("the {MARKER} in it was not written by Filermark")
 }

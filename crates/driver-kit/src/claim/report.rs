@@ -2,7 +2,7 @@
 
 /// How much of a run's directory is removed when it is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum ReleaseScope {
     /// Everything that the run made, whichever client it was.
     All,
     /// The directory only if nothing but the marker is in it: other clients may still
@@ -28,7 +28,7 @@ pub struct ClaimReport {
     /// Leftovers of an earlier run of ours that were removed.
     pub removed_count: u64,
     /// Names that are not ours and were left alone, with their place.
-    pub foreign: Vec<String>,
+    pub not_ours: Vec<String>,
     /// Directories of ours that the server did not remove, with their places.
     pub not_removed: Vec<String>,
     /// What the owner files of the run directory's directories hold.

@@ -27,28 +27,28 @@ const PORTS_MAX: u32 = 100_000;
 
 /// By time; what came first of one time stays first.
 #[derive(Debug)]
-struct Waiting {
+struct PendingSample {
     at: Timestamp,
     number: u64,
     port: u32,
     sample: TrafficSample,
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for PendingSample {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for PendingSample {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for PendingSample {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for PendingSample {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
@@ -57,21 +57,21 @@ impl Ord for Waiting {
 type Key = (IpAddr, u32, u32);
 
 /// An interface that was declared.
-struct Known {
+struct DeclaredInterface {
     port: u32,
     /// To when its traffic is known.
     until: Timestamp,
 }
 
 /// Puts samples in order and into lines.
-pub(super) struct Batches<'a, 'b> {
+pub(super) struct SampleBatcher<'a, 'b> {
     path: &'a Path,
     source: u32,
     ids: &'a mut Ids,
     sink: &'a mut Sink<'b>,
-    known: BTreeMap<Key, Known>,
+    known: BTreeMap<Key, DeclaredInterface>,
     totals: BTreeMap<u32, PortTotal>,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: BinaryHeap<Reverse<PendingSample>>,
     number: u64,
     /// The latest time that has come.
     newest: Option<Timestamp>,
@@ -88,7 +88,7 @@ pub(super) struct Batches<'a, 'b> {
     failed: Option<ImportError>,
 }
 
-impl<'a, 'b> Batches<'a, 'b> {
+impl<'a, 'b> SampleBatcher<'a, 'b> {
     pub(super) fn new(
         path: &'a Path,
         source: u32,
@@ -149,7 +149,7 @@ impl<'a, 'b> Batches<'a, 'b> {
             known.until = sample.at;
         }
         self.number += 1;
-        self.waiting.push(Reverse(Waiting {
+        self.waiting.push(Reverse(PendingSample {
             at: sample.at,
             number: self.number,
             port,
@@ -182,7 +182,7 @@ impl<'a, 'b> Batches<'a, 'b> {
         }
         self.ids.port += 1;
         let until = sample.at.plus_seconds(-sample.seconds);
-        self.known.insert(key, Known { port, until });
+        self.known.insert(key, DeclaredInterface { port, until });
         self.totals.insert(
             port,
             PortTotal {

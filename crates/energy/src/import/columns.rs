@@ -1,7 +1,7 @@
 //! The column chooser: `date=Date,time=Time,ms=Millisecond,power_w=P*1000`, as the user
 //! writes it, and its columns as a header has them.
 
-use super::dates::Order;
+use super::dates::DateOrder;
 use crate::reading::Quantity;
 use std::str::FromStr;
 
@@ -13,13 +13,13 @@ const TERMS_MAX: usize = 32;
 /// Which column is what, as far as the user says it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
-    pub(super) order: Option<Order>,
-    pub(super) entries: Vec<(What, String)>,
+    pub(super) order: Option<DateOrder>,
+    pub(super) entries: Vec<(ColumnMeaning, String)>,
 }
 
 /// What a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ColumnMeaning {
     Date,
     Time,
     DateTime,
@@ -30,7 +30,7 @@ pub(super) enum What {
     Of(Quantity),
 }
 
-impl What {
+impl ColumnMeaning {
     fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "date" => Self::Date,
@@ -66,13 +66,13 @@ impl Columns {
                     ))
                 })?;
             if word == "order" {
-                let order = Order::from_word(column).ok_or_else(|| {
+                let order = DateOrder::from_word(column).ok_or_else(|| {
                     ColumnsError(format!("\"{column}\" is no order; give dmy, mdy or ymd"))
                 })?;
                 columns.order = Some(order);
                 continue;
             }
-            let what = What::from_word(word).ok_or_else(|| {
+            let what = ColumnMeaning::from_word(word).ok_or_else(|| {
                 let names: Vec<_> = Quantity::ALL.iter().map(|q| q.name()).collect();
                 ColumnsError(format!(
                     "\"{word}\" is not known; known are date, time, datetime, ms, unix, order, {}",
@@ -96,14 +96,14 @@ impl Columns {
     pub(super) fn has_time(&self) -> bool {
         self.entries
             .iter()
-            .any(|(what, _)| !matches!(what, What::Of(_) | What::Milliseconds))
+            .any(|(what, _)| !matches!(what, ColumnMeaning::Of(_) | ColumnMeaning::Milliseconds))
     }
 
     /// Whether the user names columns of quantities.
     pub(super) fn has_quantities(&self) -> bool {
         self.entries
             .iter()
-            .any(|(what, _)| matches!(what, What::Of(_)))
+            .any(|(what, _)| matches!(what, ColumnMeaning::Of(_)))
     }
 }
 
@@ -118,7 +118,7 @@ impl FromStr for Columns {
 
 /// A quantity as a row has it: columns times factors, added up, and a constant.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pick {
+pub(super) struct ColumnFormula {
     pub(super) quantity: Quantity,
     /// Columns from 0, and what each is multiplied by.
     pub(super) terms: Vec<(usize, f64)>,
@@ -174,7 +174,7 @@ mod tests {
         let columns: Columns = "date=Date, time=2,ms=Milli,power_w=P1*1000+P2,order=dmy"
             .parse()
             .expect("sound");
-        assert_eq!(columns.order, Some(Order::Dmy));
+        assert_eq!(columns.order, Some(DateOrder::Dmy));
         assert_eq!(columns.entries.len(), 4);
         assert!(columns.has_time() && columns.has_quantities());
         for (text, what) in [

@@ -4,13 +4,13 @@ use jiff::civil::{Date, DateTime, Time};
 
 /// The order of a date's parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum DateOrder {
     Ymd,
     Mdy,
     Dmy,
 }
 
-impl Order {
+impl DateOrder {
     /// From the word in `order=`.
     pub(super) fn from_word(word: &str) -> Option<Self> {
         match word {
@@ -32,9 +32,9 @@ impl Order {
 
 /// What a date tells of its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum PossibleOrders {
     /// Only this one fits.
-    Only(Order),
+    Only(DateOrder),
     /// Day and month may change places, and it would be another day.
     Ambiguous,
     /// Day and month are the same number.
@@ -90,50 +90,50 @@ pub(crate) fn month(name: &str) -> Option<i16> {
 }
 
 /// What a date tells of its order.
-pub(super) fn fit(text: &str) -> Fit {
+pub(super) fn fit(text: &str) -> PossibleOrders {
     let Some(parts) = parts(text) else {
-        return Fit::None;
+        return PossibleOrders::None;
     };
     let [a, b, _] = parts.numbers;
     let valid = |order| date(text, order).is_some();
     if parts.lengths[0] == 4 {
-        return if valid(Order::Ymd) {
-            Fit::Only(Order::Ymd)
+        return if valid(DateOrder::Ymd) {
+            PossibleOrders::Only(DateOrder::Ymd)
         } else {
-            Fit::None
+            PossibleOrders::None
         };
     }
     if parts.lengths[2] != 4 && !parts.named {
         // 18-02-27: any part may be the year.
-        return Fit::Ambiguous;
+        return PossibleOrders::Ambiguous;
     }
     // A full stop between the parts, or a name in the middle: the day stands first.
     if parts.separator == '.' || parts.named {
-        return match valid(Order::Dmy) {
-            true => Fit::Only(Order::Dmy),
-            false => Fit::None,
+        return match valid(DateOrder::Dmy) {
+            true => PossibleOrders::Only(DateOrder::Dmy),
+            false => PossibleOrders::None,
         };
     }
-    match (valid(Order::Mdy), valid(Order::Dmy)) {
-        (true, true) if a == b => Fit::Same,
-        (true, true) => Fit::Ambiguous,
-        (true, false) => Fit::Only(Order::Mdy),
-        (false, true) => Fit::Only(Order::Dmy),
-        (false, false) => Fit::None,
+    match (valid(DateOrder::Mdy), valid(DateOrder::Dmy)) {
+        (true, true) if a == b => PossibleOrders::Same,
+        (true, true) => PossibleOrders::Ambiguous,
+        (true, false) => PossibleOrders::Only(DateOrder::Mdy),
+        (false, true) => PossibleOrders::Only(DateOrder::Dmy),
+        (false, false) => PossibleOrders::None,
     }
 }
 
 /// The date, its parts in that order. A year that stands first with four digits is one
 /// whatever the order says; a year of two digits is of this century.
-pub(super) fn date(text: &str, order: Order) -> Option<Date> {
+pub(super) fn date(text: &str, order: DateOrder) -> Option<Date> {
     let parts = parts(text)?;
     let [a, b, c] = parts.numbers;
     let (year, month, day, year_length) = match order {
         _ if parts.lengths[0] == 4 => (a, b, c, 4),
-        Order::Ymd => (a, b, c, parts.lengths[0]),
+        DateOrder::Ymd => (a, b, c, parts.lengths[0]),
         _ if parts.named => (c, b, a, parts.lengths[2]),
-        Order::Mdy => (c, a, b, parts.lengths[2]),
-        Order::Dmy => (c, b, a, parts.lengths[2]),
+        DateOrder::Mdy => (c, a, b, parts.lengths[2]),
+        DateOrder::Dmy => (c, b, a, parts.lengths[2]),
     };
     let year = match year_length {
         4 => year,
@@ -192,7 +192,7 @@ pub(super) fn split(text: &str) -> Option<(&str, &str)> {
 }
 
 /// A date with a time, `2018-02-27 16:18:33.353`, `2/27/2018 4:18:33 PM`.
-pub(super) fn date_time(text: &str, order: Order) -> Option<DateTime> {
+pub(super) fn date_time(text: &str, order: DateOrder) -> Option<DateTime> {
     let (day, clock) = split(text)?;
     Some(date(day, order)?.to_datetime(time(clock)?))
 }
@@ -205,30 +205,30 @@ mod tests {
     #[test]
     fn dates_and_what_they_tell_of_their_order() {
         for (text, wanted) in [
-            ("2/27/2018", Fit::Only(Order::Mdy)),
-            ("27/2/2018", Fit::Only(Order::Dmy)),
-            ("27.02.2018", Fit::Only(Order::Dmy)),
-            ("03.04.2018", Fit::Only(Order::Dmy)),
-            ("03/04/2018", Fit::Ambiguous),
-            ("3/3/2018", Fit::Same),
-            ("2018/02/27", Fit::Only(Order::Ymd)),
-            ("18-02-27", Fit::Ambiguous),
-            ("27-Feb-2018", Fit::Only(Order::Dmy)),
-            ("30/30/2018", Fit::None),
-            ("2/29/2018", Fit::None),
-            ("2/27", Fit::None),
-            ("yesterday", Fit::None),
+            ("2/27/2018", PossibleOrders::Only(DateOrder::Mdy)),
+            ("27/2/2018", PossibleOrders::Only(DateOrder::Dmy)),
+            ("27.02.2018", PossibleOrders::Only(DateOrder::Dmy)),
+            ("03.04.2018", PossibleOrders::Only(DateOrder::Dmy)),
+            ("03/04/2018", PossibleOrders::Ambiguous),
+            ("3/3/2018", PossibleOrders::Same),
+            ("2018/02/27", PossibleOrders::Only(DateOrder::Ymd)),
+            ("18-02-27", PossibleOrders::Ambiguous),
+            ("27-Feb-2018", PossibleOrders::Only(DateOrder::Dmy)),
+            ("30/30/2018", PossibleOrders::None),
+            ("2/29/2018", PossibleOrders::None),
+            ("2/27", PossibleOrders::None),
+            ("yesterday", PossibleOrders::None),
         ] {
             assert_eq!(fit(text), wanted, "{text}");
         }
         let day = Date::new(2018, 4, 3).expect("a day");
         for (text, order) in [
-            ("4/3/2018", Order::Mdy),
-            ("3/4/2018", Order::Dmy),
-            ("3-4-18", Order::Dmy),
-            ("18/4/3", Order::Ymd),
-            ("2018-04-03", Order::Dmy),
-            ("3-apr-2018", Order::Mdy),
+            ("4/3/2018", DateOrder::Mdy),
+            ("3/4/2018", DateOrder::Dmy),
+            ("3-4-18", DateOrder::Dmy),
+            ("18/4/3", DateOrder::Ymd),
+            ("2018-04-03", DateOrder::Dmy),
+            ("3-apr-2018", DateOrder::Mdy),
         ] {
             assert_eq!(date(text, order), Some(day), "{text}");
         }
@@ -257,7 +257,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_them_panic(text in "\\PC{0,24}") {
-            let _ = (fit(&text), time(&text), date_time(&text, Order::Mdy), month(&text));
+            let _ = (fit(&text), time(&text), date_time(&text, DateOrder::Mdy), month(&text));
         }
     }
 }

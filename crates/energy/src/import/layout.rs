@@ -1,9 +1,9 @@
 //! Where a table's header is, what separates its cells, and which column is what.
 
 use super::Table;
-use super::columns::{self, Columns, Pick, What};
-use super::dates::Order;
-use super::names::{Named, named, other_unit};
+use super::columns::{self, ColumnFormula, ColumnMeaning, Columns};
+use super::dates::DateOrder;
+use super::names::{NamedColumn, named, other_unit};
 use super::text::cells;
 use crate::reading::Quantity;
 use csv::StringRecord;
@@ -15,7 +15,7 @@ const COLUMNS_MAX: usize = 4096;
 
 /// Whose table it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TableFormat {
     /// Yokogawa's WTViewer: the table of slides E (sources.md 4.6).
     WtViewer,
     /// Yokogawa CW120 and CW121 (sources.md 4.6).
@@ -26,7 +26,7 @@ pub(super) enum Form {
     Other,
 }
 
-impl Form {
+impl TableFormat {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::WtViewer => "WTViewer table",
@@ -37,10 +37,10 @@ impl Form {
     }
 
     /// The order of its dates, where the form says so.
-    pub(super) const fn order(self) -> Option<Order> {
+    pub(super) const fn order(self) -> Option<DateOrder> {
         match self {
-            Self::WtViewer => Some(Order::Mdy),
-            Self::Cw12x => Some(Order::Ymd),
+            Self::WtViewer => Some(DateOrder::Mdy),
+            Self::Cw12x => Some(DateOrder::Ymd),
             Self::Hioki | Self::Other => None,
         }
     }
@@ -61,7 +61,7 @@ impl Form {
 
 /// Which columns make the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum TimeColumns {
     Two { date: usize, time: usize },
     One(usize),
     Unix(usize),
@@ -70,14 +70,14 @@ pub(super) enum When {
 /// How to read a table.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub(super) form: Form,
+    pub(super) form: TableFormat,
     pub(super) separator: u8,
     /// The line of the header; 0 where there is none.
     pub(super) header_line: u64,
     pub(super) header: StringRecord,
-    pub(super) when: When,
+    pub(super) when: TimeColumns,
     pub(super) milliseconds: Option<usize>,
-    pub(super) picks: Vec<Pick>,
+    pub(super) picks: Vec<ColumnFormula>,
     /// What people should know of how it was understood.
     pub(super) notes: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl Layout {
             1.0 => name(*at),
             factor => format!("{}*{factor}", name(*at)),
         };
-        let pick = |pick: &Pick| {
+        let pick = |pick: &ColumnFormula| {
             let terms: Vec<_> = pick.terms.iter().map(term).collect();
             let offset = match pick.offset {
                 0.0 => String::new(),
@@ -124,13 +124,13 @@ pub(super) fn find(
                 continue;
             }
             match try_row(&row, first_line, table, columns) {
-                Try::Found(mut layout) => {
+                LayoutAttempt::Found(mut layout) => {
                     layout.separator = separator;
                     layout.header_line = if layout.header_line == 0 { 0 } else { *number };
                     return Ok(*layout);
                 }
-                Try::Refused(reason) => return Err((*number, reason)),
-                Try::No(known, lacking) => {
+                LayoutAttempt::Refused(reason) => return Err((*number, reason)),
+                LayoutAttempt::No(known, lacking) => {
                     if best.2.is_empty() || known > best.0 {
                         let header: Vec<_> = row.iter().take(40).collect();
                         let header = header.join(" | ");
@@ -158,7 +158,7 @@ pub(super) fn find(
     Err((best.1, short))
 }
 
-enum Try {
+enum LayoutAttempt {
     Found(Box<Layout>),
     /// It is the header, and must not be guessed from.
     Refused(String),
@@ -166,29 +166,29 @@ enum Try {
     No(usize, String),
 }
 
-fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns) -> Try {
-    let form = Form::of(first_line, row);
-    let guesses: Vec<Option<Named>> = row.iter().map(named).collect();
+fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns) -> LayoutAttempt {
+    let form = TableFormat::of(first_line, row);
+    let guesses: Vec<Option<NamedColumn>> = row.iter().map(named).collect();
     let known = guesses.iter().flatten().count();
     let by_number = by_number_only(columns);
     let chosen = match choose(row, columns) {
         Ok(chosen) => chosen,
-        Err(part) => return Try::No(known, format!("no column is called \"{part}\"")),
+        Err(part) => return LayoutAttempt::No(known, format!("no column is called \"{part}\"")),
     };
     if !by_number && let Err(reason) = same_units(row, columns) {
-        return Try::Refused(reason);
+        return LayoutAttempt::Refused(reason);
     }
     let when = match chosen.when {
         Some(when) => when,
         None if columns.has_time() => {
-            return Try::No(
+            return LayoutAttempt::No(
                 known,
                 "date and time, datetime, or unix must be named".into(),
             );
         }
         None => match guess_time(&guesses) {
             Some(when) => when,
-            None => return Try::No(known, "no column of time was found".into()),
+            None => return LayoutAttempt::No(known, "no column of time was found".into()),
         },
     };
     let find = |what| {
@@ -197,9 +197,9 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
             .position(|g| g.is_some_and(|g| g.what == what))
     };
     let milliseconds = chosen.milliseconds.or_else(|| match when {
-        When::Unix(_) => None,
+        TimeColumns::Unix(_) => None,
         _ if columns.has_time() => None,
-        _ => find(What::Milliseconds),
+        _ => find(ColumnMeaning::Milliseconds),
     });
     let mut notes = Vec::new();
     let picks = if columns.has_quantities() {
@@ -207,7 +207,7 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
     } else {
         match guess_quantities(row, &guesses, table, &mut notes) {
             Ok(picks) => picks,
-            Err(reason) => return Try::Refused(reason),
+            Err(reason) => return LayoutAttempt::Refused(reason),
         }
     };
     let wanted: &[Quantity] = match table {
@@ -221,9 +221,9 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
             Table::Power => "no column of power was found",
             Table::Environment => "no column of temperature or humidity was found",
         };
-        return Try::No(known, lacking.into());
+        return LayoutAttempt::No(known, lacking.into());
     }
-    Try::Found(Box::new(Layout {
+    LayoutAttempt::Found(Box::new(Layout {
         form,
         separator: 0,
         header_line: u64::from(!by_number),
@@ -237,7 +237,7 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
 
 /// Whether the user names every column that is needed by its number: then there need be no header.
 fn by_number_only(columns: &Columns) -> bool {
-    let number = |(_, text): &(What, String)| {
+    let number = |(_, text): &(ColumnMeaning, String)| {
         text.split('+').all(|part| {
             let name = part.split('*').next().unwrap_or(part);
             name.trim().parse::<usize>().is_ok()
@@ -249,7 +249,9 @@ fn by_number_only(columns: &Columns) -> bool {
 /// A column that the user names is read as it is: kilowatts would pass for watts.
 fn same_units(row: &StringRecord, columns: &Columns) -> Result<(), String> {
     for (what, text) in &columns.entries {
-        let What::Of(quantity) = what else { continue };
+        let ColumnMeaning::Of(quantity) = what else {
+            continue;
+        };
         let whole = columns::column(text, row).is_some();
         let parts = match whole {
             true => vec![text.as_str()],
@@ -278,19 +280,19 @@ fn same_units(row: &StringRecord, columns: &Columns) -> Result<(), String> {
 }
 
 #[derive(Default)]
-struct Chosen {
-    when: Option<When>,
+struct ChosenLayout {
+    when: Option<TimeColumns>,
     milliseconds: Option<usize>,
-    picks: Vec<Pick>,
+    picks: Vec<ColumnFormula>,
 }
 
 /// What the user names, in this row; the error is the name that it has not.
-fn choose(row: &StringRecord, columns: &Columns) -> Result<Chosen, String> {
-    let mut chosen = Chosen::default();
+fn choose(row: &StringRecord, columns: &Columns) -> Result<ChosenLayout, String> {
+    let mut chosen = ChosenLayout::default();
     let (mut date, mut time) = (None, None);
     for (what, text) in &columns.entries {
-        if let What::Of(quantity) = what {
-            chosen.picks.push(Pick {
+        if let ColumnMeaning::Of(quantity) = what {
+            chosen.picks.push(ColumnFormula {
                 quantity: *quantity,
                 terms: columns::terms(text, row)?,
                 offset: 0.0,
@@ -299,33 +301,33 @@ fn choose(row: &StringRecord, columns: &Columns) -> Result<Chosen, String> {
         }
         let at = columns::column(text, row).ok_or_else(|| text.clone())?;
         match what {
-            What::Date => date = Some(at),
-            What::Time => time = Some(at),
-            What::Milliseconds => chosen.milliseconds = Some(at),
-            What::DateTime => chosen.when = Some(When::One(at)),
-            What::Unix => chosen.when = Some(When::Unix(at)),
-            What::Of(_) => {}
+            ColumnMeaning::Date => date = Some(at),
+            ColumnMeaning::Time => time = Some(at),
+            ColumnMeaning::Milliseconds => chosen.milliseconds = Some(at),
+            ColumnMeaning::DateTime => chosen.when = Some(TimeColumns::One(at)),
+            ColumnMeaning::Unix => chosen.when = Some(TimeColumns::Unix(at)),
+            ColumnMeaning::Of(_) => {}
         }
     }
     if let (Some(date), Some(time)) = (date, time) {
-        chosen.when = Some(When::Two { date, time });
+        chosen.when = Some(TimeColumns::Two { date, time });
     }
     Ok(chosen)
 }
 
-fn guess_time(guesses: &[Option<Named>]) -> Option<When> {
+fn guess_time(guesses: &[Option<NamedColumn>]) -> Option<TimeColumns> {
     let find = |what| {
         guesses
             .iter()
             .position(|g| g.is_some_and(|g| g.what == what))
     };
-    if let (Some(date), Some(time)) = (find(What::Date), find(What::Time)) {
-        return Some(When::Two { date, time });
+    if let (Some(date), Some(time)) = (find(ColumnMeaning::Date), find(ColumnMeaning::Time)) {
+        return Some(TimeColumns::Two { date, time });
     }
-    find(What::DateTime)
-        .map(When::One)
-        .or_else(|| find(What::Unix).map(When::Unix))
-        .or_else(|| find(What::Time).map(When::One))
+    find(ColumnMeaning::DateTime)
+        .map(TimeColumns::One)
+        .or_else(|| find(ColumnMeaning::Unix).map(TimeColumns::Unix))
+        .or_else(|| find(ColumnMeaning::Time).map(TimeColumns::One))
 }
 
 /// One column for each quantity. Where several could be the one that matters nothing is
@@ -333,18 +335,18 @@ fn guess_time(guesses: &[Option<Named>]) -> Option<When> {
 /// supply has one, and the rest is left out and told.
 fn guess_quantities(
     row: &StringRecord,
-    guesses: &[Option<Named>],
+    guesses: &[Option<NamedColumn>],
     table: Table,
     notes: &mut Vec<String>,
-) -> Result<Vec<Pick>, String> {
+) -> Result<Vec<ColumnFormula>, String> {
     let mut picks = Vec::new();
     for quantity in Quantity::ALL {
         let environmental = matches!(quantity, Quantity::Temperature | Quantity::Humidity);
         if environmental != (table == Table::Environment) {
             continue;
         }
-        let is_it = |guess: &Named| guess.what == What::Of(quantity);
-        let mut found: Vec<(usize, &str, Named)> = Vec::new();
+        let is_it = |guess: &NamedColumn| guess.what == ColumnMeaning::Of(quantity);
+        let mut found: Vec<(usize, &str, NamedColumn)> = Vec::new();
         for (at, guess) in guesses.iter().enumerate() {
             let name = row.get(at).unwrap_or("");
             let Some(guess) = guess.filter(|g| is_it(g)) else {
@@ -384,7 +386,7 @@ fn guess_quantities(
                 }
             }
         }
-        picks.push(Pick {
+        picks.push(ColumnFormula {
             quantity,
             terms: vec![(at, guess.factor)],
             offset: guess.offset,

@@ -137,7 +137,7 @@ pub(crate) fn file_source(
         id,
         kind,
         name: source_name(path),
-        location: whole_path(path),
+        location: absolute_path(path),
         role: options.role,
         simulated: false,
         interval_s: None,
@@ -151,7 +151,7 @@ pub(crate) fn file_source(
 }
 
 /// Where a file is, whole: files of one name in two folders are two sources.
-fn whole_path(path: &Path) -> String {
+fn absolute_path(path: &Path) -> String {
     let whole = std::fs::canonicalize(path);
     whole.as_deref().unwrap_or(path).display().to_string()
 }

@@ -1,12 +1,12 @@
 //! What the name of a column says of it: `WT1:P-1`, `Power [kW]`, `Urms1`, `Temp (°F)`.
 
-use super::columns::What;
+use super::columns::ColumnMeaning;
 use crate::reading::Quantity;
 
 /// What a column is by its name, and how to make its unit the quantity's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Named {
-    pub(super) what: What,
+pub(super) struct NamedColumn {
+    pub(super) what: ColumnMeaning,
     pub(super) factor: f64,
     pub(super) offset: f64,
 }
@@ -57,7 +57,7 @@ pub(super) fn other_unit(name: &str, quantity: Quantity) -> Option<Option<f64>> 
     if quantity == Quantity::Power && (ending("mW") || ending("MW")) {
         return Some(Some(if ending("mW") { 0.001 } else { 1_000_000.0 }));
     }
-    let named = by_unit(base, unit?).filter(|named| named.what == What::Of(quantity))?;
+    let named = by_unit(base, unit?).filter(|named| named.what == ColumnMeaning::Of(quantity))?;
     match (named.factor == 1.0, named.offset == 0.0) {
         (true, true) => None,
         (_, true) => Some(Some(named.factor)),
@@ -66,15 +66,15 @@ pub(super) fn other_unit(name: &str, quantity: Quantity) -> Option<Option<f64>> 
 }
 
 /// What the name says; `None`: nothing that is used here.
-pub(super) fn named(name: &str) -> Option<Named> {
+pub(super) fn named(name: &str) -> Option<NamedColumn> {
     let name = name.trim().to_lowercase();
     if let Some(what) = time(&name) {
         return Some(plain(what));
     }
     // Yokogawa CW: energy that was drawn, with its sign in the name; `wh(-)` is energy given back.
     if name == "wh(+)" {
-        return Some(Named {
-            what: What::Of(Quantity::Energy),
+        return Some(NamedColumn {
+            what: ColumnMeaning::Of(Quantity::Energy),
             factor: 3600.0,
             offset: 0.0,
         });
@@ -87,29 +87,29 @@ pub(super) fn named(name: &str) -> Option<Named> {
     }
     match unit {
         Some(unit) => by_unit(base, unit),
-        None => by_base(base).map(|quantity| plain(What::Of(quantity))),
+        None => by_base(base).map(|quantity| plain(ColumnMeaning::Of(quantity))),
     }
 }
 
-fn plain(what: What) -> Named {
-    Named {
+fn plain(what: ColumnMeaning) -> NamedColumn {
+    NamedColumn {
         what,
         factor: 1.0,
         offset: 0.0,
     }
 }
 
-fn time(name: &str) -> Option<What> {
+fn time(name: &str) -> Option<ColumnMeaning> {
     Some(match name {
-        "date" | "output date" | "datum" => What::Date,
-        "time" | "output time" | "zeit" | "uhrzeit" | "local time" => What::Time,
+        "date" | "output date" | "datum" => ColumnMeaning::Date,
+        "time" | "output time" | "zeit" | "uhrzeit" | "local time" => ColumnMeaning::Time,
         "datetime" | "date time" | "date/time" | "date-time" | "date_time" | "date & time"
-        | "timestamp" | "time stamp" | "zeitstempel" | "date and time" => What::DateTime,
+        | "timestamp" | "time stamp" | "zeitstempel" | "date and time" => ColumnMeaning::DateTime,
         "millisecond" | "milliseconds" | "time (ms)" | "time(ms)" | "ms" | "msec" => {
-            What::Milliseconds
+            ColumnMeaning::Milliseconds
         }
         "unix" | "unix time" | "unixtime" | "unix_time" | "unix timestamp" | "epoch"
-        | "epoch (s)" => What::Unix,
+        | "epoch (s)" => ColumnMeaning::Unix,
         _ => return None,
     })
 }
@@ -140,9 +140,9 @@ fn is_unit(text: &str) -> bool {
     matches!(text, "°f" | "degf" | "%" | "f" | "c") || UNITS.iter().any(|(unit, ..)| *unit == text)
 }
 
-fn by_unit(base: &str, unit: &str) -> Option<Named> {
-    let scaled = |quantity, factor, offset| Named {
-        what: What::Of(quantity),
+fn by_unit(base: &str, unit: &str) -> Option<NamedColumn> {
+    let scaled = |quantity, factor, offset| NamedColumn {
+        what: ColumnMeaning::Of(quantity),
         factor,
         offset,
     };
@@ -210,8 +210,8 @@ mod tests {
 
     fn of(name: &str) -> Option<(Quantity, f64)> {
         match named(name)? {
-            Named {
-                what: What::Of(quantity),
+            NamedColumn {
+                what: ColumnMeaning::Of(quantity),
                 factor,
                 ..
             } => Some((quantity, factor)),
@@ -276,8 +276,14 @@ mod tests {
         ] {
             assert_eq!(of(name), None, "{name}");
         }
-        assert_eq!(named("Time (ms)").map(|n| n.what), Some(What::Milliseconds));
-        assert_eq!(named("OUTPUT DATE").map(|n| n.what), Some(What::Date));
+        assert_eq!(
+            named("Time (ms)").map(|n| n.what),
+            Some(ColumnMeaning::Milliseconds)
+        );
+        assert_eq!(
+            named("OUTPUT DATE").map(|n| n.what),
+            Some(ColumnMeaning::Date)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tables of power meters, thermometers and hygrometers.
 
-use super::dates::{Fit, Order};
+use super::dates::{DateOrder, PossibleOrders};
 use super::layout::{self, Layout};
 use super::report::{Events, event};
 use super::row::{Row, Rows};
@@ -58,10 +58,10 @@ pub fn power_csv<R: Read + Seek>(
         notes,
         ..ImportReport::default()
     };
-    let import = Import {
+    let import = TableImport {
         path,
         layout: &layout,
-        out: Out::new(source, sink),
+        out: DelayedOutput::new(source, sink),
         report,
         going_back: false,
         offs: 0,
@@ -87,7 +87,7 @@ fn order(
     layout: &Layout,
     options: &Options,
     notes: &mut Vec<String>,
-) -> Result<Order, ImportError> {
+) -> Result<DateOrder, ImportError> {
     if let Some(order) = options.columns.order {
         return Ok(order);
     }
@@ -100,15 +100,15 @@ fn order(
         }
         cells(&lines.line, layout.separator, &mut row);
         match layout.fit(&row) {
-            Fit::Only(order) => return Ok(order),
-            Fit::Ambiguous => {
+            PossibleOrders::Only(order) => return Ok(order),
+            PossibleOrders::Ambiguous => {
                 ambiguous.get_or_insert((lines.number, row.clone()));
             }
-            Fit::Same | Fit::None => {}
+            PossibleOrders::Same | PossibleOrders::None => {}
         }
     }
     match (ambiguous, layout.form.order()) {
-        (None, order) => Ok(order.unwrap_or(Order::Mdy)),
+        (None, order) => Ok(order.unwrap_or(DateOrder::Mdy)),
         (Some((line, _)), Some(order)) => {
             notes.push(format!(
                 "line {line}: dates were read as {}, as such tables have them; if that is wrong: --columns order=dmy",
@@ -125,7 +125,7 @@ fn order(
 }
 
 /// Holds lines back until the interval between samples is known, which the source tells.
-struct Out<'a, 'b> {
+struct DelayedOutput<'a, 'b> {
     source: Option<Source>,
     held: Vec<LogLine>,
     /// How fine the figures are, as far as they were read.
@@ -133,7 +133,7 @@ struct Out<'a, 'b> {
     sink: &'a mut Sink<'b>,
 }
 
-impl<'a, 'b> Out<'a, 'b> {
+impl<'a, 'b> DelayedOutput<'a, 'b> {
     fn new(source: Source, sink: &'a mut Sink<'b>) -> Self {
         Self {
             source: Some(source),
@@ -186,21 +186,21 @@ fn interval_s(lines: &[LogLine]) -> Option<f64> {
 }
 
 /// A table on its way into the log.
-struct Import<'a, 'b> {
+struct TableImport<'a, 'b> {
     path: &'a Path,
     layout: &'a Layout,
-    out: Out<'a, 'b>,
+    out: DelayedOutput<'a, 'b>,
     report: ImportReport,
     going_back: bool,
     offs: u64,
     missing: BTreeMap<Quantity, u64>,
 }
 
-impl Import<'_, '_> {
+impl TableImport<'_, '_> {
     fn all(
         mut self,
         reader: impl Read,
-        order: Order,
+        order: DateOrder,
         options: &Options,
     ) -> Result<ImportReport, ImportError> {
         let mut lines = Lines::new(reader);
@@ -221,14 +221,14 @@ impl Import<'_, '_> {
             }
             let read = rows.read(&row);
             match read {
-                Row::Good(at, values) => {
+                Row::Valid(at, values) => {
                     if self.out.source.is_some() {
                         self.out.digits = rows.digits();
                     }
                     self.good(lines.number, at, values)?;
                 }
                 Row::PowerOff(at) => self.power_off(lines.number, at)?,
-                Row::Bad(reason) => self.bad(lines.number, reason),
+                Row::Invalid(reason) => self.bad(lines.number, reason),
                 Row::NoZone => {
                     return Err(ImportError::line(
                         self.path,
@@ -317,7 +317,7 @@ impl Import<'_, '_> {
                 "rows that could not be used: {}; the first at {path}:{line}: {reason}",
                 self.report.bad
             );
-            events.tell(EventKind::Bad, message);
+            events.add(EventKind::Invalid, message);
         }
         events.count(
             EventKind::ClockJump,
@@ -325,7 +325,7 @@ impl Import<'_, '_> {
             "rows dropped since their time is before one already taken",
         );
         events.count(
-            EventKind::Bad,
+            EventKind::Invalid,
             self.report.same_time,
             "rows dropped since they have the time of the row before (if the file has milliseconds: --columns ms=NAME)",
         );
@@ -338,7 +338,7 @@ impl Import<'_, '_> {
             self.report.notes.push(note);
         }
         for note in &self.report.notes {
-            events.tell(EventKind::Note, format!("{path}: {note}"));
+            events.add(EventKind::Note, format!("{path}: {note}"));
         }
         for line in events.lines {
             self.out.line(line)?;

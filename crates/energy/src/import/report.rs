@@ -74,14 +74,14 @@ impl Events {
     }
 
     /// One more.
-    pub(super) fn tell(&mut self, what: EventKind, message: String) {
+    pub(super) fn add(&mut self, what: EventKind, message: String) {
         self.lines.push(event(self.source, self.at, what, message));
     }
 
     /// One more, if there was any: `rows that are bad: 7`.
     pub(super) fn count(&mut self, what: EventKind, count: u64, things: &str) {
         if count > 0 {
-            self.tell(what, format!("{things}: {count}"));
+            self.add(what, format!("{things}: {count}"));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A row of a table: when, and what was measured.
 
-use super::columns::Pick;
-use super::dates::{self, Fit, Order};
-use super::layout::{Form, Layout, When};
+use super::columns::ColumnFormula;
+use super::dates::{self, DateOrder, PossibleOrders};
+use super::layout::{Layout, TableFormat, TimeColumns};
 use super::names;
 use crate::digits::{Digits, Forms};
 use crate::reading::Quantity;
@@ -20,26 +20,26 @@ const SHOWN: usize = 40;
 #[derive(Debug, PartialEq)]
 pub(super) enum Row {
     /// Figures; a quantity that is missing has none.
-    Good(Timestamp, BTreeMap<Quantity, f64>),
+    Valid(Timestamp, BTreeMap<Quantity, f64>),
     /// The meter says that it was without power.
     PowerOff(Option<Timestamp>),
     /// A time that nobody can place, since no zone was given.
     NoZone,
     /// It cannot be used; why.
-    Bad(String),
+    Invalid(String),
 }
 
 /// Reads rows in their order.
 pub(super) struct Rows<'a> {
     layout: &'a Layout,
-    order: Order,
+    order: DateOrder,
     times: LocalTimes,
     /// The forms of the figures of good rows.
     forms: BTreeMap<Quantity, Forms>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(layout: &'a Layout, order: Order, zone: Option<Zone>) -> Self {
+    pub(super) fn new(layout: &'a Layout, order: DateOrder, zone: Option<Zone>) -> Self {
         Self {
             layout,
             order,
@@ -58,7 +58,7 @@ impl<'a> Rows<'a> {
 
     /// The next row.
     pub(super) fn read(&mut self, row: &StringRecord) -> Row {
-        if self.layout.form == Form::Cw12x && row.get(0) == Some("POWER OFF") {
+        if self.layout.form == TableFormat::Cw12x && row.get(0) == Some("POWER OFF") {
             let (date, time) = (row.get(1).unwrap_or(""), row.get(2).unwrap_or(""));
             return Row::PowerOff(self.two(date, time).ok());
         }
@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
         // A decimal or thousands comma in a file of commas cuts a figure in two.
         let more = row.iter().skip(titles).any(|cell| !cell.is_empty());
         if self.layout.header_line > 0 && more {
-            return Row::Bad(format!("{} cells under {titles} titles", row.len()));
+            return Row::Invalid(format!("{} cells under {titles} titles", row.len()));
         }
         let at = match self.when(row) {
             Ok(at) => at,
@@ -89,13 +89,13 @@ impl<'a> Rows<'a> {
             None => values.is_empty(),
         };
         match first_missing {
-            Some((quantity, reason)) if needed(quantity) => Row::Bad(reason),
+            Some((quantity, reason)) if needed(quantity) => Row::Invalid(reason),
             _ if self.layout.main().is_some_and(|q| !values.contains_key(&q)) => {
-                Row::Bad("the figure that matters is missing".into())
+                Row::Invalid("the figure that matters is missing".into())
             }
             _ => {
                 self.see(row, &values);
-                Row::Good(at, values)
+                Row::Valid(at, values)
             }
         }
     }
@@ -115,9 +115,9 @@ impl<'a> Rows<'a> {
     fn when(&mut self, row: &StringRecord) -> Result<Timestamp, Row> {
         let cell = |at: usize| row.get(at).unwrap_or("");
         let at = match self.layout.when {
-            When::Unix(column) => return unix(cell(column)),
-            When::Two { date, time } => self.two(cell(date), cell(time))?,
-            When::One(column) => self.one(cell(column))?,
+            TimeColumns::Unix(column) => return unix(cell(column)),
+            TimeColumns::Two { date, time } => self.two(cell(date), cell(time))?,
+            TimeColumns::One(column) => self.one(cell(column))?,
         };
         let Some(column) = self.layout.milliseconds else {
             return Ok(at);
@@ -125,13 +125,13 @@ impl<'a> Rows<'a> {
         let text = cell(column);
         let milliseconds = number(text, Quantity::Energy, self.layout.separator)
             .filter(|ms| (0.0..1000.0).contains(ms))
-            .ok_or_else(|| Row::Bad(format!("milliseconds are \"{}\"", shown(text))))?;
+            .ok_or_else(|| Row::Invalid(format!("milliseconds are \"{}\"", shown(text))))?;
         Ok(at.plus_seconds(milliseconds / 1000.0))
     }
 
     fn two(&mut self, date: &str, time: &str) -> Result<Timestamp, Row> {
         let (Some(day), Some(clock)) = (dates::date(date, self.order), dates::time(time)) else {
-            return Err(Row::Bad(format!(
+            return Err(Row::Invalid(format!(
                 "\"{}\", \"{}\" is no date and time",
                 shown(date),
                 shown(time)
@@ -143,11 +143,11 @@ impl<'a> Rows<'a> {
     fn one(&mut self, text: &str) -> Result<Timestamp, Row> {
         if has_offset(text) {
             let read = self.times.read(text);
-            return read.ok_or_else(|| Row::Bad(format!("\"{}\" is no time", shown(text))));
+            return read.ok_or_else(|| Row::Invalid(format!("\"{}\" is no time", shown(text))));
         }
         match dates::date_time(text, self.order) {
             Some(local) => self.place(local),
-            None => Err(Row::Bad(format!(
+            None => Err(Row::Invalid(format!(
                 "\"{}\" is no date with a time",
                 shown(text)
             ))),
@@ -158,11 +158,11 @@ impl<'a> Rows<'a> {
         if !self.times.has_zone() {
             return Err(Row::NoZone);
         }
-        let never = || Row::Bad(format!("{local} never was there: clocks were set forward"));
+        let never = || Row::Invalid(format!("{local} never was there: clocks were set forward"));
         self.times.place(local).ok_or_else(never)
     }
 
-    fn value(&self, row: &StringRecord, pick: &Pick) -> Result<f64, String> {
+    fn value(&self, row: &StringRecord, pick: &ColumnFormula) -> Result<f64, String> {
         let mut sum = pick.offset;
         for (column, factor) in &pick.terms {
             let cell = row.get(*column).unwrap_or("");
@@ -191,14 +191,16 @@ impl Layout {
     }
 
     /// What the row's date tells of the order of dates.
-    pub(super) fn fit(&self, row: &StringRecord) -> Fit {
+    pub(super) fn fit(&self, row: &StringRecord) -> PossibleOrders {
         let cell = |at: usize| row.get(at).unwrap_or("");
         match self.when {
-            When::Unix(_) => Fit::Only(Order::Ymd),
-            When::Two { date, .. } => dates::fit(cell(date)),
-            When::One(column) if has_offset(cell(column)) => Fit::Only(Order::Ymd),
-            When::One(column) => {
-                dates::split(cell(column)).map_or(Fit::None, |(d, _)| dates::fit(d))
+            TimeColumns::Unix(_) => PossibleOrders::Only(DateOrder::Ymd),
+            TimeColumns::Two { date, .. } => dates::fit(cell(date)),
+            TimeColumns::One(column) if has_offset(cell(column)) => {
+                PossibleOrders::Only(DateOrder::Ymd)
+            }
+            TimeColumns::One(column) => {
+                dates::split(cell(column)).map_or(PossibleOrders::None, |(d, _)| dates::fit(d))
             }
         }
     }
@@ -212,7 +214,7 @@ fn has_offset(text: &str) -> bool {
 fn unix(text: &str) -> Result<Timestamp, Row> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..7.3e9).contains(&seconds) => Ok(Timestamp::from_unix_seconds(seconds)),
-        _ => Err(Row::Bad(format!(
+        _ => Err(Row::Invalid(format!(
             "\"{}\" is no time in seconds since 1970",
             shown(text)
         ))),
@@ -244,7 +246,7 @@ fn thousands(cell: &str) -> &'static str {
 
 /// How fine a figure is as it is written; of sums, and of columns with a factor that is no
 /// power of ten, nobody can tell by the text. Also, whether it has an exponent.
-fn digits(row: &StringRecord, pick: &Pick) -> Option<(Digits, bool)> {
+fn digits(row: &StringRecord, pick: &ColumnFormula) -> Option<(Digits, bool)> {
     let [(column, factor)] = pick.terms[..] else {
         return None;
     };

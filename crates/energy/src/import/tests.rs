@@ -209,7 +209,7 @@ fn a_cw121_with_what_it_lacks() {
     assert_eq!(got.report.form, "CW120/CW121 table");
     let (line, reason) = got.report.first_bad.clone().expect("one");
     assert_eq!((line, reason.as_str()), (7, "power_w is \"----\""));
-    let bad = got.events(EventKind::Bad);
+    let bad = got.events(EventKind::Invalid);
     assert_eq!(
         bad,
         ["rows that could not be used: 1; the first at wt.csv:7: power_w is \"----\""]

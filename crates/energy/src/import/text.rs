@@ -10,7 +10,7 @@ pub(crate) const LINE_LEN_MAX: usize = 1 << 16;
 const BUFFER: usize = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Code {
+enum TextEncoding {
     Bytes,
     Utf16 { big_endian: bool },
 }
@@ -20,7 +20,7 @@ pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
     at: usize,
-    code: Option<Code>,
+    code: Option<TextEncoding>,
     raw: Vec<u8>,
     /// The line's number, from 1.
     pub(crate) number: u64,
@@ -57,8 +57,8 @@ impl<R: Read> Lines<R> {
         self.raw.clear();
         self.too_long = false;
         let ended = match code {
-            Code::Bytes => self.take_bytes()?,
-            Code::Utf16 { big_endian } => self.take_units(big_endian)?,
+            TextEncoding::Bytes => self.take_bytes()?,
+            TextEncoding::Utf16 { big_endian } => self.take_units(big_endian)?,
         };
         if !ended && self.raw.is_empty() && !self.too_long {
             return Ok(false);
@@ -66,8 +66,8 @@ impl<R: Read> Lines<R> {
         self.number += 1;
         self.line.clear();
         match code {
-            Code::Bytes => decode_bytes(&self.raw, &mut self.line),
-            Code::Utf16 { big_endian } => {
+            TextEncoding::Bytes => decode_bytes(&self.raw, &mut self.line),
+            TextEncoding::Utf16 { big_endian } => {
                 let unit = |pair: &[u8]| match big_endian {
                     true => u16::from_be_bytes([pair[0], pair[1]]),
                     false => u16::from_le_bytes([pair[0], pair[1]]),
@@ -82,13 +82,13 @@ impl<R: Read> Lines<R> {
         Ok(true)
     }
 
-    fn begin(&mut self) -> io::Result<Code> {
+    fn begin(&mut self) -> io::Result<TextEncoding> {
         while self.buffer.len() < 3 && self.more()? {}
         let (skipped, code) = match self.buffer.as_slice() {
-            [0xef, 0xbb, 0xbf, ..] => (3, Code::Bytes),
-            [0xff, 0xfe, ..] => (2, Code::Utf16 { big_endian: false }),
-            [0xfe, 0xff, ..] => (2, Code::Utf16 { big_endian: true }),
-            _ => (0, Code::Bytes),
+            [0xef, 0xbb, 0xbf, ..] => (3, TextEncoding::Bytes),
+            [0xff, 0xfe, ..] => (2, TextEncoding::Utf16 { big_endian: false }),
+            [0xfe, 0xff, ..] => (2, TextEncoding::Utf16 { big_endian: true }),
+            _ => (0, TextEncoding::Bytes),
         };
         self.at = skipped;
         Ok(code)

@@ -1,12 +1,14 @@
 //! Files of sFlow: what sflowtool has printed, and captures of datagrams.
 
-use super::batch::Batches;
+use super::batch::SampleBatcher;
 use super::report::{Events, event};
 use super::{Ids, ImportError, ImportReport, Options, Sink};
 use crate::log::{EventKind, LogLine, SourceKind};
 use crate::sflow::capture::{self, Packets};
-use crate::sflow::sflowtool::{Lines, Reader, Row};
-use crate::sflow::{Admitted, Collector, PORT, PortCounts, PortOptions, TrafficSample, Trouble};
+use crate::sflow::sflowtool::{Lines, Row, SflowtoolReader};
+use crate::sflow::{
+    Admission, Collector, DatagramProblems, PORT, PortCounts, PortOptions, TrafficSample,
+};
 use filermark_results::Timestamp;
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -27,8 +29,8 @@ pub fn sflowtool(
 ) -> Result<ImportReport, ImportError> {
     let source = begin(path, options, ids, sink)?;
     let mut collector = Collector::new(PortOptions::default());
-    let mut batches = Batches::new(path, source, ids, sink);
-    let mut text = Reader::new(options.zone.clone());
+    let mut batches = SampleBatcher::new(path, source, ids, sink);
+    let mut text = SflowtoolReader::new(options.zone.clone());
     let mut head: Option<Timestamp> = None;
     let (mut counters, mut without_time) = (0_u64, 0_u64);
     let mut take = |row: Row| {
@@ -114,13 +116,13 @@ pub fn pcap(
 ) -> Result<ImportReport, ImportError> {
     let source = begin(path, options, ids, sink)?;
     let mut collector = Collector::new(PortOptions::default());
-    let mut batches = Batches::new(path, source, ids, sink);
+    let mut batches = SampleBatcher::new(path, source, ids, sink);
     let mut packets = Packets::default();
     let mut good = 0;
     let read = capture::read(reader, PORT, &mut packets, &mut |at, from, bytes| {
         let mut take = |sample: TrafficSample| batches.take(sample);
         let admitted = collector.datagram(at, from, bytes, &mut take);
-        good += u64::from(admitted.is_ok_and(|a| a != Admitted::No));
+        good += u64::from(admitted.is_ok_and(|a| a != Admission::No));
     });
     let mut notes = Vec::new();
     if let Err(error) = read {
@@ -150,7 +152,7 @@ pub fn pcap(
             notes.push(format!("{what}: {count}"));
         }
     }
-    let trouble = collector.trouble();
+    let trouble = collector.problems();
     let what = FileRead {
         form: "capture",
         unit: "datagrams",
@@ -190,7 +192,7 @@ fn begin(
 fn end(
     path: &Path,
     source: u32,
-    mut batches: Batches<'_, '_>,
+    mut batches: SampleBatcher<'_, '_>,
     collector: &Collector,
     what: FileRead,
 ) -> Result<ImportReport, ImportError> {
@@ -211,9 +213,9 @@ fn end(
                 "{} that could not be read: {}; the first at {place}: {reason}",
                 what.unit, what.bad
             );
-            told.tell(EventKind::Bad, message);
+            told.add(EventKind::Invalid, message);
         }
-        tell_counts(&mut told, counts, collector.trouble());
+        report_counts(&mut told, counts, collector.problems());
         told.count(
             EventKind::ClockJump,
             back,
@@ -278,8 +280,8 @@ fn nothing(
 }
 
 /// What the books on datagrams and counters say, as events.
-fn tell_counts(events: &mut Events, counts: PortCounts, trouble: Trouble) {
-    use EventKind::{Bad, ClockJump, Gap, Note, Restart};
+fn report_counts(events: &mut Events, counts: PortCounts, trouble: DatagramProblems) {
+    use EventKind::{ClockJump, Gap, Invalid, Note, Restart};
     for (what, count, sentence) in [
         (Gap, counts.lost, "datagrams lost on the way"),
         (Note, counts.late, "datagrams that came late"),
@@ -323,14 +325,18 @@ fn tell_counts(events: &mut Events, counts: PortCounts, trouble: Trouble) {
             counts.clocks_differ,
             "intervals of another length by the agent's clock",
         ),
-        (Bad, counts.agents_dropped, "agents forgotten to make room"),
         (
-            Bad,
+            Invalid,
+            counts.agents_dropped,
+            "agents forgotten to make room",
+        ),
+        (
+            Invalid,
             counts.interfaces_dropped,
             "interfaces forgotten to make room",
         ),
         (
-            Bad,
+            Invalid,
             trouble.broken,
             "samples or records in datagrams that could not be read",
         ),

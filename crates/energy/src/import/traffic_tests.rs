@@ -96,7 +96,7 @@ fn the_trainings_rows() {
     let port = &report.ports[0];
     assert_eq!((port.if_index, port.samples), (24, 3));
     assert!((port.out_mib - 1_365_478_191.0 / 1_048_576.0).abs() < 1e-6);
-    let bad = got.events(EventKind::Bad);
+    let bad = got.events(EventKind::Invalid);
     assert!(
         bad[0].starts_with("rows that could not be read: 9; the first at sflow.txt:1: no row"),
         "{bad:?}"

@@ -432,11 +432,13 @@ pub enum EventKind {
     /// A source does not answer (any more).
     Lost,
     /// It answers again.
-    Back,
+    #[serde(rename = "back")]
+    Recovered,
     /// The collector's clock was set.
     ClockJump,
     /// Rows, datagrams or readings could not be used.
-    Bad,
+    #[serde(rename = "bad")]
+    Invalid,
     /// Datagrams were lost on the way.
     Gap,
     /// An agent or a counter began anew.

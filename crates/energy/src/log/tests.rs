@@ -326,8 +326,8 @@ fn traffic() -> impl Strategy<Value = Traffic> {
 }
 
 fn events() -> impl Strategy<Value = LogEvent> {
-    use EventKind::{Back, Bad, ClockJump, Gap, Lost, Note, Restart};
-    let kinds = vec![Back, Bad, ClockJump, Gap, Lost, Note, Restart];
+    use EventKind::{ClockJump, Gap, Invalid, Lost, Note, Recovered, Restart};
+    let kinds = vec![Recovered, Invalid, ClockJump, Gap, Lost, Note, Restart];
     let source = prop::option::of(any::<u32>());
     (stamps(), source, prop::sample::select(kinds), "\\PC{0,30}").prop_map(
         |(at, source, what, message)| LogEvent {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// The numbers of one log, and what they are in the merged one.
 #[derive(Debug, Default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredIds {
     /// Number in the log -> number in the merged log, seconds to add to its times.
     sources: BTreeMap<u32, (u32, f64)>,
     ports: BTreeMap<u32, u32>,
@@ -13,14 +13,14 @@ pub(super) struct Declared {
 
 /// The next free numbers of the merged log.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct NextIds {
     source: u32,
     port: u32,
 }
 
-impl Declared {
+impl DeclaredIds {
     /// Takes a source in; gives it as the merged log has it. `shift_s` is added besides.
-    pub(super) fn source(&mut self, source: Source, shift_s: f64, next: &mut Numbers) -> Source {
+    pub(super) fn source(&mut self, source: Source, shift_s: f64, next: &mut NextIds) -> Source {
         let seconds = source.clock.offset_s + shift_s;
         self.sources.insert(source.id, (next.source, seconds));
         let mut merged = source;
@@ -32,7 +32,7 @@ impl Declared {
     }
 
     /// Takes a port in; gives it as the merged log has it.
-    pub(super) fn port(&mut self, port: Port, next: &mut Numbers) -> Port {
+    pub(super) fn port(&mut self, port: Port, next: &mut NextIds) -> Port {
         self.ports.insert(port.port, next.port);
         let merged = Port {
             port: next.port,

@@ -11,7 +11,7 @@ mod timeline;
 pub use runs::merged_run;
 pub use tagger::{MergeError, MergeOptions, Merged, merge};
 pub use timeline::Timeline;
-pub(crate) use timeline::{end_of, meet, spans_of};
+pub(crate) use timeline::{end_of, overlap, spans_of};
 
 #[cfg(test)]
 mod tests;

@@ -72,7 +72,7 @@ fn point(record: &RunRecord, point: &PointRecord) -> MergedPoint {
     let stats = point.measured();
     let load = match is_composite(record) {
         true => Planned::of(&record.run.plan, point.load).business_metric,
-        false => point.load.asked.0,
+        false => point.load.entered.0,
     };
     let (phases, run_ended) = phases(record, point);
     let (step_s, throughput) = stats.map_or((None, Vec::new()), throughput);

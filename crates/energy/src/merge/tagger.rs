@@ -1,6 +1,6 @@
 //! Reads logs, tags their samples, writes one log.
 
-use super::declared::{Declared, Numbers};
+use super::declared::{DeclaredIds, NextIds};
 use super::timeline::{Timeline, end_of};
 use crate::log::{
     EventKind, Head, Instrument, Lab, Log, LogEvent, LogLine, LogWriter, MergedRun, PortSample,
@@ -79,7 +79,7 @@ pub fn merge<R: BufRead, W: Write>(
         kept: kept(runs),
         shift_s: options.shift_s,
         instruments: options.instruments.clone(),
-        numbers: Numbers::default(),
+        numbers: NextIds::default(),
         merged: Merged::default(),
         out,
     };
@@ -100,7 +100,7 @@ struct Tagger<W: Write> {
     kept: Option<(Timestamp, Timestamp)>,
     shift_s: f64,
     instruments: BTreeMap<String, Instrument>,
-    numbers: Numbers,
+    numbers: NextIds,
     merged: Merged,
     out: LogWriter<W>,
 }
@@ -146,7 +146,7 @@ impl<W: Write> Tagger<W> {
         mut log: Log<R>,
         stranger: Option<&str>,
     ) -> Result<(), MergeError> {
-        let mut declared = Declared::default();
+        let mut declared = DeclaredIds::default();
         let mut whole = false;
         while let Some(line) = log.next_line()? {
             whole = matches!(line, LogLine::End(_));
@@ -162,7 +162,7 @@ impl<W: Write> Tagger<W> {
         self.out.line(&LogLine::Event(LogEvent {
             at,
             source: None,
-            what: EventKind::Bad,
+            what: EventKind::Invalid,
             message: sentence.clone(),
         }))?;
         self.merged.cut.push(sentence);
@@ -172,13 +172,13 @@ impl<W: Write> Tagger<W> {
     fn line(
         &mut self,
         line: LogLine,
-        declared: &mut Declared,
+        declared: &mut DeclaredIds,
         stranger: Option<&str>,
     ) -> Result<(), MergeError> {
         match line {
             LogLine::Source(source) => {
                 let mut source = declared.source(source, self.shift_s, &mut self.numbers);
-                estrange(&mut source, stranger);
+                reset_clock_offset(&mut source, stranger);
                 if let Some(said) = self.instruments.get(&source.name) {
                     source.instrument = Box::new(said.clone().or(*source.instrument));
                 }
@@ -206,7 +206,11 @@ impl<W: Write> Tagger<W> {
         Ok(())
     }
 
-    fn readings(&mut self, mut readings: Readings, declared: &Declared) -> Result<(), MergeError> {
+    fn readings(
+        &mut self,
+        mut readings: Readings,
+        declared: &DeclaredIds,
+    ) -> Result<(), MergeError> {
         let (source, seconds) = declared.source_of(readings.source);
         readings.source = source;
         readings.at = readings.at.plus_seconds(seconds);
@@ -220,7 +224,7 @@ impl<W: Write> Tagger<W> {
 
     /// A line for every stretch of samples with one tag. A sample is of an interval, which
     /// does not have the moment of its end: one that ends with RUN is of RUN.
-    fn traffic(&mut self, mut traffic: Traffic, declared: &Declared) -> Result<(), MergeError> {
+    fn traffic(&mut self, mut traffic: Traffic, declared: &DeclaredIds) -> Result<(), MergeError> {
         let (source, seconds) = declared.source_of(traffic.source);
         let base = traffic.at.plus_seconds(seconds);
         let end = |sample: &PortSample| base.plus_seconds(sample.after_us as f64 / 1e6);
@@ -281,7 +285,7 @@ impl<W: Write> Tagger<W> {
 }
 
 /// A host's own clock is the prime's only if somebody looked: then there is an offset.
-fn estrange(source: &mut Source, host: Option<&str>) {
+fn reset_clock_offset(source: &mut Source, host: Option<&str>) {
     let Some(host) = host else { return };
     let measured = source.clock.added_s.is_some_and(|seconds| seconds != 0.0);
     if source.clock.bound_s.is_some() && !measured {

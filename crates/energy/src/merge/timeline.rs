@@ -114,7 +114,7 @@ pub(crate) fn spans_of(run: &MergedRun) -> Vec<(Timestamp, Timestamp)> {
 }
 
 /// Whether two runs, by their spans, went on at the same time.
-pub(crate) fn meet(one: &[(Timestamp, Timestamp)], other: &[(Timestamp, Timestamp)]) -> bool {
+pub(crate) fn overlap(one: &[(Timestamp, Timestamp)], other: &[(Timestamp, Timestamp)]) -> bool {
     one.iter()
         .any(|a| other.iter().any(|b| a.0 < b.1 && b.0 < a.1))
 }
@@ -124,7 +124,7 @@ fn overlaps(by_time: &[&MergedRun]) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     for (i, (first, own)) in spans.iter().enumerate() {
         let rest = spans.iter().skip(i + 1);
-        let over = rest.filter(|(_, theirs)| meet(own, theirs));
+        let over = rest.filter(|(_, theirs)| overlap(own, theirs));
         found.extend(over.map(|(next, _)| (*first, *next)));
     }
     found

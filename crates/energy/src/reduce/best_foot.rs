@@ -1,7 +1,7 @@
 //! Best foot forward: the number of drives with the best efficiency, the ends of the range
 //! that it stands for, and what is still to be measured (slides E; sources.md 4.2).
 
-use super::programme::programme;
+use super::limits::programme;
 use super::{BestFoot, DriveEfficiency, RangePoint, WorkloadReduction};
 use std::collections::BTreeMap;
 

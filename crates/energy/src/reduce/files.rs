@@ -1,11 +1,11 @@
 //! Merged logs to one reduction.
 
 use super::rules::finding;
-use super::types::{Gathered, Parts, ReduceError};
+use super::types::{LogData, Parts, ReduceError};
 use super::workload::{forget_best, reduce_run};
 use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
 use crate::log::{Log, MergedRun};
-use crate::merge::{meet, spans_of};
+use crate::merge::{overlap, spans_of};
 use filermark_model::Severity;
 use filermark_results::Timestamp;
 use std::io::BufRead;
@@ -42,7 +42,7 @@ pub fn reduce_logs<R: BufRead>(
     let mut workloads: Vec<WorkloadReduction> = Vec::new();
     let mut spans: Vec<Spans> = Vec::new();
     for mut log in logs {
-        let gathered = Gathered::read(&mut log)?;
+        let gathered = LogData::read(&mut log)?;
         let parts = Parts::of(&gathered);
         for run in &gathered.runs {
             workloads.push(reduce_run(&gathered, &parts, run, options.without_tail));
@@ -79,8 +79,8 @@ impl Spans {
 fn overlaps(workloads: &mut [WorkloadReduction], spans: &[Spans]) {
     for (i, (workload, mine)) in workloads.iter_mut().zip(spans).enumerate() {
         let others = spans.iter().enumerate().filter(|(j, _)| *j != i);
-        let over =
-            others.filter(|(_, other)| other.log != mine.log && meet(&mine.pieces, &other.pieces));
+        let over = others
+            .filter(|(_, other)| other.log != mine.log && overlap(&mine.pieces, &other.pieces));
         let names: Vec<String> = over.map(|(_, other)| other.name.clone()).collect();
         if !names.is_empty() {
             workload.findings.push(whole::overlapping(&names));

@@ -4,10 +4,10 @@
 
 mod best_foot;
 mod files;
-mod gather;
+mod limits;
+mod load;
 mod point;
 mod power;
-mod programme;
 mod rules;
 mod series;
 mod shown;
@@ -20,7 +20,7 @@ mod workload;
 mod tests;
 
 pub use files::{ReduceOptions, WORKLOADS, reduce_files, reduce_logs};
-pub use programme::{DEFINITION, Limit, Programme, Range, programme};
+pub use limits::{DEFINITION, Limit, Range, StandardLimits, programme};
 pub use shown::{efficiency_decimals, shown_decimals};
 pub use types::ReduceError;
 

@@ -2,14 +2,14 @@
 
 use super::rules;
 use super::steps::Steps;
-use super::types::{Gathered, Part, PartMap, Parts};
+use super::types::{LogData, MeterSeries, PartMap, Parts};
 use super::{EnergyFinding, PointEfficiency, Stats, TrafficFrom};
 use crate::log::{EnergyPhase, MergedPoint, Role};
 use crate::reading::Quantity;
 use std::collections::BTreeMap;
 
 impl Parts {
-    pub(super) fn of(log: &Gathered) -> Self {
+    pub(super) fn of(log: &LogData) -> Self {
         let mut traffic_over = 0;
         let mut traffic = BTreeMap::new();
         for ((_, index), port) in log.ports.iter().filter(|(_, port)| port.chosen) {
@@ -56,7 +56,7 @@ fn traffic_between(parts: &BTreeMap<String, Steps>, from: f64, to: f64) -> Optio
 
 /// Reduces a load point. `traffic_from` says whose MiB/s count.
 pub(super) fn reduce_point(
-    log: &Gathered,
+    log: &LogData,
     parts: &Parts,
     point: &MergedPoint,
     traffic_from: TrafficFrom,
@@ -126,7 +126,7 @@ fn efficiency(point: &mut PointEfficiency, traffic_from: TrafficFrom) {
 }
 
 fn findings(
-    log: &Gathered,
+    log: &LogData,
     parts: &Parts,
     point: &PointEfficiency,
     (from, to): (f64, f64),
@@ -134,7 +134,7 @@ fn findings(
 ) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     let silent = |parts: &PartMap| -> Vec<String> {
-        let is_silent = |part: &&(&String, &Part)| part.1.between(from, to).is_empty();
+        let is_silent = |part: &&(&String, &MeterSeries)| part.1.between(from, to).is_empty();
         parts
             .iter()
             .filter(|p| is_silent(&p))

@@ -1,7 +1,7 @@
 //! Which columns of a meter give its power: its own, or voltage x current x power factor
 //! of the same readings, where these have more digits and fit.
 
-use super::types::{Fineness, Product, SourceData};
+use super::types::{Product, Resolution, SourceData};
 use crate::digits::Digits;
 use crate::reading::Quantity;
 
@@ -13,11 +13,11 @@ const MISFITS_MAX: f64 = 0.01;
 const SLACK: f64 = 1.1;
 
 /// The power of a source, reading by reading, and what it is made of.
-pub(super) fn power_of(data: &SourceData) -> (Vec<(f64, f64)>, Fineness) {
+pub(super) fn power_of(data: &SourceData) -> (Vec<(f64, f64)>, Resolution) {
     let of = |quantity| data.moments.get(&quantity).map(Vec::as_slice);
     let own = of(Quantity::Power).unwrap_or_default();
     let column = data.digits(Quantity::Power);
-    let mut fineness = Fineness {
+    let mut fineness = Resolution {
         column,
         product: None,
     };

@@ -1,6 +1,6 @@
 //! The rules: each looks at a figure, a limit of the programme, and says what is to be said.
 
-use super::programme::programme;
+use super::limits::programme;
 use super::types::{PartMap, SourceData};
 use super::{
     EnergyFinding, EnergyRule, PointEfficiency, Stats, efficiency_decimals, shown_decimals,
@@ -105,7 +105,7 @@ pub(super) fn resolution(
     (from, to): (f64, f64),
 ) -> Option<EnergyFinding> {
     let mean = point.power_w?.mean;
-    let of_part = |(label, part): (&String, &super::types::Part)| {
+    let of_part = |(label, part): (&String, &super::types::MeterSeries)| {
         let stats = part.between(from, to).stats(from, to)?;
         Some((label.clone(), part.step_at(stats.mean)?))
     };
@@ -133,7 +133,7 @@ pub(super) fn resolution(
 
 /// A meter that is clamped the wrong way round, or does not measure.
 pub(super) fn negative(parts: &PartMap, from: f64, to: f64) -> Option<EnergyFinding> {
-    let below = |part: &&super::types::Part| {
+    let below = |part: &&super::types::MeterSeries| {
         let stats = part.between(from, to).stats(from, to);
         stats.is_some_and(|stats| stats.min < 0.0 || stats.max <= 0.0)
     };
@@ -217,7 +217,7 @@ pub(super) fn environment(
         &str,
         &str,
         Option<&Stats>,
-        &super::programme::Range,
+        &super::limits::Range,
     )| {
         let stats = stats?;
         let out = stats.min < range.least || stats.max > range.most;
@@ -294,10 +294,10 @@ pub(super) fn events(
     for event in events.iter().filter(within) {
         let (rule, word) = match event.what {
             EventKind::Lost => (EnergyRule::Gap, "lost"),
-            EventKind::Bad => (EnergyRule::Data, "bad"),
+            EventKind::Invalid => (EnergyRule::Data, "bad"),
             EventKind::Gap => (EnergyRule::Data, "gap"),
             EventKind::Restart => (EnergyRule::Data, "restart"),
-            EventKind::Back | EventKind::Note | EventKind::ClockJump => continue,
+            EventKind::Recovered | EventKind::Note | EventKind::ClockJump => continue,
         };
         let name = event.source.and_then(|id| sources.get(&id));
         let of = name.map(|data| format!("{}: ", data.source.name));

@@ -19,8 +19,9 @@ pub(super) fn series(
 ) -> Vec<Series> {
     let axis = Axis::of(parts, from.unix_seconds(), to.unix_seconds());
     let all = |parts: &super::types::PartMap| -> Vec<(String, Steps)> {
-        let part =
-            |(label, part): (&String, &super::types::Part)| (label.clone(), part.all.clone());
+        let part = |(label, part): (&String, &super::types::MeterSeries)| {
+            (label.clone(), part.all.clone())
+        };
         parts.iter().map(part).collect()
     };
     let mut found = Vec::new();

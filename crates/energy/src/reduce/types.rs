@@ -32,7 +32,7 @@ pub enum ReduceError {
 }
 
 /// What a log tells.
-pub(super) struct Gathered {
+pub(super) struct LogData {
     pub head: Head,
     pub runs: Vec<MergedRun>,
     pub sources: BTreeMap<u32, SourceData>,
@@ -42,7 +42,7 @@ pub(super) struct Gathered {
     /// Chosen interfaces that make no sense, as they were written.
     pub bad_ports: Vec<String>,
     pub events: Vec<LogEvent>,
-    pub events_left_out: u64,
+    pub events_omitted: u64,
     /// The number of a last line that was cut.
     pub cut: Option<u64>,
     /// How many figures and samples are held.
@@ -84,7 +84,7 @@ pub(super) struct PortData {
 }
 
 /// What one meter says of one quantity.
-pub(super) struct Part {
+pub(super) struct MeterSeries {
     pub moments: Vec<(f64, f64)>,
     /// As it was asked for, or the usual one of all.
     pub interval_s: Option<f64>,
@@ -93,10 +93,10 @@ pub(super) struct Part {
     /// All of it, for charts.
     pub all: Steps,
     /// Of power: what it is made of and how fine it is, by log.
-    pub fineness: Vec<Fineness>,
+    pub fineness: Vec<Resolution>,
 }
 
-impl Part {
+impl MeterSeries {
     /// What lies between two of its figures near this one, where it can be told.
     pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
         let steps = self.fineness.iter().filter_map(|f| f.step_at(watts));
@@ -118,7 +118,7 @@ impl Part {
 
 /// What a meter's power is made of, and how fine it is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Fineness {
+pub(super) struct Resolution {
     /// Of the meter's own column, where it can be told.
     pub column: Option<Digits>,
     /// The product was looked at, since it is finer than the column.
@@ -140,7 +140,7 @@ pub(super) struct Product {
     pub explained_w: f64,
 }
 
-impl Fineness {
+impl Resolution {
     /// What lies between two figures near this one, where it can be told.
     pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
         match self.product {
@@ -151,7 +151,7 @@ impl Fineness {
 }
 
 /// What the meters of a role say of one quantity, by what people call them.
-pub(super) type PartMap = BTreeMap<String, Part>;
+pub(super) type PartMap = BTreeMap<String, MeterSeries>;
 
 /// The parts of a log, made once for all its load points.
 pub(super) struct Parts {

@@ -1,8 +1,8 @@
 //! What is to be said of a run as a whole: clocks, interfaces, data, load points.
 
-use super::programme::programme;
+use super::limits::programme;
 use super::rules::{finding, list};
-use super::types::{Fineness, Gathered, Parts};
+use super::types::{LogData, Parts, Resolution};
 use super::{EnergyFinding, EnergyRule, WorkloadReduction};
 use crate::log::{EventKind, MergedRun, Role, Source, SourceKind};
 use crate::merge::Timeline;
@@ -20,7 +20,7 @@ const SPACING_OFF: f64 = 0.1;
 
 /// All findings of a run.
 pub(super) fn findings(
-    log: &Gathered,
+    log: &LogData,
     parts: &Parts,
     run: &MergedRun,
     workload: &WorkloadReduction,
@@ -44,7 +44,7 @@ pub(super) fn findings(
     found
 }
 
-fn simulated(log: &Gathered) -> Option<EnergyFinding> {
+fn simulated(log: &LogData) -> Option<EnergyFinding> {
     let sources = log.sources.values().filter(|data| data.source.simulated);
     let names: Vec<String> = sources.map(|data| data.source.name.clone()).collect();
     (!names.is_empty()).then(|| {
@@ -56,7 +56,7 @@ fn simulated(log: &Gathered) -> Option<EnergyFinding> {
     })
 }
 
-fn overlap(log: &Gathered, run: &MergedRun) -> Option<EnergyFinding> {
+fn overlap(log: &LogData, run: &MergedRun) -> Option<EnergyFinding> {
     let timeline = Timeline::new(&log.runs);
     let with = timeline
         .overlaps()
@@ -80,7 +80,7 @@ pub(super) fn overlapping(names: &[String]) -> EnergyFinding {
     finding(EnergyRule::Overlap, Severity::Invalid, message)
 }
 
-fn clocks(log: &Gathered) -> Vec<EnergyFinding> {
+fn clocks(log: &LogData) -> Vec<EnergyFinding> {
     let limit = programme().clock_bound_s_max.value;
     let say = |data: &super::types::SourceData| {
         let source = &data.source;
@@ -101,7 +101,7 @@ fn clocks(log: &Gathered) -> Vec<EnergyFinding> {
 }
 
 /// Interfaces that were not chosen, not heard of, or heard twice.
-fn ports(log: &Gathered, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
+fn ports(log: &LogData, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     let mut say = |severity, message| found.push(finding(EnergyRule::Ports, severity, message));
     if !log.bad_ports.is_empty() {
@@ -168,7 +168,7 @@ fn ports(log: &Gathered, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
     found
 }
 
-fn busiest(log: &Gathered, run: &MergedRun) -> String {
+fn busiest(log: &LogData, run: &MergedRun) -> String {
     let bytes = |port: &super::types::PortData| port.run_bytes.get(&run.run).copied().unwrap_or(0);
     let mut by_bytes: Vec<_> = log
         .ports
@@ -184,7 +184,7 @@ fn busiest(log: &Gathered, run: &MergedRun) -> String {
 }
 
 /// Choices without an agent that fit several agents' interfaces.
-fn ambiguous(log: &Gathered) -> Vec<(String, Vec<String>)> {
+fn ambiguous(log: &LogData) -> Vec<(String, Vec<String>)> {
     let several = |text: &String| {
         let pattern: PortPattern = text.parse().ok()?;
         if pattern.agent.is_some() {
@@ -199,7 +199,7 @@ fn ambiguous(log: &Gathered) -> Vec<(String, Vec<String>)> {
 }
 
 /// One meter in two logs that disagree, or under two names.
-fn same_meter(log: &Gathered, parts: &Parts) -> Vec<EnergyFinding> {
+fn same_meter(log: &LogData, parts: &Parts) -> Vec<EnergyFinding> {
     let contradict = parts.power.iter().filter(|(_, part)| part.contradicts);
     let names: Vec<String> = contradict.map(|(label, _)| label.clone()).collect();
     let mut found = Vec::new();
@@ -258,7 +258,7 @@ fn against_clients(workload: &WorkloadReduction) -> Option<EnergyFinding> {
 fn products(parts: &Parts) -> Vec<EnergyFinding> {
     let parts = parts.power.iter().chain(&parts.client_power);
     let all = parts.flat_map(|(label, part)| part.fineness.iter().map(move |f| (label, f)));
-    let one = |(label, fineness): (&String, &Fineness)| {
+    let one = |(label, fineness): (&String, &Resolution)| {
         let product = fineness.product?;
         let column = fineness.column?;
         let (step, made) = (
@@ -294,7 +294,7 @@ fn products(parts: &Parts) -> Vec<EnergyFinding> {
 }
 
 /// A meter that always says the same does not measure.
-fn stuck(log: &Gathered, parts: &Parts) -> Option<EnergyFinding> {
+fn stuck(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
     const SAMPLES_MIN: usize = 30;
     if log.sources.values().any(|data| data.source.simulated) {
         return None;
@@ -320,14 +320,14 @@ fn tail() -> EnergyFinding {
 }
 
 /// What was lost or could not be read, over the whole log.
-fn data(log: &Gathered) -> Vec<EnergyFinding> {
+fn data(log: &LogData) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     if let Some(line) = log.cut {
         let message = format!("line {line} of the merged log was cut and is left out");
         found.push(finding(EnergyRule::Data, Severity::Warning, message));
     }
-    if log.events_left_out > 0 {
-        let message = format!("{} more events are not shown", log.events_left_out);
+    if log.events_omitted > 0 {
+        let message = format!("{} more events are not shown", log.events_omitted);
         found.push(finding(EnergyRule::Data, Severity::Note, message));
     }
     // The time of a jump is wrong on one side of it, so it is told wherever it seems to lie.
@@ -344,7 +344,7 @@ fn data(log: &Gathered) -> Vec<EnergyFinding> {
         );
         found.push(finding(EnergyRule::Clock, Severity::Warning, message));
     }
-    let bad = log.events.iter().filter(|e| e.what == EventKind::Bad);
+    let bad = log.events.iter().filter(|e| e.what == EventKind::Invalid);
     let mut bad: Vec<String> = bad.map(|e| e.message.clone()).collect();
     bad.dedup();
     if !bad.is_empty() {
@@ -375,7 +375,7 @@ fn load_points(run: &MergedRun) -> Option<EnergyFinding> {
 
 /// What a worksheet asks for and nobody said, and calibrations that are too old. Of made-up
 /// figures nobody fills one in.
-fn disclosure(log: &Gathered, run: &MergedRun) -> Vec<EnergyFinding> {
+fn disclosure(log: &LogData, run: &MergedRun) -> Vec<EnergyFinding> {
     let sources = || log.sources.values().map(|data| &data.source);
     if sources().any(|source| source.simulated) {
         return Vec::new();

@@ -2,7 +2,7 @@
 
 use super::point::{reduce_point, sum_between};
 use super::power::power_of;
-use super::types::{Gathered, Parts, SourceData};
+use super::types::{LogData, Parts, SourceData};
 use super::{
     EnergyFinding, EnergyRule, PhaseSpan, PointEfficiency, SourceView, Stats, TrafficFrom,
     WorkloadReduction, series, whole,
@@ -17,7 +17,7 @@ const EVENTS_MAX: usize = 200;
 
 /// Reduces one run of a log.
 pub(super) fn reduce_run(
-    log: &Gathered,
+    log: &LogData,
     parts: &Parts,
     run: &MergedRun,
     without_tail: bool,
@@ -77,7 +77,7 @@ pub(super) fn forget_best(workload: &mut WorkloadReduction) {
 }
 
 /// Whose MiB/s count: a switch's if one was asked for chosen interfaces, else the clients'.
-fn traffic_from(log: &Gathered, run: &MergedRun) -> TrafficFrom {
+fn traffic_from(log: &LogData, run: &MergedRun) -> TrafficFrom {
     // Ports that were chosen and not heard of are no reason to take another's count.
     let chosen = !log.head.lab.ports.is_empty();
     let clients = run.points.iter().any(|p| p.client_mib_per_s.is_some());
@@ -97,7 +97,7 @@ fn best(points: &[PointEfficiency]) -> Option<usize> {
 }
 
 /// Power before the first load point.
-fn idle(log: &Gathered, parts: &Parts, run: &MergedRun) -> Option<Stats> {
+fn idle(log: &LogData, parts: &Parts, run: &MergedRun) -> Option<Stats> {
     let before = log.runs.iter().filter(|other| other.run != run.run);
     let ends = before.flat_map(spans_of).map(|span| span.1);
     let previous = ends.filter(|end| *end <= run.began).max();
@@ -108,7 +108,7 @@ fn idle(log: &Gathered, parts: &Parts, run: &MergedRun) -> Option<Stats> {
 }
 
 /// From when to when the charts go: the run, and what was measured just before and after.
-fn span(log: &Gathered, run: &MergedRun) -> (Timestamp, Timestamp) {
+fn span(log: &LogData, run: &MergedRun) -> (Timestamp, Timestamp) {
     const AROUND_S: f64 = 120.0;
     let ends = log.sources.values().flat_map(|data| {
         let moments = data.moments.values();

@@ -5,7 +5,7 @@
 use super::{Setup, SflowSetup, SourceSetup, SourceSpec};
 use crate::log::{self as disclosed, Instrument, Lab, Role, SourceKind};
 use crate::reading::Quantity;
-use crate::sflow::selection::Which;
+use crate::sflow::selection::PortRange;
 use crate::sflow::{Names, PORT, PortPattern, Selection, TimeBasis};
 use jiff::civil::Date;
 use serde::Deserialize;
@@ -41,9 +41,9 @@ const PORTS_MAX: usize = 4096;
 const CLOCK_OFFSET_MAX_S: f64 = 129_600.0;
 
 /// A line, from 1, and what is wrong there.
-type Bad = (usize, String);
+type LineError = (usize, String);
 /// What is wrong, and where in the text.
-type BadAt = (usize, String);
+type SpanError = (usize, String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +78,7 @@ struct Product {
 /// What stands on the plate of a meter, a sensor or a switch.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Plate {
+struct InstrumentFields {
     make: Option<Spanned<String>>,
     model: Option<Spanned<String>>,
     serial: Option<Spanned<String>>,
@@ -90,7 +90,7 @@ struct Plate {
 #[serde(deny_unknown_fields)]
 struct Sflow {
     #[serde(default)]
-    instrument: Plate,
+    instrument: InstrumentFields,
     listen: Option<Spanned<String>>,
     #[serde(default)]
     ports: Vec<Spanned<String>>,
@@ -106,7 +106,7 @@ struct Source {
     at: Spanned<String>,
     role: Option<Spanned<String>>,
     #[serde(default)]
-    instrument: Plate,
+    instrument: InstrumentFields,
     interval: Option<Spanned<Value>>,
     clock_offset: Option<Spanned<f64>>,
 }
@@ -125,7 +125,7 @@ pub(super) fn read(path: &Path) -> std::io::Result<String> {
 }
 
 /// Reads the text.
-pub(super) fn parse(text: &str) -> Result<Setup, Bad> {
+pub(super) fn parse(text: &str) -> Result<Setup, LineError> {
     let line = |at: usize| 1 + text.bytes().take(at).filter(|b| *b == b'\n').count();
     let file: File = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -136,7 +136,7 @@ pub(super) fn parse(text: &str) -> Result<Setup, Bad> {
 
 /// The library's words, and what to do where they do not say.
 fn explained(message: &str) -> String {
-    let message = filermark_model::words::tame(message.trim(), 300);
+    let message = filermark_model::text::sanitize(message.trim(), 300);
     if message.contains("missing field `at`") {
         return "a meter or sensor says where it is: at = \"scpi://meter:10001\"".into();
     }
@@ -149,11 +149,11 @@ fn explained(message: &str) -> String {
     message
 }
 
-fn bad<T>(at: &Spanned<T>, reason: impl Into<String>) -> BadAt {
+fn bad<T>(at: &Spanned<T>, reason: impl Into<String>) -> SpanError {
     (at.span().start, reason.into())
 }
 
-fn setup(file: File) -> Result<Setup, BadAt> {
+fn setup(file: File) -> Result<Setup, SpanError> {
     let interval = match &file.interval {
         Some(value) => interval(value)?,
         None => INTERVAL_DEFAULT,
@@ -179,8 +179,8 @@ fn setup(file: File) -> Result<Setup, BadAt> {
         nominal_voltage_v: positive(file.nominal_voltage_v.as_ref(), "nominal_voltage_v, in V,")?,
         ports,
         product: product(file.product)?,
-        place: file.place.as_ref().map(said).transpose()?,
-        measured_by: file.measured_by.as_ref().map(said).transpose()?,
+        place: file.place.as_ref().map(required_text).transpose()?,
+        measured_by: file.measured_by.as_ref().map(required_text).transpose()?,
     };
     if let Some(one) = file.meter.iter().chain(&file.sensor).nth(SOURCES_MAX) {
         return Err(bad(
@@ -204,8 +204,8 @@ fn setup(file: File) -> Result<Setup, BadAt> {
     })
 }
 
-fn product(file: Product) -> Result<disclosed::Product, BadAt> {
-    let text = |text: Option<Spanned<String>>| text.as_ref().map(said).transpose();
+fn product(file: Product) -> Result<disclosed::Product, SpanError> {
+    let text = |text: Option<Spanned<String>>| text.as_ref().map(required_text).transpose();
     Ok(disclosed::Product {
         vendor: text(file.vendor)?,
         name: text(file.name)?,
@@ -216,8 +216,8 @@ fn product(file: Product) -> Result<disclosed::Product, BadAt> {
     })
 }
 
-fn plate(file: Plate) -> Result<Instrument, BadAt> {
-    let text = |text: Option<Spanned<String>>| text.as_ref().map(said).transpose();
+fn plate(file: InstrumentFields) -> Result<Instrument, SpanError> {
+    let text = |text: Option<Spanned<String>>| text.as_ref().map(required_text).transpose();
     Ok(Instrument {
         make: text(file.make)?,
         model: text(file.model)?,
@@ -228,7 +228,7 @@ fn plate(file: Plate) -> Result<Instrument, BadAt> {
 }
 
 /// A day, as TOML's own or as a text.
-fn date(value: &Spanned<Value>) -> Result<String, BadAt> {
+fn date(value: &Spanned<Value>) -> Result<String, SpanError> {
     let text = match value.get_ref() {
         Value::String(text) => text.clone(),
         Value::Datetime(day) => day.to_string(),
@@ -243,8 +243,8 @@ pub fn day(text: &str) -> Option<String> {
     Some(day.to_string())
 }
 
-fn said(text: &Spanned<String>) -> Result<String, BadAt> {
-    told(text.get_ref()).ok_or_else(|| {
+fn required_text(text: &Spanned<String>) -> Result<String, SpanError> {
+    optional_text(text.get_ref()).ok_or_else(|| {
         let reason = format!(
             "this is a text of 1 to {TEXT_LEN_MAX} characters on one line; leave it out if unknown"
         );
@@ -254,14 +254,14 @@ fn said(text: &Spanned<String>) -> Result<String, BadAt> {
 
 /// What a worksheet asks for, on one line; `None`: it is empty, too long, or of several
 /// lines.
-pub fn told(text: &str) -> Option<String> {
+pub fn optional_text(text: &str) -> Option<String> {
     let line = text.trim();
     let long = line.chars().count() > TEXT_LEN_MAX;
     let sound = !line.is_empty() && !long && !line.chars().any(char::is_control);
     sound.then(|| line.to_owned())
 }
 
-fn positive(value: Option<&Spanned<f64>>, what: &str) -> Result<Option<f64>, BadAt> {
+fn positive(value: Option<&Spanned<f64>>, what: &str) -> Result<Option<f64>, SpanError> {
     match value {
         Some(value) if !(value.get_ref().is_finite() && *value.get_ref() > 0.0) => {
             Err(bad(value, format!("{what} is a number above 0")))
@@ -271,7 +271,7 @@ fn positive(value: Option<&Spanned<f64>>, what: &str) -> Result<Option<f64>, Bad
 }
 
 /// The collector, and its ports as they were written.
-fn sflow(file: Sflow) -> Result<(SflowSetup, Vec<String>), BadAt> {
+fn sflow(file: Sflow) -> Result<(SflowSetup, Vec<String>), SpanError> {
     let listen = match &file.listen {
         None => SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)),
         Some(text) => text.get_ref().parse().map_err(|_| {
@@ -322,7 +322,7 @@ fn sflow(file: Sflow) -> Result<(SflowSetup, Vec<String>), BadAt> {
     Ok((setup, texts))
 }
 
-fn names(file: BTreeMap<Spanned<String>, Spanned<String>>) -> Result<Names, BadAt> {
+fn names(file: BTreeMap<Spanned<String>, Spanned<String>>) -> Result<Names, SpanError> {
     let mut names = Names::default();
     for (port, name) in file {
         let one = "a name is given to one interface: \"10.0.0.248/24\" = \"filer-e0a\", \
@@ -331,7 +331,7 @@ fn names(file: BTreeMap<Spanned<String>, Spanned<String>>) -> Result<Names, BadA
             .get_ref()
             .parse()
             .map_err(|e| bad(&port, format!("{e}")))?;
-        let Which::Range(first, last) = pattern.which else {
+        let PortRange::Range(first, last) = pattern.which else {
             return Err(bad(&port, one));
         };
         if first != last {
@@ -342,7 +342,7 @@ fn names(file: BTreeMap<Spanned<String>, Spanned<String>>) -> Result<Names, BadA
     Ok(names)
 }
 
-fn named(text: &Spanned<String>) -> Result<String, BadAt> {
+fn named(text: &Spanned<String>) -> Result<String, SpanError> {
     let name = text.get_ref().trim();
     let long = name.chars().count() > NAME_LEN_MAX;
     if name.is_empty() || long || name.chars().any(char::is_control) {
@@ -357,7 +357,7 @@ fn source(
     kind: SourceKind,
     default: Duration,
     names: &mut BTreeSet<String>,
-) -> Result<SourceSetup, BadAt> {
+) -> Result<SourceSetup, SpanError> {
     let file = file.into_inner();
     let at: SourceSpec = file
         .at
@@ -431,13 +431,13 @@ pub fn belongs(at: &SourceSpec, kind: SourceKind) -> Result<(), String> {
 }
 
 /// `"1s"`, `"250ms"`, `"2min"`, or a number of seconds.
-fn interval(value: &Spanned<Value>) -> Result<Duration, BadAt> {
+fn interval(value: &Spanned<Value>) -> Result<Duration, SpanError> {
     let how = "an interval is from 50 ms to 10 min, as \"250ms\", \"5s\", \"2min\" or 5";
     duration(value, INTERVAL_MIN..=INTERVAL_MAX).ok_or_else(|| bad(value, how))
 }
 
 /// How long the server rests before the first load point.
-fn idle(value: &Spanned<Value>) -> Result<Duration, BadAt> {
+fn idle(value: &Spanned<Value>) -> Result<Duration, SpanError> {
     let how =
         "idle is how long power is measured before a run, up to 4 hours, as \"30s\", \"2h\" or 0";
     duration(value, Duration::ZERO..=IDLE_MAX).ok_or_else(|| bad(value, how))

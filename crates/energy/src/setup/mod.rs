@@ -9,7 +9,7 @@ mod spec;
 mod url;
 
 pub use file::{
-    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, belongs, day, seconds, told,
+    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, belongs, day, optional_text, seconds,
 };
 pub use read::OIDS_MAX;
 pub use spec::{Simulated, SourceSpec, SpecError};

@@ -286,5 +286,5 @@ pub(super) fn without_secrets(text: &str) -> String {
         },
         None => text.to_owned(),
     };
-    filermark_model::words::tame(&shown, 200)
+    filermark_model::text::sanitize(&shown, 200)
 }

@@ -3,7 +3,7 @@
 //! Reads a stream once, in bounded memory: one block at a time. The times are those of the
 //! packets. What is no whole datagram to the port is counted by its reason.
 
-use super::packet::{self, Found, Link};
+use super::packet::{self, LinkType, PacketKind};
 use filermark_results::Timestamp;
 use pcap_parser::pcapng::Block;
 use pcap_parser::traits::PcapReaderIterator;
@@ -58,7 +58,7 @@ pub enum CaptureError {
 /// An interface of the capture.
 #[derive(Clone, Copy)]
 struct Interface {
-    link: Option<Link>,
+    link: Option<LinkType>,
     /// Units of time in a second; `None` where that makes no sense.
     units: Option<u64>,
     /// Seconds to add to times.
@@ -142,7 +142,7 @@ fn take(
         PcapBlockOwned::NG(Block::InterfaceDescription(described)) => {
             if interfaces.len() < INTERFACES_MAX {
                 interfaces.push(Interface {
-                    link: Link::from_number(described.linktype.0),
+                    link: LinkType::from_number(described.linktype.0),
                     units: described.ts_resolution().filter(|units| *units > 0),
                     offset: described.ts_offset(),
                 });
@@ -172,7 +172,7 @@ fn take(
 fn legacy(header: &PcapHeader) -> Interface {
     let nanoseconds = header.is_nanosecond_precision();
     Interface {
-        link: Link::from_number(header.network.0),
+        link: LinkType::from_number(header.network.0),
         units: Some(if nanoseconds {
             1_000_000_000
         } else {
@@ -193,7 +193,7 @@ impl Interface {
 /// A packet of a capture.
 struct Packet<'a> {
     at: Option<Timestamp>,
-    link: Option<Link>,
+    link: Option<LinkType>,
     bytes: &'a [u8],
     /// Whether all its bytes were captured.
     whole: bool,
@@ -212,14 +212,14 @@ impl Packet<'_> {
             return;
         };
         match packet::udp(link, self.bytes, port) {
-            Found::Datagram { from, payload } => {
+            PacketKind::Datagram { from, payload } => {
                 packets.datagrams += 1;
                 sink(at, from, payload);
             }
-            Found::Fragment => packets.fragments += 1,
-            Found::Cut if self.whole => packets.other += 1,
-            Found::Cut => packets.cut += 1,
-            Found::Other => packets.other += 1,
+            PacketKind::Fragment => packets.fragments += 1,
+            PacketKind::Cut if self.whole => packets.other += 1,
+            PacketKind::Cut => packets.cut += 1,
+            PacketKind::Other => packets.other += 1,
         }
     }
 }

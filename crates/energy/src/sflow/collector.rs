@@ -3,7 +3,7 @@
 use super::datagram::{Datagram, Sample};
 use super::error::WireError;
 use super::flows::{Flows, INTERFACES_MAX};
-use super::ports::{Admitted, AgentKey, PortOptions, Ports};
+use super::ports::{Admission, AgentKey, PortOptions, Ports};
 use super::sflowtool::Row;
 use super::traffic::TrafficSample;
 use filermark_results::Timestamp;
@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 /// What came that is neither rate nor estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
+pub struct DatagramProblems {
     /// Datagrams whose head cannot be read.
     pub unreadable: u64,
     /// Samples and records that cannot be read, in datagrams that can.
@@ -31,9 +31,9 @@ pub struct Collector {
     pub ports: Ports,
     /// The picked packets.
     pub flows: Flows,
-    trouble: Trouble,
+    problems: DatagramProblems,
     /// What became of the last head in a text file.
-    row_head: Admitted,
+    row_head: Admission,
 }
 
 impl Collector {
@@ -42,14 +42,14 @@ impl Collector {
         Self {
             ports: Ports::new(options),
             flows: Flows::new(INTERFACES_MAX),
-            trouble: Trouble::default(),
-            row_head: Admitted::InOrder,
+            problems: DatagramProblems::default(),
+            row_head: Admission::InOrder,
         }
     }
 
     /// What was wrong so far.
-    pub fn trouble(&self) -> Trouble {
-        self.trouble
+    pub fn problems(&self) -> DatagramProblems {
+        self.problems
     }
 
     /// Takes the bytes of a datagram in. `from` is who sent it; rates go to `sink`.
@@ -64,10 +64,10 @@ impl Collector {
         from: IpAddr,
         bytes: &[u8],
         sink: &mut impl FnMut(TrafficSample),
-    ) -> Result<Admitted, WireError> {
+    ) -> Result<Admission, WireError> {
         let datagram = Datagram::decode(bytes).inspect_err(|error| {
-            self.trouble.unreadable += 1;
-            self.trouble.first.get_or_insert(*error);
+            self.problems.unreadable += 1;
+            self.problems.first.get_or_insert(*error);
         })?;
         let key = AgentKey {
             agent: datagram.agent.unwrap_or(from),
@@ -75,7 +75,7 @@ impl Collector {
         };
         let (sequence, uptime_ms) = (datagram.sequence, datagram.uptime_ms);
         let admitted = self.ports.admit(at, key, sequence, uptime_ms);
-        if admitted == Admitted::No {
+        if admitted == Admission::No {
             return Ok(admitted);
         }
         for sample in datagram.samples() {
@@ -89,8 +89,8 @@ impl Collector {
                     self.note(sample.records().filter_map(Result::err));
                     self.flows.sample(key, &sample);
                 }
-                Ok(Sample::Discarded(_)) => self.trouble.discarded += 1,
-                Ok(Sample::Other { .. }) => self.trouble.skipped += 1,
+                Ok(Sample::Discarded(_)) => self.problems.discarded += 1,
+                Ok(Sample::Other { .. }) => self.problems.skipped += 1,
                 Err(error) => self.note(std::iter::once(error)),
             }
         }
@@ -110,12 +110,12 @@ impl Collector {
                 uptime_ms,
             } => self.row_head = self.ports.admit(*at, *key, *sequence, *uptime_ms),
             Row::Counters { at, key, counters } => {
-                if self.row_head == Admitted::InOrder {
+                if self.row_head == Admission::InOrder {
                     self.ports.counters(at.unwrap_or(now), *key, counters, sink);
                 }
             }
             Row::Flow { key, packet, .. } => {
-                if self.row_head != Admitted::No {
+                if self.row_head != Admission::No {
                     self.flows.packet(*key, packet);
                 }
             }
@@ -124,8 +124,8 @@ impl Collector {
 
     fn note(&mut self, errors: impl Iterator<Item = WireError>) {
         for error in errors {
-            self.trouble.broken += 1;
-            self.trouble.first.get_or_insert(error);
+            self.problems.broken += 1;
+            self.problems.first.get_or_insert(error);
         }
     }
 }

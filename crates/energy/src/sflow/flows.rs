@@ -13,7 +13,7 @@ pub const INTERFACES_MAX: usize = 16_384;
 
 /// Packets that were picked in one direction of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Picked {
+pub struct SampledPackets {
     /// Samples.
     pub samples: u64,
     /// Packets that they stand for.
@@ -22,7 +22,7 @@ pub struct Picked {
     pub bytes: u64,
 }
 
-impl Picked {
+impl SampledPackets {
     fn add(&mut self, frame_length: u32, rate: u32) {
         self.samples += 1;
         self.packets = self.packets.saturating_add(rate.into());
@@ -45,27 +45,27 @@ pub struct FlowEstimate {
     /// Which.
     pub if_index: u32,
     /// What came in.
-    pub input: Picked,
+    pub input: SampledPackets,
     /// What went out.
-    pub output: Picked,
+    pub output: SampledPackets,
 }
 
 /// A packet that passes from one interface to another may be picked at either. An interface
 /// that picks in a direction itself is believed for it; only for one that does not, what the
 /// others say counts. So nothing is counted twice.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sides {
-    own: Picked,
-    others: Picked,
+struct SamplingDirections {
+    own: SampledPackets,
+    others: SampledPackets,
 }
 
-impl Sides {
+impl SamplingDirections {
     fn add(&mut self, own: bool, frame_length: u32, rate: u32) {
         let side = if own { &mut self.own } else { &mut self.others };
         side.add(frame_length, rate);
     }
 
-    fn best(&self) -> Picked {
+    fn best(&self) -> SampledPackets {
         if self.own.samples > 0 {
             self.own
         } else {
@@ -76,8 +76,8 @@ impl Sides {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
-    input: Sides,
-    output: Sides,
+    input: SamplingDirections,
+    output: SamplingDirections,
 }
 
 /// Sums of picked packets, since the beginning or the last [`Flows::restart`].

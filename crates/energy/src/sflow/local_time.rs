@@ -14,7 +14,7 @@ pub struct Zone(TimeZone);
 #[error(
     "\"{0}\" is no time zone; give UTC, an offset as +01:00, or a name of the tz database as Europe/Berlin"
 )]
-pub struct NoZone(String);
+pub struct UnknownZone(String);
 
 impl Zone {
     /// Coordinated universal time.
@@ -22,9 +22,9 @@ impl Zone {
 }
 
 impl FromStr for Zone {
-    type Err = NoZone;
+    type Err = UnknownZone;
 
-    fn from_str(text: &str) -> Result<Self, NoZone> {
+    fn from_str(text: &str) -> Result<Self, UnknownZone> {
         if text == "Z" || text.eq_ignore_ascii_case("utc") {
             return Ok(Self::UTC);
         }
@@ -37,7 +37,7 @@ impl FromStr for Zone {
         } else {
             TimeZone::get(text)
         };
-        zone.map(Self).map_err(|_| NoZone(text.to_owned()))
+        zone.map(Self).map_err(|_| UnknownZone(text.to_owned()))
     }
 }
 

@@ -26,12 +26,12 @@ mod sequence;
 pub mod sflowtool;
 mod traffic;
 
-pub use collector::{Collector, Trouble};
+pub use collector::{Collector, DatagramProblems};
 pub use datagram::{Datagram, Sample};
 pub use error::WireError;
 pub(crate) use local_time::LocalTimes;
-pub use local_time::{NoZone, Zone};
-pub use ports::{Admitted, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
+pub use local_time::{UnknownZone, Zone};
+pub use ports::{Admission, AgentKey, PortCounts, PortOptions, Ports, TimeBasis};
 pub use selection::{Names, PortPattern, Selection};
 pub use traffic::{Rates, TrafficSample};
 

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What captures call the layer below IP (tcpdump.org, "Link-layer header types").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum LinkType {
     Ethernet,
     /// IP itself.
     Raw,
@@ -17,7 +17,7 @@ pub(super) enum Link {
     Cooked2,
 }
 
-impl Link {
+impl LinkType {
     pub(super) fn from_number(number: i32) -> Option<Self> {
         match number {
             1 => Some(Self::Ethernet),
@@ -31,7 +31,7 @@ impl Link {
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found<'a> {
+pub(super) enum PacketKind<'a> {
     /// A datagram to the port that is looked for.
     Datagram { from: IpAddr, payload: &'a [u8] },
     /// Something else.
@@ -57,12 +57,12 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 /// Looks for a UDP datagram to `port`.
-pub(super) fn udp(link: Link, bytes: &[u8], port: u16) -> Found<'_> {
+pub(super) fn udp(link: LinkType, bytes: &[u8], port: u16) -> PacketKind<'_> {
     let ip = match link {
-        Link::Ethernet => tagged(bytes, 12),
-        Link::Cooked => tagged(bytes, 14),
-        Link::Cooked2 => word(bytes, 0).map(|kind| (kind, bytes.get(20..).unwrap_or_default())),
-        Link::Raw => bytes.first().map(|first| {
+        LinkType::Ethernet => tagged(bytes, 12),
+        LinkType::Cooked => tagged(bytes, 14),
+        LinkType::Cooked2 => word(bytes, 0).map(|kind| (kind, bytes.get(20..).unwrap_or_default())),
+        LinkType::Raw => bytes.first().map(|first| {
             let kind = if first >> 4 == 6 { IPV6 } else { IPV4 };
             (kind, bytes)
         }),
@@ -70,10 +70,10 @@ pub(super) fn udp(link: Link, bytes: &[u8], port: u16) -> Found<'_> {
     let found = match ip {
         Some((IPV4, bytes)) => ipv4(bytes, port),
         Some((IPV6, bytes)) => ipv6(bytes, port),
-        Some(_) => return Found::Other,
+        Some(_) => return PacketKind::Other,
         None => None,
     };
-    found.unwrap_or(Found::Cut)
+    found.unwrap_or(PacketKind::Cut)
 }
 
 /// The type of what lies behind VLAN tags, and its bytes.
@@ -89,25 +89,25 @@ fn tagged(bytes: &[u8], mut at: usize) -> Option<(u16, &[u8])> {
 }
 
 /// `None` where the bytes end too early.
-fn ipv4(bytes: &[u8], port: u16) -> Option<Found<'_>> {
+fn ipv4(bytes: &[u8], port: u16) -> Option<PacketKind<'_>> {
     let head = usize::from(bytes.first()? & 0x0f) * 4;
     if bytes[0] >> 4 != 4 || head < 20 {
-        return Some(Found::Other);
+        return Some(PacketKind::Other);
     }
     if *bytes.get(9)? != UDP {
-        return Some(Found::Other);
+        return Some(PacketKind::Other);
     }
     // More fragments, or not the first.
     if word(bytes, 6)? & 0x3fff != 0 {
-        return Some(Found::Fragment);
+        return Some(PacketKind::Fragment);
     }
     let source: [u8; 4] = bytes.get(12..16)?.try_into().ok()?;
     datagram(bytes.get(head..)?, port, Ipv4Addr::from(source).into())
 }
 
-fn ipv6(bytes: &[u8], port: u16) -> Option<Found<'_>> {
+fn ipv6(bytes: &[u8], port: u16) -> Option<PacketKind<'_>> {
     if bytes.first()? >> 4 != 6 {
-        return Some(Found::Other);
+        return Some(PacketKind::Other);
     }
     let source: [u8; 16] = bytes.get(8..24)?.try_into().ok()?;
     let (mut next, mut at) = (*bytes.get(6)?, 40);
@@ -119,22 +119,22 @@ fn ipv6(bytes: &[u8], port: u16) -> Option<Found<'_>> {
                 next = *bytes.get(at)?;
                 at += 8 + 8 * usize::from(*bytes.get(at + 1)?);
             }
-            44 => return Some(Found::Fragment),
-            _ => return Some(Found::Other),
+            44 => return Some(PacketKind::Fragment),
+            _ => return Some(PacketKind::Other),
         }
     }
-    Some(Found::Other)
+    Some(PacketKind::Other)
 }
 
-fn datagram(bytes: &[u8], port: u16, from: IpAddr) -> Option<Found<'_>> {
+fn datagram(bytes: &[u8], port: u16, from: IpAddr) -> Option<PacketKind<'_>> {
     if word(bytes, 2)? != port {
-        return Some(Found::Other);
+        return Some(PacketKind::Other);
     }
     let length = usize::from(word(bytes, 4)?);
     if length < 8 {
-        return Some(Found::Other);
+        return Some(PacketKind::Other);
     }
     // Behind the datagram there may be the padding of a short frame.
     let payload = bytes.get(8..length)?;
-    Some(Found::Datagram { from, payload })
+    Some(PacketKind::Datagram { from, payload })
 }

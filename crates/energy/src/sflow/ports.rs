@@ -94,7 +94,7 @@ pub struct PortCounts {
 
 /// Where in the stream of an agent a reading lies.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ReadingPosition {
     uptime_ms: u32,
     late: bool,
     source: Source,
@@ -107,7 +107,7 @@ struct Port {
     at: Timestamp,
     /// How often the agent had started when this was read.
     starts: u64,
-    place: Option<Place>,
+    place: Option<ReadingPosition>,
     counters: InterfaceCounters,
 }
 
@@ -154,7 +154,7 @@ impl Ports {
         key: AgentKey,
         sequence: u32,
         uptime_ms: u32,
-    ) -> Admitted {
+    ) -> Admission {
         let agent = agent(&mut self.agents, &mut self.counts, self.options, key);
         let arrival = match &mut agent.sequence {
             Some(known) => known.arrive(sequence, uptime_ms, at),
@@ -164,24 +164,24 @@ impl Ports {
             }
         };
         let counts = &mut self.counts;
-        counts.datagrams += u64::from(arrival != Arrival::Again);
+        counts.datagrams += u64::from(arrival != Arrival::Duplicate);
         match arrival {
             Arrival::New { missing } => counts.lost += u64::from(missing),
-            Arrival::Late => {
+            Arrival::OutOfOrder => {
                 counts.late += 1;
                 counts.lost = counts.lost.saturating_sub(1);
-                return Admitted::Late;
+                return Admission::OutOfOrder;
             }
-            Arrival::Again => {
+            Arrival::Duplicate => {
                 counts.duplicates += 1;
-                return Admitted::No;
+                return Admission::No;
             }
             Arrival::Restart => {
                 counts.restarts += 1;
                 agent.starts += 1;
             }
         }
-        Admitted::InOrder
+        Admission::InOrder
     }
 
     /// Takes the counters of a sample in. The datagram was admitted as `admitted` says.
@@ -189,7 +189,7 @@ impl Ports {
         &mut self,
         at: Timestamp,
         key: AgentKey,
-        head: (u32, Admitted),
+        head: (u32, Admission),
         sample: &CounterSample<'_>,
         sink: &mut impl FnMut(TrafficSample),
     ) {
@@ -198,9 +198,9 @@ impl Ports {
             let Ok(CounterRecord::Interface(counters)) = record else {
                 continue;
             };
-            let place = Place {
+            let place = ReadingPosition {
                 uptime_ms,
-                late: admitted == Admitted::Late,
+                late: admitted == Admission::OutOfOrder,
                 source: sample.source,
                 sequence: sample.sequence,
             };
@@ -217,13 +217,13 @@ impl Ports {
         from: IpAddr,
         datagram: &Datagram<'_>,
         sink: &mut impl FnMut(TrafficSample),
-    ) -> Admitted {
+    ) -> Admission {
         let key = AgentKey {
             agent: datagram.agent.unwrap_or(from),
             sub_agent: datagram.sub_agent,
         };
         let admitted = self.admit(at, key, datagram.sequence, datagram.uptime_ms);
-        if admitted != Admitted::No {
+        if admitted != Admission::No {
             for sample in datagram.samples() {
                 if let Ok(Sample::Counters(sample)) = sample {
                     self.sample(at, key, (datagram.uptime_ms, admitted), &sample, sink);
@@ -248,7 +248,7 @@ impl Ports {
         &mut self,
         at: Timestamp,
         key: AgentKey,
-        place: Option<Place>,
+        place: Option<ReadingPosition>,
         counters: &InterfaceCounters,
         sink: &mut impl FnMut(TrafficSample),
     ) {
@@ -277,11 +277,11 @@ impl Ports {
 
 /// What becomes of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admitted {
+pub enum Admission {
     /// It is the newest: use it.
     InOrder,
     /// It is one that was missing: use it, but its counters may be older than those known.
-    Late,
+    OutOfOrder,
     /// It has come already: drop it.
     No,
 }
@@ -311,18 +311,18 @@ fn next(
     counts: &mut PortCounts,
 ) -> Option<TrafficSample> {
     let order = order(port, &new);
-    if order == Order::Stale {
+    if order == ReadingOrder::Stale {
         counts.stale += 1;
         return None;
     }
     let received = new.at.seconds_since(port.at);
-    if order == Order::Next && received.abs() < SECONDS_MIN {
+    if order == ReadingOrder::Next && received.abs() < SECONDS_MIN {
         counts.no_time += 1;
         return None;
     }
     let old = std::mem::replace(port, new);
     counts.readings += 1;
-    if order == Order::Reset {
+    if order == ReadingOrder::Reset {
         counts.resets += 1;
         return None;
     }
@@ -353,7 +353,7 @@ fn next(
 
 /// How a reading stands to the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum ReadingOrder {
     Next,
     /// Older than what is known, or the same.
     Stale,
@@ -361,23 +361,25 @@ enum Order {
     Reset,
 }
 
-fn order(old: &Port, new: &Port) -> Order {
+fn order(old: &Port, new: &Port) -> ReadingOrder {
     if new.starts != old.starts {
-        return Order::Reset;
+        return ReadingOrder::Reset;
     }
     let (Some(before), Some(now)) = (old.place, new.place) else {
-        return Order::Next;
+        return ReadingOrder::Next;
     };
     if before.source != now.source {
         // Another source with numbers of its own tells of the interface now.
-        return Order::Reset;
+        return ReadingOrder::Reset;
     }
     match now.sequence.wrapping_sub(before.sequence).cast_signed() {
         // Some agents never count; only the same reading again is stale.
-        0 if old.counters == new.counters && before.uptime_ms == now.uptime_ms => Order::Stale,
-        0.. => Order::Next,
-        _ if now.late => Order::Stale,
-        _ => Order::Reset,
+        0 if old.counters == new.counters && before.uptime_ms == now.uptime_ms => {
+            ReadingOrder::Stale
+        }
+        0.. => ReadingOrder::Next,
+        _ if now.late => ReadingOrder::Stale,
+        _ => ReadingOrder::Reset,
     }
 }
 

@@ -15,12 +15,12 @@ pub struct PortPattern {
     /// Whose; `None` for any agent's.
     pub agent: Option<IpAddr>,
     /// Which.
-    pub which: Which,
+    pub which: PortRange,
 }
 
 /// Which ports of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum PortRange {
     /// From the first ifIndex to the last, both among them.
     Range(u32, u32),
     /// The one with this name.
@@ -30,12 +30,12 @@ pub enum Which {
 /// Text that names no ports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" names no ports; {hint}")]
-pub struct NoPorts {
+pub struct PortSyntaxError {
     text: String,
     hint: String,
 }
 
-impl NoPorts {
+impl PortSyntaxError {
     fn new(text: &str) -> Self {
         let hint = "give an ifIndex as 24, a range as 1-4, a name, or one of these after an agent's address as 10.0.0.248/24";
         Self {
@@ -55,9 +55,9 @@ impl NoPorts {
 }
 
 impl FromStr for PortPattern {
-    type Err = NoPorts;
+    type Err = PortSyntaxError;
 
-    fn from_str(text: &str) -> Result<Self, NoPorts> {
+    fn from_str(text: &str) -> Result<Self, PortSyntaxError> {
         // Names may have slashes too, as 0/24 has: only an address before it is an agent.
         let split = text.split_once('/');
         let of_agent = split.and_then(|(agent, rest)| Some((agent.parse::<IpAddr>().ok()?, rest)));
@@ -70,13 +70,13 @@ impl FromStr for PortPattern {
             && let Ok(address) = first.trim().parse::<IpAddr>()
         {
             let port = port.split_once('-').map_or("", |(_, last)| last.trim());
-            return Err(NoPorts::address(text, address, port));
+            return Err(PortSyntaxError::address(text, address, port));
         }
         let which = match (first.trim().parse(), last.trim().parse()) {
-            (Ok(first), Ok(last)) if first <= last => Which::Range(first, last),
-            (Ok(_), Ok(_)) => return Err(NoPorts::new(text)),
-            _ if port.is_empty() => return Err(NoPorts::new(text)),
-            _ => Which::Name(port.to_owned()),
+            (Ok(first), Ok(last)) if first <= last => PortRange::Range(first, last),
+            (Ok(_), Ok(_)) => return Err(PortSyntaxError::new(text)),
+            _ if port.is_empty() => return Err(PortSyntaxError::new(text)),
+            _ => PortRange::Name(port.to_owned()),
         };
         Ok(Self { agent, which })
     }
@@ -88,9 +88,9 @@ impl fmt::Display for PortPattern {
             write!(f, "{agent}/")?;
         }
         match &self.which {
-            Which::Range(first, last) if first == last => write!(f, "{first}"),
-            Which::Range(first, last) => write!(f, "{first}-{last}"),
-            Which::Name(name) => f.write_str(name),
+            PortRange::Range(first, last) if first == last => write!(f, "{first}"),
+            PortRange::Range(first, last) => write!(f, "{first}-{last}"),
+            PortRange::Name(name) => f.write_str(name),
         }
     }
 }
@@ -146,8 +146,8 @@ impl Selection {
     fn matches(&self, ports: &PortPattern, agent: IpAddr, if_index: u32) -> bool {
         ports.agent.is_none_or(|wanted| wanted == agent)
             && match &ports.which {
-                Which::Range(first, last) => (*first..=*last).contains(&if_index),
-                Which::Name(name) => self.names.get(agent, if_index) == Some(name),
+                PortRange::Range(first, last) => (*first..=*last).contains(&if_index),
+                PortRange::Name(name) => self.names.get(agent, if_index) == Some(name),
             }
     }
 

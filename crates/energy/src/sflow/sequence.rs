@@ -24,9 +24,9 @@ pub(super) enum Arrival {
         missing: u32,
     },
     /// One of those that had not come.
-    Late,
+    OutOfOrder,
     /// One that was there already, or is too late to tell.
-    Again,
+    Duplicate,
     /// The first one after the agent started again.
     Restart,
 }
@@ -75,10 +75,10 @@ impl Sequence {
 
     fn arrive_behind(&mut self, back: u32) -> Arrival {
         if back >= WINDOW || self.come & (1 << back) != 0 {
-            return Arrival::Again;
+            return Arrival::Duplicate;
         }
         self.come |= 1 << back;
-        Arrival::Late
+        Arrival::OutOfOrder
     }
 
     /// Whether an agent that has not started again can have this uptime now.
@@ -141,12 +141,12 @@ mod tests {
             [
                 NEXT,
                 gap,
-                Arrival::Again,
-                Arrival::Late,
-                Arrival::Again,
+                Arrival::Duplicate,
+                Arrival::OutOfOrder,
+                Arrival::Duplicate,
                 NEXT,
-                Arrival::Again,
-                Arrival::Again
+                Arrival::Duplicate,
+                Arrival::Duplicate
             ]
         );
     }
@@ -184,12 +184,15 @@ mod tests {
             (20, end - 500, 0.0),
             &[(22, 1500, 2.0), (21, 500, 2.1), (23, 2500, 3.0)],
         );
-        assert_eq!(came, [Arrival::New { missing: 1 }, Arrival::Late, NEXT]);
+        assert_eq!(
+            came,
+            [Arrival::New { missing: 1 }, Arrival::OutOfOrder, NEXT]
+        );
         let came = arrivals(
             (20, end - 5000, 0.0),
             &[(23, 3000, 8.0), (21, end - 4000, 8.1)],
         );
-        assert_eq!(came, [Arrival::New { missing: 2 }, Arrival::Late]);
+        assert_eq!(came, [Arrival::New { missing: 2 }, Arrival::OutOfOrder]);
         // After forty days a restart is not taken for a wrap.
         assert_eq!(
             arrivals((20, 3_500_000_000, 0.0), &[(21, 100, 5.0)]),
@@ -201,7 +204,7 @@ mod tests {
     fn an_agent_without_a_clock_still_has_an_order() {
         assert_eq!(
             arrivals((1, 0, 0.0), &[(2, 0, 5.0), (2, 0, 5.0), (3, 0, 10.0)]),
-            [NEXT, Arrival::Again, NEXT]
+            [NEXT, Arrival::Duplicate, NEXT]
         );
     }
 
@@ -212,6 +215,6 @@ mod tests {
         rest.extend([(1001, 1000, 1.0), (1065, 1000, 1.0), (1001, 1000, 1.0)]);
         let came = arrivals((1000, 1000, 0.0), &rest);
         let last = &came[came.len() - 3..];
-        assert_eq!(last, [Arrival::Late, NEXT, Arrival::Again]);
+        assert_eq!(last, [Arrival::OutOfOrder, NEXT, Arrival::Duplicate]);
     }
 }

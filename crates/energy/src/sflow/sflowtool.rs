@@ -71,7 +71,7 @@ pub struct Lines {
 
 /// Reads such text.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub struct SflowtoolReader {
     times: LocalTimes,
     lines: Lines,
     /// An object that has begun, and how deep it is open.
@@ -81,7 +81,7 @@ pub struct Reader {
     object_line: u64,
 }
 
-impl Reader {
+impl SflowtoolReader {
     /// `zone` is where the times of rows were written. Without it rows whose time does not
     /// tell its offset are bad. JSON has times in UTC and needs none.
     pub fn new(zone: Option<Zone>) -> Self {

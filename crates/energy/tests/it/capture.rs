@@ -38,7 +38,7 @@ fn a_capture_of_open_vswitch() {
     });
     assert_eq!(end, Ok(()));
     assert_eq!((packets.read, packets.datagrams), (8, 8));
-    let trouble = collector.trouble();
+    let trouble = collector.problems();
     assert_eq!(
         (trouble.unreadable, trouble.broken, trouble.skipped),
         (0, 0, 0)

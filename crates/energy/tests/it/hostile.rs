@@ -75,7 +75,7 @@ fn sound_messages_pass_every_target() {
     let bytes = sound(7);
     let mut collector = small();
     take(&mut collector, 0.0, &bytes);
-    let trouble = collector.trouble();
+    let trouble = collector.problems();
     assert_eq!(
         (trouble.unreadable, trouble.broken, trouble.discarded),
         (0, 0, 1)

@@ -4,19 +4,19 @@ use crate::encode::*;
 use filermark_energy::sflow::counters::InterfaceCounters;
 use filermark_energy::sflow::datagram::{Interface, Source};
 use filermark_energy::sflow::flows::FlowEstimate;
-use filermark_energy::sflow::{Admitted, Collector, PortOptions, TimeBasis, TrafficSample};
+use filermark_energy::sflow::{Admission, Collector, PortOptions, TimeBasis, TrafficSample};
 use filermark_results::Timestamp;
 use std::net::IpAddr;
 
 const SENDER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
 /// A collector, and what it has given.
-struct Desk {
+struct TestCollector {
     collector: Collector,
     samples: Vec<TrafficSample>,
 }
 
-impl Desk {
+impl TestCollector {
     fn new(options: PortOptions) -> Self {
         Self {
             collector: Collector::new(options),
@@ -24,7 +24,7 @@ impl Desk {
         }
     }
 
-    fn take(&mut self, seconds: f64, bytes: &[u8]) -> Admitted {
+    fn take(&mut self, seconds: f64, bytes: &[u8]) -> Admission {
         let at = Timestamp::from_unix_seconds(1_520_000_000.0 + seconds);
         let sink = &mut |sample| self.samples.push(sample);
         self.collector
@@ -34,7 +34,7 @@ impl Desk {
 
     /// A datagram with one reading of a port: number of the datagram (the sample's is the
     /// same), uptime and bytes received.
-    fn read(&mut self, seconds: f64, number: u32, uptime_ms: u32, in_octets: u64) -> Admitted {
+    fn read(&mut self, seconds: f64, number: u32, uptime_ms: u32, in_octets: u64) -> Admission {
         self.take(
             seconds,
             &datagram(
@@ -64,14 +64,14 @@ fn port(in_octets: u64) -> InterfaceCounters {
 
 #[test]
 fn rates_over_lost_late_and_doubled_datagrams() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     desk.read(0.0, 10, 100_000, 0);
     desk.read(5.0, 11, 105_000, 5_000);
-    assert_eq!(desk.read(5.1, 11, 105_000, 5_000), Admitted::No);
+    assert_eq!(desk.read(5.1, 11, 105_000, 5_000), Admission::No);
     // 12 is on its way; 13 spans both intervals. Then 12 comes, and 14.
     desk.read(15.0, 13, 115_000, 25_000);
     assert_eq!(desk.collector.ports.counts().lost, 1);
-    assert_eq!(desk.read(15.1, 12, 110_000, 10_000), Admitted::Late);
+    assert_eq!(desk.read(15.1, 12, 110_000, 10_000), Admission::OutOfOrder);
     desk.read(20.0, 14, 120_000, 30_000);
     assert_eq!(desk.rates(), [1000.0, 2000.0, 1000.0]);
     assert_eq!(desk.samples[1].seconds, 10.0);
@@ -87,7 +87,7 @@ fn rates_over_lost_late_and_doubled_datagrams() {
 
 #[test]
 fn an_agent_that_starts_again_costs_one_interval() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     desk.read(0.0, 500, 9_000_000, 1_000_000);
     desk.read(5.0, 501, 9_005_000, 1_005_000);
     // It starts again, and has counted past the old figure when it is next heard.
@@ -100,7 +100,7 @@ fn an_agent_that_starts_again_costs_one_interval() {
 
 #[test]
 fn counters_set_back_by_hand_cost_one_interval() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     let mut read = |seconds: f64, number: u32, sample: u32, octets: u64| {
         let reading = port_sample(sample, &port(octets));
         desk.take(seconds, &datagram(&head(number, number * 5000), &[reading]));
@@ -123,7 +123,7 @@ fn the_agents_clock_and_the_receivers() {
         (TimeBasis::Receiver, [1250.0, 833.3]),
         (TimeBasis::AgentUptime, [1000.0, 1000.0]),
     ] {
-        let mut desk = Desk::new(PortOptions {
+        let mut desk = TestCollector::new(PortOptions {
             time_basis: basis,
             ..PortOptions::default()
         });
@@ -142,7 +142,7 @@ fn the_agents_clock_and_the_receivers() {
 
 #[test]
 fn a_receivers_clock_that_jumps_is_counted() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     desk.read(1000.0, 1, 100_000, 0);
     desk.read(1005.0, 2, 105_000, 5_000);
     desk.read(10.0, 3, 110_000, 10_000);
@@ -159,7 +159,7 @@ fn a_receivers_clock_that_jumps_is_counted() {
 
 #[test]
 fn two_readings_at_one_time_are_one() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     desk.read(0.0, 1, 0, 0);
     desk.read(0.0, 2, 0, 100);
     desk.read(5.0, 3, 5_000, 5_000);
@@ -169,7 +169,7 @@ fn two_readings_at_one_time_are_one() {
 
 #[test]
 fn parts_of_an_agent_count_apart() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     for turn in 0..3u32 {
         for sub_agent in [0, 1] {
             let head = Head {
@@ -194,7 +194,7 @@ fn agents_and_interfaces_have_their_limits() {
         interfaces_max: 16,
         ..PortOptions::default()
     };
-    let mut desk = Desk::new(options);
+    let mut desk = TestCollector::new(options);
     for number in 0..500u32 {
         let head = Head {
             agent: Some(number.to_be_bytes().into()),
@@ -237,7 +237,7 @@ fn flow(source: u32, input: Interface, output: Interface) -> (u32, Words) {
 
 #[test]
 fn picked_packets_are_estimated_once() {
-    let mut desk = Desk::new(PortOptions::default());
+    let mut desk = TestCollector::new(PortOptions::default());
     let (one, two, three) = (
         Interface::Index(1),
         Interface::Index(2),

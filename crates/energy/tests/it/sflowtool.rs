@@ -1,6 +1,6 @@
 //! sflowtool's text.
 
-use filermark_energy::sflow::sflowtool::{Reader, Row};
+use filermark_energy::sflow::sflowtool::{Row, SflowtoolReader};
 use filermark_energy::sflow::{Collector, PortOptions, TrafficSample, Zone};
 use filermark_results::Timestamp;
 
@@ -12,8 +12,8 @@ const FLOW: &str = "FLOW,10.0.0.254,563,1073741823,00902773db08,001083265e00,0x0
 /// Shortened from `sflowtool -J`: one datagram with both kinds of samples.
 const PRETTY: &str = include_str!("../fixtures/sflowtool.json");
 
-fn read(zone: Option<&str>, text: &str) -> (Vec<Row>, Reader) {
-    let mut reader = Reader::new(zone.map(|zone| zone.parse::<Zone>().expect("a zone")));
+fn read(zone: Option<&str>, text: &str) -> (Vec<Row>, SflowtoolReader) {
+    let mut reader = SflowtoolReader::new(zone.map(|zone| zone.parse::<Zone>().expect("a zone")));
     let mut rows = Vec::new();
     for line in text.lines() {
         reader.line(line, &mut |row| rows.push(row));
@@ -184,7 +184,7 @@ fn an_object_that_was_cut_is_told_and_takes_nothing_with_it() {
 
 #[test]
 fn an_object_without_end_is_bounded() {
-    let mut reader = Reader::new(None);
+    let mut reader = SflowtoolReader::new(None);
     let line = format!("{{\"agent\":[{}", "0,".repeat(30_000));
     for _ in 0..60 {
         reader.line(&line[1..], &mut |_| panic!("no row"));
@@ -200,7 +200,7 @@ fn a_text_with_a_line_of_megabytes_and_bytes_that_are_no_text() {
     text.extend(vec![b'9'; 3 << 20]);
     text.extend(format!("\nCNTR,10.0.0.254,\n{PLAIN}\r\n{{\"agent\":").into_bytes());
     text[5 + (3 << 20) + 12] = 0xff;
-    let mut reader = Reader::new(None);
+    let mut reader = SflowtoolReader::new(None);
     let mut rows = 0;
     reader.text(&text[..], &mut |_| rows += 1).expect("memory");
     let lines = reader.lines();

@@ -6,10 +6,10 @@
 //! One without is shorter than 15 bytes and cannot be decided: its bytes are not counted
 //! as compared. Where writes may be torn, a piece is compared word by word.
 
-use super::candidates::{Candidates, Side};
-use super::compared::Checked;
-use super::seams::Cuts;
+use super::compared::CheckOutcome;
+use super::generation_set::{Candidates, SectorEnd};
 use super::sector::{SECTOR, Sector};
+use super::write_boundaries::Cuts;
 
 /// Words of a sector that may show no generation where it is not known which writes there
 /// were: fewer of them cannot be told from what several short writes leave.
@@ -17,7 +17,7 @@ const UNKNOWN_WORDS_MAX: usize = 8;
 
 /// How the generations of a sector may lie in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mixture {
+pub(super) enum GenerationMix {
     /// They change only at these places.
     Cut(Cuts),
     /// Also at others, but not twice in a word or in neighbouring words: writes may have
@@ -28,7 +28,7 @@ pub(super) enum Mixture {
 }
 
 /// The bytes of a sector that were read.
-pub(super) struct Part<'a> {
+pub(super) struct SectorPart<'a> {
     pub(super) sector: Sector<'a>,
     /// Where in the sector they begin.
     pub(super) from: usize,
@@ -37,23 +37,26 @@ pub(super) struct Part<'a> {
     pub(super) solid: usize,
 }
 
-impl Part<'_> {
+impl SectorPart<'_> {
     /// Whether it is of one generation that is accepted, in all its bytes.
     #[inline(always)]
-    pub(super) fn check_whole(&self, accepts: &mut impl FnMut(u64) -> bool) -> Option<Checked> {
+    pub(super) fn check_whole(
+        &self,
+        accepts: &mut impl FnMut(u64) -> bool,
+    ) -> Option<CheckOutcome> {
         let whole = <&[u8; SECTOR]>::try_from(self.data).ok()?;
         let generation = self.sector.read_whole(whole, self.solid)?;
         let good = accepts(generation) && is_zero(&whole[self.solid..]);
         let bytes = SECTOR as u64;
-        Some(Checked { good, bytes })
+        Some(CheckOutcome { good, bytes })
     }
 
     /// Whether it is what this generation wrote.
-    pub(super) fn check_fixed(&self, generation: u64) -> Checked {
+    pub(super) fn check_fixed(&self, generation: u64) -> CheckOutcome {
         let mut whole = [0; SECTOR];
         self.sector.write(generation, &mut whole);
         whole[self.solid..].fill(0);
-        Checked {
+        CheckOutcome {
             good: whole[self.from..self.end()] == *self.data,
             bytes: self.data.len() as u64,
         }
@@ -62,18 +65,18 @@ impl Part<'_> {
     /// Whether it is a mixture that there may be.
     pub(super) fn check_mixture(
         &self,
-        mixture: Mixture,
+        mixture: GenerationMix,
         accepts: &mut impl FnMut(u64) -> bool,
-    ) -> Checked {
+    ) -> CheckOutcome {
         let mut checked = self.check_names_and_zeros();
         let end = self.end().min(self.solid);
         let (cuts, torn) = match mixture {
-            Mixture::Any => {
+            GenerationMix::Any => {
                 checked.add(self.check_any(accepts));
                 return checked;
             }
-            Mixture::Cut(cuts) => (cuts, None),
-            Mixture::Torn(cuts, accepted) => (cuts, Some(accepted)),
+            GenerationMix::Cut(cuts) => (cuts, None),
+            GenerationMix::Torn(cuts, accepted) => (cuts, Some(accepted)),
         };
         let mut from = self.from;
         while from < end {
@@ -85,11 +88,11 @@ impl Part<'_> {
     }
 
     /// The first word, which all generations have, and the zeros.
-    fn check_names_and_zeros(&self) -> Checked {
+    fn check_names_and_zeros(&self) -> CheckOutcome {
         let first = self.sector.word(0, 0).to_le_bytes();
         let named = self.from.min(8)..self.end().min(8);
         let zeros = self.end().min(self.solid.max(self.from));
-        Checked {
+        CheckOutcome {
             good: self.bytes(named.start, named.end) == &first[named.clone()]
                 && is_zero(self.bytes(zeros, self.end())),
             bytes: (named.len() + self.end() - zeros) as u64,
@@ -102,21 +105,21 @@ impl Part<'_> {
         (from, to): (usize, usize),
         torn: Option<Candidates>,
         accepts: &mut impl FnMut(u64) -> bool,
-    ) -> Checked {
+    ) -> CheckOutcome {
         let from = from.max(8);
         let words = from.div_ceil(8)..to / 8;
         let Some(telling) = words.clone().find(|at| *at > 1) else {
             if !words.contains(&1) {
-                return Checked::NOTHING;
+                return CheckOutcome::NOTHING;
             }
             // The second word names the low half of a generation only.
             let half = self.generation_of(1).filter(|half| is_half(*half));
             return match (half, torn) {
                 (Some(half), Some(accepted)) if accepted.with_half(half).is_empty() => {
-                    Checked::NOTHING
+                    CheckOutcome::NOTHING
                 }
-                (None, Some(_)) => Checked::NOTHING,
-                (half, _) => Checked {
+                (None, Some(_)) => CheckOutcome::NOTHING,
+                (half, _) => CheckOutcome {
                     good: half.is_some(),
                     bytes: 8,
                 },
@@ -129,12 +132,12 @@ impl Part<'_> {
             self.sector.write(generation, &mut whole);
             if whole[from..to] == *self.bytes(from, to) {
                 let bytes = (to - from) as u64;
-                return Checked { good: true, bytes };
+                return CheckOutcome { good: true, bytes };
             }
         }
         match torn {
             Some(accepted) => self.check_torn((from, to), accepted),
-            None => Checked {
+            None => CheckOutcome {
                 good: false,
                 bytes: (to - from) as u64,
             },
@@ -143,8 +146,8 @@ impl Part<'_> {
 
     /// A piece whose generation may change anywhere, but not twice in a word or in
     /// neighbouring words.
-    fn check_torn(&self, (from, to): (usize, usize), accepted: Candidates) -> Checked {
-        let mut checked = Checked::NOTHING;
+    fn check_torn(&self, (from, to): (usize, usize), accepted: Candidates) -> CheckOutcome {
+        let mut checked = CheckOutcome::NOTHING;
         let mut before = None;
         let mut at = from;
         while at < to {
@@ -152,7 +155,7 @@ impl Part<'_> {
             let shown = self.shown((at, end), accepted);
             let is_known = shown.is_some_and(|shown| !shown.is_empty());
             checked.add(match is_known {
-                true => Checked {
+                true => CheckOutcome {
                     good: true,
                     bytes: (end - at) as u64,
                 },
@@ -192,7 +195,7 @@ impl Part<'_> {
         (from, to): (usize, usize),
         beside: [Option<Candidates>; 2],
         accepted: Candidates,
-    ) -> Checked {
+    ) -> CheckOutcome {
         let length = to - from;
         let within = from % 8;
         let matching = |candidates: Candidates, side| {
@@ -201,13 +204,13 @@ impl Part<'_> {
         };
         // One generation that explained a whole word would be shown by it.
         let untried = length.min(7);
-        let sides = [(beside[0], Side::Begin), (beside[1], Side::End)];
+        let sides = [(beside[0], SectorEnd::Begin), (beside[1], SectorEnd::End)];
         let by_shown = sides.map(|(shown, side)| shown.and_then(|shown| matching(shown, side)));
         let is_shown = by_shown.iter().flatten().sum::<usize>() >= length;
         let good = is_shown || {
             let [begin, end] = sides.map(|(shown, side)| {
                 let explained = match shown {
-                    Some(_) => by_shown[usize::from(side == Side::End)],
+                    Some(_) => by_shown[usize::from(side == SectorEnd::End)],
                     None => matching(accepted, side),
                 };
                 explained.unwrap_or(untried)
@@ -215,15 +218,15 @@ impl Part<'_> {
             begin + end >= length
         };
         let is_compared = is_shown || !good;
-        Checked {
+        CheckOutcome {
             good,
             bytes: if is_compared { length as u64 } else { 0 },
         }
     }
 
     /// Words that others have written too.
-    fn check_any(&self, accepts: &mut impl FnMut(u64) -> bool) -> Checked {
-        let mut checked = Checked::NOTHING;
+    fn check_any(&self, accepts: &mut impl FnMut(u64) -> bool) -> CheckOutcome {
+        let mut checked = CheckOutcome::NOTHING;
         let words = self.from.div_ceil(8).max(1)..self.end().min(self.solid) / 8;
         let mut unknown = 0;
         let mut before = None;
@@ -232,7 +235,7 @@ impl Part<'_> {
                 1 => is_half(*g),
                 _ => accepts(*g),
             });
-            match known.is_some() || (at + 1 < words.end && self.meet(at, before)) {
+            match known.is_some() || (at + 1 < words.end && self.is_boundary(at, before)) {
                 true => checked.bytes += 8,
                 false => unknown += 1,
             }
@@ -244,7 +247,7 @@ impl Part<'_> {
 
     /// Whether a word begins as the generation of the word before, and ends as another
     /// one, which the word behind has.
-    fn meet(&self, at: usize, before: Option<u64>) -> bool {
+    fn is_boundary(&self, at: usize, before: Option<u64>) -> bool {
         let (Some(before), Some(after)) = (before, self.generation_of(at + 1)) else {
             return false;
         };

@@ -3,7 +3,7 @@
 /// What came of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct Checked {
+pub struct CheckOutcome {
     /// Nothing wrong was seen.
     pub good: bool,
     /// Bytes that were compared.
@@ -13,7 +13,7 @@ pub struct Checked {
 /// What came of comparing bytes that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct Compared {
+pub struct CompareOutcome {
     /// Nothing wrong was seen.
     pub good: bool,
     /// Bytes that were compared.
@@ -22,7 +22,7 @@ pub struct Compared {
     pub undecided_bytes: u64,
 }
 
-impl Compared {
+impl CompareOutcome {
     /// Nothing was to be compared.
     pub const NOTHING: Self = Self {
         good: true,
@@ -31,7 +31,7 @@ impl Compared {
     };
 }
 
-impl Checked {
+impl CheckOutcome {
     /// Nothing was compared.
     pub const NOTHING: Self = Self {
         good: true,

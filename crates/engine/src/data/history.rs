@@ -8,12 +8,12 @@
 //! or had to be sent again, its bytes may still arrive at any time: from then on the
 //! generations of that proc's writes from this one on are all right.
 
-use super::candidates::Candidates;
-use super::check::Mixture;
-use super::compared::Compared;
+use super::check::GenerationMix;
+use super::compared::CompareOutcome;
+use super::generation_set::Candidates;
 use super::sampling::Sampling;
 use super::sector::{BLOCK_SECTORS, GENERATION_LIMIT, SECTOR_BYTES};
-use super::{Checking, DataSource};
+use super::{DataSource, VerifyLevel};
 use filermark_model::rng::hash3;
 use std::ops::Range;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl History {
     /// Whether a read of wrong data has failed. Where only samples are compared, it is
     /// counted: how many of the wrong reads would fail were chance.
     pub fn fails_reads(&self) -> bool {
-        self.data.checking == Checking::All
+        self.data.checking == VerifyLevel::All
     }
 
     /// A write of a proc to a range (file, offset, length) begins.
@@ -219,10 +219,10 @@ impl History {
 
     /// Compares what a read that began at `since` brought: all of it, a sector or nothing.
     #[inline]
-    pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> Compared {
+    pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> CompareOutcome {
         let part = self.part(offset, data.len());
         if part.is_empty() {
-            return Compared::NOTHING;
+            return CompareOutcome::NOTHING;
         }
         let began = self.sampling.is_timed().then(Instant::now);
         let compared = self.compare(since, file, offset + part.start as u64, &data[part]);
@@ -236,28 +236,30 @@ impl History {
     #[inline]
     pub fn part(&mut self, offset: u64, len: usize) -> Range<usize> {
         match self.data.checking {
-            Checking::Nothing => 0..0,
-            Checking::All => 0..len,
-            Checking::Sample => self.sampling.draw(offset, len),
+            VerifyLevel::Nothing => 0..0,
+            VerifyLevel::All => 0..len,
+            VerifyLevel::Sample => self.sampling.draw(offset, len),
         }
     }
 
     /// Compares all of what a read that began at `since` brought.
-    pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> Compared {
+    pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> CompareOutcome {
         let is_reused = self.data.is_reused(file);
         let mixture = |sector| {
             let cuts = || self.data.common.seams.of(file, sector);
             match self.data.overlapping || self.may_tear {
-                _ if is_reused || self.data.shared => Mixture::Any,
-                true => Mixture::Torn(cuts(), self.accepted(since, (file, sector), is_reused)),
-                false => Mixture::Cut(cuts()),
+                _ if is_reused || self.data.shared => GenerationMix::Any,
+                true => {
+                    GenerationMix::Torn(cuts(), self.accepted(since, (file, sector), is_reused))
+                }
+                false => GenerationMix::Cut(cuts()),
             }
         };
         let accepts = |sector, generation| {
             (self.accepted(since, (file, sector), is_reused)).spans(generation)
         };
         let checked = self.data.check(file, offset, data, mixture, accepts);
-        Compared {
+        CompareOutcome {
             good: checked.good,
             bytes: checked.bytes,
             undecided_bytes: (data.len() as u64).saturating_sub(checked.bytes),

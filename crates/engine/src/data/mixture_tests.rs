@@ -17,7 +17,7 @@ struct Written {
 
 impl Written {
     fn new(key: u64, overlapping: bool) -> Self {
-        Self::of(DataSource::new(key, Checking::All).overlapping(overlapping))
+        Self::of(DataSource::new(key, VerifyLevel::All).overlapping(overlapping))
     }
 
     fn of(data: DataSource) -> Self {
@@ -51,7 +51,7 @@ impl Written {
         self.cuts.sort_unstable();
     }
 
-    fn check(&self, from: usize, to: usize) -> Compared {
+    fn check(&self, from: usize, to: usize) -> CompareOutcome {
         let since = self.history.begin_read();
         (self.history).compare(since, FILE, from as u64, &self.bytes[from..to])
     }
@@ -158,7 +158,7 @@ proptest! {
         part in 0..600usize,
         change in 1..=255u8,
     ) {
-        let data = DataSource::new(key, Checking::All).overlapping(true);
+        let data = DataSource::new(key, VerifyLevel::All).overlapping(true);
         let mut written = Written::of(match compressed {
             true => data.shaped(50.0, 0.0),
             false => data,
@@ -246,18 +246,21 @@ fn bytes_of_too_many_generations_are_undecided() {
 /// generations have it. What it is torn with is not compared then.
 #[test]
 fn generations_with_one_half_may_be_too_many() {
-    let data = DataSource::new(3, Checking::All).overlapping(true);
+    let data = DataSource::new(3, VerifyLevel::All).overlapping(true);
     let part = |read: &[u8; SECTOR]| {
         let run = data.run.file(FILE);
-        let part = check::Part {
+        let part = check::SectorPart {
             sector: run.sector(&data.pool, 0),
             from: 8,
             data: &read[8..],
             solid: SECTOR,
         };
-        let seams = seams::Seams::default();
+        let seams = write_boundaries::SectorSeams::default();
         let last = 20_000 << 32 | 9;
-        let mixture = Mixture::Torn(seams.of(FILE, 0), candidates::Candidates::range(0, last));
+        let mixture = GenerationMix::Torn(
+            seams.of(FILE, 0),
+            generation_set::Candidates::range(0, last),
+        );
         part.check_mixture(mixture, &mut |generation| generation <= last)
     };
     let mut read = [0; SECTOR];

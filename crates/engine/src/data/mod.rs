@@ -10,29 +10,29 @@
 //! A workload may want contents that compress (the end of every sector is zeros) or
 //! deduplicate (a share of the blocks are copies of a few).
 
-mod candidates;
 mod check;
 mod compared;
+mod generation_set;
 mod history;
 #[cfg(test)]
 mod mixture_tests;
 mod sampling;
-mod seams;
 mod sector;
 #[cfg(test)]
 mod tests;
 mod vector;
+mod write_boundaries;
 
-pub use compared::{Checked, Compared};
+pub use compared::{CheckOutcome, CompareOutcome};
 pub use history::{History, WriteMark};
 pub use sector::{BLOCK, GENERATION_LIMIT, SECTOR};
 
-use check::{Mixture, Part};
+use check::{GenerationMix, SectorPart};
 use filermark_model::rng::{hash3, mix64};
-use seams::Seams;
 use sector::{BLOCK_SECTORS, HEADER, Pool, RunKey, SECTOR_BYTES};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use write_boundaries::SectorSeams;
 
 /// Different blocks among those that are copies.
 const COPIES: u64 = 64;
@@ -48,7 +48,7 @@ const ZEROS_COST: f64 = 4.5;
 
 /// How much of what is read is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checking {
+pub enum VerifyLevel {
     /// Nothing: for services that keep no data. The program never asks for it.
     Nothing,
     /// One sector of every reply, or of some replies where all would take more than 1.5 % of the
@@ -64,7 +64,7 @@ pub struct DataSource {
     seed: u64,
     key: u64,
     run: RunKey,
-    checking: Checking,
+    checking: VerifyLevel,
     /// Others write to the same files: any generation may be read.
     shared: bool,
     /// A proc may have several operations under way at once.
@@ -87,14 +87,14 @@ struct Common {
     /// Which files of an earlier run are read.
     reused: Box<[AtomicU64]>,
     /// Where writes began and ended within sectors.
-    seams: Seams,
+    seams: SectorSeams,
     /// The pools of earlier runs whose files are used, by their keys.
     earlier: Mutex<Vec<(u64, Arc<Pool>)>>,
 }
 
 impl DataSource {
     /// The contents of the run with this seed and this `identity`.
-    pub fn of_run(seed: u64, identity: &str, checking: Checking) -> Self {
+    pub fn of_run(seed: u64, identity: &str, checking: VerifyLevel) -> Self {
         Self {
             seed,
             ..Self::new(run_key(seed, identity), checking)
@@ -102,7 +102,7 @@ impl DataSource {
     }
 
     /// The contents that follow from a `key`.
-    pub fn new(key: u64, checking: Checking) -> Self {
+    pub fn new(key: u64, checking: VerifyLevel) -> Self {
         Self {
             seed: key,
             key,
@@ -119,7 +119,7 @@ impl DataSource {
                 reused: (0..REUSED_BITS / 64)
                     .map(|_| AtomicU64::default())
                     .collect(),
-                seams: Seams::default(),
+                seams: SectorSeams::default(),
                 earlier: Mutex::default(),
             }),
         }
@@ -177,14 +177,14 @@ impl DataSource {
     }
 
     /// How much of what is read is compared.
-    pub fn checking(&self) -> Checking {
+    pub fn checking(&self) -> VerifyLevel {
         self.checking
     }
 
     /// Whether a range of a file holds what an earlier run with the same key may have
     /// written there: which writes it made is not known.
-    pub fn check_earlier(&self, file: u64, offset: u64, data: &[u8]) -> Checked {
-        self.check(file, offset, data, |_| Mixture::Any, |_, _| true)
+    pub fn check_earlier(&self, file: u64, offset: u64, data: &[u8]) -> CheckOutcome {
+        self.check(file, offset, data, |_| GenerationMix::Any, |_, _| true)
     }
 
     /// Notes that a file of an earlier run is used: its generations are unknown.
@@ -272,15 +272,15 @@ impl DataSource {
         file: u64,
         offset: u64,
         data: &[u8],
-        mixture: impl Fn(u64) -> Mixture,
+        mixture: impl Fn(u64) -> GenerationMix,
         mut accepts: impl FnMut(u64, u64) -> bool,
-    ) -> Checked {
-        let mut checked = Checked::NOTHING;
+    ) -> CheckOutcome {
+        let mut checked = CheckOutcome::NOTHING;
         let mut rest = data;
         self.pieces(file, offset, data.len(), |place, from, to| {
             let (data, tail) = rest.split_at(to - from);
             rest = tail;
-            let part = Part {
+            let part = SectorPart {
                 sector: place.sector,
                 from,
                 data,
@@ -303,7 +303,7 @@ impl DataSource {
         file: u64,
         offset: u64,
         len: usize,
-        mut each: impl FnMut(Place<'_>, usize, usize),
+        mut each: impl FnMut(SectorPosition<'_>, usize, usize),
     ) {
         let own = self.run.file(file);
         let mut number = offset / SECTOR_BYTES;
@@ -312,12 +312,12 @@ impl DataSource {
         while left > 0 {
             let to = (from + left).min(SECTOR);
             let place = match self.copied(file, number) {
-                None => Place {
+                None => SectorPosition {
                     sector: own.sector(&self.pool, number),
                     number,
                     fixed: None,
                 },
-                Some(copied) => Place {
+                Some(copied) => SectorPosition {
                     sector: self.run.file(COPY_FILE).sector(&self.pool, copied),
                     number,
                     fixed: Some(0),
@@ -352,7 +352,7 @@ impl DataSource {
 
 /// A sector of a file.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SectorPosition<'a> {
     sector: sector::Sector<'a>,
     number: u64,
     /// The only generation that it can have.

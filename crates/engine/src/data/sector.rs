@@ -52,7 +52,7 @@ impl Pool {
 /// What the names and keys of a run's sectors derive from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunKey {
-    places: u64,
+    position_key: u64,
     first: u64,
     second: u64,
 }
@@ -62,7 +62,7 @@ impl RunKey {
         let places = mix64(key);
         let first = mix64(places);
         Self {
-            places,
+            position_key: places,
             first,
             second: mix64(first),
         }
@@ -74,7 +74,7 @@ impl RunKey {
         FileKey {
             run: self,
             file,
-            base: mix64(self.places ^ file),
+            base: mix64(self.position_key ^ file),
         }
     }
 

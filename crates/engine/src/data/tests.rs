@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 const KEY: u64 = 1;
 
 fn source() -> DataSource {
-    DataSource::new(KEY, Checking::All)
+    DataSource::new(KEY, VerifyLevel::All)
 }
 
 fn bytes(data: &DataSource, file: u64, offset: u64, generation: u64, len: usize) -> Vec<u8> {
@@ -15,7 +15,7 @@ fn bytes(data: &DataSource, file: u64, offset: u64, generation: u64, len: usize)
 
 /// Whether a range passes where these generations are right.
 fn passes(data: &DataSource, file: u64, offset: u64, read: &[u8], right: &[u64]) -> bool {
-    let seams = |sector| Mixture::Cut(data.common.seams.of(file, sector));
+    let seams = |sector| GenerationMix::Cut(data.common.seams.of(file, sector));
     let accepts = |_, generation| right.contains(&generation);
     data.check(file, offset, read, seams, accepts).good
 }
@@ -58,7 +58,7 @@ fn a_wrong_byte_file_place_run_or_generation_is_noticed() {
         assert!(!passes(&data, 5, 0, &block, &[3]));
         assert!(!passes(&data, 5, 4_608, &block[..512], &[3]));
         assert!(!passes(&data, 5, 4_096, &block, &[2, 4]));
-        let other = DataSource::new(2, Checking::All);
+        let other = DataSource::new(2, VerifyLevel::All);
         assert!(!passes(&other, 5, 4_096, &block, &[3]));
         for at in [0, 8, 15, 16, 31, 32, 255, 511, 512, 4_095, 8_191] {
             let mut bad = block.clone();
@@ -187,7 +187,7 @@ fn what_is_stale_is_noticed() {
 
 #[test]
 fn shared_files_show_any_write_and_samples_are_sectors() {
-    let data = Arc::new(DataSource::new(KEY, Checking::Sample).shared(true));
+    let data = Arc::new(DataSource::new(KEY, VerifyLevel::Sample).shared(true));
     let mut history = History::new(data.clone(), 1);
     for generation in [0, 5, GENERATION_LIMIT - 1] {
         let read = bytes(&data, 5, 100, generation, 10_000);
@@ -208,7 +208,7 @@ fn shared_files_show_any_write_and_samples_are_sectors() {
 /// Any generation, by others too; but no garbage, and no other file's.
 #[test]
 fn shared_files_hold_no_garbage() {
-    let data = Arc::new(DataSource::new(KEY, Checking::All).shared(true));
+    let data = Arc::new(DataSource::new(KEY, VerifyLevel::All).shared(true));
     let mut history = History::new(data.clone(), 1);
     let mut rng = filermark_model::Rng::new(3, 3);
     let right: Vec<u64> = (1..=40).map(|n| (5 << 32) + n).collect();
@@ -235,8 +235,8 @@ fn shared_files_hold_no_garbage() {
 /// that run's identity.
 #[test]
 fn data_of_an_earlier_run_is_right_where_its_file_is_used() {
-    let earlier = DataSource::of_run(KEY, "earlier", Checking::All);
-    let own = DataSource::of_run(KEY, "own", Checking::All);
+    let earlier = DataSource::of_run(KEY, "earlier", VerifyLevel::All);
+    let own = DataSource::of_run(KEY, "own", VerifyLevel::All);
     let old = bytes(&earlier, 5, 0, 7, 1_024);
     let mut history = History::new(Arc::new(own.clone()), 1);
     let _ = history.begin_fill(0);

@@ -2,8 +2,8 @@
 //! half the time of what every x86-64 has). The only unsafe code of the contents.
 #![allow(unsafe_code)]
 
-use super::check::Part;
-use super::compared::Checked;
+use super::check::SectorPart;
+use super::compared::CheckOutcome;
 use super::sector::{FileKey, Pool, SECTOR};
 
 /// Writes consecutive sectors of a file, from sector `first` on.
@@ -39,9 +39,9 @@ fn write_any(file: FileKey, pool: &Pool, first: u64, generation: u64, out: &mut 
 /// Whether a part of a sector is of one generation that is accepted, in all its bytes.
 #[inline]
 pub(super) fn check_whole(
-    part: &Part<'_>,
+    part: &SectorPart<'_>,
     accepts: &mut impl FnMut(u64) -> bool,
-) -> Option<Checked> {
+) -> Option<CheckOutcome> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, the only thing that the function asks for.
@@ -52,7 +52,10 @@ pub(super) fn check_whole(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn check_whole_avx2(part: &Part<'_>, accepts: &mut impl FnMut(u64) -> bool) -> Option<Checked> {
+fn check_whole_avx2(
+    part: &SectorPart<'_>,
+    accepts: &mut impl FnMut(u64) -> bool,
+) -> Option<CheckOutcome> {
     part.check_whole(accepts)
 }
 

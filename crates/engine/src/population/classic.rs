@@ -7,8 +7,8 @@ use super::{Next, Task};
 use crate::driver::{Action, ObjectId, PROC_DIR};
 use crate::name::{Name, NameKind};
 use crate::owner::{OWNER_BYTES, owner_number};
-use crate::proc::{Hold, Proc};
-use crate::session_action::{HandleId, Place, SessionAction};
+use crate::proc::{PendingEffect, Proc};
+use crate::session_action::{HandleId, ProcPath, SessionAction};
 use crate::slice::classic::{ClassicSet, ClassicSlice, PoolId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum Stage {
     UnmakeProcDirs,
     /// The owner files of directories that stay, because something is in them: what
     /// sweeps up afterwards is to know them.
-    OwnersAgain,
+    RewriteOwners,
 }
 
 const FILL: &[Stage] = &[
@@ -76,7 +76,7 @@ const EMPTY: &[Stage] = &[
     Stage::Barrier,
     Stage::UnmakeProcDirs,
     Stage::Barrier,
-    Stage::OwnersAgain,
+    Stage::RewriteOwners,
 ];
 
 /// A walk over the stages, the items of each, and the procs of each item.
@@ -199,7 +199,7 @@ impl ClassicWalk {
             Stage::UnmakeFiles => proc.files_made,
             Stage::UnmakeDirOwners | Stage::UnmakeDirs => layout.dirs,
             Stage::UnmakeProcOwner | Stage::UnmakeProcDirs => 1,
-            Stage::OwnersAgain => proc.dirs_left.len() as u32,
+            Stage::RewriteOwners => proc.dirs_left.len() as u32,
         }
     }
 
@@ -274,7 +274,7 @@ impl ClassicWalk {
                 name: owner,
             },
             Stage::UnmakeProcOwner => Action::Remove { dir, name: owner },
-            Stage::OwnersAgain => owner_file(proc, set, *proc.dirs_left.get(item as usize)?),
+            Stage::RewriteOwners => owner_file(proc, set, *proc.dirs_left.get(item as usize)?),
             Stage::UnmakeDirs => Action::Rmdir {
                 dir,
                 name: dir_name,
@@ -285,7 +285,7 @@ impl ClassicWalk {
             proc: at,
             action,
             bytes: 0,
-            hold: Hold::None,
+            hold: PendingEffect::None,
             may_fail: stage == Stage::Close,
             removes,
         })
@@ -341,7 +341,7 @@ fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -
             size: bytes,
         },
         bytes,
-        hold: Hold::None,
+        hold: PendingEffect::None,
         may_fail: false,
         removes: None,
     })
@@ -375,7 +375,7 @@ fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -
             size: Some(created),
         },
         Some(_) => Action::Session(SessionAction::Truncate {
-            place: Place {
+            place: ProcPath {
                 dir: set.layout.dir_of(file.local),
                 name: Some(Name::new(NameKind::File, file.local)),
             },
@@ -386,7 +386,7 @@ fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -
         proc: at,
         action,
         bytes: 0,
-        hold: Hold::None,
+        hold: PendingEffect::None,
         may_fail: false,
         removes: None,
     })

@@ -4,7 +4,7 @@
 use super::{Next, Task};
 use crate::driver::Action;
 use crate::file_action::FileAction;
-use crate::proc::{Hold, Proc};
+use crate::proc::{PendingEffect, Proc};
 
 /// Where the walk is.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl TreeWalk {
                     proc: self.proc,
                     action: Action::File(action),
                     bytes,
-                    hold: Hold::None,
+                    hold: PendingEffect::None,
                     may_fail: false,
                     removes: None,
                 });

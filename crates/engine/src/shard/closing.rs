@@ -1,9 +1,9 @@
 //! The end of RUN: work that was due in it is caught up with, replies are waited for,
 //! and what is still open then is counted with the time that it had waited.
 
-use super::load::{Load, SILENCE_MAX};
-use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
-use crate::recorder::Unseen;
+use super::load::{LoadState, SILENCE_MAX};
+use super::{GLANCE, PhaseError, Shard, SlotWork, slots::Slot};
+use crate::recorder::UnfinishedOp;
 use filermark_model::plan::PacingMode;
 use filermark_model::{Nanos, Op};
 
@@ -23,7 +23,7 @@ impl Shard {
     ///
     /// # Errors
     /// The server is gone, or somebody wished to stop.
-    pub(super) fn close_run(&mut self, load: &mut Load) -> Result<(), PhaseError> {
+    pub(super) fn close_run(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
         let begin = self.clock.now();
         let window = load.times.run_end.since(load.times.run_start);
         let drain_end = begin + DRAIN;
@@ -55,7 +55,7 @@ impl Shard {
     /// `drain_end`.
     fn catch_up(
         &mut self,
-        load: &mut Load,
+        load: &mut LoadState,
         catch_up_end: Nanos,
         drain_end: Nanos,
     ) -> Result<(), PhaseError> {
@@ -92,14 +92,14 @@ impl Shard {
     }
 
     /// Counts what was intended in RUN and not seen to end.
-    fn count_unseen(&mut self, load: &mut Load, catch_up_end: Nanos) {
+    fn count_unseen(&mut self, load: &mut LoadState, catch_up_end: Nanos) {
         let now = self.clock.now();
         load.now = now;
         let procs = &self.procs;
         let run = &*load;
         let open = |slot: &Slot| -> Option<(Op, Nanos)> {
-            let (Work::Measured { op, intended, .. } | Work::Preparing { op, intended, .. }) =
-                slot.work
+            let (SlotWork::Measured { op, intended, .. }
+            | SlotWork::Preparing { op, intended, .. }) = slot.work
             else {
                 return None;
             };
@@ -111,7 +111,8 @@ impl Shard {
             run.is_in_run(intended).then(|| (op, now.since(intended)))
         };
         let open: Vec<(Op, Nanos)> = self.slots.iter().filter_map(open).collect();
-        load.tally.record_unseen(Unseen::Open, open.into_iter());
+        load.tally
+            .record_unseen(UnfinishedOp::Open, open.into_iter());
         let (count, oldest) = self.under_way(now);
         if count > 0 {
             load.tally.note_open_since(now.since(oldest));
@@ -135,7 +136,7 @@ impl Shard {
     /// mix. Gives their number.
     pub(super) fn give_up_due(
         &mut self,
-        load: &mut Load,
+        load: &mut LoadState,
         at: usize,
         end: Nanos,
         given_up: Nanos,
@@ -146,8 +147,8 @@ impl Shard {
             return 0;
         }
         let why = match self.pacing.mode {
-            PacingMode::Closed => Unseen::Missed,
-            PacingMode::Open => Unseen::Open,
+            PacingMode::Closed => UnfinishedOp::Missed,
+            PacingMode::Open => UnfinishedOp::Open,
         };
         let operations = &self.operations;
         let mut left = count;

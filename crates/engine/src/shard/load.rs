@@ -2,10 +2,10 @@
 
 use super::closing::DRAIN;
 use super::tally::Tally;
-use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
+use super::{GLANCE, PhaseError, Shard, SlotWork, slots::Slot};
 use crate::driver::{Completion, Outcome, Request, Status};
-use crate::proc::{Choice, Proc, WATCHED_PROC};
-use crate::recorder::{Ended, PaceCounts};
+use crate::proc::{ChosenAction, Proc, WATCHED_PROC};
+use crate::recorder::{FinishedOp, PaceCounts};
 use crate::run_times::{RunTimes, Timetable};
 use crate::schedule::Schedule;
 use crate::shared_recorder::SharedRecorder;
@@ -42,7 +42,7 @@ const DENSE_RATE: f64 = 20_000.0;
 /// the least lateness of a wake-up that was seen (17 us, docs/src/reference/speed.md).
 const WAKE_LEAD: Nanos = Nanos::from_micros(12);
 /// What the loop keeps besides the shard.
-pub(super) struct Load {
+pub(super) struct LoadState {
     timetable: Timetable,
     /// What it said when it was last looked at: in each turn of WARMUP, and of a RUN that
     /// may be ended.
@@ -58,7 +58,7 @@ pub(super) struct Load {
     next_roll: Nanos,
     next_check: Nanos,
     /// When the watched proc was last told of, and how many operations it had ended.
-    told: (Nanos, u64),
+    reported: (Nanos, u64),
     /// Failures in a row that leave no hope, and the last of them.
     hopeless: (u32, Status),
     sleep_min: Nanos,
@@ -69,7 +69,7 @@ pub(super) struct Load {
     pub(super) last_answer: Nanos,
 }
 
-impl Load {
+impl LoadState {
     /// When the phase under way ends.
     fn border(&self) -> Nanos {
         match (self.measuring, self.catch_up_end) {
@@ -117,7 +117,7 @@ impl Load {
 }
 
 /// What is left when RUN closes.
-struct Close {
+struct RunClose {
     generator_cpu_ns: u64,
     /// Open pacing: operations waiting or in flight.
     backlog: u64,
@@ -159,7 +159,7 @@ impl Shard {
         let ended = self.turn_around(&mut load);
         let now = self.clock.now();
         load.tally.roll(now.min(load.times.run_end));
-        let close = Close {
+        let close = RunClose {
             generator_cpu_ns: thread_cpu_ns().saturating_sub(load.cpu_start_ns),
             backlog: self.backlog(now),
         };
@@ -180,7 +180,12 @@ impl Shard {
     }
 
     /// Puts together what RUN has measured.
-    fn point_stats(&self, load: Load, close: &Close, accessed_base_bytes: u64) -> PointStats {
+    fn point_stats(
+        &self,
+        load: LoadState,
+        close: &RunClose,
+        accessed_base_bytes: u64,
+    ) -> PointStats {
         let explain = self.explain.clone();
         let window = load.times.run_end.since(load.times.run_start);
         let text = |status| super::status_text(&*explain, status);
@@ -212,7 +217,7 @@ impl Shard {
         rate_per_proc: Option<f64>,
         timetable: Timetable,
         group: Option<Arc<SharedRecorder>>,
-    ) -> Load {
+    ) -> LoadState {
         let times = timetable.latest();
         let mut due = BinaryHeap::with_capacity(self.procs.len() + 1);
         for (at, proc) in self.procs.iter_mut().enumerate() {
@@ -230,7 +235,7 @@ impl Shard {
         let seconds = times.run_end.since(times.warmup_start).0 / 1_000_000_000;
         let rate = rate_per_proc.unwrap_or(0.0) * self.procs.len() as f64;
         tracing::debug!(target: "filermark_engine::setup", procs = self.procs.len(), rate, mode = ?self.pacing.mode, "load");
-        Load {
+        LoadState {
             timetable,
             times,
             tally: match group {
@@ -247,7 +252,7 @@ impl Shard {
             catch_up_end: None,
             next_roll: Nanos::ZERO,
             next_check: times.warmup_start + CHECKPOINT,
-            told: (
+            reported: (
                 times.warmup_start,
                 self.watched().map_or(0, |p| p.ended_count),
             ),
@@ -263,7 +268,7 @@ impl Shard {
         }
     }
 
-    fn turn_around(&mut self, load: &mut Load) -> Result<(), PhaseError> {
+    fn turn_around(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
         loop {
             let now = self.clock.now();
             load.now = now;
@@ -309,7 +314,7 @@ impl Shard {
     }
 
     /// The next instant at which the loop has something to do by itself.
-    fn wait_until(&self, load: &Load, now: Nanos) -> Nanos {
+    fn wait_until(&self, load: &LoadState, now: Nanos) -> Nanos {
         if !self.done.is_empty() {
             return now;
         }
@@ -338,14 +343,14 @@ impl Shard {
             )
     }
 
-    fn begin_run(&mut self, load: &mut Load, now: Nanos) {
+    fn begin_run(&mut self, load: &mut LoadState, now: Nanos) {
         load.measuring = true;
         load.tally.roll(now);
         load.tally.begin_run(load.times.run_start);
         load.pace = PaceCounts::default();
         load.cpu_start_ns = thread_cpu_ns();
         load.next_check = now + CHECKPOINT;
-        load.told = (now, self.watched().map_or(0, |p| p.ended_count));
+        load.reported = (now, self.watched().map_or(0, |p| p.ended_count));
         for proc in &mut self.procs {
             proc.begin_run();
             if let Some(tree) = proc.slice.tree_mut() {
@@ -366,8 +371,8 @@ impl Shard {
 
     /// Every 10 s: closed pacing forgives what cannot be caught up, open pacing
     /// drops what is beyond the bounded backlog.
-    fn checkpoint(&mut self, load: &mut Load, now: Nanos) {
-        self.tell_progress(load, now);
+    fn checkpoint(&mut self, load: &mut LoadState, now: Nanos) {
+        self.log_progress(load, now);
         let horizon = CHECKPOINT;
         for at in 0..self.procs.len() {
             let proc = &mut self.procs[at];
@@ -398,9 +403,9 @@ impl Shard {
 
     /// DEBUG flag 6 (manual M, table 3): what the watched proc has done since the last
     /// checkpoint beside what it was to do, and how far it is behind its schedule.
-    fn tell_progress(&self, load: &mut Load, now: Nanos) {
+    fn log_progress(&self, load: &mut LoadState, now: Nanos) {
         let Some(proc) = self.watched() else { return };
-        let (since, before) = std::mem::replace(&mut load.told, (now, proc.ended_count));
+        let (since, before) = std::mem::replace(&mut load.reported, (now, proc.ended_count));
         let done = proc.ended_count.saturating_sub(before);
         let seconds = now.since(since).as_secs_f64().max(1e-9);
         let wanted = match proc.schedule.is_unlimited() {
@@ -423,10 +428,10 @@ impl Shard {
     /// Operations under way, and how long ago the oldest was intended. Once a second.
     pub(super) fn under_way(&self, now: Nanos) -> (u64, Nanos) {
         let ages = self.slots.iter().filter_map(|slot| match slot.work {
-            Work::Measured { intended, .. } | Work::Preparing { intended, .. } => {
+            SlotWork::Measured { intended, .. } | SlotWork::Preparing { intended, .. } => {
                 Some(now.since(intended))
             }
-            Work::Task { .. } | Work::Stale => None,
+            SlotWork::Task { .. } | SlotWork::Stale => None,
         });
         ages.fold((0, Nanos::ZERO), |(count, oldest), age| {
             (count + 1, oldest.max(age))
@@ -442,7 +447,7 @@ impl Shard {
         self.procs.iter().map(of_proc).sum()
     }
 
-    pub(super) fn start_due(&mut self, load: &mut Load, now: Nanos) {
+    pub(super) fn start_due(&mut self, load: &mut LoadState, now: Nanos) {
         for _ in 0..TURN {
             let Some(Reverse((due, at))) = load.due.peek().copied() else {
                 return;
@@ -457,7 +462,7 @@ impl Shard {
     }
 
     /// Starts what a proc has due, as far as it may.
-    fn start_proc(&mut self, load: &mut Load, at: u32, now: Nanos) {
+    fn start_proc(&mut self, load: &mut LoadState, at: u32, now: Nanos) {
         for _ in 0..BURST {
             let proc = &mut self.procs[at as usize];
             let due = proc.schedule.next();
@@ -487,7 +492,7 @@ impl Shard {
         self.requeue(load, at);
     }
 
-    fn requeue(&mut self, load: &mut Load, at: u32) {
+    fn requeue(&mut self, load: &mut LoadState, at: u32) {
         let proc = &mut self.procs[at as usize];
         if load.catch_up_end.is_some() && !proc.is_owed(load.times.run_end) {
             return;
@@ -498,27 +503,27 @@ impl Shard {
         }
     }
 
-    fn start_op(&mut self, load: &mut Load, at: u32, op: Op, intended: Nanos, was_free: bool) {
+    fn start_op(&mut self, load: &mut LoadState, at: u32, op: Op, intended: Nanos, was_free: bool) {
         // A preparation that is done at once is followed by another try.
         for _ in 0..3 {
             let proc = &mut self.procs[at as usize];
             let (action, hold, work) = match proc.slice.choose(&mut proc.rng, op, load.now) {
-                Choice::Impossible => return self.not_started(load, at, op, intended),
-                Choice::Measured(action, hold) => (
+                ChosenAction::Impossible => return self.not_started(load, at, op, intended),
+                ChosenAction::Measured(action, hold) => (
                     action,
                     hold,
-                    Work::Measured {
+                    SlotWork::Measured {
                         op,
                         intended,
                         was_free,
                     },
                 ),
-                Choice::Prepare(action, hold) => {
+                ChosenAction::Prepare(action, hold) => {
                     load.pace.preparation_count += 1;
                     (
                         action,
                         hold,
-                        Work::Preparing {
+                        SlotWork::Preparing {
                             op,
                             intended,
                             was_free,
@@ -571,7 +576,7 @@ impl Shard {
 
     /// Notices when a blocking driver only fails any more.
     #[inline]
-    fn watch_failures(&self, load: &mut Load, outcome: &Outcome) {
+    fn watch_failures(&self, load: &mut LoadState, outcome: &Outcome) {
         if outcome.status == Status::Ok {
             load.hopeless.0 = 0;
             return;
@@ -585,7 +590,7 @@ impl Shard {
 
     /// Counts an operation that had nothing to work on as failed.
     #[cold]
-    fn not_started(&mut self, load: &mut Load, at: u32, op: Op, intended: Nanos) {
+    fn not_started(&mut self, load: &mut LoadState, at: u32, op: Op, intended: Nanos) {
         let outcome = Outcome {
             status: Status::NoObject,
             sent: load.now,
@@ -596,7 +601,7 @@ impl Shard {
             end: false,
         };
         let in_window = !load.measuring || load.is_in_run(load.now);
-        load.tally.record(&Ended {
+        load.tally.record(&FinishedOp {
             op,
             intended,
             was_free: false,
@@ -607,7 +612,7 @@ impl Shard {
         self.procs[at as usize].stats.error_count += u64::from(in_window);
     }
 
-    pub(super) fn take_completions(&mut self, load: &mut Load) -> Result<(), PhaseError> {
+    pub(super) fn take_completions(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
         let mut done = std::mem::take(&mut self.done);
         let mut result = Ok(());
         for Completion { token, outcome } in done.drain(..) {
@@ -619,7 +624,7 @@ impl Shard {
                 self.begin_run(load, outcome.done);
             }
             if self.complete(load, &slot, &outcome)
-                && let Work::Preparing {
+                && let SlotWork::Preparing {
                     op,
                     intended,
                     was_free,
@@ -645,23 +650,23 @@ impl Shard {
     /// Books an outcome. Says whether it was a preparation that worked, so that
     /// the operation itself comes next.
     #[inline]
-    fn complete(&mut self, load: &mut Load, slot: &Slot, outcome: &Outcome) -> bool {
+    fn complete(&mut self, load: &mut LoadState, slot: &Slot, outcome: &Outcome) -> bool {
         self.settle(slot, outcome);
         let proc = &mut self.procs[slot.proc as usize];
         proc.free_since = outcome.done;
         let (op, intended, was_free) = match slot.work {
-            Work::Measured {
+            SlotWork::Measured {
                 op,
                 intended,
                 was_free,
             } => (op, intended, was_free),
-            Work::Preparing {
+            SlotWork::Preparing {
                 op,
                 intended,
                 was_free,
             } if outcome.status == Status::Ok => {
                 // In no figure, but the server has answered.
-                load.tally.record(&Ended {
+                load.tally.record(&FinishedOp {
                     op,
                     intended,
                     was_free,
@@ -673,12 +678,12 @@ impl Shard {
             }
             // An operation that cannot be prepared has failed. Another try would
             // meet the same refusal at once: a storm that no schedule paces.
-            Work::Preparing {
+            SlotWork::Preparing {
                 op,
                 intended,
                 was_free,
             } => (op, intended, was_free),
-            Work::Task { .. } | Work::Stale => return false,
+            SlotWork::Task { .. } | SlotWork::Stale => return false,
         };
         let intended = match proc.schedule.is_unlimited() {
             true => load.intended_unpaced(outcome.sent, outcome.done),
@@ -697,7 +702,7 @@ impl Shard {
             let place = self.live_places.get(slot.proc as usize);
             counts.set(place.copied().unwrap_or(usize::MAX), proc.ended_count);
         }
-        load.tally.record(&Ended {
+        load.tally.record(&FinishedOp {
             op,
             intended,
             was_free,

@@ -1,11 +1,11 @@
 //! What is under way, by token.
 
-use crate::proc::Hold;
+use crate::proc::PendingEffect;
 use filermark_model::{Nanos, Op};
 
 /// Why something is under way.
 #[derive(Clone, Copy, Debug)]
-pub enum Work {
+pub enum SlotWork {
     /// An operation of the mix.
     Measured {
         op: Op,
@@ -34,8 +34,8 @@ pub enum Work {
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     pub proc: u32,
-    pub work: Work,
-    pub hold: Hold,
+    pub work: SlotWork,
+    pub hold: PendingEffect,
 }
 
 /// A slab; tokens are its indices.
@@ -88,7 +88,7 @@ impl Slots {
     pub fn make_stale(&mut self) -> usize {
         let mut count = 0;
         for slot in self.slots.iter_mut().flatten() {
-            slot.work = Work::Stale;
+            slot.work = SlotWork::Stale;
             count += 1;
         }
         count

@@ -3,7 +3,7 @@
 //! intended starts, which a run of the same seed on a server without delay shows.
 
 use super::*;
-use crate::crew::classic_procs;
+use crate::assign_procs::classic_procs;
 use crate::driver::*;
 use crate::null::NullDriver;
 use crate::shared_recorder::{GroupSetup, SharedRecorder};

@@ -1,7 +1,7 @@
 //! Where a shard counts: into counters of its own, or into those of a group.
 
 use crate::driver::Status;
-use crate::recorder::{Ended, Live, Recorder, Unseen};
+use crate::recorder::{FinishedOp, LiveEvents, Recorder, UnfinishedOp};
 use crate::shared_recorder::{Batch, SharedRecorder};
 use filermark_model::{Mix, Nanos, Op, PointStats};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum Tally {
 
 impl Tally {
     /// Counters of its own.
-    pub fn own(mix: &Mix, seconds: usize, live: Option<SyncSender<Live>>) -> Self {
+    pub fn own(mix: &Mix, seconds: usize, live: Option<SyncSender<LiveEvents>>) -> Self {
         Self::Own(Box::new(Recorder::new(mix, seconds, live)))
     }
 
@@ -58,7 +58,7 @@ impl Tally {
 
     /// Counts an operation that has ended.
     #[inline]
-    pub fn record(&mut self, ended: &Ended) {
+    pub fn record(&mut self, ended: &FinishedOp) {
         match self {
             Self::Own(recorder) => recorder.record(ended),
             Self::Shared(batch) => batch.record(ended),
@@ -75,7 +75,7 @@ impl Tally {
 
     /// Counts operations of RUN that were not seen to end, with the time that each had
     /// waited.
-    pub fn record_unseen(&mut self, why: Unseen, waited: impl Iterator<Item = (Op, Nanos)>) {
+    pub fn record_unseen(&mut self, why: UnfinishedOp, waited: impl Iterator<Item = (Op, Nanos)>) {
         match self {
             Self::Own(recorder) => recorder.record_unseen(why, waited),
             Self::Shared(batch) => batch.record_unseen(why, waited),

@@ -1,11 +1,11 @@
 //! INIT and CLEANUP: a window of population tasks kept under way.
 
-use super::{GLANCE, PhaseError, Shard, Work, slots::Slot};
+use super::{GLANCE, PhaseError, Shard, SlotWork, slots::Slot};
 use crate::action_text::describe;
 use crate::driver::{Action, Completion, DriverError, Outcome, Request, Status};
 use crate::population::{Next, Population, Task};
 use crate::proc::WATCHED_PROC;
-use crate::recorder::Live;
+use crate::recorder::LiveEvents;
 use crate::slice::Slice;
 use filermark_model::Nanos;
 
@@ -148,7 +148,7 @@ impl Shard {
             if self.slots.len() == 0 {
                 barrier = false;
                 if !more {
-                    self.tell(&report, &mut told);
+                    self.report_delta(&report, &mut told);
                     return Ok(report);
                 }
                 continue;
@@ -156,7 +156,7 @@ impl Shard {
             self.driver.flush();
             let now = self.clock.now();
             if now >= tell_at {
-                self.tell(&report, &mut told);
+                self.report_delta(&report, &mut told);
                 tell_at = now + GLANCE;
             }
             if self.stop.is_raised() {
@@ -178,7 +178,7 @@ impl Shard {
     fn submit_task(&mut self, task: Task) {
         let token = self.slots.put(Slot {
             proc: task.proc as u32,
-            work: Work::Task {
+            work: SlotWork::Task {
                 bytes: task.bytes,
                 may_fail: task.may_fail,
                 removes: task.removes,
@@ -213,7 +213,7 @@ impl Shard {
                 continue;
             };
             let at = slot.proc as usize;
-            let Work::Task {
+            let SlotWork::Task {
                 bytes,
                 may_fail,
                 removes,
@@ -266,9 +266,9 @@ impl Shard {
         }
     }
 
-    fn tell(&self, report: &TaskReport, told: &mut TaskReport) {
+    fn report_delta(&self, report: &TaskReport, told: &mut TaskReport) {
         if let Some(live) = &self.live {
-            let _ = live.try_send(Live::Population {
+            let _ = live.try_send(LiveEvents::Population {
                 task_count: report.task_count - told.task_count,
                 bytes: report.bytes - told.bytes,
             });
@@ -312,7 +312,7 @@ impl Shard {
 
     pub(super) fn settle(&mut self, slot: &Slot, outcome: &Outcome) {
         let proc = &mut self.procs[slot.proc as usize];
-        if !matches!(slot.work, Work::Task { .. }) {
+        if !matches!(slot.work, SlotWork::Task { .. }) {
             proc.in_flight = proc.in_flight.saturating_sub(1);
         }
         let worked = outcome.status == Status::Ok;

@@ -2,7 +2,7 @@
 //! is the same for the same seed.
 
 use super::*;
-use crate::crew::classic_procs;
+use crate::assign_procs::classic_procs;
 use crate::driver::*;
 use crate::name::Name;
 use crate::null::NullDriver;

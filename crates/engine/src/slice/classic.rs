@@ -2,14 +2,14 @@
 //! which small files, links and directories come and go. Turns "the mix says READ"
 //! into an action on particular objects.
 
-use super::walkers::Walkers;
+use super::op_sequence::OpSequenceCursors;
 use crate::driver::{Action, ObjectId, PROC_DIR};
 use crate::fileset::{AccessedFiles, Deal, FileSet};
 use crate::name::{Name, NameKind};
 use crate::pool::Pool;
-use crate::proc::{Choice, Hold, WATCHED_PROC};
+use crate::proc::{ChosenAction, PendingEffect, WATCHED_PROC};
 use filermark_model::benchmark::{ClassicWork, FileSetRule};
-use filermark_model::sequence::Walk;
+use filermark_model::sequence::TransitionTables;
 use filermark_model::{Op, Rng, SizeDistribution};
 
 /// Offsets of reads and overwrites are whole multiples of this, in bytes.
@@ -24,7 +24,7 @@ pub struct ClassicSet {
     pub(super) write_sizes: SizeDistribution,
     pub(super) append_pcnt: f64,
     /// The sequence that operations follow; `None`: they come in any order.
-    pub walk: Option<Walk>,
+    pub walk: Option<TransitionTables>,
     /// The rule of the I/O files.
     pub files: FileSet,
     /// How objects are numbered.
@@ -40,7 +40,7 @@ impl ClassicSet {
             write_sizes: classic.write_sizes.clone(),
             append_pcnt: rule.append_pcnt,
             files: FileSet::new(seed, classic),
-            walk: classic.sequence.as_ref().map(Walk::new),
+            walk: classic.sequence.as_ref().map(TransitionTables::new),
             layout: match &classic.sequence {
                 None => Layout::new(rule.dir_count, rule.file_count, rule.symlink_count),
                 Some(_) => Layout::of_files(rule.dir_count, rule.file_count),
@@ -149,11 +149,11 @@ pub struct ClassicSlice {
     pools: [Pool; 3],
     listing_dir: u32,
     /// Who goes through the sequence of operations, where there is one.
-    pub walkers: Walkers,
+    pub walkers: OpSequenceCursors,
 }
 
 /// DEBUG flag 13: the length that an operation is to have, and the file found for it.
-pub(super) fn tell_fit(deal: Deal, wanted: u32, found: u32, what: &str) {
+pub(super) fn log_fit(deal: Deal, wanted: u32, found: u32, what: &str) {
     if deal.proc == WATCHED_PROC {
         tracing::trace!(target: "filermark_engine::fit", proc = deal.proc, wanted, found, "{what}");
     }
@@ -173,7 +173,7 @@ impl ClassicSlice {
             created_bytes: 0,
             pools: std::array::from_fn(|_| Pool::new(0, 0)),
             listing_dir: deal.proc % layout.dirs,
-            walkers: Walkers::default(),
+            walkers: OpSequenceCursors::default(),
         };
         slice.forget_names(layout);
         slice
@@ -224,7 +224,7 @@ impl ClassicSlice {
     }
 
     /// Decides on which objects `op` works.
-    pub fn choose(&mut self, rng: &mut Rng, op: Op, set: &ClassicSet) -> Choice {
+    pub fn choose(&mut self, rng: &mut Rng, op: Op, set: &ClassicSet) -> ChosenAction {
         if set.walk.is_some() {
             return self.choose_step(rng, set);
         }
@@ -255,16 +255,16 @@ impl ClassicSlice {
                 Some(at) => plain(Action::Commit {
                     object: layout.file(at),
                 }),
-                None => Choice::Impossible,
+                None => ChosenAction::Impossible,
             },
             Op::Read => self.read(rng, set),
             Op::Write => self.write(rng, set),
-            Op::Readdir | Op::Readdirplus => Choice::Measured(
+            Op::Readdir | Op::Readdirplus => ChosenAction::Measured(
                 Action::Readdir {
                     dir: layout.dir(self.listing_dir),
                     plus: op == Op::Readdirplus,
                 },
-                Hold::Listing,
+                PendingEffect::Listing,
             ),
             Op::Create => self.make(rng, PoolId::Churn, op, layout),
             Op::Mknod => self.make(rng, PoolId::Churn, op, layout),
@@ -275,32 +275,39 @@ impl ClassicSlice {
             Op::Rmdir => self.unmake(rng, PoolId::Made, layout),
             Op::Rename => self.rename(rng, layout),
             // Operations of other protocols: no classical mix has them.
-            _ => Choice::Impossible,
+            _ => ChosenAction::Impossible,
         }
     }
 
     /// Puts the proc's books right after an operation; `end` is the outcome's.
-    pub fn settle(&mut self, rng: &mut Rng, hold: Hold, worked: bool, end: bool, set: &ClassicSet) {
+    pub fn settle(
+        &mut self,
+        rng: &mut Rng,
+        hold: PendingEffect,
+        worked: bool,
+        end: bool,
+        set: &ClassicSet,
+    ) {
         let layout = set.layout;
         match hold {
-            Hold::None => {}
-            Hold::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
-            Hold::Make(pool, slot) => self.pool(pool).put_free(slot),
-            Hold::Unmake(pool, slot) if worked => self.pool(pool).put_free(slot),
-            Hold::Unmake(pool, slot) => self.pool(pool).put_live(slot),
-            Hold::Move(from, to) => {
+            PendingEffect::None => {}
+            PendingEffect::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
+            PendingEffect::Make(pool, slot) => self.pool(pool).put_free(slot),
+            PendingEffect::UndoCreate(pool, slot) if worked => self.pool(pool).put_free(slot),
+            PendingEffect::UndoCreate(pool, slot) => self.pool(pool).put_live(slot),
+            PendingEffect::Move(from, to) => {
                 let (gone, there) = if worked { (from, to) } else { (to, from) };
                 self.pool(PoolId::Churn).put_free(gone);
                 self.pool(PoolId::Churn).put_live(there);
             }
-            Hold::Append(at, offset, length) => {
+            PendingEffect::Append(at, offset, length) => {
                 self.files.end_append(at as usize, offset, length, worked);
             }
-            Hold::Listing if end => {
+            PendingEffect::Listing if end => {
                 self.listing_dir = rng.below(u64::from(layout.dirs)) as u32;
             }
-            Hold::Walk(walker, step) => self.settle_step(rng, (walker, step), worked, set),
-            Hold::Listing | Hold::Tree(_) => {}
+            PendingEffect::Walk(walker, step) => self.settle_step(rng, (walker, step), worked, set),
+            PendingEffect::Listing | PendingEffect::Tree(_) => {}
         }
     }
 
@@ -351,12 +358,12 @@ impl ClassicSlice {
         }
     }
 
-    fn read(&mut self, rng: &mut Rng, set: &ClassicSet) -> Choice {
+    fn read(&mut self, rng: &mut Rng, set: &ClassicSet) -> ChosenAction {
         let length = set.read_sizes.draw(rng).0 as u32;
         let Some(at) = self.files.pick_fitting(length, rng) else {
-            return Choice::Impossible;
+            return ChosenAction::Impossible;
         };
-        tell_fit(
+        log_fit(
             self.deal,
             length,
             self.files.get(at).stable_bytes,
@@ -371,7 +378,7 @@ impl ClassicSlice {
         })
     }
 
-    fn write(&mut self, rng: &mut Rng, set: &ClassicSet) -> Choice {
+    fn write(&mut self, rng: &mut Rng, set: &ClassicSet) -> ChosenAction {
         let drawn = set.write_sizes.draw(rng).0 as u32;
         let append = rng.percent(set.append_pcnt);
         let at = if append {
@@ -380,9 +387,9 @@ impl ClassicSlice {
             self.files.pick_fitting(drawn, rng)
         };
         let Some(at) = at else {
-            return Choice::Impossible;
+            return ChosenAction::Impossible;
         };
-        tell_fit(
+        log_fit(
             self.deal,
             drawn,
             self.files.get(at).stable_bytes,
@@ -391,10 +398,14 @@ impl ClassicSlice {
         let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
         let (offset, length, hold) = if append && room {
             let offset = self.files.begin_append(at, drawn);
-            (offset, drawn, Hold::Append(at as u32, offset, drawn))
+            (
+                offset,
+                drawn,
+                PendingEffect::Append(at as u32, offset, drawn),
+            )
         } else {
             let (offset, length) = self.range_within(rng, at, drawn);
-            (offset, length, Hold::None)
+            (offset, length, PendingEffect::None)
         };
         let action = Action::Write {
             object: set.layout.file(at),
@@ -402,7 +413,7 @@ impl ClassicSlice {
             offset: u64::from(offset),
             length,
         };
-        Choice::Measured(action, hold)
+        ChosenAction::Measured(action, hold)
     }
 
     /// An aligned range of at most `length` bytes of what a file surely holds.
@@ -413,12 +424,14 @@ impl ClassicSlice {
         (rng.below(u64::from(places)) as u32 * ALIGN, length)
     }
 
-    fn make(&mut self, rng: &mut Rng, pool: PoolId, op: Op, layout: Layout) -> Choice {
+    fn make(&mut self, rng: &mut Rng, pool: PoolId, op: Op, layout: Layout) -> ChosenAction {
         let Some(slot) = self.pool(pool).take_free() else {
             // Full: make room first, unmeasured.
             return self
                 .removal(rng, pool, layout)
-                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
+                .map_or(ChosenAction::Impossible, |(a, h)| {
+                    ChosenAction::Prepare(a, h)
+                });
         };
         let (object, name) = self.pool_name(pool, slot, layout);
         let dir = PROC_DIR;
@@ -434,12 +447,12 @@ impl ClassicSlice {
             },
             _ => Action::Create { dir, name, object },
         };
-        Choice::Measured(action, Hold::Make(pool, slot))
+        ChosenAction::Measured(action, PendingEffect::Make(pool, slot))
     }
 
-    fn unmake(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> Choice {
+    fn unmake(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
         if let Some((action, hold)) = self.removal(rng, pool, layout) {
-            return Choice::Measured(action, hold);
+            return ChosenAction::Measured(action, hold);
         }
         let op = if pool == PoolId::Made {
             Op::Mkdir
@@ -449,14 +462,25 @@ impl ClassicSlice {
         self.prepare_make(rng, pool, op, layout)
     }
 
-    fn prepare_make(&mut self, rng: &mut Rng, pool: PoolId, op: Op, layout: Layout) -> Choice {
+    fn prepare_make(
+        &mut self,
+        rng: &mut Rng,
+        pool: PoolId,
+        op: Op,
+        layout: Layout,
+    ) -> ChosenAction {
         match self.make(rng, pool, op, layout) {
-            Choice::Measured(action, hold) => Choice::Prepare(action, hold),
+            ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
             prepare => prepare,
         }
     }
 
-    fn removal(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> Option<(Action, Hold)> {
+    fn removal(
+        &mut self,
+        rng: &mut Rng,
+        pool: PoolId,
+        layout: Layout,
+    ) -> Option<(Action, PendingEffect)> {
         let slot = self.pools[pool as usize].take_live(rng)?;
         let (_, name) = self.pool_name(pool, slot, layout);
         let dir = PROC_DIR;
@@ -464,10 +488,10 @@ impl ClassicSlice {
             PoolId::Made => Action::Rmdir { dir, name },
             _ => Action::Remove { dir, name },
         };
-        Some((action, Hold::Unmake(pool, slot)))
+        Some((action, PendingEffect::UndoCreate(pool, slot)))
     }
 
-    fn rename(&mut self, rng: &mut Rng, layout: Layout) -> Choice {
+    fn rename(&mut self, rng: &mut Rng, layout: Layout) -> ChosenAction {
         let churn = &mut self.pools[PoolId::Churn as usize];
         let Some(from) = churn.take_live(rng) else {
             return self.prepare_make(rng, PoolId::Churn, Op::Create, layout);
@@ -476,7 +500,9 @@ impl ClassicSlice {
             churn.put_live(from);
             return self
                 .removal(rng, PoolId::Churn, layout)
-                .map_or(Choice::Impossible, |(a, h)| Choice::Prepare(a, h));
+                .map_or(ChosenAction::Impossible, |(a, h)| {
+                    ChosenAction::Prepare(a, h)
+                });
         };
         let (object, name) = self.pool_name(PoolId::Churn, from, layout);
         let (new_object, new_name) = self.pool_name(PoolId::Churn, to, layout);
@@ -487,12 +513,12 @@ impl ClassicSlice {
             new_name,
             new_object,
         };
-        Choice::Measured(action, Hold::Move(from, to))
+        ChosenAction::Measured(action, PendingEffect::Move(from, to))
     }
 }
 
-fn plain(action: Action) -> Choice {
-    Choice::Measured(action, Hold::None)
+fn plain(action: Action) -> ChosenAction {
+    ChosenAction::Measured(action, PendingEffect::None)
 }
 
 #[cfg(test)]
@@ -521,9 +547,9 @@ mod tests {
             let mut measured = 0;
             for _ in 0..500 {
                 let (hold, is_measured) = match slice.choose(&mut rng, *op, &set) {
-                    Choice::Measured(_, hold) => (hold, 1),
-                    Choice::Prepare(_, hold) => (hold, 0),
-                    Choice::Impossible => panic!("nothing is in flight"),
+                    ChosenAction::Measured(_, hold) => (hold, 1),
+                    ChosenAction::Prepare(_, hold) => (hold, 0),
+                    ChosenAction::Impossible => panic!("nothing is in flight"),
                 };
                 slice.settle(&mut rng, hold, true, false, &set);
                 measured += is_measured;
@@ -538,14 +564,17 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for _ in 0..set.layout.churn {
             match slice.choose(&mut rng, Op::Create, &set) {
-                Choice::Measured(Action::Create { object, name, .. }, _) => {
+                ChosenAction::Measured(Action::Create { object, name, .. }, _) => {
                     assert!(seen.insert((object, name.number)));
                 }
                 other => panic!("{other:?}"),
             }
         }
         // All are in flight: there is nothing left to make or to remove.
-        assert_eq!(slice.choose(&mut rng, Op::Create, &set), Choice::Impossible);
+        assert_eq!(
+            slice.choose(&mut rng, Op::Create, &set),
+            ChosenAction::Impossible
+        );
     }
 
     #[test]
@@ -553,7 +582,7 @@ mod tests {
         let (mut slice, set, mut rng) = slice();
         let mut appends = 0;
         for _ in 0..20_000 {
-            if let Choice::Measured(
+            if let ChosenAction::Measured(
                 Action::Read {
                     object,
                     offset,
@@ -567,10 +596,10 @@ mod tests {
                 assert!(offset + u64::from(length) <= u64::from(slice.files.get(at).stable_bytes));
                 assert!(length > 0);
             }
-            if let Choice::Measured(Action::Write { .. }, hold) =
+            if let ChosenAction::Measured(Action::Write { .. }, hold) =
                 slice.choose(&mut rng, Op::Write, &set)
             {
-                appends += u32::from(matches!(hold, Hold::Append(..)));
+                appends += u32::from(matches!(hold, PendingEffect::Append(..)));
                 slice.settle(&mut rng, hold, true, false, &set);
             }
         }

@@ -5,12 +5,12 @@
 //! is open, as applications do: sizes are drawn once per open from the benchmark's
 //! tables, the file by what fits.
 
-use super::classic::{ALIGN, ClassicSet, ClassicSlice, tell_fit};
-use super::walkers::{Opened, Target};
+use super::classic::{ALIGN, ClassicSet, ClassicSlice, log_fit};
+use super::op_sequence::{OpenHandle, OpenTarget};
 use crate::driver::{Action, PROC_DIR};
 use crate::name::{Name, NameKind};
-use crate::proc::{Choice, Hold};
-use crate::session_action::{HandleId, OpenFor, Place, SessionAction, Setting};
+use crate::proc::{ChosenAction, PendingEffect};
+use crate::session_action::{AttributeChange, HandleId, OpenFor, ProcPath, SessionAction};
 use filermark_model::Rng;
 use filermark_model::sequence::Step;
 
@@ -25,17 +25,19 @@ const LOCK_BYTES_MAX: u32 = 4096;
 
 impl ClassicSlice {
     /// Decides on what the step that was drawn last works.
-    pub(super) fn choose_step(&mut self, rng: &mut Rng, set: &ClassicSet) -> Choice {
+    pub(super) fn choose_step(&mut self, rng: &mut Rng, set: &ClassicSet) -> ChosenAction {
         let Some((walker, step)) = self.walkers.take_drawn() else {
-            return Choice::Impossible;
+            return ChosenAction::Impossible;
         };
         match self.action(rng, set, walker, step) {
-            Some(action) => Choice::Measured(Action::Session(action), Hold::Walk(walker, step)),
+            Some(action) => {
+                ChosenAction::Measured(Action::Session(action), PendingEffect::Walk(walker, step))
+            }
             None => {
                 if let Some(walk) = &set.walk {
                     self.walkers.end(walker, step, false, walk, rng);
                 }
-                Choice::Impossible
+                ChosenAction::Impossible
             }
         }
     }
@@ -51,10 +53,10 @@ impl ClassicSlice {
         if let Some(open) = self.walkers.open_mut(walker) {
             let appended = open.appending.take();
             match (appended, &mut open.target) {
-                (Some((offset, length)), Target::File(at)) => {
+                (Some((offset, length)), OpenTarget::File(at)) => {
                     self.files.end_append(*at as usize, offset, length, worked);
                 }
-                (Some((offset, length)), Target::Scratch { bytes, .. }) if worked => {
+                (Some((offset, length)), OpenTarget::Scratch { bytes, .. }) if worked => {
                     *bytes = (*bytes).max(offset.saturating_add(length));
                 }
                 _ => {}
@@ -106,7 +108,7 @@ impl ClassicSlice {
     }
 
     /// 85 % accessed files, 10 % small files, 5 % directories, as with NFS: our own design.
-    fn any_place(&self, rng: &mut Rng, set: &ClassicSet) -> Place {
+    fn any_place(&self, rng: &mut Rng, set: &ClassicSet) -> ProcPath {
         let layout = set.layout;
         let file = match rng.below(100) {
             0..85 => self.files.pick(rng),
@@ -119,17 +121,17 @@ impl ClassicSlice {
         }
     }
 
-    fn dir_place(&self, rng: &mut Rng, set: &ClassicSet) -> Place {
+    fn dir_place(&self, rng: &mut Rng, set: &ClassicSet) -> ProcPath {
         let dir = rng.below(u64::from(set.layout.dirs)) as u32;
-        Place {
+        ProcPath {
             dir: PROC_DIR,
             name: Some(Name::new(NameKind::Dir, dir)),
         }
     }
 
-    fn file_place(&self, at: usize, set: &ClassicSet) -> Place {
+    fn file_place(&self, at: usize, set: &ClassicSet) -> ProcPath {
         let local = self.files.get(at).local;
-        Place {
+        ProcPath {
             dir: set.layout.dir_of(local),
             name: Some(Name::new(NameKind::File, local)),
         }
@@ -142,7 +144,7 @@ impl ClassicSlice {
         walker: u16,
         step: Step,
     ) -> Option<SessionAction> {
-        let mut opened = Opened::OTHER;
+        let mut opened = OpenHandle::OTHER;
         let (place, how) = match step {
             Step::OpenDirectory => (self.dir_place(rng, set), OpenFor::Attributes),
             Step::OpenAttributes => (self.any_place(rng, set), OpenFor::Attributes),
@@ -151,7 +153,7 @@ impl ClassicSlice {
                 opened.write_length = set.write_sizes.draw(rng).0 as u32;
                 opened.appends = step == Step::OpenUpdate && rng.percent(set.append_pcnt);
                 let at = self.file_to_open(rng, walker, step, &opened)?;
-                opened.target = Target::File(at as u32);
+                opened.target = OpenTarget::File(at as u32);
                 let how = match step {
                     Step::OpenRead => OpenFor::Read,
                     _ => OpenFor::Update,
@@ -162,7 +164,7 @@ impl ClassicSlice {
                 let temporary = step == Step::OpenTemporary;
                 opened.write_length = set.write_sizes.draw(rng).0 as u32;
                 opened.read_length = opened.write_length;
-                opened.target = Target::Scratch {
+                opened.target = OpenTarget::Scratch {
                     bytes: 0,
                     temporary,
                 };
@@ -197,7 +199,7 @@ impl ClassicSlice {
         rng: &mut Rng,
         walker: u16,
         step: Step,
-        opened: &Opened,
+        opened: &OpenHandle,
     ) -> Option<usize> {
         let mut at = 0;
         for _ in 0..TRIES {
@@ -217,7 +219,7 @@ impl ClassicSlice {
             }
         }
         let wanted = opened.read_length.max(opened.write_length);
-        tell_fit(
+        log_fit(
             self.deal,
             wanted,
             self.files.get(at).stable_bytes,
@@ -227,18 +229,18 @@ impl ClassicSlice {
     }
 
     /// Bytes of what is open that are there for certain.
-    fn stable_bytes(&self, target: Target) -> u32 {
+    fn stable_bytes(&self, target: OpenTarget) -> u32 {
         match target {
-            Target::File(at) => self.files.get(at as usize).stable_bytes,
-            Target::Scratch { bytes, .. } => bytes,
-            Target::Other => 0,
+            OpenTarget::File(at) => self.files.get(at as usize).stable_bytes,
+            OpenTarget::Scratch { bytes, .. } => bytes,
+            OpenTarget::Other => 0,
         }
     }
 
     /// The number by which the contents of what is open are known.
-    fn contents(&self, walker: u16, target: Target) -> u64 {
+    fn contents(&self, walker: u16, target: OpenTarget) -> u64 {
         match target {
-            Target::File(at) => self.deal.file(self.files.get(at as usize).local),
+            OpenTarget::File(at) => self.deal.file(self.files.get(at as usize).local),
             _ => SCRATCH_FILES | u64::from(self.deal.proc) << 16 | u64::from(walker),
         }
     }
@@ -266,7 +268,7 @@ impl ClassicSlice {
         let mut open = *self.walkers.open(walker)?;
         let stable = self.stable_bytes(open.target);
         let (offset, length) = match (open.target, step) {
-            (Target::File(at), Step::WriteSequential)
+            (OpenTarget::File(at), Step::WriteSequential)
                 if open.appends
                     && u32::MAX - self.files.get(at as usize).end_bytes >= open.write_length =>
             {
@@ -274,7 +276,7 @@ impl ClassicSlice {
                 open.appending = Some((offset, open.write_length));
                 (offset, open.write_length)
             }
-            (Target::Scratch { bytes, .. }, Step::WriteSequential) => {
+            (OpenTarget::Scratch { bytes, .. }, Step::WriteSequential) => {
                 open.appending = Some((bytes, open.write_length));
                 (bytes, open.write_length)
             }
@@ -303,7 +305,8 @@ impl ClassicSlice {
             (Step::UnlockRange, Some(range)) => range,
             // Another walker has the file open as well: a record that nobody reads or
             // writes, so that none of them is refused.
-            _ if matches!(open.target, Target::File(at) if self.walkers.others_have(walker, at)) => {
+            _ if matches!(open.target, OpenTarget::File(at) if self.walkers.others_have(walker, at)) =>
+            {
                 let behind = LOCK_BEHIND + u32::from(walker) * LOCK_BYTES_MAX;
                 (behind, LOCK_BYTES_MAX)
             }
@@ -322,27 +325,29 @@ impl ClassicSlice {
         })
     }
 
-    fn setting(&self, walker: u16, step: Step) -> Option<Setting> {
+    fn setting(&self, walker: u16, step: Step) -> Option<AttributeChange> {
         let open = self.walkers.open(walker)?;
         Some(match (step, open.target) {
             // Somebody else may be making it longer just now.
-            (Step::SetSize, Target::File(at)) if !self.walkers.others_have(walker, at) => {
-                Setting::Size(u64::from(self.files.get(at as usize).end_bytes))
+            (Step::SetSize, OpenTarget::File(at)) if !self.walkers.others_have(walker, at) => {
+                AttributeChange::Size(u64::from(self.files.get(at as usize).end_bytes))
             }
-            (Step::SetSize, Target::Scratch { bytes, .. }) => Setting::Size(u64::from(bytes)),
+            (Step::SetSize, OpenTarget::Scratch { bytes, .. }) => {
+                AttributeChange::Size(u64::from(bytes))
+            }
             (
                 Step::SetDelete,
-                Target::Scratch {
+                OpenTarget::Scratch {
                     temporary: true, ..
                 },
-            ) => Setting::Delete,
-            _ => Setting::Times,
+            ) => AttributeChange::Delete,
+            _ => AttributeChange::Times,
         })
     }
 }
 
-fn small_place(number: u32) -> Place {
-    Place {
+fn small_place(number: u32) -> ProcPath {
+    ProcPath {
         dir: PROC_DIR,
         name: Some(Name::new(NameKind::Small, number)),
     }

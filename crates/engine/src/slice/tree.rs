@@ -6,20 +6,20 @@
 //! are aligned as the definition says. Our own readings of what the seed leaves
 //! open are marked `[own]` and told in docs/src/reference/posix-ops.md.
 
-mod books;
 mod choose;
 mod sizes;
+mod tree_state;
 
-pub use books::{TreeHold, TreePool};
 pub use sizes::FileSizes;
+pub use tree_state::{TreePendingEffect, TreePool};
 
 use crate::driver::TreeSetup;
 use crate::file_action::{FileAction, FileKind, FileRef};
-use books::Books;
 use filermark_model::bucket::Buckets;
 use filermark_model::composite::Component;
 use filermark_model::{Bucket, Op};
 use std::sync::Arc;
+use tree_state::TreeState;
 
 /// Bytes in the files that `unlink2` removes, at most `[own]`.
 const UNLINK2_BYTES_MAX: u64 = 64 << 10;
@@ -82,7 +82,7 @@ pub struct TreeSlice {
     /// The next step of INIT or CLEANUP.
     cursor: u64,
     data_bytes: u64,
-    books: Books,
+    state: TreeState,
     /// Accesses per bucket and file; empty: not counted.
     accesses: Vec<u32>,
 }
@@ -104,7 +104,7 @@ impl TreeSlice {
             populated: false,
             cursor: 0,
             data_bytes: 0,
-            books: Books::default(),
+            state: TreeState::default(),
             accesses: vec![0; counted as usize * Bucket::COUNT],
             setup: parts.setup,
         };
@@ -116,7 +116,7 @@ impl TreeSlice {
     pub fn forget(&mut self) {
         self.populated = false;
         self.data_bytes = 0;
-        self.books = Books::new(&self.setup.workload.mix, &self.sizes, self.sharing);
+        self.state = TreeState::new(&self.setup.workload.mix, &self.sizes, self.sharing);
     }
 
     /// Name, workload and contents.
@@ -134,7 +134,7 @@ impl TreeSlice {
         let dirs = 1 + u64::from(self.dirs) * (1 + Bucket::COUNT as u64);
         let made = Bucket::all().filter(|b| self.made.contains(*b));
         let files = made.map(|bucket| match TreePool::of(bucket) {
-            Some(pool) => self.books.initial_count(pool),
+            Some(pool) => self.state.initial_count(pool),
             None => self.sizes.count(),
         });
         (dirs, files.sum())
@@ -181,7 +181,7 @@ impl TreeSlice {
                 return Some(FileAction::MakeDirs { dir });
             }
             let item = step - 1 - u64::from(self.dirs);
-            let files = self.sizes.count().max(self.books.pool_count());
+            let files = self.sizes.count().max(self.state.pool_count());
             let bucket = Bucket::new(u8::try_from(item / files).ok()?)?;
             if let Some(action) = self.fill(bucket, item % files) {
                 return Some(action);
@@ -211,12 +211,12 @@ impl TreeSlice {
         let (number, size) = match pool {
             Some(TreePool::Dirs) => return None,
             Some(pool) => {
-                let slot = self.books.take_initial(pool, number)?;
+                let slot = self.state.take_initial(pool, number)?;
                 let size = match pool {
                     TreePool::Full => self.unlink2_bytes(),
                     _ => 0,
                 };
-                (self.books.number(slot), size)
+                (self.state.number(slot), size)
             }
             None => {
                 let (count, index) = (self.sharing.filler_count, self.sharing.filler_index);

@@ -6,7 +6,7 @@ use filermark_model::stall::Stalls;
 
 /// The gaps between looks. Knows no clock: it is told the time.
 #[derive(Debug)]
-pub(super) struct Gaps {
+pub(super) struct StallDetector {
     run_start: Nanos,
     /// When the next look is due.
     due: Nanos,
@@ -15,7 +15,7 @@ pub(super) struct Gaps {
     stalls: Stalls,
 }
 
-impl Gaps {
+impl StallDetector {
     /// What lies before `run_start` is not counted. `suspended` is how long the host
     /// had been suspended before.
     pub(super) fn new(run_start: Nanos, due: Nanos, suspended: Nanos) -> Self {
@@ -75,7 +75,7 @@ mod tests {
     /// What is seen of looks at these times, each due 10 ms after the one before; RUN
     /// begins at 1,000 ms.
     fn seen(looks_ms: &[u64]) -> Stalls {
-        let mut gaps = Gaps::new(ms(1_000), ms(looks_ms[0]), ms(7));
+        let mut gaps = StallDetector::new(ms(1_000), ms(looks_ms[0]), ms(7));
         for at in looks_ms {
             gaps.look(ms(*at), ms(7));
             gaps.expect(ms(at + 10));
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_suspension_is_a_gap_though_the_clock_stood() {
-        let mut gaps = Gaps::new(ms(0), ms(10), ms(100));
+        let mut gaps = StallDetector::new(ms(0), ms(10), ms(100));
         // Read too small once: nothing was suspended.
         gaps.look(ms(10), ms(20));
         gaps.expect(ms(20));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_end_of_time_is_no_trouble() {
-        let mut gaps = Gaps::new(ms(0), ms(10), ms(0));
+        let mut gaps = StallDetector::new(ms(0), ms(10), ms(0));
         for _ in 0..3 {
             gaps.look(Nanos::MAX, Nanos::MAX);
             gaps.expect(ms(0));

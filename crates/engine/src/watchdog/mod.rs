@@ -20,7 +20,7 @@ use crate::run_times::RunStart;
 use crate::sys;
 use filermark_model::Nanos;
 use filermark_model::stall::{GAP_MIN, Stalls};
-use gaps::Gaps;
+use gaps::StallDetector;
 use host::HostCounters;
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -44,7 +44,7 @@ pub struct Watchdog {
 #[derive(Debug)]
 struct State {
     run_start: RunStart,
-    gaps: Gaps,
+    gaps: StallDetector,
     counters: HostCounters,
     /// What the counters said when RUN began.
     at_start: Option<host::Counts>,
@@ -58,7 +58,7 @@ impl Watchdog {
     pub fn begin(clock: &Clock, run_start: impl Into<RunStart>) -> io::Result<Self> {
         let run_start = run_start.into();
         let state = State {
-            gaps: Gaps::new(
+            gaps: StallDetector::new(
                 run_start.get(),
                 clock.now() + INTERVAL,
                 suspended_at_first(),

@@ -2,7 +2,7 @@
 
 use super::OutputArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN, TEXT_LEN_MAX, day, told};
+use filermark_energy::setup::{INTERVAL_MAX, INTERVAL_MIN, TEXT_LEN_MAX, day, optional_text};
 use filermark_energy::sflow::{PortPattern, Zone};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -133,7 +133,7 @@ pub struct ImportArgs {
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
-    pub told: OutputArgs,
+    pub output_args: OutputArgs,
 }
 
 /// What the power meter of `--power` is, by its plate and its certificate.
@@ -154,7 +154,7 @@ pub struct InstrumentArgs {
 }
 
 fn parse_told(text: &str) -> Result<String, String> {
-    told(text).ok_or_else(|| format!("give 1 to {TEXT_LEN_MAX} characters on one line"))
+    optional_text(text).ok_or_else(|| format!("give 1 to {TEXT_LEN_MAX} characters on one line"))
 }
 
 fn parse_day(text: &str) -> Result<String, String> {

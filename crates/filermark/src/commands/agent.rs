@@ -1,8 +1,8 @@
 //! `agent`: makes load on this host for a prime elsewhere.
 
 use crate::cli::AgentArgs;
-use crate::exit::{Ended, Failure};
-use crate::{interrupt, plain, product};
+use crate::exit::{CommandError, CommandResult};
+use crate::{interrupt, resolve_args, stdout};
 use filermark_agent::serve_until;
 use filermark_config::hosts::expand_hosts;
 use filermark_engine::driver::StopFlag;
@@ -11,11 +11,11 @@ use filermark_hosts::launch::AGENT_PORT;
 use filermark_hosts::launch::tag::RunTag;
 use filermark_link::limits::CLEAN_UP_MAX;
 use filermark_link::secure::Identity;
-use filermark_link::secure::dial::HostPort;
-use filermark_link::secure::introduce::HostName;
-use filermark_link::secure::join::{
-    self, Call, INVITATION_MAX, Listener, own_names, read_invitation,
+use filermark_link::secure::connect::{
+    self, DialOptions, INVITATION_MAX, Listener, own_names, read_invitation,
 };
+use filermark_link::secure::dial::HostPort;
+use filermark_link::secure::hello::HostName;
 use filermark_link::secure::keys::{ClientKey, PrimeKeys, make_keys};
 use filermark_model::plan::IpChoice;
 use std::fs::File;
@@ -25,22 +25,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Serves one prime, or several one after the other.
-pub fn agent(args: &AgentArgs) -> Ended {
-    plain::listen_to_rooms(&[], args.verbose.verbose);
+pub fn agent(args: &AgentArgs) -> CommandResult {
+    resolve_args::init_tracing(&[], args.verbose.verbose);
     if let (Some(dir), Some(clients)) = (&args.make_keys, &args.clients) {
         return make_key_files(dir, clients);
     }
     if let Some(run) = &args.end_run {
-        let tag = RunTag::new(run).map_err(Failure::Failed)?;
-        let report = end_run(&tag, CLEAN_UP_MAX).map_err(Failure::Failed)?;
-        let line = serde_json::to_string(&report).map_err(Failure::of)?;
-        product::print(&format!("{line}\n"));
+        let tag = RunTag::new(run).map_err(CommandError::Failed)?;
+        let report = end_run(&tag, CLEAN_UP_MAX).map_err(CommandError::Failed)?;
+        let line = serde_json::to_string(&report).map_err(CommandError::of)?;
+        stdout::print(&format!("{line}\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let quit = StopFlag::new();
     let serving = Arc::new(AtomicBool::new(false));
     let is_serving = serving.clone();
-    interrupt::on_wish_to_end(quit.clone(), move || {
+    interrupt::on_interrupt_agent(quit.clone(), move || {
         match is_serving.load(Ordering::Relaxed) {
             true => "ending: what this agent made is removed (again: leave at once)",
             // No prime has told it anything: it made nothing.
@@ -56,7 +56,7 @@ pub fn agent(args: &AgentArgs) -> Ended {
         None if args.connect.is_empty() => {
             let sentence = "say how prime and agent come together: --stdio, --listen ADDR:PORT or \
                 --connect HOST[:PORT]; --make-keys DIR --clients LIST makes the keys for it";
-            Err(Failure::Usage(vec![sentence.into()]))
+            Err(CommandError::Usage(vec![sentence.into()]))
         }
         None => connect(args, &quit, &serving),
     }
@@ -64,7 +64,7 @@ pub fn agent(args: &AgentArgs) -> Ended {
 
 /// The protocol has the standard streams for itself: what else would be printed
 /// goes to stderr.
-fn over_stdio(quit: &StopFlag) -> Ended {
+fn over_stdio(quit: &StopFlag) -> CommandResult {
     let take = || -> std::io::Result<(File, File)> {
         let orders = rustix::io::dup(rustix::stdio::stdin())?;
         let reports = rustix::io::dup(rustix::stdio::stdout())?;
@@ -72,7 +72,7 @@ fn over_stdio(quit: &StopFlag) -> Ended {
         Ok((orders.into(), reports.into()))
     };
     let (orders, reports) =
-        take().map_err(|e| Failure::Failed(format!("standard streams: {e}")))?;
+        take().map_err(|e| CommandError::Failed(format!("standard streams: {e}")))?;
     serve_until(orders, reports, quit);
     Ok(ExitCode::SUCCESS)
 }
@@ -82,9 +82,9 @@ fn listen(
     address: std::net::SocketAddr,
     quit: &StopFlag,
     serving: &AtomicBool,
-) -> Ended {
+) -> CommandResult {
     let (identity, names) = of_key_file(args)?;
-    let listener = Listener::start(address, &identity, names).map_err(Failure::Failed)?;
+    let listener = Listener::start(address, &identity, names).map_err(CommandError::Failed)?;
     eprintln!("waiting for primes on {}", listener.address());
     let served = StopFlag::new();
     let goes_on = || !(quit.is_raised() || args.once && served.is_raised());
@@ -97,11 +97,11 @@ fn listen(
     Ok(ExitCode::SUCCESS)
 }
 
-fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
+fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> CommandResult {
     // Before there is a prime a wish to stop is the reason for whatever failed.
     let failed = |why: String| match quit.is_raised() {
-        true => Failure::Stopped,
-        false => Failure::Failed(why),
+        true => CommandError::Stopped,
+        false => CommandError::Failed(why),
     };
     let (to, identity, names) = match args.connect.as_slice() {
         [dash] if dash == "-" => {
@@ -109,17 +109,17 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
                 read_invitation(std::io::stdin(), INVITATION_MAX, quit).map_err(failed)?;
             let port = invitation.port;
             let at = |host| HostPort { host, port };
-            let identity = invitation.identity().map_err(Failure::Failed)?;
+            let identity = invitation.identity().map_err(CommandError::Failed)?;
             let to = invitation.addresses.into_iter().map(at).collect();
             let name = args.name.as_deref().map(parse_name).transpose()?;
-            let names = own_names(name, args.name_from_slurm).map_err(Failure::Failed)?;
+            let names = own_names(name, args.name_from_slurm).map_err(CommandError::Failed)?;
             (to, identity, names)
         }
         texts => {
             let parse = |text: &String| {
                 HostPort::parse(text, AGENT_PORT).map_err(|why| {
                     let hint = "write host, host:port or [address]:port";
-                    Failure::Usage(vec![format!("--connect {text}: {why}; {hint}")])
+                    CommandError::Usage(vec![format!("--connect {text}: {why}; {hint}")])
                 })
             };
             let to = texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
@@ -127,7 +127,7 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
             (to, identity, names)
         }
     };
-    let session = join::connect(&Call {
+    let session = connect::connect(&DialOptions {
         to: &to,
         ip: IpChoice::Any,
         identity: &identity,
@@ -139,37 +139,38 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> Ended {
     serving.store(true, Ordering::Relaxed);
     serve_until(session.from_prime, session.to_prime, quit);
     // What was said last is still on its way out.
-    session.hold.wait_ended(join::FAREWELL);
+    session.hold.wait_ended(connect::FAREWELL);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Who this agent is, and the one name that it goes by.
-fn of_key_file(args: &AgentArgs) -> Result<(Identity, Vec<HostName>), Failure> {
+fn of_key_file(args: &AgentArgs) -> Result<(Identity, Vec<HostName>), CommandError> {
     let Some(file) = &args.secret_file else {
         let sentence = "--connect needs --secret-file FILE, the key file of this client; \
             `filermark agent --make-keys DIR --clients LIST` makes one for each client";
-        return Err(Failure::Usage(vec![sentence.into()]));
+        return Err(CommandError::Usage(vec![sentence.into()]));
     };
-    let key = ClientKey::read(file).map_err(Failure::of)?;
+    let key = ClientKey::read(file).map_err(CommandError::of)?;
     if let Some(name) = &args.name
         && !PrimeKeys::is_same(name, key.name.as_str())
     {
-        return Err(Failure::Usage(vec![format!(
+        return Err(CommandError::Usage(vec![format!(
             "--name {name}: {} is the key of client {}; leave --name out, or take the file of that client",
             file.display(),
             key.name
         )]));
     }
-    let identity = key.identity().map_err(Failure::Failed)?;
+    let identity = key.identity().map_err(CommandError::Failed)?;
     Ok((identity, vec![key.name]))
 }
 
 /// One file for the prime, one for each client.
-fn make_key_files(dir: &Path, clients: &str) -> Ended {
-    let wrong = |why: String| Failure::Usage(vec![format!("--clients {clients}: {why}")]);
+fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
+    let wrong = |why: String| CommandError::Usage(vec![format!("--clients {clients}: {why}")]);
     let names = expand_hosts(clients).map_err(|(what, hint)| wrong(format!("{what}; {hint}")))?;
     let names: Result<Vec<_>, _> = names.iter().map(|name| HostName::parse(name)).collect();
-    let made = make_keys(dir, &names.map_err(|why| wrong(why.into()))?).map_err(Failure::of)?;
+    let made =
+        make_keys(dir, &names.map_err(|why| wrong(why.into()))?).map_err(CommandError::of)?;
     let does = match (made.was_there, made.clients.is_empty()) {
         (false, _) => "made",
         (true, false) => "has the new clients",
@@ -201,6 +202,6 @@ fn make_key_files(dir: &Path, clients: &str) -> Ended {
     Ok(ExitCode::SUCCESS)
 }
 
-fn parse_name(name: &str) -> Result<HostName, Failure> {
-    HostName::parse(name).map_err(|why| Failure::Usage(vec![format!("--name {name}: {why}")]))
+fn parse_name(name: &str) -> Result<HostName, CommandError> {
+    HostName::parse(name).map_err(|why| CommandError::Usage(vec![format!("--name {name}: {why}")]))
 }

@@ -2,11 +2,11 @@
 
 use super::sign::signing_key;
 use crate::cli::BundleArgs;
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::write_whole;
-use crate::product;
+use crate::stdout;
 use filermark_archive::sign::{SigningKey, is_signature, read_signature, signature_path};
-use filermark_archive::{Bundle, GatherOptions, gather};
+use filermark_archive::{Bundle, CollectOptions, gather};
 use filermark_results::Timestamp;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use std::process::ExitCode;
 const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
 /// Gathers, packs, and tells what is in it.
-pub fn bundle(args: &BundleArgs) -> Ended {
-    let options = GatherOptions {
+pub fn bundle(args: &BundleArgs) -> CommandResult {
+    let options = CollectOptions {
         rc: args.rc.clone(),
         no_rc: false,
         add: args.add.clone(),
@@ -27,36 +27,38 @@ pub fn bundle(args: &BundleArgs) -> Ended {
     };
     let sign = args.sign.as_deref();
     let key = sign.map(|path| signing_key(path, args.password_file.as_deref()));
-    let key = key.transpose().map_err(|why| Failure::Usage(vec![why]))?;
+    let key = key
+        .transpose()
+        .map_err(|why| CommandError::Usage(vec![why]))?;
     let found = gather(&args.what, &options).map_err(|faults| {
         for fault in &faults {
             eprintln!("filermark: {fault}");
         }
-        Failure::of("nothing was packed")
+        CommandError::of("nothing was packed")
     })?;
     let path = match &args.output {
         Some(path) => path.clone(),
         None => beside(&found.place),
     };
     let bundle = found.bundle.made_at(now()).made_by("bundle");
-    let refused = |why| Failure::Usage(vec![why]);
+    let refused = |why| CommandError::Usage(vec![why]);
     bundle.check_place(&path).map_err(refused)?;
     let signature = signature_path(&path);
     let is_old = fs::symlink_metadata(&signature).is_ok();
     if key.is_some() {
         may_sign_at(&signature).map_err(refused)?;
     }
-    let bytes = bundle.to_bytes().map_err(Failure::of)?;
+    let bytes = bundle.to_bytes().map_err(CommandError::of)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let sign = |key: SigningKey| key.sign(&bytes, &name, now());
-    let signed = key.map(sign).transpose().map_err(Failure::of)?;
-    write_whole(&path, &bytes).map_err(Failure::Failed)?;
-    tell(&bundle, &found.remarks);
-    product::print(&format!("Saved {}\n", path.display()));
+    let signed = key.map(sign).transpose().map_err(CommandError::of)?;
+    write_whole(&path, &bytes).map_err(CommandError::Failed)?;
+    print(&bundle, &found.remarks);
+    stdout::print(&format!("Saved {}\n", path.display()));
     match (signed, is_old) {
         (Some(text), _) => {
-            write_whole(&signature, text.as_bytes()).map_err(Failure::Failed)?;
-            product::print(&format!("Saved {}\n", signature.display()));
+            write_whole(&signature, text.as_bytes()).map_err(CommandError::Failed)?;
+            stdout::print(&format!("Saved {}\n", signature.display()));
         }
         (None, true) => eprintln!(
             "note: {}: signs the archive that was here before, and not this one; --sign KEY signs it",
@@ -100,7 +102,7 @@ pub fn now() -> Timestamp {
     })
 }
 
-fn tell(bundle: &Bundle, remarks: &[String]) {
+fn print(bundle: &Bundle, remarks: &[String]) {
     for (name, member) in bundle.members() {
         eprintln!("{:10}  {:>10}  {name}", member.role, member.bytes.len());
     }

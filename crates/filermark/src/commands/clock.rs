@@ -1,18 +1,18 @@
 //! `clock`: a time service for runs in virtual machines.
 
 use crate::cli::ClockArgs;
-use crate::exit::{Ended, Failure};
-use crate::{interrupt, plain, product};
+use crate::exit::{CommandError, CommandResult};
+use crate::{interrupt, resolve_args, stdout};
 use filermark_engine::driver::StopFlag;
 use filermark_link::clock_service::ClockService;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Answers until it is interrupted; then says how often it was asked.
-pub fn clock(args: &ClockArgs) -> Ended {
-    plain::listen_to_rooms(&[], args.verbose.verbose);
+pub fn clock(args: &ClockArgs) -> CommandResult {
+    resolve_args::init_tracing(&[], args.verbose.verbose);
     let service = ClockService::start(&args.listen)
-        .map_err(|e| Failure::Failed(format!("{e}; choose another address (--listen)")))?;
+        .map_err(|e| CommandError::Failed(format!("{e}; choose another address (--listen)")))?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
     for address in service.addrs() {
@@ -26,9 +26,9 @@ pub fn clock(args: &ClockArgs) -> Ended {
     }
     let (answered, refused) = service.counts();
     if args.output.json {
-        product::print_json(&serde_json::json!({"answered": answered, "refused": refused}));
+        stdout::print_json(&serde_json::json!({"answered": answered, "refused": refused}));
     } else {
-        product::print(&format!(
+        stdout::print(&format!(
             "answered     {answered}\nrefused      {refused}\n"
         ));
     }

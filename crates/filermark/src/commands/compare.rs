@@ -1,9 +1,9 @@
 //! `compare`: two or more run records side by side.
 
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::{refuse_inputs, write_whole};
-use crate::{historical, product};
+use crate::{historical, stdout};
 use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
 use filermark_results::compare::{
@@ -22,17 +22,17 @@ const RECORDS_MAX: usize = 200;
 const WIDTH: usize = 100;
 
 /// Reads the records, compares them, writes the comparison.
-pub fn compare(args: &CompareArgs) -> Ended {
+pub fn compare(args: &CompareArgs) -> CommandResult {
     let sides: Vec<Vec<PathBuf>> = args.sides.iter().map(|s| repeats(s)).collect();
     let count: usize = sides.iter().map(Vec::len).sum();
     if count > RECORDS_MAX {
         let sentence = format!("{count} records; compare {RECORDS_MAX} at most");
-        return Err(Failure::Usage(vec![sentence]));
+        return Err(CommandError::Usage(vec![sentence]));
     }
     let beside = historical::read(&args.historical)?;
     if sides.len() < 2 && beside.is_none() {
         let sentence = "one record; name another to compare it with, or show it beside published systems of old: --historical";
-        return Err(Failure::Usage(vec![sentence.into()]));
+        return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let file = args.historical.iter().flatten();
     let inputs = sides.iter().flatten().chain(file);
@@ -42,7 +42,7 @@ pub fn compare(args: &CompareArgs) -> Ended {
     let mut records: Vec<Vec<RunRecord>> = Vec::new();
     for side in &sides {
         let side: Result<_, _> = side.iter().map(read).collect();
-        records.push(side.map_err(|e| Failure::Usage(vec![e.to_string()]))?);
+        records.push(side.map_err(|e| CommandError::Usage(vec![e.to_string()]))?);
     }
     let names = names(&sides);
     let groups: Vec<Group<'_>> = names
@@ -97,14 +97,14 @@ fn names(sides: &[Vec<PathBuf>]) -> Vec<String> {
     }
 }
 
-fn refused(error: CompareError) -> Failure {
+fn refused(error: CompareError) -> CommandError {
     let CompareError::OtherWork {
         before,
         after,
         fields,
     } = error
     else {
-        return Failure::Usage(vec![error.to_string()]);
+        return CommandError::Usage(vec![error.to_string()]);
     };
     let mut sentences = vec![format!("{after} did other work than {before}:")];
     let field = |f: &filermark_results::compare::FieldChange| {
@@ -115,15 +115,19 @@ fn refused(error: CompareError) -> Failure {
         "differences would come from the work, not from the server; measure with the same parameters, or compare what can be matched with --force"
             .into(),
     );
-    Failure::Usage(sentences)
+    CommandError::Usage(sentences)
 }
 
-fn write(args: &CompareArgs, comparison: &Comparison, groups: &[Group<'_>]) -> Result<(), Failure> {
+fn write(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    groups: &[Group<'_>],
+) -> Result<(), CommandError> {
     let to_stdout = args.output.as_os_str() == "-";
     let terminal = to_stdout && std::io::stdout().is_terminal();
     let text = match args.format {
         CompareFormat::Text => {
-            let colour = terminal && !args.no_color && crate::talk::colour_wanted();
+            let colour = terminal && !args.no_color && crate::progress::colour_wanted();
             let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
             let width = columns.filter(|_| to_stdout).unwrap_or(WIDTH);
             filermark_report::comparison_text(comparison, colour, width)
@@ -131,21 +135,20 @@ fn write(args: &CompareArgs, comparison: &Comparison, groups: &[Group<'_>]) -> R
         CompareFormat::Json => format!("{:#}\n", filermark_report::comparison_json(comparison)),
         CompareFormat::Html => {
             let templates = match &args.templates {
-                Some(dir) => {
-                    Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?
-                }
+                Some(dir) => Templates::with_dir(dir)
+                    .map_err(|e| CommandError::Usage(vec![e.to_string()]))?,
                 None => Templates::builtin(),
             };
-            comparison_html(comparison, groups, &templates).map_err(Failure::of)?
+            comparison_html(comparison, groups, &templates).map_err(CommandError::of)?
         }
     };
     if to_stdout {
-        product::print(&text);
+        stdout::print(&text);
         return Ok(());
     }
-    write_whole(&args.output, text.as_bytes()).map_err(Failure::Failed)?;
+    write_whole(&args.output, text.as_bytes()).map_err(CommandError::Failed)?;
     for against in &comparison.against {
-        eprintln!("{}: {}", against.name, against.verdict.words());
+        eprintln!("{}: {}", against.name, against.verdict.text());
     }
     eprintln!("{}", args.output.display());
     Ok(())

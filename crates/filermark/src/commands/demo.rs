@@ -5,7 +5,7 @@
 
 use super::run;
 use crate::cli::DemoArgs;
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use filermark_config::{Sources, resolve};
 use filermark_energy::setup::Setup;
 use filermark_server::{EXPORT, Server, ServerOptions};
@@ -17,16 +17,16 @@ CREATE=uniform:300us-600us,REMOVE=uniform:300us-600us,SETATTR=250us,\
 READDIR=300us,READDIRPLUS=uniform:300us-600us,uniform:50us-200us";
 
 /// Starts the server, sweeps it, and ends with the path of the report.
-pub fn demo(args: &DemoArgs) -> Ended {
-    crate::plain::listen_to_rooms(&[], args.verbose.verbose);
+pub fn demo(args: &DemoArgs) -> CommandResult {
+    crate::resolve_args::init_tracing(&[], args.verbose.verbose);
     let server = Server::start(ServerOptions {
         listen: vec![([127, 0, 0, 1], 0).into()],
-        delay: DISK.parse().map_err(Failure::of)?,
+        delay: DISK.parse().map_err(CommandError::of)?,
         queue: true,
         udp: false,
         ..ServerOptions::default()
     })
-    .map_err(Failure::of)?;
+    .map_err(CommandError::of)?;
     let port = server.addrs()[0].port().to_string();
     let mut sources = Sources::from_rc(None)?;
     let seconds = args.seconds.as_secs_f64().to_string();
@@ -52,7 +52,7 @@ pub fn demo(args: &DemoArgs) -> Ended {
     let resolved = resolve(&sources)?;
     let rest = match &args.setup.energy {
         Some(file) => {
-            let setup = Setup::read(file).map_err(|e| Failure::Usage(vec![e.to_string()]))?;
+            let setup = Setup::read(file).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
             setup.idle.as_secs_f64()
         }
         None => 0.0,
@@ -66,7 +66,7 @@ pub fn demo(args: &DemoArgs) -> Ended {
         resolved,
         &args.output,
         &args.events,
-        run::Way::anew(args.setup.energy.as_deref()),
+        run::RunMode::anew(args.setup.energy.as_deref()),
     );
     server.stop();
     ended

@@ -1,9 +1,9 @@
 //! `install`: this very program, on every client.
 
 use crate::cli::{InstallArgs, OutputArgs};
-use crate::exit::{Ended, Failure};
-use crate::roster::{self, Watch};
-use crate::{interrupt, plain};
+use crate::exit::{CommandError, CommandResult};
+use crate::host_table::{self, HostTable};
+use crate::{interrupt, resolve_args};
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::{HostLimits, install};
 use filermark_link::build::own_build;
@@ -11,14 +11,14 @@ use filermark_model::launch::LaunchPlan;
 use serde_json::json;
 
 /// Brings the program to the clients of the rc file.
-pub fn install(args: &InstallArgs) -> Ended {
-    let resolved = plain::clients(&args.source)?;
-    plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
+pub fn install(args: &InstallArgs) -> CommandResult {
+    let resolved = resolve_args::clients(&args.source)?;
+    resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     install_on(&resolved.launch, &args.output)
 }
 
 /// Brings the program to the clients of a plan.
-pub fn install_on(plan: &LaunchPlan, output: &OutputArgs) -> Ended {
+pub fn install_on(plan: &LaunchPlan, output: &OutputArgs) -> CommandResult {
     let stop = StopFlag::new();
     interrupt::on_interrupt(
         stop.clone(),
@@ -28,10 +28,10 @@ pub fn install_on(plan: &LaunchPlan, output: &OutputArgs) -> Ended {
         stop: stop.clone(),
         ..HostLimits::default()
     };
-    let mut watch = Watch::new(plan.hosts.len());
-    let hosts = install::install(plan, &limits, &mut |host, step| watch.hear(host, step));
+    let mut watch = HostTable::new(plan.hosts.len());
+    let hosts = install::install(plan, &limits, &mut |host, step| watch.on_step(host, step));
     watch.rest();
-    let hosts = hosts.map_err(Failure::Failed)?;
+    let hosts = hosts.map_err(CommandError::Failed)?;
     let more = json!({ "build": own_build() });
-    Ok(roster::tell(&hosts, more, output, Some(&stop)))
+    Ok(host_table::print(&hosts, more, output, Some(&stop)))
 }

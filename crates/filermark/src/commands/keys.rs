@@ -1,35 +1,35 @@
 //! `keys`: SSH that asks nothing, on every client.
 
 use crate::cli::{KeysArgs, OutputArgs};
-use crate::exit::{Ended, Failure};
-use crate::plain;
-use crate::roster::{self, Watch};
+use crate::exit::{CommandError, CommandResult};
+use crate::host_table::{self, HostTable};
+use crate::resolve_args;
 use filermark_hosts::admin::keys::{KeysOptions, KeysReport, keys as set_up};
 use filermark_hosts::admin::{HostLimits, HostState};
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Looks, or sets it up. Ctrl-C ends it with the program that asks, as a terminal does.
-pub fn keys(args: &KeysArgs) -> Ended {
-    let resolved = plain::clients(&args.source)?;
-    plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
+pub fn keys(args: &KeysArgs) -> CommandResult {
+    let resolved = resolve_args::clients(&args.source)?;
+    resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let options = KeysOptions {
         do_it: args.yes,
         home: home.map(PathBuf::from).ok_or_else(|| {
-            Failure::Failed("HOME is not set: nobody knows where ~/.ssh is".into())
+            CommandError::Failed("HOME is not set: nobody knows where ~/.ssh is".into())
         })?,
         limits: HostLimits::default(),
     };
-    let mut watch = Watch::new(resolved.launch.hosts.len());
+    let mut watch = HostTable::new(resolved.launch.hosts.len());
     let report = set_up(&resolved.launch, &options, &mut |host, step| {
-        watch.hear(host, step);
+        watch.on_step(host, step);
     });
     watch.rest();
-    tell(&report.map_err(Failure::Failed)?, &args.output)
+    print(&report.map_err(CommandError::Failed)?, &args.output)
 }
 
-fn tell(report: &KeysReport, output: &OutputArgs) -> Ended {
+fn print(report: &KeysReport, output: &OutputArgs) -> CommandResult {
     let key = report.key.as_ref();
     match key {
         Some(key) if key.made => eprintln!("{}: a new key was made", key.path.display()),
@@ -42,5 +42,5 @@ fn tell(report: &KeysReport, output: &OutputArgs) -> Ended {
     let more = json!({
         "key": key.map(|k| json!({ "path": k.path, "command": k.command, "made": k.made })),
     });
-    Ok(roster::tell(&report.hosts, more, output, None))
+    Ok(host_table::print(&report.hosts, more, output, None))
 }

@@ -2,28 +2,28 @@
 
 use super::{install, run, stop};
 use crate::cli::NetmistArgs;
-use crate::exit::{Ended, Failure};
-use crate::{plain, product};
-use filermark_config::netmist::{self, netmist_registry, resolve_netmist, stray_words};
+use crate::exit::{CommandError, CommandResult};
+use crate::{resolve_args, stdout};
+use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
 use filermark_config::{Resolved, Sources, netmist_text};
 use filermark_model::Severity;
 use filermark_results::console;
 use std::process::ExitCode;
 
 /// Does what the flags say: shows something, or runs.
-pub fn netmist(args: &NetmistArgs) -> Ended {
-    let strays = stray_words(&args.strays);
+pub fn netmist(args: &NetmistArgs) -> CommandResult {
+    let strays = unexpected_args(&args.strays);
     if !strays.is_empty() {
         return Err(strays.into());
     }
     let given = given(args)?;
     if given.has('v') {
-        product::print(&format!("filermark {}\n", env!("CARGO_PKG_VERSION")));
+        stdout::print(&format!("filermark {}\n", env!("CARGO_PKG_VERSION")));
         return Ok(ExitCode::SUCCESS);
     }
     if given.has('E') {
         let registry = netmist_registry(&given)?;
-        product::print(&netmist_text::export(registry.workloads()));
+        stdout::print(&netmist_text::export(registry.workloads()));
         return Ok(ExitCode::SUCCESS);
     }
     let resolved = resolve_netmist(&given)?;
@@ -32,7 +32,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
     }
     if args.force {
         let sentence = "--force belongs to -k, which removes what an earlier run has left";
-        return Err(Failure::Usage(vec![sentence.into()]));
+        return Err(CommandError::Usage(vec![sentence.into()]));
     }
     if given.has('D') {
         return install::install_on(&resolved.launch, &args.output);
@@ -40,7 +40,7 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
     if given.has('i') {
         return info(&resolved, args);
     }
-    plain::listen_to_rooms(&resolved.debug, args.verbose);
+    resolve_args::init_tracing(&resolved.debug, args.verbose);
     for finding in &resolved.plan.findings {
         let told =
             finding.severity > Severity::Note || finding.rule == filermark_model::Rule::DataTouched;
@@ -48,11 +48,16 @@ pub fn netmist(args: &NetmistArgs) -> Ended {
             eprintln!("{}", finding.message);
         }
     }
-    run::carry_out(resolved, &args.output, &args.events, run::Way::default())
+    run::carry_out(
+        resolved,
+        &args.output,
+        &args.events,
+        run::RunMode::default(),
+    )
 }
 
 /// The flags and the options as the room of configuration wants them.
-fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, Failure> {
+fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, CommandError> {
     let mut sources = Sources::from_rc(None)?;
     for option in &args.options {
         sources.set_option(option)?;
@@ -79,19 +84,19 @@ fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, Failure> {
 }
 
 /// `-i`: the block that a run begins with, and what `plan` tells beyond it.
-fn info(resolved: &Resolved, args: &NetmistArgs) -> Ended {
+fn info(resolved: &Resolved, args: &NetmistArgs) -> CommandResult {
     if args.output.json {
         return super::plan::print(resolved, &args.output);
     }
     let plan = &resolved.plan;
-    product::print(&console::banner(env!("CARGO_PKG_VERSION"), &plan.benchmark));
+    stdout::print(&console::banner(env!("CARGO_PKG_VERSION"), &plan.benchmark));
     if let Some(point) = plan.points.first() {
         let dir = resolved.work_dir.display().to_string();
-        product::print(&console::plan_block(plan, *point, &[], Some(&dir)));
+        stdout::print(&console::plan_block(plan, *point, &[], Some(&dir)));
     }
-    product::print(&filermark_config::explain_launch(&resolved.launch));
+    stdout::print(&filermark_config::explain_launch(&resolved.launch));
     for finding in &plan.findings {
-        product::print(&format!("    {}\n", finding.message));
+        stdout::print(&format!("    {}\n", finding.message));
     }
     Ok(ExitCode::SUCCESS)
 }

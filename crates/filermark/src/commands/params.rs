@@ -1,31 +1,31 @@
 //! `params` and `template`: the parameters, explained.
 
 use crate::cli::{ParamsArgs, TemplateArgs};
-use crate::exit::{Ended, Failure};
-use crate::product;
+use crate::exit::{CommandError, CommandResult};
+use crate::stdout;
 use std::process::ExitCode;
 
 /// Lists the parameters, or explains one.
-pub fn params(args: &ParamsArgs) -> Ended {
+pub fn params(args: &ParamsArgs) -> CommandResult {
     let text = match &args.name {
         _ if args.markdown => filermark_config::reference_markdown(),
         Some(name) => {
-            filermark_config::help_parameter(name).map_err(|e| Failure::Usage(vec![e]))?
+            filermark_config::help_parameter(name).map_err(|e| CommandError::Usage(vec![e]))?
         }
         None => filermark_config::help_params(),
     };
-    product::print(&text);
+    stdout::print(&text);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints an rc file to start from.
-pub fn template(args: &TemplateArgs) -> Ended {
+pub fn template(args: &TemplateArgs) -> CommandResult {
     let text = match &args.benchmark {
         None => filermark_config::template_rc(),
         Some(name) => {
-            filermark_config::template_rc_of(name).map_err(|why| Failure::Usage(vec![why]))?
+            filermark_config::template_rc_of(name).map_err(|why| CommandError::Usage(vec![why]))?
         }
     };
-    product::print(&text);
+    stdout::print(&text);
     Ok(ExitCode::SUCCESS)
 }

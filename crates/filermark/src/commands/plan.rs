@@ -1,18 +1,18 @@
 //! `plan`: what would run; nothing is touched.
 
 use crate::cli::{OutputArgs, PlanArgs};
-use crate::exit::Ended;
-use crate::{plain, product};
+use crate::exit::CommandResult;
+use crate::{resolve_args, stdout};
 use filermark_config::Resolved;
 use std::process::ExitCode;
 
 /// Prints the resolved plan.
-pub fn plan(args: &PlanArgs) -> Ended {
-    print(&plain::resolved(&args.source)?, &args.output)
+pub fn plan(args: &PlanArgs) -> CommandResult {
+    print(&resolve_args::resolved(&args.source)?, &args.output)
 }
 
 /// Prints a plan, as text or JSON.
-pub fn print(resolved: &Resolved, output: &OutputArgs) -> Ended {
+pub fn print(resolved: &Resolved, output: &OutputArgs) -> CommandResult {
     if output.json {
         let value = serde_json::json!({
             "fingerprint": filermark_results::fingerprint(&resolved.plan),
@@ -21,10 +21,10 @@ pub fn print(resolved: &Resolved, output: &OutputArgs) -> Ended {
             "plan": resolved.plan,
             "launch": resolved.launch,
         });
-        product::print_json(&value);
+        stdout::print_json(&value);
     } else {
-        product::print(&filermark_config::explain(resolved));
-        product::print(&format!(
+        stdout::print(&filermark_config::explain(resolved));
+        stdout::print(&format!(
             "fingerprint  {}\n",
             filermark_results::fingerprint(&resolved.plan)
         ));

@@ -1,15 +1,15 @@
 //! `preflight`: whether a run will do, before it is made.
 
 use crate::cli::PreflightArgs;
-use crate::exit::Ended;
-use crate::{interrupt, plain, product, talk};
+use crate::exit::CommandResult;
+use crate::{interrupt, progress, resolve_args, stdout};
 use filermark_engine::driver::StopFlag;
-use filermark_hosts::launch::EveryLauncher;
+use filermark_hosts::launch::MixedLauncher;
 use filermark_hosts::launch::ssh::quote;
 use filermark_hosts::launch::tag::RunTag;
-use filermark_hosts::preflight::check::{Findings, Verdict};
+use filermark_hosts::preflight::check::{CheckStatus, Findings};
 use filermark_hosts::preflight::{PreflightOptions, preflight as look, text};
-use filermark_link::switchboard::{Lines, Switchboard};
+use filermark_link::links::{AgentLinks, ThreadLinks};
 use filermark_model::launch::LaunchPlan;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 const JSON_VERSION: u32 = 1;
 
 /// Looks at everything that a run needs, and prints a line for each check.
-pub fn preflight(args: &PreflightArgs) -> Ended {
-    let resolved = plain::resolved(&args.source)?;
-    plain::listen_to_rooms(&resolved.debug, args.verbose.verbose);
+pub fn preflight(args: &PreflightArgs) -> CommandResult {
+    let resolved = resolve_args::resolved(&args.source)?;
+    resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping: what was found so far is told");
     let terminal = std::io::stderr().is_terminal();
@@ -42,26 +42,28 @@ pub fn preflight(args: &PreflightArgs) -> Ended {
         },
     });
     if args.output.json {
-        product::print_json(&json(&findings));
+        stdout::print_json(&json(&findings));
     } else {
         let terminal = std::io::stdout().is_terminal();
-        let colour = terminal && !args.output.no_color && talk::colour_wanted();
-        product::print(&text(&findings, colour));
+        let colour = terminal && !args.output.no_color && progress::colour_wanted();
+        stdout::print(&text(&findings, colour));
     }
-    Ok(match (findings.stopped, findings.count(Verdict::Failure)) {
-        (true, _) => ExitCode::from(interrupt::code()),
-        (false, 0) => ExitCode::SUCCESS,
-        (false, _) => ExitCode::from(1),
-    })
+    Ok(
+        match (findings.stopped, findings.count(CheckStatus::Failure)) {
+            (true, _) => ExitCode::from(interrupt::code()),
+            (false, 0) => ExitCode::SUCCESS,
+            (false, _) => ExitCode::from(1),
+        },
+    )
 }
 
 /// Begins to start the agents, as a run does; the program is not copied anywhere.
-pub(super) fn board(plan: &LaunchPlan, suffix: &str) -> Result<Box<dyn Switchboard>, String> {
-    let launcher = EveryLauncher::new(plan, &RunTag::new(suffix)?, None)?;
+pub(super) fn board(plan: &LaunchPlan, suffix: &str) -> Result<Box<dyn AgentLinks>, String> {
+    let launcher = MixedLauncher::new(plan, &RunTag::new(suffix)?, None)?;
     for line in launcher.to_do_by_hand(plan) {
         eprintln!("{line}");
     }
-    Ok(Box::new(Lines::launch(plan, Arc::new(launcher))))
+    Ok(Box::new(ThreadLinks::launch(plan, Arc::new(launcher))))
 }
 
 fn json(findings: &Findings) -> serde_json::Value {
@@ -69,9 +71,9 @@ fn json(findings: &Findings) -> serde_json::Value {
         "preflight": JSON_VERSION,
         "client_count": findings.host_count,
         "stopped": findings.stopped,
-        "ok": findings.count(Verdict::Ok),
-        "warnings": findings.count(Verdict::Warning),
-        "failures": findings.count(Verdict::Failure),
+        "ok": findings.count(CheckStatus::Ok),
+        "warnings": findings.count(CheckStatus::Warning),
+        "failures": findings.count(CheckStatus::Failure),
         "checks": findings.checks,
     })
 }

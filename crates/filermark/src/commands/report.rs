@@ -7,9 +7,9 @@ mod summary_file;
 
 use crate::browser;
 use crate::cli::report::{ChartName, Format, ReportArgs};
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::refuse_inputs;
-use crate::{historical, plain, product};
+use crate::{historical, resolve_args, stdout};
 use filermark_report::{Chart, Edition, Templates};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{Historical, RunRecord};
@@ -18,18 +18,20 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Makes the report that is asked for; without -f and -o all files of a record again.
-pub fn report(args: &ReportArgs) -> Ended {
-    plain::listen_to_rooms(&[], args.verbose.verbose);
+pub fn report(args: &ReportArgs) -> CommandResult {
+    resolve_args::init_tracing(&[], args.verbose.verbose);
     if let Some(dir) = &args.export_templates {
         return export_templates(dir);
     }
     let Some(input) = &args.input else {
-        return Err(Failure::Usage(vec![
+        return Err(CommandError::Usage(vec![
             "name a run record, a submission or an sfssum file".into(),
         ]));
     };
     let templates = match &args.templates {
-        Some(dir) => Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?,
+        Some(dir) => {
+            Templates::with_dir(dir).map_err(|e| CommandError::Usage(vec![e.to_string()]))?
+        }
         None => Templates::builtin(),
     };
     if let Some(out) = &args.out {
@@ -39,14 +41,14 @@ pub fn report(args: &ReportArgs) -> Ended {
         }
     }
     let beside = historical::read(&args.historical)?;
-    match input_kind(input).map_err(|e| Failure::Usage(vec![e]))? {
+    match input_kind(input).map_err(|e| CommandError::Usage(vec![e]))? {
         InputKind::Record => of_record(args, input, &templates, beside.as_ref()),
         InputKind::Xml | InputKind::Sfssum if beside.is_some() => {
             let sentence = format!(
                 "{}: --historical goes with run records only",
                 input.display()
             );
-            Err(Failure::Usage(vec![sentence]))
+            Err(CommandError::Usage(vec![sentence]))
         }
         InputKind::Xml => submission::report(args, input, &templates),
         InputKind::Sfssum => summary_file::report(args, input),
@@ -58,8 +60,9 @@ fn of_record(
     input: &Path,
     templates: &Templates,
     beside: Option<&Historical>,
-) -> Ended {
-    let unreadable = |e: filermark_results::reader::ReadError| Failure::Usage(vec![e.to_string()]);
+) -> CommandResult {
+    let unreadable =
+        |e: filermark_results::reader::ReadError| CommandError::Usage(vec![e.to_string()]);
     let record = filermark_results::read_record(input).map_err(unreadable)?;
     if let Some(cut) = &record.cut {
         eprintln!("{}: {cut}", input.display());
@@ -81,20 +84,20 @@ fn one_report(
     (templates, beside): (&Templates, Option<&Historical>),
     format: Format,
     out: &Path,
-) -> Ended {
+) -> CommandResult {
     let edition = match args.review {
         true => Edition::Reviewer,
         false => Edition::Public,
     };
     let page = || {
         let page = filermark_report::html_beside(record, templates, edition, beside);
-        page.map_err(Failure::of)
+        page.map_err(CommandError::of)
     };
     let drawn = |chart| drawn(record, chart, beside);
     let bytes = match format {
         Format::Html => page()?.into_bytes(),
         Format::Text => filermark_report::text_beside(record, templates, edition, beside)
-            .map_err(Failure::of)?
+            .map_err(CommandError::of)?
             .into_bytes(),
         Format::Summary => filermark_report::key_values(record).into_bytes(),
         Format::Json => {
@@ -104,7 +107,9 @@ fn one_report(
             }
             format!("{value:#}\n").into_bytes()
         }
-        Format::Pdf => browser::pdf(&page()?, args.browser.as_deref()).map_err(Failure::Failed)?,
+        Format::Pdf => {
+            browser::pdf(&page()?, args.browser.as_deref()).map_err(CommandError::Failed)?
+        }
         Format::Svg => drawn(chart(args.chart))?.into_bytes(),
         Format::Png => png(&drawn(chart(args.chart))?)?,
     };
@@ -119,14 +124,19 @@ fn one_report(
     Ok(ExitCode::SUCCESS)
 }
 
-fn drawn(record: &RunRecord, chart: Chart, beside: Option<&Historical>) -> Result<String, Failure> {
+fn drawn(
+    record: &RunRecord,
+    chart: Chart,
+    beside: Option<&Historical>,
+) -> Result<String, CommandError> {
     let nothing =
         "there is nothing to draw: no load point of the record was measured, or none counts";
-    filermark_report::chart_svg_beside(record, chart, beside).ok_or_else(|| Failure::of(nothing))
+    filermark_report::chart_svg_beside(record, chart, beside)
+        .ok_or_else(|| CommandError::of(nothing))
 }
 
-fn png(svg: &str) -> Result<Vec<u8>, Failure> {
-    filermark_report::chart_png(svg).map_err(Failure::of)
+fn png(svg: &str) -> Result<Vec<u8>, CommandError> {
+    filermark_report::chart_png(svg).map_err(CommandError::of)
 }
 
 const fn chart(name: ChartName) -> Chart {
@@ -148,7 +158,7 @@ fn all_files(
     record: &RunRecord,
     templates: &Templates,
     beside: Option<&Historical>,
-) -> Ended {
+) -> CommandResult {
     let own = input.parent().filter(|p| !p.as_os_str().is_empty());
     let dir = args
         .dir
@@ -156,18 +166,18 @@ fn all_files(
         .or(own)
         .unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(dir)
-        .map_err(|e| Failure::of(format!("{}: cannot be made: {e}", dir.display())))?;
-    let mut files = write_files(record, dir).map_err(Failure::of)?;
+        .map_err(|e| CommandError::of(format!("{}: cannot be made: {e}", dir.display())))?;
+    let mut files = write_files(record, dir).map_err(CommandError::of)?;
     if record.end.is_none() && record.run.plan.benchmark.composite().is_some() {
         // Of a run that was killed: nobody else will write them.
-        files.push(write_proc_logs(record, dir).map_err(Failure::of)?);
+        files.push(write_proc_logs(record, dir).map_err(CommandError::of)?);
     }
     let edition = match args.review {
         true => Edition::Reviewer,
         false => Edition::Public,
     };
-    let page = product::write_html_by(record, dir, templates, edition, beside)?;
-    product::print_summary(record, &args.output);
+    let page = stdout::write_html_by(record, dir, templates, edition, beside)?;
+    stdout::print_summary(record, &args.output);
     for file in files.iter().chain([&page]) {
         eprintln!("{}", file.display());
     }
@@ -176,9 +186,9 @@ fn all_files(
 
 /// Writes the shipped templates into a directory, to be changed there; a file that
 /// is there already may be somebody's work.
-fn export_templates(dir: &Path) -> Ended {
+fn export_templates(dir: &Path) -> CommandResult {
     let failed = |path: &Path, why: &dyn std::fmt::Display| {
-        Failure::of(format!("{}: cannot be written: {why}", path.display()))
+        CommandError::of(format!("{}: cannot be written: {why}", path.display()))
     };
     std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
     let paths: Vec<_> = Templates::shipped()

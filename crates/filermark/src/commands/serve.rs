@@ -1,8 +1,8 @@
 //! `serve`: the embedded server by itself.
 
 use crate::cli::ServeArgs;
-use crate::exit::{Ended, Failure};
-use crate::{interrupt, plain, product};
+use crate::exit::{CommandError, CommandResult};
+use crate::{interrupt, resolve_args, stdout};
 use filermark_engine::driver::StopFlag;
 use filermark_server::{
     EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions, ServerStats,
@@ -13,9 +13,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Serves until it is interrupted; then says what was asked of it.
-pub fn serve(args: &ServeArgs) -> Ended {
-    plain::listen_to_rooms(&[], args.verbose.verbose);
-    let server = Server::start(options(args)).map_err(Failure::of)?;
+pub fn serve(args: &ServeArgs) -> CommandResult {
+    resolve_args::init_tracing(&[], args.verbose.verbose);
+    let server = Server::start(options(args)).map_err(CommandError::of)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
     for address in server.addrs() {
@@ -34,7 +34,7 @@ pub fn serve(args: &ServeArgs) -> Ended {
     while !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    tell(&server, args);
+    print_counts(&server, args);
     server.stop();
     Ok(ExitCode::SUCCESS)
 }
@@ -74,7 +74,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
 
 /// What was asked, per procedure, on stdout; procedures of version 2 only where there were any, with
 /// the version in front.
-fn tell(server: &RunningServer, args: &ServeArgs) {
+fn print_counts(server: &RunningServer, args: &ServeArgs) {
     let stats = server.stats();
     let new = Procedure::ALL
         .iter()
@@ -91,16 +91,16 @@ fn tell(server: &RunningServer, args: &ServeArgs) {
         if let Some(lateness) = lateness {
             map.insert("held_back".to_owned(), lateness_json(&lateness));
         }
-        product::print_json(&map.into());
+        stdout::print_json(&map.into());
     } else {
         for (procedure, n) in counts {
-            product::print(&format!("{procedure:<12} {n}\n"));
+            stdout::print(&format!("{procedure:<12} {n}\n"));
         }
         for (_, words, n) in refusals(&stats).filter(|(_, _, n)| *n > 0) {
-            product::print(&format!("{words:<44} {n}\n"));
+            stdout::print(&format!("{words:<44} {n}\n"));
         }
         if let Some(lateness) = lateness {
-            product::print(&lateness_line(&lateness));
+            stdout::print(&lateness_line(&lateness));
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn signing_key(path: &Path, password_file: Option<&Path>) -> Result<SigningK
 /// # Errors
 /// In words: it is neither.
 pub fn verifying_key(key: &str) -> Result<VerifyingKey, String> {
-    if let Some(key) = VerifyingKey::of_word(key) {
+    if let Some(key) = VerifyingKey::from_base64(key) {
         return Ok(key);
     }
     let text = text_of(Path::new(key))?;

@@ -2,14 +2,14 @@
 
 use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
-use crate::exit::{Ended, Failure};
-use crate::{interrupt, plain, product};
+use crate::exit::{CommandError, CommandResult};
+use crate::{interrupt, resolve_args, stdout};
 use filermark_agent::validate::check_here;
 use filermark_config::{Resolved, mount_point_count};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_link::facts::{CheckVerdict, Checked, Validation};
+use filermark_link::facts::{CheckRecord, CheckVerdict, Validation};
 use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_prime::validate::{
@@ -24,17 +24,17 @@ const LOAD: &str = "1000000";
 
 /// Runs the checks against every mount point, on the clients where CLIENTS names them;
 /// writes `sfsval.SUFFIX`.
-pub fn validate(args: &ValidateArgs) -> Ended {
+pub fn validate(args: &ValidateArgs) -> CommandResult {
     let resolved = resolved(&args.source)?;
-    plain::listen_to_rooms(&resolved.debug, args.verbose);
+    resolve_args::init_tracing(&resolved.debug, args.verbose);
     if resolved.plan.benchmark.composite().is_some() {
-        return Err(Failure::Usage(vec![format!(
+        return Err(CommandError::Usage(vec![format!(
             "validate: it tests NFS and SMB servers (MNT_POINTS); {} works on mounted file systems and needs none",
             resolved.plan.benchmark.name
         )]));
     }
     let Some(protocol) = resolved.plan.driver.facts().validates else {
-        return Err(Failure::Usage(vec![
+        return Err(CommandError::Usage(vec![
             "validate: DRIVER=null has no protocol to validate".into(),
         ]));
     };
@@ -47,20 +47,20 @@ pub fn validate(args: &ValidateArgs) -> Ended {
         true => on_clients(&resolved, protocol, args, &stop),
         false => here(&resolved, protocol, args, &stop),
     };
-    let trouble = (!outcome.troubles.is_empty()).then(|| outcome.troubles.join("; "));
+    let trouble = (!outcome.errors.is_empty()).then(|| outcome.errors.join("; "));
     let path = resolved
         .work_dir
         .join(format!("sfsval.{}", resolved.suffix));
     std::fs::create_dir_all(&resolved.work_dir)
         .and_then(|()| std::fs::write(&path, text(&outcome)))
-        .map_err(|e| Failure::of(format!("{}: cannot write: {e}", path.display())))?;
-    tell(&outcome, trouble.as_deref(), &resolved.plan, &args.output);
+        .map_err(|e| CommandError::of(format!("{}: cannot write: {e}", path.display())))?;
+    print(&outcome, trouble.as_deref(), &resolved.plan, &args.output);
     eprintln!("results: {}", path.display());
     if stop.is_raised() && !outcome.done.is_empty() {
         return Ok(ExitCode::from(interrupt::code()));
     }
     if let Some(why) = trouble {
-        return Err(Failure::Failed(why));
+        return Err(CommandError::Failed(why));
     }
     let is_success = outcome.done.iter().all(|d| d.validation.is_success);
     Ok(match is_success {
@@ -71,12 +71,12 @@ pub fn validate(args: &ValidateArgs) -> Ended {
 }
 
 /// The plan; LOAD and PROCS may be missing, since nothing of them is used here.
-fn resolved(args: &SourceArgs) -> Result<Resolved, Failure> {
-    let mut sources = plain::sources(args)?;
+fn resolved(args: &SourceArgs) -> Result<Resolved, CommandError> {
+    let mut sources = resolve_args::sources(args)?;
     let procs = mount_point_count(&sources).max(1);
     sources.set_default("PROCS", &procs.to_string());
     sources.set_default("LOAD", LOAD);
-    Ok(plain::guarded_resolve(&sources)?)
+    Ok(resolve_args::guarded_resolve(&sources)?)
 }
 
 /// Whether the user has named clients; without them the checks run on this host.
@@ -114,7 +114,7 @@ fn on_clients(
         observe: &mut |client, mount, validation| match validation {
             None => eprintln!("validating {mount} on client {client}: {protocol}"),
             Some(validation) => {
-                let is_fail = |c: &Checked| matches!(c.verdict, CheckVerdict::Fail { .. });
+                let is_fail = |c: &CheckRecord| matches!(c.verdict, CheckVerdict::Fail { .. });
                 let checks = validation.checks.iter();
                 for check in checks.filter(|c| tell_all || is_fail(c)) {
                     eprintln!("{}", check.text.trim_end());
@@ -153,7 +153,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
                 mount,
                 validation,
             }),
-            Err(why) => outcome.troubles.push(why.reason),
+            Err(why) => outcome.errors.push(why.reason),
         }
     }
     outcome
@@ -186,11 +186,11 @@ fn text(outcome: &Outcome) -> String {
     out
 }
 
-fn tell(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &OutputArgs) {
+fn print(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &OutputArgs) {
     if output.json {
         let mounts: Vec<_> = outcome.done.iter().map(json_of).collect();
         let not_validated: Vec<_> = outcome.not_validated().collect();
-        product::print_json(
+        stdout::print_json(
             &json!({ "mounts": mounts, "trouble": trouble, "not_validated": not_validated }),
         );
         return;
@@ -201,10 +201,10 @@ fn tell(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &Outpu
             true => format!(" on client {}", done.client),
             false => String::new(),
         };
-        product::print(&format!("{mount}{whence}: {summary}\n"));
+        stdout::print(&format!("{mount}{whence}: {summary}\n"));
     }
     for why in outcome.not_validated() {
-        product::print(&format!("not validated: {why}\n"));
+        stdout::print(&format!("not validated: {why}\n"));
     }
 }
 
@@ -223,7 +223,7 @@ fn json_of(done: &Validated) -> Value {
     })
 }
 
-fn json_of_check(check: &Checked) -> Value {
+fn json_of_check(check: &CheckRecord) -> Value {
     let (verdict, detail) = match &check.verdict {
         CheckVerdict::Pass => ("pass", Value::Null),
         CheckVerdict::Fail {

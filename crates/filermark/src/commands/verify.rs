@@ -2,11 +2,11 @@
 
 use super::sign::verifying_key;
 use crate::cli::VerifyArgs;
-use crate::exit::{Ended, Failure};
-use crate::product;
+use crate::exit::{CommandError, CommandResult};
+use crate::stdout;
 use filermark_archive::sign::{self, SIGNATURE_END, VerifyingKey, signature_path};
-use filermark_archive::verify::{State, Verification, check_zip};
-use filermark_archive::{Bundle, GatherOptions, Options, gather, is_zip};
+use filermark_archive::verify::{CheckStatus, Verification, check_zip};
+use filermark_archive::{Bundle, CollectOptions, Options, gather, is_zip};
 use filermark_report::{Edition, Templates, html_edition};
 use filermark_results::RunRecord;
 use std::io::Read as _;
@@ -14,13 +14,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Checks, and prints a line for every check.
-pub fn verify(args: &VerifyArgs) -> Ended {
+pub fn verify(args: &VerifyArgs) -> CommandResult {
     let key = args.key.as_deref().map(verifying_key).transpose();
-    let key = key.map_err(|why| Failure::Usage(vec![why]))?;
-    let told = look_at(&args.what, key.as_ref()).map_err(|why| Failure::Usage(vec![why]))?;
+    let key = key.map_err(|why| CommandError::Usage(vec![why]))?;
+    let told = look_at(&args.what, key.as_ref()).map_err(|why| CommandError::Usage(vec![why]))?;
     match args.json {
-        true => product::print_json(&serde_json::to_value(&told).map_err(Failure::of)?),
-        false => product::print(&text(&told)),
+        true => stdout::print_json(&serde_json::to_value(&told).map_err(CommandError::of)?),
+        false => stdout::print(&text(&told)),
     }
     Ok(ExitCode::from(u8::from(!told.ok)))
 }
@@ -54,11 +54,11 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
         check_signature(path, &bytes, key, &mut told);
         return Ok(told);
     }
-    let all = GatherOptions {
+    let all = CollectOptions {
         no_rc: true,
         with_secrets: true,
         force: true,
-        ..GatherOptions::default()
+        ..CollectOptions::default()
     };
     let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;
     Ok(filermark_archive::verify(&found.bundle, &options))
@@ -81,7 +81,7 @@ fn check_signature(
             sign::check(archive, &name, &signature, key, told);
         }
         None if is_there => told.push(
-            State::Skip,
+            CheckStatus::Skip,
             format!("{name}{SIGNATURE_END}"),
             "a signature, which is not checked without the public key: --key PUBKEY",
         ),
@@ -117,9 +117,9 @@ fn begins_as_zip(path: &Path) -> Result<bool, String> {
 fn text(told: &Verification) -> String {
     let lines = told.checks.iter().map(|check| format!("{check}\n"));
     let (ok, failed, skipped) = (
-        told.count(State::Ok),
-        told.count(State::Fail),
-        told.count(State::Skip),
+        told.count(CheckStatus::Ok),
+        told.count(CheckStatus::Fail),
+        told.count(CheckStatus::Skip),
     );
     let end = match told.ok {
         true => "nothing is wrong",

@@ -7,12 +7,14 @@ mod sequence;
 mod tables;
 
 use crate::cli::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadCommand};
-use crate::exit::{Ended, Failure};
-use crate::product;
-use filermark_config::definitions::{Classic, Taken, read_classic, read_definitions};
+use crate::exit::{CommandError, CommandResult};
+use crate::stdout;
+use filermark_config::definitions::{
+    ClassicDefinitions, LoadedDefinitions, read_classic, read_definitions,
+};
 use filermark_config::netmist_text;
 use filermark_model::registry::RegistryError;
-use filermark_model::words::{nearest, quoted};
+use filermark_model::text::{nearest, quoted};
 use filermark_model::{Benchmark, Registry, WorkloadObject};
 use filermark_results::definition_fingerprint;
 use serde_json::{Value, json};
@@ -20,7 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Does one of them.
-pub fn workload(command: &WorkloadCommand) -> Ended {
+pub fn workload(command: &WorkloadCommand) -> CommandResult {
     match command {
         WorkloadCommand::List(args) => list(args),
         WorkloadCommand::Show(args) => show(args),
@@ -31,13 +33,13 @@ pub fn workload(command: &WorkloadCommand) -> Ended {
 }
 
 /// All that is known: the shipped definitions, with the user's own over them.
-struct Known {
+struct KnownDefinitions {
     registry: Registry,
-    classics: Vec<Classic>,
+    classics: Vec<ClassicDefinitions>,
 }
 
-impl Known {
-    fn with(files: &[PathBuf]) -> Result<Self, Failure> {
+impl KnownDefinitions {
+    fn with(files: &[PathBuf]) -> Result<Self, CommandError> {
         let mut known = Self {
             registry: Registry::shipped(),
             classics: classic::shipped()?,
@@ -45,7 +47,7 @@ impl Known {
         for file in files {
             match read_classic(file)? {
                 Some(own) => {
-                    let same = |c: &Classic| c.benchmark.name == own.benchmark.name;
+                    let same = |c: &ClassicDefinitions| c.benchmark.name == own.benchmark.name;
                     known.classics.retain(|c| !same(c));
                     known.classics.push(own);
                 }
@@ -57,21 +59,21 @@ impl Known {
         Ok(known)
     }
 
-    fn classic(&self, name: &str) -> Option<&Classic> {
-        let is = |c: &&Classic| c.benchmark.name.eq_ignore_ascii_case(name);
+    fn classic(&self, name: &str) -> Option<&ClassicDefinitions> {
+        let is = |c: &&ClassicDefinitions| c.benchmark.name.eq_ignore_ascii_case(name);
         self.classics.iter().find(is)
     }
 }
 
-fn usage(error: &RegistryError) -> Failure {
-    Failure::Usage(vec![error.to_string()])
+fn usage(error: &RegistryError) -> CommandError {
+    CommandError::Usage(vec![error.to_string()])
 }
 
-fn list(args: &ListArgs) -> Ended {
-    let Known { registry, classics } = Known::with(&args.files)?;
+fn list(args: &ListArgs) -> CommandResult {
+    let KnownDefinitions { registry, classics } = KnownDefinitions::with(&args.files)?;
     if !args.json {
-        product::print(&tables::list(&registry));
-        product::print(&classic::list(&classics));
+        stdout::print(&tables::list(&registry));
+        stdout::print(&classic::list(&classics));
         return Ok(ExitCode::SUCCESS);
     }
     let workloads: Vec<Value> = registry
@@ -92,7 +94,7 @@ fn list(args: &ListArgs) -> Ended {
         .iter()
         .map(|c| classic::json(&c.benchmark))
         .collect();
-    product::print_json(&json!({
+    stdout::print_json(&json!({
         "workloads": workloads,
         "benchmarks": benchmarks,
         "classical": classics,
@@ -123,24 +125,24 @@ fn summary(b: &Benchmark, experimental: bool) -> Value {
 }
 
 /// What goes by a name: a workload, a benchmark, or both.
-struct Named<'a> {
+struct NamedDefinition<'a> {
     workload: Option<&'a WorkloadObject>,
     benchmark: Option<Benchmark>,
 }
 
-fn named<'a>(known: &'a Known, name: &str) -> Result<Named<'a>, Failure> {
+fn named<'a>(known: &'a KnownDefinitions, name: &str) -> Result<NamedDefinition<'a>, CommandError> {
     let registry = &known.registry;
     match (registry.workload(name), registry.composite(name)) {
         (Err(_), Err(RegistryError::UnknownBenchmark { .. })) => Err(unknown(known, name)),
         (Err(_), Err(e)) => Err(usage(&e)),
-        (workload, benchmark) => Ok(Named {
+        (workload, benchmark) => Ok(NamedDefinition {
             workload: workload.ok(),
             benchmark: benchmark.ok(),
         }),
     }
 }
 
-fn unknown(known: &Known, name: &str) -> Failure {
+fn unknown(known: &KnownDefinitions, name: &str) -> CommandError {
     let registry = &known.registry;
     let names = registry.workload_names();
     let aliases = names.iter().flat_map(|n| registry.workload_aliases(n));
@@ -153,15 +155,15 @@ fn unknown(known: &Known, name: &str) -> Failure {
         None => "`filermark workload list` has all".to_owned(),
     };
     let name = quoted(name);
-    Failure::Usage(vec![format!(
+    CommandError::Usage(vec![format!(
         "there is no workload and no benchmark '{name}'; {hint}"
     )])
 }
 
-fn show(args: &ShowArgs) -> Ended {
-    let known = Known::with(&args.files)?;
+fn show(args: &ShowArgs) -> CommandResult {
+    let known = KnownDefinitions::with(&args.files)?;
     if let Some(found) = known.classic(&args.name) {
-        product::print(&classic::show(found, args)?);
+        stdout::print(&classic::show(found, args)?);
         return Ok(ExitCode::SUCCESS);
     }
     let found = named(&known, &args.name)?;
@@ -175,26 +177,29 @@ fn show(args: &ShowArgs) -> Ended {
             value["definition"] = json!(b);
             value
         });
-        product::print_json(&json!({ "workload": found.workload, "benchmark": benchmark }));
+        stdout::print_json(&json!({ "workload": found.workload, "benchmark": benchmark }));
     } else if args.toml {
-        product::print(&definition_file(registry, &found).map_err(|e| usage(&e))?);
+        stdout::print(&definition_file(registry, &found).map_err(|e| usage(&e))?);
     } else {
         if let Some(object) = found.workload {
             let aliases = registry.workload_aliases(&object.name);
-            product::print(&tables::workload(object, aliases));
+            stdout::print(&tables::workload(object, aliases));
         }
         if let Some(b) = &found.benchmark {
             if found.workload.is_some() {
-                product::print("\n");
+                stdout::print("\n");
             }
-            product::print(&tables::benchmark(b, registry.is_experimental(&b.name)));
+            stdout::print(&tables::benchmark(b, registry.is_experimental(&b.name)));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A file that defines what was found, the workloads of a benchmark with it.
-fn definition_file(registry: &Registry, found: &Named<'_>) -> Result<String, RegistryError> {
+fn definition_file(
+    registry: &Registry,
+    found: &NamedDefinition<'_>,
+) -> Result<String, RegistryError> {
     let mut names: Vec<&str> = found.workload.iter().map(|w| w.name.as_str()).collect();
     if let Some(work) = found.benchmark.as_ref().and_then(Benchmark::composite) {
         for c in &work.components {
@@ -213,19 +218,19 @@ fn definition_file(registry: &Registry, found: &Named<'_>) -> Result<String, Reg
     Ok(tables.join("\n"))
 }
 
-fn export(args: &ExportArgs) -> Ended {
-    let known = Known::with(&args.files)?;
+fn export(args: &ExportArgs) -> CommandResult {
+    let known = KnownDefinitions::with(&args.files)?;
     if args.names.is_empty() {
-        product::print(&netmist_text::export(known.registry.workloads()));
+        stdout::print(&netmist_text::export(known.registry.workloads()));
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(found) = args.names.iter().find_map(|n| known.classic(n)) {
         if args.names.len() > 1 {
             let name = &found.benchmark.name;
             let text = format!("{name} is a file of its own; export it alone");
-            return Err(Failure::Usage(vec![text]));
+            return Err(CommandError::Usage(vec![text]));
         }
-        product::print(&found.text);
+        stdout::print(&found.text);
         return Ok(ExitCode::SUCCESS);
     }
     let mut objects: Vec<WorkloadObject> = Vec::new();
@@ -245,20 +250,20 @@ fn export(args: &ExportArgs) -> Ended {
             }
         }
     }
-    product::print(&netmist_text::export(&objects));
+    stdout::print(&netmist_text::export(&objects));
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(args: &CheckArgs) -> Ended {
+fn check(args: &CheckArgs) -> CommandResult {
     if let Some(found) = read_classic(&args.file)? {
         let file = args.file.display().to_string();
         match args.json {
-            true => product::print_json(&json!({
+            true => stdout::print_json(&json!({
                 "file": file,
                 "form": "TOML",
                 "classical": [classic::json(&found.benchmark)],
             })),
-            false => product::print(&classic::checked(&file, &found.benchmark)),
+            false => stdout::print(&classic::checked(&file, &found.benchmark)),
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -266,7 +271,7 @@ fn check(args: &CheckArgs) -> Ended {
     let taken = read_definitions(&mut registry, &args.file)?;
     let file = args.file.display().to_string();
     if args.json {
-        product::print_json(&json!({
+        stdout::print_json(&json!({
             "file": file,
             "form": taken.form.name(),
             "workloads": taken.workloads,
@@ -274,22 +279,22 @@ fn check(args: &CheckArgs) -> Ended {
         }));
         return Ok(ExitCode::SUCCESS);
     }
-    product::print(&format!("{file}: {}\n", what_it_is(&taken)));
+    stdout::print(&format!("{file}: {}\n", what_it_is(&taken)));
     for name in &taken.workloads {
         if let Ok(object) = registry.workload(name) {
-            product::print(&format!("  {}\n", tables::workload_line(object)));
+            stdout::print(&format!("  {}\n", tables::workload_line(object)));
         }
     }
     for name in &taken.benchmarks {
         if let Ok(b) = registry.composite(name) {
             let experimental = registry.is_experimental(name);
-            product::print(&format!("  {}\n", tables::benchmark_line(&b, experimental)));
+            stdout::print(&format!("  {}\n", tables::benchmark_line(&b, experimental)));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn what_it_is(taken: &Taken) -> String {
+fn what_it_is(taken: &LoadedDefinitions) -> String {
     use filermark_model::units::counted;
     let workloads = counted(taken.workloads.len() as u64, "workload");
     let benchmarks = counted(taken.benchmarks.len() as u64, "benchmark");

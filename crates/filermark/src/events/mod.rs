@@ -20,7 +20,7 @@ use filermark_prime::Progress;
 use filermark_results::{
     Heartbeat, Outcome, Phase, PointRecord, RunRecord, ScriptRecord, ScriptStatus, Verdict,
 };
-use sink::Sink;
+use sink::EventWriter;
 pub use sink::Target;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ const TASKS_EVERY: Duration = Duration::from_secs(1);
 
 /// Tells what goes on to whoever wants to read it.
 pub struct Events {
-    sink: Sink,
+    sink: EventWriter,
     facts: Facts,
     seq: u64,
     began: Instant,
@@ -39,7 +39,7 @@ pub struct Events {
     phase: Option<Phase>,
     /// Sums of tasks that were not told yet, and when the last ones were.
     tasks: Option<(u64, u64)>,
-    tasks_told: Option<Instant>,
+    tasks_written: Option<Instant>,
 }
 
 /// How a run ended, for the last event.
@@ -63,14 +63,14 @@ impl Events {
     /// It cannot be opened, or nobody reads: a sentence.
     pub fn open(target: &Target, facts: Facts) -> Result<Self, String> {
         Ok(Self {
-            sink: Sink::open(target)?,
+            sink: EventWriter::open(target)?,
             facts,
             seq: 0,
             began: Instant::now(),
             point: None,
             phase: None,
             tasks: None,
-            tasks_told: None,
+            tasks_written: None,
         })
     }
 
@@ -108,12 +108,12 @@ impl Events {
     }
 
     /// Hears what goes on.
-    pub fn hear(&mut self, progress: &Progress<'_>) {
+    pub fn on_progress(&mut self, progress: &Progress<'_>) {
         if let Progress::Tasks { task_count, bytes } = progress {
             self.tasks = Some((*task_count, *bytes));
-            let told = self.tasks_told;
+            let told = self.tasks_written;
             if told.is_none_or(|told| told.elapsed() >= TASKS_EVERY) {
-                self.tell_tasks();
+                self.write_tasks();
             }
             return;
         }
@@ -121,24 +121,24 @@ impl Events {
             progress,
             Progress::PhaseBegan { .. } | Progress::PointEnded(..)
         ) {
-            self.tell_tasks();
+            self.write_tasks();
         }
         if let Progress::PhaseBegan { point, phase, .. } = progress {
             self.point = point.map(|p| p.number);
             self.phase = Some(*phase);
-            self.tasks_told = None;
+            self.tasks_written = None;
         }
         if let Some(event) = self.event(progress) {
             self.write(&event);
         }
     }
 
-    fn tell_tasks(&mut self) {
+    fn write_tasks(&mut self) {
         let (Some((task_count, written_bytes)), Some(phase)) = (self.tasks.take(), self.phase)
         else {
             return;
         };
-        self.tasks_told = Some(Instant::now());
+        self.tasks_written = Some(Instant::now());
         self.write(&Event::Tasks {
             point: self.point,
             phase,
@@ -218,7 +218,7 @@ impl Events {
     /// # Errors
     /// The events could not be written: a sentence. A reader that has gone is no error.
     pub fn end(mut self, end: RunEnd<'_>) -> Result<Option<String>, String> {
-        self.tell_tasks();
+        self.write_tasks();
         let outcome = end.record.map(|record| match &record.end {
             Some(end) => &end.outcome,
             None => &Outcome::Interrupted,
@@ -241,7 +241,7 @@ impl Events {
             outcome,
             reason,
             exit_code: end.exit_code,
-            verdict: verdict.as_ref().map(Verdict::word),
+            verdict: verdict.as_ref().map(Verdict::label),
             verdict_reasons: verdict.map_or(Vec::new(), |v| v.reasons().to_vec()),
             peak_ops_per_sec: peak
                 .and_then(PointRecord::measured)
@@ -255,8 +255,8 @@ impl Events {
     }
 
     /// What has gone wrong on the way to the reader, once.
-    pub fn trouble(&mut self) -> Option<String> {
-        self.sink.trouble()
+    pub fn take_write_error(&mut self) -> Option<String> {
+        self.sink.take_write_error()
     }
 
     fn write(&mut self, event: &Event) {

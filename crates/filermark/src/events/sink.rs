@@ -50,10 +50,10 @@ impl Target {
 }
 
 /// The writing side of the events of one run.
-pub struct Sink {
+pub struct EventWriter {
     shared: Arc<Shared>,
     name: String,
-    is_told: bool,
+    is_reported: bool,
 }
 
 #[derive(Default)]
@@ -68,11 +68,11 @@ struct Queue {
     /// A line is being written.
     busy: bool,
     closed: bool,
-    left_out_count: u64,
+    dropped_count: u64,
     failure: Option<io::Error>,
 }
 
-impl Sink {
+impl EventWriter {
     /// Opens it.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Sink {
         Ok(Self {
             shared,
             name,
-            is_told: false,
+            is_reported: false,
         })
     }
 
@@ -104,7 +104,7 @@ impl Sink {
         let mut queue = self.shared.lock();
         let most = if is_passing { PASSING_MAX } else { LINES_MAX };
         if queue.failure.is_some() || queue.lines.len() >= most {
-            queue.left_out_count += 1;
+            queue.dropped_count += 1;
             return false;
         }
         queue.lines.push_back(line);
@@ -113,8 +113,8 @@ impl Sink {
     }
 
     /// Why no more is written, once.
-    pub fn trouble(&mut self) -> Option<String> {
-        if self.is_told {
+    pub fn take_write_error(&mut self) -> Option<String> {
+        if self.is_reported {
             return None;
         }
         let queue = self.shared.lock();
@@ -122,7 +122,7 @@ impl Sink {
             e if e.kind() == ErrorKind::BrokenPipe => "the reader has gone".to_owned(),
             e => format!("cannot be written: {e}"),
         };
-        self.is_told = true;
+        self.is_reported = true;
         Some(format!(
             "--events {}: {why}; the run goes on without events",
             self.name
@@ -139,7 +139,7 @@ impl Sink {
             |queue: &mut Queue| queue.failure.is_none() && (queue.busy || !queue.lines.is_empty());
         let waited = self.shared.wake.wait_timeout_while(queue, DRAIN_MAX, open);
         let (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let missing = queue.left_out_count + queue.lines.len() as u64;
+        let missing = queue.dropped_count + queue.lines.len() as u64;
         let failed = queue.failure.is_some();
         let broken = queue.failure.as_ref();
         let broken = broken.filter(|e| e.kind() != ErrorKind::BrokenPipe);
@@ -148,8 +148,8 @@ impl Sink {
         }
         drop(queue);
         Ok(match missing {
-            0 => self.trouble(),
-            _ if failed => self.trouble(),
+            0 => self.take_write_error(),
+            _ if failed => self.take_write_error(),
             n => Some(format!(
                 "--events {}: the reader did not keep pace, {n} events were left out",
                 self.name
@@ -181,7 +181,7 @@ fn write_all(shared: &Shared, mut to: impl Write) {
         drop(queue);
         if let Err(e) = to.write_all(line.as_bytes()).and_then(|()| to.flush()) {
             let mut queue = shared.lock();
-            queue.left_out_count += 1 + queue.lines.len() as u64;
+            queue.dropped_count += 1 + queue.lines.len() as u64;
             queue.lines.clear();
             queue.failure = Some(e);
             shared.wake.notify_all();
@@ -248,7 +248,7 @@ mod tests {
         let path = dir.path().join("events");
         std::fs::write(&path, "an older one, longer than the new one").expect("a file");
         let target = Target::parse(path.to_str().expect("a path")).expect("a target");
-        let sink = Sink::open(&target).expect("it opens");
+        let sink = EventWriter::open(&target).expect("it opens");
         for n in 0..100 {
             assert!(sink.push(format!("{n}\n"), n % 2 == 0));
         }
@@ -285,7 +285,7 @@ mod tests {
                 line
             })
         };
-        let mut sink = Sink::open(&Target::File(path)).expect("the reader comes");
+        let mut sink = EventWriter::open(&Target::File(path)).expect("the reader comes");
         assert!(sink.push("first\n".into(), false));
         assert_eq!(reader.join().expect("it ends"), "first\n");
         let began = Instant::now();
@@ -296,18 +296,22 @@ mod tests {
             );
             std::thread::sleep(Duration::from_millis(5));
         }
-        let why = sink.trouble().expect("it is told");
+        let why = sink.take_write_error().expect("it is told");
         assert!(why.contains("the reader has gone"), "{why}");
-        assert_eq!((sink.trouble(), sink.close()), (None, Ok(None)), "once");
+        assert_eq!(
+            (sink.take_write_error(), sink.close()),
+            (None, Ok(None)),
+            "once"
+        );
     }
 
     #[test]
     fn a_reader_who_does_not_read_loses_passing_lines_first() {
         let (shared, name) = (Arc::new(Shared::default()), "x".to_owned());
-        let sink = Sink {
+        let sink = EventWriter {
             shared,
             name,
-            is_told: false,
+            is_reported: false,
         };
         let kept = (0..PASSING_MAX + 10).filter(|_| sink.push("s\n".into(), true));
         assert_eq!(kept.count(), PASSING_MAX);

@@ -112,7 +112,7 @@ fn every_kind_of_event_keeps_to_the_schema() {
             Progress::Remark("tab\there, \"quotes\", \u{1b}"),
             began(None, Phase::Cleanup),
         ];
-        all.iter().for_each(|progress| events.hear(progress));
+        all.iter().for_each(|progress| events.on_progress(progress));
         complete()
     });
     let kinds: BTreeSet<&str> = lines.iter().filter_map(|l| l["type"].as_str()).collect();
@@ -164,14 +164,14 @@ fn tasks_come_once_a_second_and_their_last_sum_always() {
     let plan = testing::plan();
     let point = plan.points[0];
     let lines = written(&plan, |events| {
-        events.hear(&began(Some(point), Phase::Init));
+        events.on_progress(&began(Some(point), Phase::Init));
         for n in 1..=500 {
-            events.hear(&Progress::Tasks {
+            events.on_progress(&Progress::Tasks {
                 task_count: n,
                 bytes: n * 10,
             });
         }
-        events.hear(&began(Some(point), Phase::Warmup));
+        events.on_progress(&began(Some(point), Phase::Warmup));
         complete()
     });
     let tasks: Vec<_> = lines.iter().filter(|l| l["type"] == "tasks").collect();
@@ -187,7 +187,7 @@ fn tasks_come_once_a_second_and_their_last_sum_always() {
 fn a_run_without_limit_and_without_record_can_be_told() {
     let mut plan = composite_record().run.plan;
     for point in &mut plan.points {
-        (point.requested, point.asked) = (OpsPerSec(0.0), OpsPerSec(0.0));
+        (point.requested, point.entered) = (OpsPerSec(0.0), OpsPerSec(0.0));
     }
     plan.phases.warmup = Nanos::ZERO;
     plan.phases.runtime_max = Some(Nanos::from_secs(14_400));

@@ -1,7 +1,7 @@
-//! The view's lines, from a [`State`], a width and the time. Pure: the same state
+//! The view's lines, from a [`ViewState`], a width and the time. Pure: the same state
 //! gives the same text.
 
-use super::state::{Mark, SPARK_SECONDS, Stage, State};
+use super::state::{CurrentStage, PointState, SPARK_SECONDS, ViewState};
 use super::text::{Charset, Line, Paint, clock, ms, number};
 use filermark_engine::shard::SILENCE_MAX;
 use filermark_model::Bytes;
@@ -33,16 +33,16 @@ pub struct Style {
 
 /// When it is.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct DrawTime {
     /// Since the run began.
     pub passed: Duration,
     /// On the wall.
     pub wall: Zoned,
 }
 
-impl State {
+impl ViewState {
     /// What is to be seen now, three to five lines.
-    pub fn lines(&self, now: &Moment, style: Style) -> Vec<String> {
+    pub fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
         let mut lines = vec![
             self.title(now.passed),
             self.sweep(style),
@@ -100,12 +100,12 @@ impl State {
     /// In words, where there are too many points for a picture.
     fn add_counts(&self, line: &mut Line) {
         let words = [
-            (Mark::Valid, Paint::Good, "valid"),
-            (Mark::Invalid, Paint::Bad, "invalid"),
-            (Mark::Failed, Paint::Bad, "failed"),
-            (Mark::ToCome, Paint::Plain, "to come"),
+            (PointState::Valid, Paint::Good, "valid"),
+            (PointState::Invalid, Paint::Bad, "invalid"),
+            (PointState::Failed, Paint::Bad, "failed"),
+            (PointState::ToCome, Paint::Plain, "to come"),
         ];
-        let count = |mark: Mark| self.marks.iter().filter(|m| **m == mark).count();
+        let count = |mark: PointState| self.marks.iter().filter(|m| **m == mark).count();
         let mut front = "";
         for (mark, paint, word) in words {
             let n = count(mark);
@@ -120,7 +120,7 @@ impl State {
     }
 
     fn phase(&self, passed: Duration, style: Style) -> Line {
-        let Stage::In(phase) = self.stage else {
+        let CurrentStage::In(phase) = self.stage else {
             return self.no_phase();
         };
         let mut line = Line::new(phase.name());
@@ -179,7 +179,7 @@ impl State {
 
     fn no_phase(&self) -> Line {
         let (living, all) = self.clients;
-        let mut line = Line::new(if self.stage == Stage::Between {
+        let mut line = Line::new(if self.stage == CurrentStage::Between {
             ""
         } else {
             "start"
@@ -187,7 +187,7 @@ impl State {
         line.add(
             Paint::Plain,
             match self.stage {
-                Stage::Between => "results are being written",
+                CurrentStage::Between => "results are being written",
                 _ if living < all => "waiting for the agents on the clients",
                 _ => "looking at the server and the directories",
             },
@@ -198,9 +198,9 @@ impl State {
     /// What is done per second, or has been made or removed.
     fn rate(&self, passed: Duration) -> Option<Line> {
         match self.stage {
-            Stage::In(Phase::Warmup | Phase::Run) => Some(self.ops()),
-            Stage::In(Phase::Init) => Some(self.made(passed)),
-            Stage::In(Phase::Cleanup) => {
+            CurrentStage::In(Phase::Warmup | Phase::Run) => Some(self.ops()),
+            CurrentStage::In(Phase::Init) => Some(self.made(passed)),
+            CurrentStage::In(Phase::Cleanup) => {
                 let mut line = Line::new("removed");
                 line.add(Paint::Plain, objects(self.tasks.0));
                 Some(line)
@@ -266,7 +266,7 @@ impl State {
         line
     }
 
-    fn end(&self, now: &Moment) -> Line {
+    fn end(&self, now: &DrawTime) -> Line {
         let left = self.left(now.passed);
         let mut line = Line::new(if self.stopping { "stopping" } else { "ends" });
         if !self.stopping && self.is_draining(now.passed) {
@@ -277,7 +277,7 @@ impl State {
         }
         let span = Duration::try_from_secs_f64(left.seconds).unwrap_or_default();
         let at = wall_time(&now.wall, span);
-        let is_loaded = matches!(self.stage, Stage::In(Phase::Warmup | Phase::Run));
+        let is_loaded = matches!(self.stage, CurrentStage::In(Phase::Warmup | Phase::Run));
         let last = self.last.as_ref().filter(|_| is_loaded);
         let open = last.and_then(open_operations);
         let text = match (left.at_least, self.stopping) {
@@ -333,7 +333,7 @@ fn mib(bytes: u64) -> f64 {
     Bytes(bytes).as_mib_f64()
 }
 
-impl Mark {
+impl PointState {
     fn shown(self, charset: Charset) -> (Paint, &'static str) {
         let (paint, unicode, ascii) = match self {
             Self::ToCome => (Paint::Faint, "·", "."),

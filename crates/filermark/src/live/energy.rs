@@ -46,8 +46,8 @@ pub fn lines(now: &Snapshot, style: Style) -> Vec<String> {
     lines.extend(sources(now));
     lines.extend(traffic(now));
     lines.extend(ports(&now.ports, style));
-    let troubles = now.trouble.iter();
-    lines.extend(troubles.flat_map(|sentence| trouble(&one_line(sentence), style)));
+    let troubles = now.last_problem.iter();
+    lines.extend(troubles.flat_map(|sentence| problem_lines(&one_line(sentence), style)));
     let text = lines
         .iter()
         .map(|line| line.render(style.width, style.colour));
@@ -55,7 +55,7 @@ pub fn lines(now: &Snapshot, style: Style) -> Vec<String> {
 }
 
 /// The same in one sentence, for who has no terminal.
-pub fn sentence(now: &Snapshot) -> String {
+pub fn status_line(now: &Snapshot) -> String {
     let mut parts = Vec::new();
     if !now.sources.is_empty() {
         parts.extend(now.power_w.map(|w| format!("{} W", number(w, 1))));
@@ -195,7 +195,7 @@ fn ports(ports: &[PortNow], style: Style) -> Vec<Line> {
 
 /// What went wrong last: its beginning says which source, its end what to try, so that it
 /// takes several lines where it must.
-fn trouble(sentence: &str, style: Style) -> Vec<Line> {
+fn problem_lines(sentence: &str, style: Style) -> Vec<Line> {
     let mut rows = vec![String::new()];
     let room = style.width.saturating_sub(LABEL).max(1);
     for word in sentence.split(' ') {
@@ -286,7 +286,7 @@ mod tests {
             ],
             datagrams: (1234, 3),
             listens: None,
-            trouble: Some("rack: no answer\x1b[2J".into()),
+            last_problem: Some("rack: no answer\x1b[2J".into()),
         }
     }
 
@@ -318,13 +318,13 @@ mod tests {
         assert!(seen.iter().all(|line| columns(line) <= 40), "{seen:?}");
         assert_eq!(seen.len(), 3 + PORTS_SHOWN + 1);
         assert!(seen[0].contains("SIMULATED"));
-        assert!(sentence(&now).contains("wt310 535.2 W (simulated)"));
+        assert!(status_line(&now).contains("wt310 535.2 W (simulated)"));
     }
 
     #[test]
     fn a_long_trouble_takes_lines_and_ends_in_dots() {
         let now = Snapshot {
-            trouble: Some("wt310: connect: Connection refused; is it the line port?".into()),
+            last_problem: Some("wt310: connect: Connection refused; is it the line port?".into()),
             listens: "127.0.0.1:6343".parse().ok(),
             ..Snapshot::default()
         };
@@ -343,20 +343,20 @@ mod tests {
             Some("         refused; is it…")
         );
         assert!(seen.iter().all(|line| columns(line) <= 24), "{seen:?}");
-        assert_eq!(sentence(&now), "traffic: nothing yet on 127.0.0.1:6343");
+        assert_eq!(status_line(&now), "traffic: nothing yet on 127.0.0.1:6343");
     }
 
     #[test]
     fn nothing_is_said_of_what_is_not_there() {
         let now = Snapshot::default();
         assert_eq!(lines(&now, style(80, Charset::Ascii)), Vec::<String>::new());
-        assert_eq!(sentence(&now), "nothing has come yet");
+        assert_eq!(status_line(&now), "nothing has come yet");
         let mut now = snapshot();
         now.power_w = None;
         let seen = lines(&now, style(80, Charset::Ascii));
         assert_eq!(seen[0], " power   no figure of every meter");
         assert_eq!(
-            sentence(&now),
+            status_line(&now),
             "wt310 535.2 W, inlet 23.4 °C, rack silent, 1,012.3 MiB/s, 1234 datagrams, 3 lost"
         );
     }

@@ -1,17 +1,17 @@
 //! The live view: how a run goes, in a small block at the bottom of the terminal.
 //!
-//! [`State`] is a pure model that is fed with what goes on and gives lines of text
-//! for a width and a time. [`View`] is the thin part that draws them, from a thread
+//! [`ViewState`] is a pure model that is fed with what goes on and gives lines of text
+//! for a width and a time. [`LiveView`] is the thin part that draws them, from a thread
 //! of its own: a terminal that stands still (Ctrl-S) must not hold up a run.
-//! [`say`] is for whatever else is told on stderr meanwhile.
+//! [`view::print_stderr`] is for whatever else is told on stderr meanwhile.
 //!
 //! This room knows no agent, no file and no exit code.
 
 mod block;
 mod draw;
 pub mod energy;
+mod estimate;
 mod facts;
-mod guess;
 mod state;
 #[cfg(test)]
 mod state_tests;
@@ -20,5 +20,5 @@ mod view;
 
 pub use draw::{open_operations, silence_left};
 pub use facts::{Facts, PointFacts};
-pub use state::State;
-pub use view::{LogWriter, View, leave, say, say_line, stopping, wanted};
+pub use state::ViewState;
+pub use view::{LiveView, LogWriter, leave, print_stderr, print_stderr_line, stopping, wanted};

@@ -1,8 +1,8 @@
 //! What the view shows, as it grows with what is heard. A pure model: it knows no
 //! terminal and looks at no clock; `passed` is the time since the run began.
 
+use super::estimate::{RemainingTime, RunPosition, TimeEstimator};
 use super::facts::{Facts, SHARE_MIN};
-use super::guess::{Guess, Left, Place};
 use filermark_model::stats::Interval;
 use filermark_prime::Progress;
 use filermark_results::{Phase, PointRecord};
@@ -18,7 +18,7 @@ const OPS_MISSED_MIN: f64 = 5.0;
 
 /// What became of a load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum PointState {
     /// It is still to come.
     ToCome,
     /// It is under way.
@@ -33,7 +33,7 @@ pub(super) enum Mark {
 
 /// What goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum CurrentStage {
     /// Agents are being started, server and directories looked at.
     Starting,
     /// A phase.
@@ -44,15 +44,15 @@ pub(super) enum Stage {
 
 /// Everything that the view shows.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct ViewState {
     pub(super) facts: Facts,
-    guess: Guess,
+    guess: TimeEstimator,
     /// Agents that are there; all of them.
     pub(super) clients: (usize, usize),
     /// The most that were there: whoever is not, though all were, is lost.
     pub(super) clients_seen: usize,
-    pub(super) marks: Vec<Mark>,
-    pub(super) stage: Stage,
+    pub(super) marks: Vec<PointState>,
+    pub(super) stage: CurrentStage,
     /// The load point that it is about, by its index.
     pub(super) at: Option<usize>,
     /// When the phase began, since the run began.
@@ -72,15 +72,15 @@ pub struct State {
     pub(super) stopping: bool,
 }
 
-impl State {
+impl ViewState {
     /// At the beginning of a run.
     pub fn new(facts: Facts) -> Self {
         Self {
-            guess: Guess::default(),
+            guess: TimeEstimator::default(),
             clients: (0, facts.client_count),
             clients_seen: 0,
-            marks: vec![Mark::ToCome; facts.points.len()],
-            stage: Stage::Starting,
+            marks: vec![PointState::ToCome; facts.points.len()],
+            stage: CurrentStage::Starting,
             at: None,
             began: Duration::ZERO,
             expected: None,
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// Takes in what goes on.
-    pub fn hear(&mut self, progress: &Progress<'_>, passed: Duration) {
+    pub fn on_progress(&mut self, progress: &Progress<'_>, passed: Duration) {
         match progress {
             Progress::Agents { living, all } => {
                 self.clients = (*living, *all);
@@ -140,16 +140,16 @@ impl State {
     }
 
     fn begin_phase(&mut self, phase: Phase, last: bool, expected: Option<Duration>) {
-        self.stage = Stage::In(phase);
+        self.stage = CurrentStage::In(phase);
         self.expected = expected;
         if phase == Phase::Init {
             self.successes.clear();
             self.last = None;
             self.silent_seconds = 0;
-            self.mark(Mark::Now);
+            self.mark(PointState::Now);
         }
         // The end may come before its time, because of a failure before any INIT.
-        if last && self.marks.contains(&Mark::ToCome) {
+        if last && self.marks.contains(&PointState::ToCome) {
             self.stopping = true;
         }
     }
@@ -159,13 +159,13 @@ impl State {
         let seconds = passed.saturating_sub(self.began).as_secs_f64();
         let point = self.at.and_then(|at| self.facts.points.get(at));
         match (self.stage, point) {
-            (Stage::In(Phase::Init), Some(point)) => {
+            (CurrentStage::In(Phase::Init), Some(point)) => {
                 if next == Some(Phase::Warmup) {
                     self.guess.learn_init(seconds, point.init_bytes);
                 }
                 self.made_count += self.tasks.0;
             }
-            (Stage::In(Phase::Cleanup), Some(point)) => {
+            (CurrentStage::In(Phase::Cleanup), Some(point)) => {
                 self.guess.learn_cleanup(seconds, point.fileset_bytes);
                 self.made_count = 0;
             }
@@ -178,19 +178,19 @@ impl State {
 
     fn end_point(&mut self, point: &PointRecord, passed: Duration) {
         self.end_phase(None, passed);
-        self.stage = Stage::Between;
+        self.stage = CurrentStage::Between;
         self.at = self.facts.at(point.load.number).or(self.at);
         let mark = match (point.measured(), point.is_valid()) {
-            (None, _) => Mark::Failed,
-            (Some(_), true) => Mark::Valid,
-            (Some(_), false) => Mark::Invalid,
+            (None, _) => PointState::Failed,
+            (Some(_), true) => PointState::Valid,
+            (Some(_), false) => PointState::Invalid,
         };
         self.mark(mark);
         // A load point that fails is the last one.
-        self.stopping |= mark == Mark::Failed;
+        self.stopping |= mark == PointState::Failed;
     }
 
-    fn mark(&mut self, mark: Mark) {
+    fn mark(&mut self, mark: PointState) {
         if let Some(place) = self.at.and_then(|at| self.marks.get_mut(at)) {
             *place = mark;
         }
@@ -208,7 +208,7 @@ impl State {
 
     /// RUN is over, and what is still open is waited for.
     pub(super) fn is_draining(&self, passed: Duration) -> bool {
-        self.stage == Stage::In(Phase::Run)
+        self.stage == CurrentStage::In(Phase::Run)
             && self.expected.is_some_and(|e| self.in_phase(passed) > e)
     }
 
@@ -224,8 +224,8 @@ impl State {
         }
         let at = self.at?;
         let guessed = match self.stage {
-            Stage::In(Phase::Init) => self.guess.init_seconds(&self.facts, at),
-            Stage::In(Phase::Cleanup) => self.guess.cleanup_seconds(&self.facts, at),
+            CurrentStage::In(Phase::Init) => self.guess.init_seconds(&self.facts, at),
+            CurrentStage::In(Phase::Cleanup) => self.guess.cleanup_seconds(&self.facts, at),
             _ => None,
         };
         let seconds = Duration::try_from_secs_f64(guessed?).ok()?;
@@ -237,8 +237,8 @@ impl State {
     pub(super) fn phase_share(&self, passed: Duration) -> Option<f64> {
         let (task_count, bytes) = self.tasks;
         let done = match (self.stage, self.at) {
-            (Stage::In(Phase::Init), Some(at)) => self.facts.share(at, bytes),
-            (Stage::In(Phase::Cleanup), _) if self.made_count > 0 && task_count > 0 => {
+            (CurrentStage::In(Phase::Init), Some(at)) => self.facts.share(at, bytes),
+            (CurrentStage::In(Phase::Cleanup), _) if self.made_count > 0 && task_count > 0 => {
                 Some((task_count as f64 / self.made_count as f64).min(1.0))
             }
             _ => None,
@@ -252,34 +252,36 @@ impl State {
     }
 
     /// What is left of the run.
-    pub(super) fn left(&self, passed: Duration) -> Left {
+    pub(super) fn left(&self, passed: Duration) -> RemainingTime {
         let in_phase = self.in_phase(passed).as_secs_f64();
         let more = || {
             // Of a RUN of open length only the least is known.
-            let least = (self.stage == Stage::In(Phase::Run)).then_some(self.facts.run);
+            let least = (self.stage == CurrentStage::In(Phase::Run)).then_some(self.facts.run);
             let length = self.expected.or(least).unwrap_or_default().as_secs_f64();
             (length - in_phase).max(0.0)
         };
         let at = self.at.unwrap_or(0);
         // How far a removal is says more than how long another one took.
-        if self.stage == Stage::In(Phase::Cleanup)
+        if self.stage == CurrentStage::In(Phase::Cleanup)
             && self.is_last(at)
             && let Some(share) = self.phase_share(passed).filter(|s| *s >= SHARE_MIN)
         {
-            return Left {
+            return RemainingTime {
                 seconds: in_phase * (1.0 - share) / share,
                 at_least: false,
             };
         }
         let place = match self.stage {
-            Stage::Starting => Place::Before(0),
-            Stage::In(Phase::Cleanup) if self.is_last(at) => Place::End(at, in_phase),
-            _ if self.stopping => Place::End(at, 0.0),
-            Stage::In(Phase::Cleanup) => Place::After(at, in_phase),
-            Stage::Between => Place::After(at, 0.0),
-            Stage::In(Phase::Warmup) => Place::Warmup(at, more()),
-            Stage::In(Phase::Run) => Place::Run(at, more()),
-            Stage::In(Phase::Init | Phase::Validate) => Place::Init(at, in_phase, self.tasks.1),
+            CurrentStage::Starting => RunPosition::Before(0),
+            CurrentStage::In(Phase::Cleanup) if self.is_last(at) => RunPosition::End(at, in_phase),
+            _ if self.stopping => RunPosition::End(at, 0.0),
+            CurrentStage::In(Phase::Cleanup) => RunPosition::After(at, in_phase),
+            CurrentStage::Between => RunPosition::After(at, 0.0),
+            CurrentStage::In(Phase::Warmup) => RunPosition::Warmup(at, more()),
+            CurrentStage::In(Phase::Run) => RunPosition::Run(at, more()),
+            CurrentStage::In(Phase::Init | Phase::Validate) => {
+                RunPosition::Init(at, in_phase, self.tasks.1)
+            }
         };
         self.guess.left(&self.facts, place)
     }

@@ -1,8 +1,8 @@
 //! The view at the moments of a run, as text that was looked at.
 
-use super::draw::{Moment, Style};
+use super::draw::{DrawTime, Style};
 use super::facts::Facts;
-use super::state::State;
+use super::state::ViewState;
 use super::text::{Charset, columns};
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A run in the making, and what was seen of it.
 struct Story {
     record: RunRecord,
-    state: State,
+    state: ViewState,
     told: String,
 }
 
@@ -24,7 +24,7 @@ impl Story {
     fn of(record: RunRecord, change: impl FnOnce(&mut RunPlan)) -> Self {
         let mut plan = record.run.plan.clone();
         change(&mut plan);
-        let state = State::new(Facts::of(&plan, "mine"));
+        let state = ViewState::new(Facts::of(&plan, "mine"));
         Self {
             record,
             state,
@@ -37,7 +37,8 @@ impl Story {
     }
 
     fn hear(&mut self, seconds: f64, progress: &Progress<'_>) {
-        self.state.hear(progress, Duration::from_secs_f64(seconds));
+        self.state
+            .on_progress(progress, Duration::from_secs_f64(seconds));
     }
 
     fn begin(&mut self, seconds: f64, point: Option<usize>, phase: Phase, expected: u64) {
@@ -81,7 +82,7 @@ impl Story {
         let start = date(2026, 11, 21).at(18, 30, 0, 0);
         let wall = start.in_tz("UTC").expect("a time zone");
         let wall = wall.saturating_add(jiff::SignedDuration::try_from(passed).expect("short"));
-        self.state.lines(&Moment { passed, wall }, style)
+        self.state.lines(&DrawTime { passed, wall }, style)
     }
 
     fn show(&mut self, what: &str, seconds: f64, style: Style) {

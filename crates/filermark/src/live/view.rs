@@ -1,10 +1,10 @@
-//! The view on the terminal: a thread that draws a run's [`State`], or a collection, as it stands, at most
+//! The view on the terminal: a thread that draws a run's [`ViewState`], or a collection, as it stands, at most
 //! five times a second, and prints what stays above it.
 
 use super::block::Block;
-use super::draw::{Moment, Style};
+use super::draw::{DrawTime, Style};
 use super::energy;
-use super::state::State;
+use super::state::ViewState;
 use super::text::Charset;
 use filermark_meters::collect::Snapshot;
 use filermark_prime::Progress;
@@ -37,20 +37,20 @@ struct Shared {
 }
 
 struct Inner {
-    picture: Picture,
+    picture: ViewContent,
     /// Whole lines that are still to be printed.
     staying: String,
-    left_out_count: u64,
+    dropped_count: u64,
     changed: bool,
     ending: bool,
     gone: bool,
 }
 
 /// What is drawn.
-enum Picture {
+enum ViewContent {
     /// A run, and what is collected beside it.
     Run {
-        state: Box<State>,
+        state: Box<ViewState>,
         beside: Option<Box<Snapshot>>,
     },
     /// What is collected beside runs, by itself.
@@ -61,7 +61,7 @@ enum Picture {
     },
 }
 
-impl Picture {
+impl ViewContent {
     fn stop(&mut self) {
         match self {
             Self::Run { state, .. } => state.stop(),
@@ -69,7 +69,7 @@ impl Picture {
         }
     }
 
-    fn lines(&self, now: &Moment, style: Style) -> Vec<String> {
+    fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
         match self {
             Self::Run { state, beside } => {
                 let mut lines = state.lines(now, style);
@@ -93,7 +93,7 @@ pub fn wanted() -> bool {
 }
 
 /// Prints a text, whole lines, on stderr: above the view, where there is one.
-pub fn say(text: &str) {
+pub fn print_stderr(text: &str) {
     match on_screen() {
         Some(shared) => shared.print(text),
         None => {
@@ -102,16 +102,16 @@ pub fn say(text: &str) {
     }
 }
 
-/// [`say`] for one line. Other than `eprintln!` it survives a terminal that is gone.
-pub fn say_line(line: impl std::fmt::Display) {
-    say(&format!("{line}\n"));
+/// [`print_stderr`] for one line. Other than `eprintln!` it survives a terminal that is gone.
+pub fn print_stderr_line(line: impl std::fmt::Display) {
+    print_stderr(&format!("{line}\n"));
 }
 
 /// The user wishes to stop: the view says so. Gives whether there is one.
 pub fn stopping() -> bool {
     let on_screen = on_screen();
     if let Some(shared) = &on_screen {
-        shared.change(Picture::stop);
+        shared.change(ViewContent::stop);
     }
     on_screen.is_some()
 }
@@ -128,13 +128,13 @@ pub fn leave() {
     set_on_screen(None);
 }
 
-/// Writes the rooms' own log through [`say`].
+/// Writes the rooms' own log through [`print_stderr`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        say(&String::from_utf8_lossy(text));
+        print_stderr(&String::from_utf8_lossy(text));
         Ok(text.len())
     }
 
@@ -144,15 +144,15 @@ impl Write for LogWriter {
 }
 
 /// The view of one run or collection; taken away when it is dropped.
-pub struct View {
+pub struct LiveView {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl View {
+impl LiveView {
     /// Begins to draw a run; `None`: there can be no thread for it.
-    pub fn start(state: State, colour: bool) -> Option<Self> {
-        let picture = Picture::Run {
+    pub fn start(state: ViewState, colour: bool) -> Option<Self> {
+        let picture = ViewContent::Run {
             state: Box::new(state),
             beside: None,
         };
@@ -161,7 +161,7 @@ impl View {
 
     /// Begins to draw a collection by its log's name; `None`: there can be no thread for it.
     pub fn of_energy(log: String, colour: bool) -> Option<Self> {
-        let picture = Picture::Energy {
+        let picture = ViewContent::Energy {
             log,
             now: Box::default(),
             ending: false,
@@ -169,12 +169,12 @@ impl View {
         Self::of(picture, colour)
     }
 
-    fn of(picture: Picture, colour: bool) -> Option<Self> {
+    fn of(picture: ViewContent, colour: bool) -> Option<Self> {
         let shared = Arc::new(Shared {
             inner: Mutex::new(Inner {
                 picture,
                 staying: String::new(),
-                left_out_count: 0,
+                dropped_count: 0,
                 changed: true,
                 ending: false,
                 gone: false,
@@ -185,7 +185,7 @@ impl View {
         let its = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("view".into())
-            .spawn(move || Artist::new(colour).work(&its))
+            .spawn(move || RenderThread::new(colour).work(&its))
             .ok()?;
         set_on_screen(Some(Arc::clone(&shared)));
         Some(Self {
@@ -195,11 +195,11 @@ impl View {
     }
 
     /// Takes in what goes on.
-    pub fn hear(&self, progress: &Progress<'_>) {
+    pub fn on_progress(&self, progress: &Progress<'_>) {
         let passed = self.shared.began.elapsed();
         self.shared.change(|picture| {
-            if let Picture::Run { state, .. } = picture {
-                state.hear(progress, passed);
+            if let ViewContent::Run { state, .. } = picture {
+                state.on_progress(progress, passed);
             }
         });
     }
@@ -207,13 +207,13 @@ impl View {
     /// Takes in what there is to be seen of a collection now.
     pub fn see(&self, snapshot: Snapshot) {
         self.shared.change(|picture| match picture {
-            Picture::Energy { now, .. } => **now = snapshot,
-            Picture::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
+            ViewContent::Energy { now, .. } => **now = snapshot,
+            ViewContent::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
         });
     }
 }
 
-impl Drop for View {
+impl Drop for LiveView {
     fn drop(&mut self) {
         self.shared.lock().ending = true;
         self.shared.wake.notify_all();
@@ -229,7 +229,7 @@ impl Shared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Picture)) {
+    fn change(&self, change: impl FnOnce(&mut ViewContent)) {
         let mut inner = self.lock();
         change(&mut inner.picture);
         inner.changed = true;
@@ -244,7 +244,7 @@ impl Shared {
             return;
         }
         if inner.staying.len() + text.len() > STAYING_LEN_MAX {
-            inner.left_out_count += 1;
+            inner.dropped_count += 1;
         } else {
             inner.staying.push_str(text);
         }
@@ -256,7 +256,7 @@ impl Shared {
 impl Inner {
     fn take_staying(&mut self) -> String {
         let mut text = std::mem::take(&mut self.staying);
-        let left_out = std::mem::take(&mut self.left_out_count);
+        let left_out = std::mem::take(&mut self.dropped_count);
         if left_out > 0 {
             text.push_str(&format!(
                 "({left_out} messages were left out while the terminal stood still)\n"
@@ -267,7 +267,7 @@ impl Inner {
 }
 
 /// Draws; nobody waits for it but at the end.
-struct Artist {
+struct RenderThread {
     block: Block,
     colour: bool,
     charset: Charset,
@@ -276,7 +276,7 @@ struct Artist {
     registered: Option<signal_hook::SigId>,
 }
 
-impl Artist {
+impl RenderThread {
     fn new(colour: bool) -> Self {
         let continued = Arc::new(AtomicBool::new(false));
         let registered = signal_hook::flag::register(SIGCONT, Arc::clone(&continued)).ok();
@@ -303,7 +303,7 @@ impl Artist {
                 self.write(|block| block.clear(&staying, columns));
                 break;
             }
-            let now = Moment {
+            let now = DrawTime {
                 passed: shared.began.elapsed(),
                 wall: Zoned::now(),
             };

@@ -1,9 +1,9 @@
 //! What people get wrong: one plain sentence each, with its place and what to
 //! try, before anything has been made anywhere.
 
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_server::{ServerOptions, ServerStats};
 use std::net::TcpListener;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! A server that cannot carry the rate: what a run says of it, everywhere.
 
 use crate::filermark;
-use crate::peek::serve;
+use crate::load_guard::{alone, when_quiet};
+use crate::second_client::serve;
 use crate::sweep::Sweep;
-use crate::turns::{alone, when_quiet};
 use filermark_model::{Rule, Severity};
 use filermark_server::ServerOptions;
 

@@ -1,8 +1,8 @@
 //! What goes on beside the load of a composite: the user's scripts, heartbeats, the
 //! time service, the console and its copies.
 
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_model::{Rule, Severity};
 use filermark_results::{Phase, ScriptRecord};
 use filermark_testbed::{Mounts, Scratch, available};

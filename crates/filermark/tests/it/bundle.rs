@@ -1,8 +1,8 @@
 //! Archives of real runs: packed, looked at with other people's tools, and forged.
 
-use crate::peek::serve;
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use crate::{filermark, talk};
 use filermark_archive::{SCHEMA, verify};
 use filermark_server::ServerOptions;

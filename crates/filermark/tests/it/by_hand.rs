@@ -1,10 +1,10 @@
 //! Agents that their user starts, as processes of their own: they wait for the prime,
 //! or it for them.
 
-use crate::peek::{assert_empty, serve};
-use crate::preflight::Told;
+use crate::load_guard::beside_others;
+use crate::preflight::PreflightOutput;
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, PROGRAM, Sweep};
-use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -141,7 +141,7 @@ fn preflight_comes_by_the_same_way() {
         .run("connect")
         .set("CLIENTS", "127.0.0.1")
         .set("AGENT_PORT", agent.port());
-    let told = Told::by(&run);
+    let told = PreflightOutput::by(&run);
     assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
     told.assert("127.0.0.1", "version", "ok");
     told.assert("127.0.0.1", "mount", "ok");

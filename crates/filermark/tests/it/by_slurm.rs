@@ -1,10 +1,10 @@
 //! Agents that a real Slurm starts, and that come to their prime over TLS.
 
 use crate::client_hosts::assert_adds_up;
-use crate::peek::{assert_empty, serve};
-use crate::preflight::Told;
+use crate::load_guard::beside_others;
+use crate::preflight::PreflightOutput;
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Sandbox, Slurm, available};
 use rustix::process::Signal;
@@ -77,7 +77,7 @@ fn srun_makes_an_allocation_and_brings_both_agents() {
 fn preflight_looks_at_the_nodes_too() {
     let _turn = beside_others();
     let Some(scene) = Scene::start() else { return };
-    let told = Told::by(&scene.run(&[]));
+    let told = PreflightOutput::by(&scene.run(&[]));
     assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
     for node in ["n1", "n2"] {
         for what in ["name", "version", "clock", "server", "mount"] {

@@ -1,10 +1,10 @@
 //! What servers have stored after a run, as their own disks hold it: what a server with
 //! deduplication or compression would find in it, by a program that others wrote.
 
-use crate::peek::{Peek, serve};
-use crate::smb::{Spoken, samba, sweep};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, serve};
+use crate::smb::{ProtocolCase, samba, sweep};
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Fsal, Ganesha, Samba, SambaOptions, available};
 use std::collections::HashSet;
@@ -115,6 +115,6 @@ fn what_samba_has_stored_neither_repeats_nor_compresses() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    kept(sweep(&samba, Samba::DATA, Spoken::Smb311)).succeed();
+    kept(sweep(&samba, Samba::DATA, ProtocolCase::Smb311)).succeed();
     assert_solid("Samba", &contents_below(&samba.files(Samba::DATA)));
 }

@@ -1,8 +1,8 @@
 //! Whose files are whose: what a run removes, and what it never touches.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_server::{RunningServer, Server, ServerOptions};
 

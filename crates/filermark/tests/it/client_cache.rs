@@ -1,8 +1,8 @@
 //! Whether it was the file system that was measured, or the client's own memory: small
 //! files on an ext4 behind a loop device, and on a tmpfs.
 
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_model::client_reads::{ClientReads, ReadCounter};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_results::Phase;

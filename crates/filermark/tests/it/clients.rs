@@ -2,8 +2,8 @@
 //! and nothing left anywhere.
 
 use crate::client_hosts::{Field, assert_adds_up};
+use crate::load_guard::{beside_others, valid, when_quiet};
 use crate::sweep::{Ended, PROGRAM, Sweep};
-use crate::turns::{beside_others, valid, when_quiet};
 use filermark_model::Finding;
 use filermark_results::{Outcome, PointRecord, read_record};
 use filermark_testbed::Hosts;

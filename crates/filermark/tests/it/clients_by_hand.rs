@@ -1,8 +1,8 @@
 //! Agents that a person starts: over TLS with keys of their own, and not without.
 
 use crate::client_hosts::{Field, assert_adds_up};
+use crate::load_guard::beside_others;
 use crate::sweep::PROGRAM;
-use crate::turns::beside_others;
 use filermark_results::Outcome;
 use filermark_testbed::Capture;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! others stop and tidy up, and whoever is lost tidies up by itself or is told.
 
 use crate::client_hosts::{Field, assert_adds_up};
-use crate::peek::assert_empty;
+use crate::load_guard::beside_others;
+use crate::second_client::assert_empty;
 use crate::sweep::{Ended, Started, Sweep};
-use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_results::{Outcome, Phase, PhaseRecord, Timestamp};
 use filermark_server::ServerOptions;

@@ -2,8 +2,8 @@
 //! to do, before anything is made anywhere.
 
 use crate::client_hosts::Field;
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, PROGRAM};
-use crate::turns::beside_others;
 use filermark_link::build::MARK;
 use filermark_results::Outcome;
 use filermark_testbed::Hosts;

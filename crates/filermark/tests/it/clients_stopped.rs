@@ -1,9 +1,9 @@
 //! Ctrl-C while several hosts are at work, and disks that fill up under them.
 
 use crate::client_hosts::{Field, assert_adds_up};
-use crate::peek::assert_empty;
+use crate::load_guard::beside_others;
+use crate::second_client::assert_empty;
 use crate::sweep::{Ended, Started};
-use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_results::Outcome;
 use filermark_server::ServerOptions;

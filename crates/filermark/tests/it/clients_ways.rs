@@ -2,8 +2,8 @@
 //! prime itself.
 
 use crate::client_hosts::{Field, assert_adds_up};
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, PROGRAM};
-use crate::turns::beside_others;
 
 /// The run came to its end with these clients.
 #[track_caller]

@@ -1,8 +1,8 @@
 //! COMMIT as each benchmark has it: how often it is called, and where that is told.
 
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::{alone, beside_others};
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{alone, beside_others};
 use filermark_model::Op;
 use filermark_model::benchmark::SHIPPED;
 use filermark_server::ServerOptions;

@@ -1,9 +1,9 @@
 //! `compare` on runs that were really made: two servers that are alike, and a slower one.
 
 use crate::filermark;
-use crate::peek::serve;
+use crate::load_guard::{alone, beside_others, when_quiet};
+use crate::second_client::serve;
 use crate::sweep::Sweep;
-use crate::turns::{alone, beside_others, when_quiet};
 use filermark_results::compare::SCHEMA;
 use filermark_server::ServerOptions;
 use serde_json::Value;

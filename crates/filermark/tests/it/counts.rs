@@ -1,9 +1,9 @@
 //! What the record counts and times, against what the server itself counted and
 //! delayed.
 
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::{alone, valid, when_quiet};
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{alone, valid, when_quiet};
 use filermark_driver_kit::claim::lease::HEARTBEAT;
 use filermark_model::Op;
 use filermark_server::{Procedure, RunningServer, ServerOptions, ServerStats};

@@ -1,9 +1,9 @@
 //! `energy collect`: what a real switch tells, what the kernel counts, and what is left
 //! when something goes wrong.
 
+use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
 use crate::terminal::Terminal;
-use crate::turns::beside_others;
 use crate::{assert_complete, filermark, talk};
 use filermark_energy::log::{Log, LogLine, PortSample};
 use filermark_testbed::{Mounts, Sandbox, SflowOptions, Switch, available};

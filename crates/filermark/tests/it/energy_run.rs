@@ -2,8 +2,8 @@
 //! suite of several.
 
 use crate::energy_collect::{Going, lines, now, samples, serve_on, switch, wait_for};
+use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
-use crate::turns::beside_others;
 use crate::{assert_complete, filermark, talk};
 use filermark_energy::log::{EnergyPhase, LogLine};
 use filermark_energy::reduce::{ReduceOptions, TrafficFrom, reduce_files};

@@ -1,8 +1,8 @@
 //! `--events`: what other programs hear of a run, and that they cannot disturb it.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::{Started, Sweep};
-use crate::turns::beside_others;
 use filermark_server::ServerOptions;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};

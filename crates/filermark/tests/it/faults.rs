@@ -1,8 +1,8 @@
 //! A server that misbehaves in known amounts: what the program makes of it.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_model::{Op, Rule, Severity};
 use filermark_results::PointRecord;
 use filermark_server::ServerOptions;

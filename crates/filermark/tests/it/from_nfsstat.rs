@@ -1,8 +1,8 @@
 //! `workload from-nfsstat`: from a server's statistics to a run with their mix.
 
-use crate::peek::serve;
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use crate::{filermark, talk};
 use filermark_model::Op;
 use filermark_server::{Procedure, ServerOptions};

@@ -1,8 +1,8 @@
 //! A server that goes, fills up or refuses while a run is under way.
 
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_results::Outcome;
 use filermark_server::ServerOptions;

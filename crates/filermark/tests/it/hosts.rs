@@ -1,7 +1,7 @@
 //! Client hosts with Debian's SSH server: the program is brought there, what is left
 //! of a run is ended, keys are set up; and what goes wrong is told as it is.
 
-use crate::turns;
+use crate::load_guard;
 use filermark_link::frame;
 use filermark_link::message::Order;
 use filermark_testbed::{Hosts, Sandbox, available};
@@ -64,7 +64,7 @@ pub(crate) fn said(hosts: &Hosts, host: &str, script: &str) -> String {
 
 #[test]
 fn three_hosts_get_the_program_and_a_second_time_there_is_nothing_to_do() {
-    let _turn = turns::beside_others();
+    let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(3) else { return };
     let start = Instant::now();
     let (told_once, code) = told(&hosts, "h1 h2 h3", &["install"]);
@@ -87,7 +87,7 @@ fn three_hosts_get_the_program_and_a_second_time_there_is_nothing_to_do() {
 
 #[test]
 fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
-    let _turn = turns::beside_others();
+    let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(4) else { return };
     hosts.wrong_host_key("h1").expect("another key");
     hosts.ask_password("h2").expect("no key any more");
@@ -142,7 +142,7 @@ fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
 
 #[test]
 fn a_host_that_asks_for_a_password_gets_the_key() {
-    let _turn = turns::beside_others();
+    let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(2) else { return };
     hosts.ask_password("h2").expect("no key any more");
     let (looked, code) = told(&hosts, "h1 h2", &["keys"]);
@@ -264,7 +264,7 @@ fn an_agent_of_this_host_is_stopped_too() {
 
 #[test]
 fn stop_ends_the_agents_of_the_run_and_no_others() {
-    let _turn = turns::beside_others();
+    let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(2) else { return };
     assert_eq!(told(&hosts, "h1 h2", &["install"]).1, Some(0));
     let mut mine = Agent::on(&hosts, "h1", "mine");

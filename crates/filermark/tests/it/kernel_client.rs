@@ -1,7 +1,7 @@
 //! The Linux kernel's NFS client on `filermark serve`.
 
+use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Started, Sweep};
-use crate::turns::beside_others;
 use filermark_testbed::{
     Capture, ClientOptions, Export, KernelClient, NfsVersion, Sandbox, available,
 };

@@ -5,11 +5,11 @@
 //! `FILERMARK_TRIALS=200` makes so many per target (5 else), `FILERMARK_TRIAL_SEED=N` draws others.
 //! Every trial is printed with what was drawn; `ci/full` runs many.
 
-use crate::peek::serve;
-use crate::places::{Place, Tree};
-use crate::smb::{Spoken, samba};
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
+use crate::smb::{ProtocolCase, samba};
 use crate::sweep::{Ended, Started, Sweep};
-use crate::turns::beside_others;
+use crate::targets::{TargetDir, Tree};
 use filermark_server::ServerOptions;
 use filermark_testbed::{Fsal, Ganesha, Mounts, Samba, SambaOptions, available};
 use rustix::process::{Pid, Signal, kill_process};
@@ -196,7 +196,7 @@ fn ended(known: &BTreeSet<Process>) -> Result<(), String> {
 
 /// Puts foreign files and links into what is left of the run's directory, at its top and deeper:
 /// what they are, by their paths.
-fn plant_inside(place: &Place, ours: &str) -> Result<Tree, String> {
+fn plant_inside(place: &TargetDir, ours: &str) -> Result<Tree, String> {
     let tree = place.tree();
     let is_dir = |path: &String| {
         tree.keys()
@@ -234,7 +234,7 @@ fn next(sweep: &Sweep, next: Next) -> Ended {
 }
 
 /// One trial; what was wrong.
-fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
+fn trial(place: &TargetDir, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
     let ours = format!("{OURS}{}", sweep.name());
     let outside = |tree: Tree| -> Tree {
         let others = tree.into_iter();
@@ -294,7 +294,7 @@ fn trial(place: &Place, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
 
 /// As many trials as are asked for; panics with all that went wrong.
 #[track_caller]
-fn trials(target: &str, place: &Place, sweep: impl Fn() -> Sweep) {
+fn trials(target: &str, place: &TargetDir, sweep: impl Fn() -> Sweep) {
     let number = |name: &str, default| {
         let text = std::env::var(name).ok();
         text.map_or(default, |text| text.parse().expect("a number"))
@@ -334,7 +334,7 @@ fn nfs_in_the_embedded_server() {
         ..ServerOptions::default()
     });
     let address = server.addrs()[0];
-    let place = Place::Export(Box::new(server));
+    let place = TargetDir::Export(Box::new(server));
     trials("embedded", &place, || larger(Sweep::at(address)));
 }
 
@@ -344,7 +344,7 @@ fn nfs_in_ganesha() {
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
     };
-    let place = Place::Directory(ganesha.files().expect("a directory"));
+    let place = TargetDir::Directory(ganesha.files().expect("a directory"));
     trials("ganesha", &place, || {
         larger(Sweep::inside(ganesha.sandbox(), ganesha.export()))
     });
@@ -356,9 +356,9 @@ fn smb_in_samba() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    let place = Place::Directory(samba.files(Samba::DATA));
+    let place = TargetDir::Directory(samba.files(Samba::DATA));
     trials("samba", &place, || {
-        crate::smb::sweep(&samba, Samba::DATA, Spoken::Smb311).set("FILE_COUNT", 100)
+        crate::smb::sweep(&samba, Samba::DATA, ProtocolCase::Smb311).set("FILE_COUNT", 100)
     });
 }
 
@@ -369,7 +369,7 @@ fn posix() {
         return;
     };
     let dir = mounts.plain().expect("a directory");
-    let place = Place::Directory(dir.host().to_owned());
+    let place = TargetDir::Directory(dir.host().to_owned());
     trials("posix", &place, || {
         Sweep::composite("SWBUILD", &mounts, dir.path()).set("RUNTIME", 1)
     });

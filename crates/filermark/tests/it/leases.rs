@@ -1,11 +1,11 @@
 //! Two runs of one suffix: the second is refused with who, where and since when, from other result
 //! directories, other hosts and over other protocols; a dead run's directory is taken over.
 
-use crate::peek::{assert_empty, serve};
-use crate::plants::{mount_space, seen_inside};
-use crate::smb::Spoken;
+use crate::foreign_files::{mount_space, seen_inside};
+use crate::load_guard::beside_others;
+use crate::second_client::{assert_empty, serve};
+use crate::smb::ProtocolCase;
 use crate::sweep::{Ended, Started, Sweep};
-use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Fsal, Ganesha, Samba, SambaOptions, available};
@@ -132,7 +132,7 @@ fn runs_over_nfs_and_smb_meet_in_one_directory() {
     assert!(bound.status.success(), "{bound:?}");
     let suffix = suffix("smb");
     let nfs = Sweep::inside(sandbox, ganesha.export()).suffix(&suffix);
-    let smb = crate::smb::sweep(&samba, Samba::DATA, Spoken::Smb311).suffix(&suffix);
+    let smb = crate::smb::sweep(&samba, Samba::DATA, ProtocolCase::Smb311).suffix(&suffix);
     let ours = exported.join(format!("filermark.{suffix}"));
 
     let first = under_way(&nfs);

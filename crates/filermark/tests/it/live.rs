@@ -1,9 +1,9 @@
 //! The live view, as a person on a terminal sees it.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
 use crate::terminal::Terminal;
-use crate::turns::beside_others;
 use filermark_server::{RunningServer, ServerOptions};
 use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
 use std::time::{Duration, Instant};

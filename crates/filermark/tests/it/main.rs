@@ -8,12 +8,12 @@
 //! where somebody else's judgement is.
 
 mod client_hosts;
-mod peek;
-mod places;
-mod plants;
+mod foreign_files;
+mod load_guard;
+mod second_client;
 mod sweep;
+mod targets;
 mod terminal;
-mod turns;
 
 mod bad_input;
 mod below_rate;

@@ -1,9 +1,9 @@
 //! PRIME_MON_SCRIPT: any program beside RUN, and a script that is told of every phase.
 
 use crate::filermark;
-use crate::peek::serve;
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_model::{Rule, Severity};
 use filermark_results::{Phase, ScriptRecord, ScriptStatus};
 use filermark_server::ServerOptions;

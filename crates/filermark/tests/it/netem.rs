@@ -1,7 +1,7 @@
 //! NFS over UDP against the Linux kernel's server, whose replies `tc netem` loses.
 
+use crate::load_guard::alone;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::alone;
 use filermark_model::PointStats;
 use filermark_server::Procedure;
 use filermark_testbed::{

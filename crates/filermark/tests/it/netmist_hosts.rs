@@ -2,7 +2,7 @@
 //! section 10).
 
 use crate::hosts::{Agent, SOON, agents, detail, hosts, said, states};
-use crate::turns::beside_others;
+use crate::load_guard::beside_others;
 use filermark_testbed::Hosts;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};

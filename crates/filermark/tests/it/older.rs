@@ -1,8 +1,8 @@
 //! The older generations: NFSv2, and the benchmarks after them.
 
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::{alone, beside_others, when_quiet, whole};
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{alone, beside_others, when_quiet, whole};
 use filermark_model::Op;
 use filermark_model::plan::Transport;
 use filermark_onc::nfs2::Procedure;

@@ -1,8 +1,8 @@
 //! Files and commands of the older generations' tools: converted, or answered with the
 //! command to type.
 
+use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use crate::{filermark, talk};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The parameters that change how load is made and where it goes.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::{Machine, alone, beside_others};
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
-use crate::turns::{Machine, alone, beside_others};
 use filermark_model::Rule;
 use filermark_model::plan::PacingMode;
 use filermark_server::{Server, ServerOptions};

@@ -1,9 +1,9 @@
 //! Output that cannot be written is an error of every subcommand: exit code 1 and a
 //! sentence, never a product that is silently missing.
 
-use crate::peek::serve;
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_results::{Line, RunRecord, testing};
 use filermark_server::ServerOptions;
 use filermark_testbed::{Mounts, available};

@@ -1,8 +1,8 @@
 //! File systems that are slow, broken, full, read-only or gone.
 
+use crate::load_guard::{alone, beside_others, when_quiet};
 use crate::posix_tree::{left_behind, plant_foreign, tree};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{alone, beside_others, when_quiet};
 use filermark_model::{Op, Rule};
 use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
 use std::sync::Arc;

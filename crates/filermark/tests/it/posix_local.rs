@@ -1,8 +1,8 @@
 //! Composite benchmarks on file systems of this host.
 
+use crate::load_guard::beside_others;
 use crate::posix_tree::{left_behind, plant_foreign, tree};
 use crate::sweep::{Ended, PROGRAM, Sweep};
-use crate::turns::beside_others;
 use filermark_model::{Op, Rule};
 use filermark_testbed::{Mounts, available};
 use std::collections::BTreeSet;

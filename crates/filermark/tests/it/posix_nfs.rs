@@ -1,7 +1,7 @@
 //! Composite benchmarks on a kernel's NFS mount, in User Mode Linux.
 
+use crate::load_guard::beside_others;
 use crate::sweep::PROGRAM;
-use crate::turns::beside_others;
 use filermark_model::client_reads::ReadCounter;
 use filermark_model::stats::PointStats;
 use filermark_model::{Op, Rule, Severity};

@@ -1,8 +1,8 @@
 //! strace's counts against ours: a logical operation is the system calls that it
 //! claims to be.
 
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_model::Op;
 use filermark_results::Phase;
 use filermark_testbed::{Call, Mounts, Strace, available};

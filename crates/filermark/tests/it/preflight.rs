@@ -2,8 +2,8 @@
 //! hosts with a filer, and on hosts that something is wrong with. Nothing is left.
 
 use crate::client_hosts::Field;
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Started, Sweep};
-use crate::turns::beside_others;
 use filermark_server::{Server, ServerOptions};
 use filermark_testbed::Hosts;
 use rustix::process::Signal;
@@ -14,14 +14,14 @@ use std::time::Duration;
 const ALONE_MAX: Duration = Duration::from_secs(30);
 
 /// What a preflight told.
-pub struct Told {
+pub struct PreflightOutput {
     /// How it ended.
     pub ended: Ended,
     /// What it found.
     pub checks: Vec<Value>,
 }
 
-impl Told {
+impl PreflightOutput {
     /// Instead of a run.
     pub fn by(sweep: &Sweep) -> Self {
         Self::of_ended(sweep.clone().command("preflight").arg("--json").run())
@@ -84,7 +84,7 @@ fn this_host_alone_needs_no_ssh() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("the embedded server");
     let sweep = Sweep::on(&server);
-    let told = Told::by(&sweep);
+    let told = PreflightOutput::by(&sweep);
     assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
     assert_eq!(told.hosts()[0], "prime");
     let client = told.hosts()[1];
@@ -113,13 +113,13 @@ fn a_server_that_does_not_let_us_in_is_told() {
         ..ServerOptions::default()
     });
     let server = server.expect("the embedded server");
-    let told = Told::by(&Sweep::on(&server));
+    let told = PreflightOutput::by(&Sweep::on(&server));
     let client = told.hosts()[1];
     told.assert(client, "server", "ok");
     told.assert_fails(client, "mount", &["/export"], "showmount");
     let gone = Sweep::on(&server).set("NFS_PORT", 1);
     drop(server);
-    let told = Told::by(&gone);
+    let told = PreflightOutput::by(&gone);
     told.assert_fails(client, "server", &["refused"], "rpcinfo");
 }
 
@@ -129,7 +129,7 @@ fn three_hosts_and_their_filer_are_ready() {
     let Some(field) = Field::with_ganesha(3) else {
         return;
     };
-    let told = Told::by(&field.sweep("h1 h2 h3"));
+    let told = PreflightOutput::by(&field.sweep("h1 h2 h3"));
     assert_eq!(told.hosts(), ["prime", "h1", "h2", "h3", "all"]);
     for host in ["h1", "h2", "h3"] {
         for what in ["name", "ssh", "version", "clock", "server", "mount"] {
@@ -155,7 +155,7 @@ fn hosts_in_trouble_are_told_with_what_mends_them_and_the_others_go_on() {
     field.hosts.wrong_host_key("h3").expect("another key");
     field.hosts.cut("h4").expect("cut");
     let sweep = field.sweep("h1 h2 h3 h4").set("START_TIMEOUT", 20);
-    let told = Told::by(&sweep.into_rc());
+    let told = PreflightOutput::by(&sweep.into_rc());
     for what in ["name", "ssh", "version", "server", "mount"] {
         told.assert("h1", what, "ok");
     }
@@ -194,7 +194,7 @@ fn a_program_that_is_missing_is_told_with_the_command_that_brings_it() {
         .set("INSTALL", "on")
         .run();
     assert_eq!(installed.code, 0, "{}", installed.stderr);
-    let told = Told::by(&sweep);
+    let told = PreflightOutput::by(&sweep);
     told.assert("h1", "version", "ok");
     told.assert("h2", "ssh", "ok");
     told.assert_fails("h2", "agent", &["missing there"], "filermark install");
@@ -220,7 +220,7 @@ fn who_sees_another_file_system_is_told() {
     let _turn = beside_others();
     let Some(field) = one_apart() else { return };
     let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
-    let told = Told::by(&sweep);
+    let told = PreflightOutput::by(&sweep);
     told.assert("h2", "same", "ok");
     told.assert("h3", "same", "warning");
     for host in ["h1", "h2", "h3"] {
@@ -228,7 +228,7 @@ fn who_sees_another_file_system_is_told() {
     }
     field.assert_clean();
     // Where all are to work in one tree, that will not do.
-    let told = Told::by(&sweep.set("SHARING_MODE", 1));
+    let told = PreflightOutput::by(&sweep.set("SHARING_MODE", 1));
     told.assert_fails("h3", "same", &["share one tree"], "");
     field.assert_clean();
 }
@@ -253,7 +253,7 @@ fn a_directory_that_is_missing_full_or_read_only_is_told() {
     let mounts = ["h1", "h2", "h3"]
         .map(|h| format!("{h}:/mnt/own/d"))
         .join(" ");
-    let told = Told::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
+    let told = PreflightOutput::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
     told.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
     told.assert_fails(
         "h2",
@@ -294,7 +294,7 @@ fn a_host_that_freezes_is_told_and_another_removes_its_probe_file() {
     let Some(field) = one_apart() else { return };
     let started = while_a_probe_lies_there(&field);
     field.hosts.freeze("h1").expect("freeze");
-    let told = Told::of_ended(started.wait());
+    let told = PreflightOutput::of_ended(started.wait());
     assert_eq!(field.below("h2", Hosts::SHARED), [""; 0]);
     told.assert_fails("h1", "agent", &["not a word"], "");
     told.assert("h2", "same", "ok");
@@ -334,13 +334,13 @@ fn a_program_that_may_not_use_low_ports_is_told_with_what_to_type() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("server");
     let sweep = Sweep::on(&server).set("RESVPORT", "on");
-    Told::by(&sweep).assert("localhost", "ports", "ok");
+    PreflightOutput::by(&sweep).assert("localhost", "ports", "ok");
     let front = ["setpriv", "--bounding-set", "-net_bind_service"];
-    let told = Told::by(&sweep.clone().through(front));
+    let told = PreflightOutput::by(&sweep.clone().through(front));
     let words = ["RESVPORT=on", "source ports below 1024"];
     let command = "sudo setcap cap_net_bind_service=+ep ";
     told.assert_fails("localhost", "ports", &words, command);
     // Who does not want them is not told.
-    let told = Told::by(&sweep.unset("RESVPORT").through(front));
+    let told = PreflightOutput::by(&sweep.unset("RESVPORT").through(front));
     assert!(told.of("localhost", "ports").is_empty());
 }

@@ -1,7 +1,7 @@
 //! Short sweeps against servers that nobody here wrote.
 
+use crate::load_guard::{Machine, alone, valid};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{Machine, alone, valid};
 use filermark_model::Rule;
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
 

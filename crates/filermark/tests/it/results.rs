@@ -1,8 +1,8 @@
 //! What a run writes, and that all of it says the same.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_results::Outcome;
 use filermark_results::record::{Phase, SCHEMA};
 use filermark_server::ServerOptions;

@@ -2,8 +2,8 @@
 
 use crate::energy_collect::{Going, wait_for};
 use crate::energy_run::points_of;
+use crate::load_guard::beside_others;
 use crate::sweep::PROGRAM;
-use crate::turns::beside_others;
 use crate::{assert_complete, filermark, talk};
 use filermark_model::{Finding, Rule};
 use filermark_results::read_record;

@@ -1,7 +1,7 @@
 //! Ten thousand procs on one machine.
 
+use crate::load_guard::{alone, when_quiet};
 use crate::sweep::{Started, Sweep};
-use crate::turns::{alone, when_quiet};
 use rustix::process::Signal;
 
 /// The most memory that a process ever had, in bytes.

@@ -1,7 +1,7 @@
 //! A server that does not reply for seconds in RUN: the report says when and how long.
 
+use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_model::{Rule, Severity};
 use filermark_server::{Server, ServerOptions, StopSpec};
 

@@ -2,8 +2,8 @@
 //! agents, not in anything that any process of it writes, not in their command lines
 //! and environments, not in the results.
 
+use crate::load_guard::beside_others;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_link::frame::Deframer;
 use filermark_testbed::{Samba, SambaOptions, Strace, available};
 use rustix::process::Signal;

@@ -1,7 +1,7 @@
 //! A mounted file system that shows older data than it has acknowledged.
 
+use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_model::{Finding, Rule};
 use filermark_testbed::{Faulty, FaultyOptions, Mounts, available};
 

@@ -1,8 +1,8 @@
 //! A run whose processes stand still: nobody is told that its figures are true.
 
+use crate::load_guard::beside_others;
 use crate::stopped::{children, wait_for_run};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_model::stall::{ProcessRole, Stalls};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_server::{Server, ServerOptions};

@@ -1,8 +1,8 @@
 //! Ctrl-C, and what is left then: the results so far, and nothing on the server.
 
-use crate::peek::{Peek, assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::{PROGRAM, Started, Sweep};
-use crate::turns::beside_others;
 use filermark_model::Rule;
 use filermark_results::{Outcome, Phase};
 use filermark_server::{RunningServer, ServerOptions};

@@ -30,7 +30,7 @@ pub struct Sweep {
     options: BTreeMap<String, String>,
     args: Vec<String>,
     suffix: String,
-    ground: Ground,
+    ground: WorkDir,
     front: Vec<OsString>,
     environment: Vec<(String, OsString)>,
     dir: Arc<TempDir>,
@@ -38,7 +38,7 @@ pub struct Sweep {
 
 /// Where a program is started.
 #[derive(Clone, Default)]
-enum Ground {
+enum WorkDir {
     #[default]
     Here,
     Sandbox(Arc<Sandbox>),
@@ -46,7 +46,7 @@ enum Ground {
     Hosts(Arc<Hosts>),
 }
 
-impl Ground {
+impl WorkDir {
     fn command(&self, program: &OsStr) -> Command {
         match self {
             Self::Here => Command::new(program),
@@ -70,7 +70,7 @@ impl Sweep {
             options: BTreeMap::from([stalls, reserve]),
             args: Vec::new(),
             suffix: "s".into(),
-            ground: Ground::Here,
+            ground: WorkDir::Here,
             front: Vec::new(),
             environment: Vec::new(),
             dir: Arc::new(dir),
@@ -113,19 +113,19 @@ impl Sweep {
             .set("MNT_POINTS", export.mount_point())
             .set("NFS_PORT", export.nfs_port)
             .set("MOUNT_PORT", export.mount_port);
-        sweep.ground = Ground::Sandbox(Arc::clone(sandbox));
+        sweep.ground = WorkDir::Sandbox(Arc::clone(sandbox));
         sweep
     }
 
     /// Runs in a sandbox's network.
     pub fn in_network_of(mut self, sandbox: &Arc<Sandbox>) -> Self {
-        self.ground = Ground::Sandbox(Arc::clone(sandbox));
+        self.ground = WorkDir::Sandbox(Arc::clone(sandbox));
         self
     }
 
     /// Runs on the prime of these hosts.
     pub fn on_prime_of(mut self, hosts: &Arc<Hosts>) -> Self {
-        self.ground = Ground::Hosts(Arc::clone(hosts));
+        self.ground = WorkDir::Hosts(Arc::clone(hosts));
         self
     }
 
@@ -134,7 +134,7 @@ impl Sweep {
     pub fn composite(benchmark: &str, mounts: &Arc<Mounts>, at: &Path) -> Self {
         let mut sweep = Self::small_composite(benchmark)
             .set("CLIENT_MOUNTPOINTS", format!("localhost:{}", at.display()));
-        sweep.ground = Ground::Mounts(Arc::clone(mounts));
+        sweep.ground = WorkDir::Mounts(Arc::clone(mounts));
         sweep
     }
 
@@ -153,7 +153,7 @@ impl Sweep {
 
     /// Runs where these mounts are seen.
     pub fn seeing(mut self, mounts: &Arc<Mounts>) -> Self {
-        self.ground = Ground::Mounts(Arc::clone(mounts));
+        self.ground = WorkDir::Mounts(Arc::clone(mounts));
         self
     }
 

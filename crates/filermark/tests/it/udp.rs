@@ -1,8 +1,8 @@
 //! NFS over UDP: against ganesha and the embedded server, with packets that get lost.
 
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::{alone, beside_others, valid, when_quiet, whole};
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{alone, beside_others, valid, when_quiet, whole};
 use filermark_model::Rule;
 use filermark_server::{Procedure, ServerOptions};
 use filermark_testbed::{

@@ -1,9 +1,9 @@
 //! `validate`, against the embedded server and those that nobody here wrote.
 
 use crate::client_hosts::Field;
-use crate::peek::{assert_empty, serve};
+use crate::load_guard::beside_others;
+use crate::second_client::{assert_empty, serve};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::beside_others;
 use filermark_server::ServerOptions;
 use filermark_testbed::{Fsal, Ganesha, KernelServer, Sandbox, available};
 use serde_json::Value;

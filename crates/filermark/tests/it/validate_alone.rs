@@ -1,6 +1,6 @@
 //! `validate` with nothing but a mount point.
 
-use crate::peek::assert_empty;
+use crate::second_client::assert_empty;
 use crate::{filermark, talk};
 use filermark_server::{EXPORT, Server, ServerOptions};
 

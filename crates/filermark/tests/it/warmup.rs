@@ -1,8 +1,8 @@
 //! `WARMUP_TIME=auto`: WARMUP lasts until the load is steady, or until its limit.
 
 use crate::client_hosts::Field;
+use crate::load_guard::{beside_others, when_quiet};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{beside_others, when_quiet};
 use filermark_model::Rule;
 use filermark_server::{Server, ServerOptions};
 

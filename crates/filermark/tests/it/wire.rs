@@ -2,9 +2,9 @@
 //! formed, as many as the record counts, and as long as it says.
 
 use crate::counts::HEARTBEAT_CALLS;
-use crate::peek::serve;
+use crate::load_guard::{alone, when_quiet};
+use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{alone, when_quiet};
 use filermark_model::Op;
 use filermark_server::{Procedure, ServerOptions};
 use filermark_testbed::{Capture, Fsal, Ganesha, Pcap, Sandbox, available};

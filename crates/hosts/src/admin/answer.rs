@@ -1,7 +1,7 @@
 //! What the scripts on the hosts answer: lines `name=value` between two marks, so
 //! that what a login shell prints is passed over. Bytes in, fields out.
 
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 
 /// The line before the fields.
 pub(super) const BEGIN: &str = "filermark-answer/1";
@@ -12,9 +12,9 @@ const VALUE_CHARS_MAX: usize = 500;
 
 /// The fields of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Answer(Vec<(String, String)>);
+pub(super) struct HostAnswer(Vec<(String, String)>);
 
-impl Answer {
+impl HostAnswer {
     /// Finds the answer in what was printed; `None`: there is no whole one.
     pub fn find(output: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(output);
@@ -26,7 +26,7 @@ impl Answer {
                 return Some(Self(fields));
             }
             if let Some((name, value)) = line.split_once('=') {
-                fields.push((name.to_owned(), tame(value.trim(), VALUE_CHARS_MAX)));
+                fields.push((name.to_owned(), sanitize(value.trim(), VALUE_CHARS_MAX)));
             }
         }
         None
@@ -55,7 +55,7 @@ impl Answer {
 pub(super) fn noise(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
-    Some(tame(line, 120).trim().to_owned())
+    Some(sanitize(line, 120).trim().to_owned())
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
         let text = format!(
             "Welcome!\nx=9\r\n{BEGIN}\r\nos=Linux\nwhy=a=b\nsum=SHA2-256(stdin)= {HASH}\npid=1\npid=2\n{END}\nx=8\nbye\n"
         );
-        let answer = Answer::find(text.as_bytes()).unwrap();
+        let answer = HostAnswer::find(text.as_bytes()).unwrap();
         assert_eq!(answer.get("os"), "Linux");
         assert_eq!(answer.get("why"), "a=b");
         assert_eq!(answer.get("x"), "");
@@ -86,7 +86,7 @@ mod tests {
             &format!("{BEGIN}\nos=Linux\n"),
             &format!("{END}\n"),
         ] {
-            assert_eq!(Answer::find(text.as_bytes()), None, "{text:?}");
+            assert_eq!(HostAnswer::find(text.as_bytes()), None, "{text:?}");
         }
         assert_eq!(
             noise(b"\n \n\x1b[31mThis account\nis"),

@@ -30,7 +30,7 @@ pub(super) fn arguments(
     host: &HostPlan,
     public: &Path,
 ) -> Result<Vec<String>, String> {
-    let (program, options) = client.words();
+    let (program, options) = client.command_line();
     if Path::new(program).file_name() != Some("ssh".as_ref()) {
         return Err(by_hand(
             &format!("SSH_COMMAND is '{program}', and ssh-copy-id calls only 'ssh'"),
@@ -98,7 +98,7 @@ fn translate(options: &[String]) -> Result<Vec<String>, String> {
 
 /// The command that does by hand what ssh-copy-id does.
 fn by_hand(why: &str, client: &SshClient, host: &HostPlan, public: &Path) -> String {
-    let (program, options) = client.words();
+    let (program, options) = client.command_line();
     let mut words = vec![program.to_owned()];
     words.extend(options.iter().cloned());
     if let Some(user) = &host.user {
@@ -117,7 +117,7 @@ fn by_hand(why: &str, client: &SshClient, host: &HostPlan, public: &Path) -> Str
 /// and calling that one in turn.
 pub(super) fn tool(client: &SshClient, name: &str) -> Command {
     let mut command = Command::new(name);
-    if let Some(path) = path_of(client.words().0) {
+    if let Some(path) = path_of(client.command_line().0) {
         command.env("PATH", path);
     }
     command

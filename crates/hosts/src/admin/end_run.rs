@@ -22,7 +22,7 @@ const KILL_MAX: Duration = Duration::from_secs(2);
 const CMDLINE_LEN_MAX: usize = 4096;
 
 /// An agent that was found.
-struct Found {
+struct FoundAgent {
     pid: u32,
     /// Names the very process, whatever becomes of its number.
     handle: OwnedFd,
@@ -58,7 +58,7 @@ pub(super) fn end_run(tag: &RunTag, patience: Duration) -> EndReport {
 }
 
 /// The processes that are agents of the run, each held.
-fn agents_of(tag: &RunTag) -> Vec<(u32, Result<Found, String>)> {
+fn agents_of(tag: &RunTag) -> Vec<(u32, Result<FoundAgent, String>)> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -70,7 +70,7 @@ fn agents_of(tag: &RunTag) -> Vec<(u32, Result<Found, String>)> {
     agents
         .filter_map(|pid| match hold(pid) {
             // It may have become another one before it was held.
-            Ok(handle) if is_agent(pid, tag) => Some((pid, Ok(Found { pid, handle }))),
+            Ok(handle) if is_agent(pid, tag) => Some((pid, Ok(FoundAgent { pid, handle }))),
             Ok(_) => None,
             Err(rustix::io::Errno::SRCH) => None,
             Err(e) => Some((pid, Err(format!("it cannot be held: {e}")))),
@@ -114,7 +114,7 @@ fn is_agent_line(line: &[u8], tag: &RunTag) -> bool {
         && words.next().is_none()
 }
 
-fn send(found: &Found, signal: Signal) -> Result<(), String> {
+fn send(found: &FoundAgent, signal: Signal) -> Result<(), String> {
     match pidfd_send_signal(&found.handle, signal) {
         // It has ended by itself meanwhile.
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
@@ -123,7 +123,7 @@ fn send(found: &Found, signal: Signal) -> Result<(), String> {
 }
 
 /// Waits so long for them to end; gives the numbers of those that did, and the others.
-fn wait(mut waiting: Vec<Found>, limit: Duration) -> (Vec<u32>, Vec<Found>) {
+fn wait(mut waiting: Vec<FoundAgent>, limit: Duration) -> (Vec<u32>, Vec<FoundAgent>) {
     let deadline = Instant::now() + limit;
     let mut gone = Vec::new();
     loop {
@@ -143,7 +143,7 @@ fn wait(mut waiting: Vec<Found>, limit: Duration) -> (Vec<u32>, Vec<Found>) {
 
 /// A process that has ended makes its descriptor readable, also while its parent has
 /// not taken notice of it.
-fn has_ended(found: &Found) -> bool {
+fn has_ended(found: &FoundAgent) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let now = Timespec {
         tv_sec: 0,

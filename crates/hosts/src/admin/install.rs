@@ -5,14 +5,14 @@
 //! is written to a file beside, its checksum compared there, it is tried, and takes the
 //! name at last. What is not Filermark is never replaced, and never run.
 
-use super::answer::{Answer, noise};
-use super::remote::{self, Call, NoReply, Reply};
+use super::answer::{HostAnswer, noise};
+use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
 use super::scripts::{LOOK, TAKE, command_line};
-use super::verdict::{Machine, Verdict, judge, not_taken};
+use super::verdict::{HostPlatform, InstallAction, judge, not_taken};
 use super::{
-    HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, megabytes, side_by_side,
+    HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, megabytes, side_by_side,
 };
-use crate::launch::process::Exit;
+use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination};
 use filermark_link::build::{Program, own_program};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
@@ -27,7 +27,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 pub fn install(
     plan: &LaunchPlan,
     limits: &HostLimits,
-    observe: Observe<'_>,
+    observe: HostObserver<'_>,
 ) -> Result<Vec<HostOutcome>, String> {
     Ok(install_program(plan, own_program()?, limits, observe))
 }
@@ -40,7 +40,7 @@ pub fn install(
 pub fn ensure_installed(
     plan: &LaunchPlan,
     limits: &HostLimits,
-    observe: Observe<'_>,
+    observe: HostObserver<'_>,
 ) -> Result<Vec<HostOutcome>, String> {
     if plan.hosts.iter().all(|h| h.launcher != LauncherKind::Ssh) {
         return Ok(Vec::new());
@@ -68,14 +68,14 @@ pub(super) fn install_program(
     plan: &LaunchPlan,
     program: &Program,
     limits: &HostLimits,
-    observe: Observe<'_>,
+    observe: HostObserver<'_>,
 ) -> Vec<HostOutcome> {
-    let (client, machine) = (SshClient::of(plan), Machine::own());
+    let (client, machine) = (SshClient::of(plan), HostPlatform::own());
     let work = |host: &HostPlan, tell: &dyn Fn(HostStep)| {
         let outcome = match host.launcher {
             LauncherKind::Ssh => {
                 let place = RemoteProgram::of(host, program.build());
-                let one = OneHost {
+                let one = HostInstaller {
                     client: &client,
                     host,
                     program,
@@ -87,7 +87,7 @@ pub(super) fn install_program(
             }
             other => not_over_ssh(host, other),
         };
-        tell(HostStep::Over(outcome.state));
+        tell(HostStep::Done(outcome.state));
         outcome
     };
     side_by_side(&each_once(plan), work, observe)
@@ -111,7 +111,7 @@ fn not_over_ssh(host: &HostPlan, launcher: LauncherKind) -> HostOutcome {
 }
 
 /// The work on one host.
-struct OneHost<'a> {
+struct HostInstaller<'a> {
     client: &'a SshClient,
     host: &'a HostPlan,
     program: &'a Program,
@@ -120,34 +120,34 @@ struct OneHost<'a> {
     began: Instant,
 }
 
-impl OneHost<'_> {
-    fn install(&self, machine: &Machine, tell: &dyn Fn(HostStep)) -> HostOutcome {
+impl HostInstaller<'_> {
+    fn install(&self, machine: &HostPlatform, tell: &dyn Fn(HostStep)) -> HostOutcome {
         let (state, detail) = match self.look_and_send(machine, tell) {
             Ok(done) => done,
-            Err(NoReply::Failed(why)) => (HostState::Failed, why),
-            Err(NoReply::Stopped) => (HostState::Failed, "stopped on request".to_owned()),
+            Err(RemoteError::Failed(why)) => (HostState::Failed, why),
+            Err(RemoteError::Stopped) => (HostState::Failed, "stopped on request".to_owned()),
         };
         HostOutcome::new(self.host, state, detail)
     }
 
     fn look_and_send(
         &self,
-        machine: &Machine,
+        machine: &HostPlatform,
         tell: &dyn Fn(HostStep),
-    ) -> Result<(HostState, String), NoReply> {
+    ) -> Result<(HostState, String), RemoteError> {
         if self.host.program.as_deref().is_some_and(is_relative) {
-            return Err(NoReply::Failed(format!(
+            return Err(RemoteError::Failed(format!(
                 "EXEC_PATH={} is no absolute path; begin it with / or ~/",
                 self.place.shown
             )));
         }
-        tell(HostStep::Looking);
+        tell(HostStep::Inspecting);
         let found = self.look()?;
         let verdict = judge(&found, self.program, &self.place, machine);
-        if let Verdict::Refuse(why) = verdict {
-            return Err(NoReply::Failed(why));
+        if let InstallAction::Refuse(why) = verdict {
+            return Err(RemoteError::Failed(why));
         }
-        if verdict == Verdict::There {
+        if verdict == InstallAction::UpToDate {
             let detail = format!("has build {} at {}", self.program.build(), self.place.shown);
             return Ok((HostState::Nothing, detail));
         }
@@ -159,7 +159,7 @@ impl OneHost<'_> {
             self.place.shown
         );
         if self.program.has_capabilities() {
-            let command = setcap_command(self.client, self.host, &self.place.word);
+            let command = setcap_command(self.client, self.host, &self.place.path);
             detail.push_str(&format!(
                 "; this program has capabilities here (setcap), the copy has none: for \
                  RESVPORT=on as another user than root type `{command}`"
@@ -175,30 +175,30 @@ impl OneHost<'_> {
 
     /// Whose place it is, in the scripts' words.
     const fn owner(&self) -> &'static str {
-        match self.place.own_place {
+        match self.place.is_default_path {
             true => "own",
             false => "users",
         }
     }
 
-    fn look(&self) -> Result<Answer, NoReply> {
-        let remote = command_line(LOOK, &[&self.place.word, self.owner()]);
-        let limit = self.limits.look.min(self.limits.whole);
+    fn look(&self) -> Result<HostAnswer, RemoteError> {
+        let remote = command_line(LOOK, &[&self.place.path, self.owner()]);
+        let limit = self.limits.inspect.min(self.limits.total);
         let reply = remote::run(&self.call(remote, None, limit), &|_| {})?;
         answer_in(&reply, self.host)
     }
 
     /// Gives the number of old builds that were removed.
-    fn send(&self, tell: &dyn Fn(HostStep)) -> Result<usize, NoReply> {
+    fn send(&self, tell: &dyn Fn(HostStep)) -> Result<usize, RemoteError> {
         let beside = format!(".filermark.{}", nonce());
         let args = [
-            &self.place.word,
+            &self.place.path,
             beside.as_str(),
             &self.program.sha256,
             self.owner(),
         ];
         let remote = command_line(TAKE, &args);
-        let limit = self.limits.whole.saturating_sub(self.began.elapsed());
+        let limit = self.limits.total.saturating_sub(self.began.elapsed());
         let total = self.program.len;
         let last = std::cell::Cell::new(None);
         let look = |sent| {
@@ -210,7 +210,7 @@ impl OneHost<'_> {
         let answer = answer_in(&reply, self.host)?;
         match answer.get("taken") {
             "yes" => Ok(answer.all("removed").count()),
-            _ => Err(NoReply::Failed(not_taken(
+            _ => Err(RemoteError::Failed(not_taken(
                 answer.get("failed"),
                 answer.get("why"),
                 &self.place.shown,
@@ -223,8 +223,8 @@ impl OneHost<'_> {
         remote: String,
         input: Option<&'a Path>,
         limit: std::time::Duration,
-    ) -> Call<'a> {
-        Call {
+    ) -> RemoteCommand<'a> {
+        RemoteCommand {
             client: self.client,
             host: self.host,
             remote,
@@ -247,15 +247,15 @@ pub(crate) fn setcap_command(client: &SshClient, host: &HostPlan, program: &str)
 }
 
 /// The answer of a script, or why there is none.
-pub(super) fn answer_in(reply: &Reply, host: &HostPlan) -> Result<Answer, NoReply> {
-    if let Some(answer) = Answer::find(&reply.output) {
+pub(super) fn answer_in(reply: &CommandOutput, host: &HostPlan) -> Result<HostAnswer, RemoteError> {
+    if let Some(answer) = HostAnswer::find(&reply.output) {
         return Ok(answer);
     }
     // A login shell that ends by itself says why on either stream.
     let words = [reply.meaning.clone(), noise(&reply.output)];
     let words: Vec<_> = words.into_iter().flatten().collect();
     let why = match (reply.exit, words.is_empty()) {
-        (Exit::Code(126 | 127 | 255) | Exit::Signal(_), false) => words[0].clone(),
+        (ProcessExit::Code(126 | 127 | 255) | ProcessExit::Signal(_), false) => words[0].clone(),
         (_, false) => format!(
             "no shell answered there, but: {}; try `ssh {} uname`",
             words.join("; "),
@@ -266,7 +266,7 @@ pub(super) fn answer_in(reply: &Reply, host: &HostPlan) -> Result<Answer, NoRepl
             destination(host)
         ),
     };
-    Err(NoReply::Failed(why))
+    Err(RemoteError::Failed(why))
 }
 
 fn is_relative(path: &str) -> bool {

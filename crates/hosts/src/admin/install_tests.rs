@@ -67,9 +67,9 @@ fn three_hosts_get_it_and_a_second_time_there_is_nothing_to_do() {
             "no other file is left"
         );
         let of_host = |s: HostStep| steps.contains(&(outcome.host.clone(), s));
-        assert!(of_host(HostStep::Looking));
+        assert!(of_host(HostStep::Inspecting));
         assert!(of_host(HostStep::Sending { sent: total, total }));
-        assert!(of_host(HostStep::Over(HostState::Done)));
+        assert!(of_host(HostStep::Done(HostState::Done)));
     }
     assert_eq!(hosts.calls().len(), 6);
     for outcome in run(&hosts, &plan) {
@@ -314,7 +314,7 @@ fn hosts_that_hang_are_given_up_and_stop_is_heard() {
     let hosts = FakeHosts::new(&["look", "send"]);
     hosts.rc("look", "sleep 600");
     let limits = HostLimits {
-        look: Duration::from_millis(300),
+        inspect: Duration::from_millis(300),
         silence: Duration::from_millis(300),
         ..HostLimits::default()
     };
@@ -324,7 +324,7 @@ fn hosts_that_hang_are_given_up_and_stop_is_heard() {
     refused(&outcome, &["no answer within 0.3 s", "`ssh look true`"]);
     fake_tool(&hosts, "send", "cat", "sleep 600");
     let limits = HostLimits {
-        look: Duration::from_secs(30),
+        inspect: Duration::from_secs(30),
         ..limits
     };
     let plan = hosts.plan(&["send"]);

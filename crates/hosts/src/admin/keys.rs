@@ -8,9 +8,9 @@
 //! and no host key is taken that the user has not seen.
 
 use super::copy_id::{arguments, tool};
-use super::remote::{self, NoReply};
-use super::{HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, side_by_side};
-use crate::launch::process::Exit;
+use super::remote::{self, RemoteError};
+use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, side_by_side};
+use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{SshClient, destination, quote};
 use filermark_link::child;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
@@ -58,15 +58,15 @@ pub struct NewKey {
 pub fn keys(
     plan: &LaunchPlan,
     options: &KeysOptions,
-    observe: Observe<'_>,
+    observe: HostObserver<'_>,
 ) -> Result<KeysReport, String> {
     let client = SshClient::of(plan);
     let hosts = each_once(plan);
     let doors = side_by_side(
         &hosts,
         |host, tell| {
-            tell(HostStep::Looking);
-            knock(&client, host, &options.limits)
+            tell(HostStep::Inspecting);
+            try_login(&client, host, &options.limits)
         },
         observe,
     );
@@ -76,10 +76,10 @@ pub fn keys(
     };
     for (host, door) in hosts.iter().zip(doors) {
         let (state, detail) = match door {
-            Door::Open(how) => (HostState::Nothing, how),
-            Door::Broken(why) => (HostState::Failed, why),
-            Door::Closed { new_host } => {
-                let door = Closed {
+            LoginCheck::Open(how) => (HostState::Nothing, how),
+            LoginCheck::Failed(why) => (HostState::Failed, why),
+            LoginCheck::Closed { new_host } => {
+                let door = LoginRefused {
                     client: &client,
                     host,
                     new_host,
@@ -87,7 +87,7 @@ pub fn keys(
                 door.open(options, &mut report.key, observe)?
             }
         };
-        observe(host, HostStep::Over(state));
+        observe(host, HostStep::Done(state));
         report.hosts.push(HostOutcome::new(host, state, detail));
     }
     Ok(report)
@@ -95,7 +95,7 @@ pub fn keys(
 
 /// Whether a host lets us in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Door {
+enum LoginCheck {
     /// It does, or nobody needs it to.
     Open(String),
     /// Not without a password.
@@ -104,53 +104,55 @@ enum Door {
         new_host: bool,
     },
     /// A key would not help; one sentence.
-    Broken(String),
+    Failed(String),
 }
 
 /// Asks a host to let us in without a question.
-fn knock(client: &SshClient, host: &HostPlan, limits: &HostLimits) -> Door {
+fn try_login(client: &SshClient, host: &HostPlan, limits: &HostLimits) -> LoginCheck {
     if host.launcher != LauncherKind::Ssh {
         let how = format!("its agent is started another way ({})", host.launcher);
-        return Door::Open(how);
+        return LoginCheck::Open(how);
     }
-    let reply = match remote::knock(client, host, limits) {
+    let reply = match remote::try_login(client, host, limits) {
         Ok(reply) => reply,
-        Err(NoReply::Failed(why)) => return Door::Broken(why),
-        Err(NoReply::Stopped) => return Door::Broken("stopped on request".into()),
+        Err(RemoteError::Failed(why)) => return LoginCheck::Failed(why),
+        Err(RemoteError::Stopped) => return LoginCheck::Failed("stopped on request".into()),
     };
-    let said = |words: &str| reply.said.lines.iter().any(|l| l.contains(words));
+    let said = |words: &str| reply.process_output.lines.iter().any(|l| l.contains(words));
     let changed = said("REMOTE HOST IDENTIFICATION HAS CHANGED");
     match reply.exit {
-        Exit::Code(0) => Door::Open("lets us in without a password".into()),
-        Exit::Code(255) if said("Permission denied (") => Door::Closed { new_host: false },
-        Exit::Code(255) if said("Host key verification failed") && !changed => {
-            Door::Closed { new_host: true }
+        ProcessExit::Code(0) => LoginCheck::Open("lets us in without a password".into()),
+        ProcessExit::Code(255) if said("Permission denied (") => {
+            LoginCheck::Closed { new_host: false }
         }
-        _ => Door::Broken(reply.meaning.unwrap_or_else(|| "no word from it".into())),
+        ProcessExit::Code(255) if said("Host key verification failed") && !changed => {
+            LoginCheck::Closed { new_host: true }
+        }
+        _ => LoginCheck::Failed(reply.meaning.unwrap_or_else(|| "no word from it".into())),
     }
 }
 
 /// A host that does not let us in yet.
-struct Closed<'a> {
+struct LoginRefused<'a> {
     client: &'a SshClient,
     host: &'a HostPlan,
     new_host: bool,
 }
 
-impl Closed<'_> {
+impl LoginRefused<'_> {
     fn open(
         &self,
         options: &KeysOptions,
         made: &mut Option<NewKey>,
-        observe: Observe<'_>,
+        observe: HostObserver<'_>,
     ) -> Result<(HostState, String), String> {
         let private = match self.choose(&options.home) {
-            Key::There(path) => path,
-            Key::Make(path) => {
+            HostKey::Exists(path) => path,
+            HostKey::Make(path) => {
                 self.make_key(&path, options, made)?;
                 path
             }
-            Key::Unfit(why) => return Ok((HostState::ByHand, why)),
+            HostKey::Unfit(why) => return Ok((HostState::ByHand, why)),
         };
         let public = with_suffix(&private);
         let args = match arguments(self.client, self.host, &public) {
@@ -167,16 +169,16 @@ impl Closed<'_> {
         }
         observe(self.host, HostStep::Asking(shown.clone()));
         let mut command = tool(self.client, "ssh-copy-id");
-        let copied = at_terminal(command.args(&args), options.limits.whole);
-        let again = knock(self.client, self.host, &options.limits);
+        let copied = at_terminal(command.args(&args), options.limits.total);
+        let again = try_login(self.client, self.host, &options.limits);
         Ok(match (copied, again) {
-            (_, Door::Open(how)) => (HostState::Done, how),
+            (_, LoginCheck::Open(how)) => (HostState::Done, how),
             (Err(why), _) => (
                 HostState::Failed,
                 format!("ssh-copy-id {why}; try `{shown}`"),
             ),
-            (Ok(()), Door::Broken(why)) => (HostState::Failed, why),
-            (Ok(()), Door::Closed { .. }) => (
+            (Ok(()), LoginCheck::Failed(why)) => (HostState::Failed, why),
+            (Ok(()), LoginCheck::Closed { .. }) => (
                 HostState::Failed,
                 format!(
                     "the key is there, but {} still asks: does the key have a passphrase (`ssh-add {}`), or does sshd there refuse keys (its log tells; a home directory that others may write is one reason)?",
@@ -206,7 +208,7 @@ impl Closed<'_> {
                     .map_err(|e| format!("{}: cannot be made: {e}", dir.display()))?;
             }
             let mut command = tool(self.client, "ssh-keygen");
-            at_terminal(command.args(&args), options.limits.whole)
+            at_terminal(command.args(&args), options.limits.total)
                 .map_err(|why| format!("ssh-keygen {why}; try `{shown}`"))?;
         }
         *made = Some(NewKey {
@@ -218,15 +220,15 @@ impl Closed<'_> {
     }
 
     /// The key that ssh would show this host.
-    fn choose(&self, home: &Path) -> Key {
+    fn choose(&self, home: &Path) -> HostKey {
         let listed = identity_files(self.client, self.host, home);
         let is_there = |p: &&PathBuf| p.is_file();
         let modern = |p: &&PathBuf| p.to_string_lossy().contains("ed25519");
         let found = listed.iter().filter(is_there);
         if let Some(key) = found.clone().find(modern).or(found.clone().next()) {
             return match with_suffix(key).is_file() {
-                true => Key::There(key.clone()),
-                false => Key::Unfit(format!(
+                true => HostKey::Exists(key.clone()),
+                false => HostKey::Unfit(format!(
                     "{0} has no public half beside it; `ssh-keygen -y -f {0} > {0}.pub` makes it",
                     shown_path(key, home)
                 )),
@@ -234,18 +236,18 @@ impl Closed<'_> {
         }
         let default = home.join(".ssh/id_ed25519");
         match listed.first() {
-            Some(first) if !listed.contains(&default) => Key::Unfit(format!(
+            Some(first) if !listed.contains(&default) => HostKey::Unfit(format!(
                 "SSH's configuration names the key {0} for it, which is missing; `ssh-keygen -t ed25519 -f {0}` makes it",
                 shown_path(first, home)
             )),
-            _ => Key::Make(default),
+            _ => HostKey::Make(default),
         }
     }
 }
 
 /// A key for a host.
-enum Key {
-    There(PathBuf),
+enum HostKey {
+    Exists(PathBuf),
     Make(PathBuf),
     /// One sentence.
     Unfit(String),
@@ -276,7 +278,7 @@ fn with_suffix(private: &Path) -> PathBuf {
 }
 
 /// A word of a command for the user's shell, with `~` for the home directory.
-fn shown_word(word: &str, home: &Path) -> String {
+fn quote_word(word: &str, home: &Path) -> String {
     match Path::new(word).strip_prefix(home) {
         Ok(rest) => format!("~/{}", quote(&rest.display().to_string())),
         Err(_) => quote(word),
@@ -284,11 +286,11 @@ fn shown_word(word: &str, home: &Path) -> String {
 }
 
 fn shown_path(path: &Path, home: &Path) -> String {
-    shown_word(&path.display().to_string(), home)
+    quote_word(&path.display().to_string(), home)
 }
 
 fn shown_command(name: &str, args: &[String], home: &Path) -> String {
-    let words = args.iter().map(|arg| shown_word(arg, home));
+    let words = args.iter().map(|arg| quote_word(arg, home));
     let words: Vec<_> = std::iter::once(name.to_owned()).chain(words).collect();
     words.join(" ")
 }

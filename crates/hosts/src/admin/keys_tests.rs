@@ -184,7 +184,7 @@ fn what_does_not_help_is_told() {
     assert_eq!(state, HostState::Failed);
     assert!(detail.contains("`ssh-add ~/.ssh/id_ed25519`"), "{detail}");
     hosts.script("ssh-copy-id", "#!/bin/sh\nexec sleep 600\n");
-    options.limits.whole = Duration::from_millis(300);
+    options.limits.total = Duration::from_millis(300);
     let (_, detail) = planned(&hosts, &options);
     assert!(detail.contains("took longer than 0.3 s"), "{detail}");
     fs::remove_dir_all(options.home.join(".ssh")).unwrap();

@@ -93,7 +93,7 @@ impl HostOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostStep {
     /// It is looked at.
-    Looking,
+    Inspecting,
     /// The program is on its way.
     Sending {
         /// Bytes that ssh has taken so far.
@@ -106,21 +106,21 @@ pub enum HostStep {
     /// Its agents are told to end.
     Ending,
     /// That was all.
-    Over(HostState),
+    Done(HostState),
 }
 
 /// A host, and what goes on there.
-pub type Observe<'a> = &'a mut dyn FnMut(&HostPlan, HostStep);
+pub type HostObserver<'a> = &'a mut dyn FnMut(&HostPlan, HostStep);
 
 /// How long work on a host may take.
 #[derive(Clone, Debug)]
 pub struct HostLimits {
     /// A look at a host.
-    pub look: Duration,
+    pub inspect: Duration,
     /// Without any progress.
     pub silence: Duration,
     /// All of the work on one host.
-    pub whole: Duration,
+    pub total: Duration,
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
 }
@@ -128,9 +128,9 @@ pub struct HostLimits {
 impl Default for HostLimits {
     fn default() -> Self {
         Self {
-            look: Duration::from_secs(30),
+            inspect: Duration::from_secs(30),
             silence: Duration::from_secs(30),
-            whole: Duration::from_secs(600),
+            total: Duration::from_secs(600),
             stop: StopFlag::new(),
         }
     }
@@ -160,7 +160,7 @@ fn each_once(plan: &LaunchPlan) -> Vec<HostPlan> {
 fn side_by_side<R: Send>(
     hosts: &[HostPlan],
     work: impl Fn(&HostPlan, &dyn Fn(HostStep)) -> R + Sync,
-    observe: Observe<'_>,
+    observe: HostObserver<'_>,
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<R>>> = Mutex::new(hosts.iter().map(|_| None).collect());
@@ -213,7 +213,7 @@ mod tests {
             |h, tell| {
                 let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
                 most.fetch_max(at_once, Ordering::SeqCst);
-                tell(HostStep::Looking);
+                tell(HostStep::Inspecting);
                 std::thread::sleep(Duration::from_millis(5));
                 now.fetch_sub(1, Ordering::SeqCst);
                 h.client.clone()

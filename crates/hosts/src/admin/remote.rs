@@ -2,10 +2,10 @@
 //! back, how it ended.
 
 use super::HostLimits;
-use crate::launch::process::{Exit, Said, Spawned};
+use crate::launch::process::{ChildProcess, ProcessExit, ProcessOutput};
 use crate::launch::ssh::SshClient;
 use filermark_link::child;
-use filermark_link::start::Leash;
+use filermark_link::start::AgentHandle;
 use filermark_model::launch::HostPlan;
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ const OUTPUT_LEN_MAX: usize = 256 << 10;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A command for a host.
-pub(super) struct Call<'a> {
+pub(super) struct RemoteCommand<'a> {
     pub client: &'a SshClient,
     pub host: &'a HostPlan,
     /// A command line for the login shell there.
@@ -37,20 +37,20 @@ pub(super) struct Call<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct CommandOutput {
     /// The beginning of what it printed.
     pub output: Vec<u8>,
     /// How ssh ended.
-    pub exit: Exit,
+    pub exit: ProcessExit,
     /// What its end means.
     pub meaning: Option<String>,
     /// What it is made of.
-    pub said: Said,
+    pub process_output: ProcessOutput,
 }
 
 /// Why there is no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NoReply {
+pub(crate) enum RemoteError {
     /// One sentence.
     Failed(String),
     /// The user wished to stop.
@@ -58,17 +58,20 @@ pub(crate) enum NoReply {
 }
 
 /// Runs it; `look` is told every now and then how many bytes ssh has taken.
-pub(super) fn run(call: &Call<'_>, look: &dyn Fn(u64)) -> Result<Reply, NoReply> {
+pub(super) fn run(
+    call: &RemoteCommand<'_>,
+    look: &dyn Fn(u64),
+) -> Result<CommandOutput, RemoteError> {
     let input = call.input.map(File::open).transpose().map_err(|e| {
         let path = call
             .input
             .map_or(String::new(), |p| p.display().to_string());
-        NoReply::Failed(format!("{path}: cannot be read: {e}"))
+        RemoteError::Failed(format!("{path}: cannot be read: {e}"))
     })?;
     let (stdin, stdout, mut leash) = call
         .client
         .start(call.host, &call.remote, call.program.clone())
-        .map_err(NoReply::Failed)?;
+        .map_err(RemoteError::Failed)?;
     let sent = Arc::new(AtomicU64::new(0));
     let (output_end, output) = channel();
     let threads = on_thread("ssh-output", move || keep(stdout, &output_end)).and_then(|()| {
@@ -81,30 +84,30 @@ pub(super) fn run(call: &Call<'_>, look: &dyn Fn(u64)) -> Result<Reply, NoReply>
             }
         })
     });
-    threads.map_err(|e| NoReply::Failed(format!("no thread for ssh: {e}")))?;
+    threads.map_err(|e| RemoteError::Failed(format!("no thread for ssh: {e}")))?;
     wait(call, &mut leash, &sent, look)?;
     let bytes = rest_of(&output);
-    Ok(Reply {
+    Ok(CommandOutput {
         output: bytes,
-        exit: leash.exit().unwrap_or(Exit::Signal(0)),
-        meaning: leash.last_words(),
-        said: leash.said(),
+        exit: leash.exit().unwrap_or(ProcessExit::Signal(0)),
+        meaning: leash.final_output(),
+        process_output: leash.output(),
     })
 }
 
 /// Runs a command that does nothing: whether the host lets us in, unasked.
-pub(crate) fn knock(
+pub(crate) fn try_login(
     client: &SshClient,
     host: &HostPlan,
     limits: &HostLimits,
-) -> Result<Reply, NoReply> {
-    let call = Call {
+) -> Result<CommandOutput, RemoteError> {
+    let call = RemoteCommand {
         client,
         host,
         remote: "exit 0".into(),
         program: "the shell".into(),
         input: None,
-        limit: limits.look,
+        limit: limits.inspect,
         limits,
     };
     run(&call, &|_| {})
@@ -112,11 +115,11 @@ pub(crate) fn knock(
 
 /// Waits till ssh ends, or ends it.
 fn wait(
-    call: &Call<'_>,
-    leash: &mut Spawned,
+    call: &RemoteCommand<'_>,
+    leash: &mut ChildProcess,
     sent: &AtomicU64,
     look: &dyn Fn(u64),
-) -> Result<(), NoReply> {
+) -> Result<(), RemoteError> {
     let began = Instant::now();
     let (mut progress, mut last) = (0, began);
     while leash.exit().is_none() {
@@ -128,7 +131,7 @@ fn wait(
         look(count);
         let why = if call.limits.stop.is_raised() {
             leash.end(child::PATIENCE);
-            return Err(NoReply::Stopped);
+            return Err(RemoteError::Stopped);
         } else if now - began > call.limit {
             call.limit
         } else if call.input.is_some() && now - last > call.limits.silence {
@@ -140,9 +143,9 @@ fn wait(
         leash.end(child::PATIENCE);
         // What ssh says of itself tells more than that it took long.
         let words = leash
-            .last_words()
-            .filter(|_| leash.exit() == Some(Exit::Code(255)));
-        return Err(NoReply::Failed(words.unwrap_or_else(|| {
+            .final_output()
+            .filter(|_| leash.exit() == Some(ProcessExit::Code(255)));
+        return Err(RemoteError::Failed(words.unwrap_or_else(|| {
             format!(
                 "no answer within {} s; is the host busy, or does its login shell wait for something? Try `ssh {} true`",
                 why.as_secs_f64(),

@@ -4,7 +4,7 @@
 use super::HostState;
 use crate::launch::slurm::job_name;
 use crate::launch::tag::RunTag;
-use filermark_link::tool::{self, NoTool};
+use filermark_link::tool::{self, ToolError};
 use filermark_model::launch::LaunchPlan;
 use std::path::Path;
 use std::time::Duration;
@@ -58,10 +58,10 @@ fn run(program: &str, args: &[&str]) -> Result<String, String> {
     match tool::run(program, args, TOOL_MAX) {
         Ok(said) if said.is_success => Ok(said.stdout),
         Ok(said) => Err(format!("{program}: {}", said.stderr)),
-        Err(NoTool::Missing) => Err(format!(
+        Err(ToolError::Missing) => Err(format!(
             "{program} is not here: where Slurm is, `squeue --me` shows what is left, `scancel JOB` ends it"
         )),
-        Err(NoTool::Failed(why)) => Err(why),
+        Err(ToolError::Failed(why)) => Err(why),
     }
 }
 

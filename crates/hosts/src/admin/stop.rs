@@ -5,19 +5,19 @@
 //! (`agent --end-run`), which tells in one line what it ended. What dead agents left
 //! on file systems is not this room's business.
 
-use super::answer::Answer;
+use super::answer::HostAnswer;
 use super::install::answer_in;
-use super::remote::{self, Call, NoReply, Reply};
+use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
 use super::scripts::{END_RUN, command_line};
 use super::slurm_jobs;
-use super::{HostLimits, HostOutcome, HostState, HostStep, Observe, each_once, side_by_side};
-use crate::launch::process::Exit;
+use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, side_by_side};
+use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination, quote};
 use crate::launch::tag::RunTag;
 use filermark_link::build::own_build;
 use filermark_link::limits::CLEAN_UP_MAX;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -136,7 +136,7 @@ pub fn stop(
     plan: &LaunchPlan,
     tag: &RunTag,
     limits: &HostLimits,
-    observe: Observe<'_>,
+    observe: HostObserver<'_>,
 ) -> Vec<HostOutcome> {
     let client = SshClient::of(plan);
     let work = |host: &HostPlan, tell: &dyn Fn(HostStep)| {
@@ -151,7 +151,7 @@ pub fn stop(
             )),
         };
         let (state, detail) = ended.unwrap_or_else(|why| (HostState::Failed, why));
-        tell(HostStep::Over(state));
+        tell(HostStep::Done(state));
         HostOutcome::new(host, state, detail)
     };
     side_by_side(&one_local(plan), work, observe)
@@ -177,28 +177,28 @@ fn over_ssh(
     limits: &HostLimits,
 ) -> Result<(HostState, String), String> {
     let place = RemoteProgram::of(host, own_build());
-    let owner = match place.own_place {
+    let owner = match place.is_default_path {
         true => "own",
         false => "users",
     };
-    let call = Call {
+    let call = RemoteCommand {
         client,
         host,
-        remote: command_line(END_RUN, &[&place.word, &quote(tag.as_str()), owner]),
+        remote: command_line(END_RUN, &[&place.path, &quote(tag.as_str()), owner]),
         program: place.shown.clone(),
         input: None,
-        limit: (CLEAN_UP_MAX + WAY_MAX).min(limits.whole),
+        limit: (CLEAN_UP_MAX + WAY_MAX).min(limits.total),
         limits,
     };
     let reply = match remote::run(&call, &|_| {}) {
         Ok(reply) => reply,
-        Err(NoReply::Failed(why)) => return Err(why),
-        Err(NoReply::Stopped) => return Err("stopped on request".into()),
+        Err(RemoteError::Failed(why)) => return Err(why),
+        Err(RemoteError::Stopped) => return Err("stopped on request".into()),
     };
     if let Some(report) = report_in(&reply.output, tag) {
         return Ok(report.verdict());
     }
-    if reply.exit == Exit::Code(2) {
+    if reply.exit == ProcessExit::Code(2) {
         return Err(format!(
             "{} is of another version and cannot end agents; `filermark install -r RC`, then stop again",
             place.shown
@@ -209,10 +209,10 @@ fn over_ssh(
         .map_err(|e| no_answer(e, &reply))
 }
 
-fn no_answer(why: NoReply, reply: &Reply) -> String {
+fn no_answer(why: RemoteError, reply: &CommandOutput) -> String {
     match why {
-        NoReply::Failed(why) => why,
-        NoReply::Stopped => format!("no answer ({:?})", reply.exit),
+        RemoteError::Failed(why) => why,
+        RemoteError::Stopped => format!("no answer ({:?})", reply.exit),
     }
 }
 
@@ -223,21 +223,21 @@ fn report_in(output: &[u8], tag: &RunTag) -> Option<EndReport> {
         .lines()
         .filter(|l| l.starts_with('{'))
         .filter_map(|l| serde_json::from_str::<EndReport>(l).ok());
-    reports.find(|r| r.run == tag.as_str()).map(tamed)
+    reports.find(|r| r.run == tag.as_str()).map(sanitized)
 }
 
 /// With reasons that a terminal may show.
-fn tamed(mut report: EndReport) -> EndReport {
+fn sanitized(mut report: EndReport) -> EndReport {
     for agent in &mut report.agents {
         if let Ending::Refused { reason } = &mut agent.ending {
-            *reason = tame(reason, 200);
+            *reason = sanitize(reason, 200);
         }
     }
     report
 }
 
 /// Without a program there, a shell has looked and ended nothing.
-fn only_looked(answer: &Answer, host: &HostPlan, tag: &RunTag) -> (HostState, String) {
+fn only_looked(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (HostState, String) {
     let pids: Vec<_> = answer
         .all("pid")
         .filter(|p| p.bytes().all(|b| b.is_ascii_digit()))

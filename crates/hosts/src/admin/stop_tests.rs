@@ -169,7 +169,7 @@ fn a_host_that_hangs_is_given_up() {
     let hosts = FakeHosts::new(&["one"]);
     hosts.rc("one", "sleep 600");
     let limits = HostLimits {
-        whole: std::time::Duration::from_millis(300),
+        total: std::time::Duration::from_millis(300),
         ..HostLimits::default()
     };
     let outcome = stop(&hosts.plan(&["one"]), &tag(), &limits, &mut |_, _| {}).remove(0);

@@ -1,18 +1,18 @@
 //! What is to be done at a host, from what was found there; and why it could not be
 //! done, from the words of its shell. Pure: fields in, sentences out.
 
-use super::answer::Answer;
+use super::answer::HostAnswer;
 use crate::launch::ssh::RemoteProgram;
 use filermark_link::build::Program;
 
 /// The kind of machine that a program runs on, as `uname` tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Machine {
+pub(super) struct HostPlatform {
     os: String,
     processor: String,
 }
 
-impl Machine {
+impl HostPlatform {
     pub(super) fn own() -> Self {
         let uname = rustix::system::uname();
         Self {
@@ -24,9 +24,9 @@ impl Machine {
 
 /// What is to be done at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum InstallAction {
     /// It has this very version.
-    There,
+    UpToDate,
     /// It lacks it.
     Send,
     /// It must not or cannot have it; one sentence.
@@ -34,18 +34,18 @@ pub(super) enum Verdict {
 }
 
 pub(super) fn judge(
-    found: &Answer,
+    found: &HostAnswer,
     program: &Program,
     place: &RemoteProgram,
-    own: &Machine,
-) -> Verdict {
+    own: &HostPlatform,
+) -> InstallAction {
     let path = &place.shown;
-    let there = Machine {
+    let there = HostPlatform {
         os: found.get("os").to_owned(),
         processor: found.get("machine").to_owned(),
     };
     if there != *own {
-        return Verdict::Refuse(format!(
+        return InstallAction::Refuse(format!(
             "the host is {} {}, this program is for {} {}; all hosts of a run, this one too, need the same kind of processor and system: leave it out of CLIENTS, or start from a host of its kind",
             there.os, there.processor, own.os, own.processor
         ));
@@ -54,22 +54,22 @@ pub(super) fn judge(
     let is_same = found.sha256("sum") == Some(program.sha256.as_str());
     let elsewhere = "it stays as it is; name another place (EXEC_PATH)";
     match found.get("kind") {
-        "missing" => Verdict::Send,
-        "file" if is_same && found.get("runs") == "yes" => Verdict::There,
-        "file" if found.get("link") == "yes" => Verdict::Refuse(format!(
+        "missing" => InstallAction::Send,
+        "file" if is_same && found.get("runs") == "yes" => InstallAction::UpToDate,
+        "file" if found.get("link") == "yes" => InstallAction::Refuse(format!(
             "{path} is a symbolic link to something else than this version; {elsewhere}"
         )),
-        "file" if found.get("ours") == "yes" => Verdict::Send,
+        "file" if found.get("ours") == "yes" => InstallAction::Send,
         "file" if sum.ends_with("Permission denied") => {
-            Verdict::Refuse(format!("{path} cannot be read there; {elsewhere}"))
+            InstallAction::Refuse(format!("{path} cannot be read there; {elsewhere}"))
         }
-        "file" => Verdict::Refuse(format!(
+        "file" => InstallAction::Refuse(format!(
             "{path} is something else than Filermark (netmist, perhaps); {elsewhere}"
         )),
-        "directory" => Verdict::Refuse(format!(
+        "directory" => InstallAction::Refuse(format!(
             "{path} is a directory; name the file itself (EXEC_PATH={path}/filermark)"
         )),
-        _ => Verdict::Refuse(format!("{path} is no file; {elsewhere}")),
+        _ => InstallAction::Refuse(format!("{path} is no file; {elsewhere}")),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Agents that were started by hand and come by themselves: the prime waits for them.
 
-use super::remote::{AGENT_PORT, RemoteLeash, bind, launched, prime_keys};
-use super::seats::{Absent, KnownBy, Seats};
+use super::pending_agents::{ClientIdentifiedBy, NoConnectReason, PendingAgents};
+use super::remote::{AGENT_PORT, RemoteAgentHandle, bind, launched, prime_keys};
 use filermark_link::identity::own_host;
+use filermark_link::secure::acceptor::{AcceptLimits, Acceptor};
 use filermark_link::secure::dial::HostPort;
-use filermark_link::secure::door::{Door, Limits};
-use filermark_link::secure::introduce::HostName;
+use filermark_link::secure::hello::HostName;
 use filermark_link::secure::keys::client_file;
-use filermark_link::start::{Launched, Launcher, Leash};
+use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use std::time::Duration;
 /// Waits for agents that connect to it (`LauncherKind::Accept`). Dropping it ends the
 /// waiting, not the connections.
 pub struct AcceptLauncher {
-    seats: Arc<Seats>,
-    door: Door,
+    pending: Arc<PendingAgents>,
+    acceptor: Acceptor,
     limit: Duration,
     /// What agents are to connect to.
-    here: String,
+    listen_address: String,
 }
 
 impl AcceptLauncher {
@@ -35,29 +35,29 @@ impl AcceptLauncher {
         let clients = plan.hosts.iter().enumerate();
         let clients = clients.filter(|(_, host)| host.launcher == LauncherKind::Accept);
         let clients = clients.map(|(number, host)| (number, host.client.as_str()));
-        let seats = Arc::new(Seats::new(clients, KnownBy::Key(keys)));
+        let seats = Arc::new(PendingAgents::new(clients, ClientIdentifiedBy::Key(keys)));
         let inside = seats.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
-        let door = Door::open(listener, Limits::PRIME, Arc::new(receive))
+        let door = Acceptor::open(listener, AcceptLimits::PRIME, Arc::new(receive))
             .map_err(|e| format!("cannot wait for agents: {e}"))?;
         Ok(Self {
-            here: address_for_agents(plan, door.address())?,
-            seats,
-            door,
+            listen_address: address_for_agents(plan, door.address())?,
+            pending: seats,
+            acceptor: door,
             limit: Duration::from_nanos(plan.start_timeout.0),
         })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.door.address()
+        self.acceptor.address()
     }
 
     /// The command that brings the agent of a client here, to be given on that client.
     pub fn command(&self, client: &str) -> String {
         format!(
             "filermark agent --connect {} --secret-file {}",
-            self.here,
+            self.listen_address,
             client_file(client)
         )
     }
@@ -80,28 +80,30 @@ fn address_for_agents(plan: &LaunchPlan, listens: SocketAddr) -> Result<String, 
 }
 
 impl Launcher for AcceptLauncher {
-    fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let (seat, secured) = self
-            .seats
+            .pending
             .take(client, self.limit, || None)
-            .map_err(|absent| self.in_words(&absent, &host.client))?;
-        let leash = SeatLeash {
-            link: RemoteLeash(secured.hold.clone()),
-            seats: self.seats.clone(),
-            seat,
+            .map_err(|absent| self.describe(&absent, &host.client))?;
+        let leash = AcceptedAgentHandle {
+            link: RemoteAgentHandle(secured.hold.clone()),
+            pending: self.pending.clone(),
+            slot: seat,
         };
         launched(secured, Box::new(leash))
     }
 }
 
 impl AcceptLauncher {
-    fn in_words(&self, absent: &Absent, client: &str) -> String {
+    fn describe(&self, absent: &NoConnectReason, client: &str) -> String {
         match absent {
-            Absent::Hopeless(reason) => reason.clone(),
-            Absent::NoSeat => "is not one of those whose agents connect by themselves".into(),
-            Absent::TimedOut => format!(
+            NoConnectReason::Hopeless(reason) => reason.clone(),
+            NoConnectReason::NoSeat => {
+                "is not one of those whose agents connect by themselves".into()
+            }
+            NoConnectReason::TimedOut => format!(
                 "its agent did not connect to {} within {:.0?}; start it on {client} with: {}",
-                self.here,
+                self.listen_address,
                 self.limit,
                 self.command(client)
             ),
@@ -110,19 +112,19 @@ impl AcceptLauncher {
 }
 
 /// Gives the seat back when the agent is let go.
-pub(super) struct SeatLeash {
-    pub link: RemoteLeash,
-    pub seats: Arc<Seats>,
-    pub seat: usize,
+pub(super) struct AcceptedAgentHandle {
+    pub link: RemoteAgentHandle,
+    pub pending: Arc<PendingAgents>,
+    pub slot: usize,
 }
 
-impl Leash for SeatLeash {
-    fn last_words(&mut self) -> Option<String> {
-        self.link.last_words()
+impl AgentHandle for AcceptedAgentHandle {
+    fn final_output(&mut self) -> Option<String> {
+        self.link.final_output()
     }
 
-    fn let_go(&mut self, limit: Duration) {
-        self.link.let_go(limit);
-        self.seats.give_back(self.seat);
+    fn release(&mut self, limit: Duration) {
+        self.link.release(limit);
+        self.pending.give_back(self.slot);
     }
 }

@@ -1,12 +1,12 @@
 //! Agents that were started by hand and wait: the prime connects to each.
 
-use super::remote::{RemoteLeash, launched, prime_keys};
+use super::remote::{RemoteAgentHandle, launched, prime_keys};
+use filermark_link::secure::connect::INTRODUCTION_MAX;
 use filermark_link::secure::dial::{HostPort, dial};
-use filermark_link::secure::introduce::{HostName, Line, hear, say};
-use filermark_link::secure::join::INTRODUCTION_MAX;
+use filermark_link::secure::hello::{HelloLine, HostName, read_line, write_line};
 use filermark_link::secure::keys::{PrimeKeys, client_file};
-use filermark_link::secure::{Identity, SecureError, Secured, secure_client};
-use filermark_link::start::{Launched, Launcher};
+use filermark_link::secure::{Identity, SecureError, SecureStream, secure_client};
+use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ impl ConnectLauncher {
     }
 
     /// Connects, and again where that may help.
-    fn call(&self, to: &HostPort, identity: &Identity) -> Result<Secured, SecureError> {
+    fn call(&self, to: &HostPort, identity: &Identity) -> Result<SecureStream, SecureError> {
         let since = Instant::now();
         loop {
             let left = self.limit.saturating_sub(since.elapsed());
@@ -49,7 +49,7 @@ impl ConnectLauncher {
             };
             let again = matches!(
                 error,
-                SecureError::Refused | SecureError::Ended | SecureError::TurnedAway(_)
+                SecureError::Refused | SecureError::Closed | SecureError::Rejected(_)
             );
             if !again || since.elapsed() + PAUSE >= self.limit.min(AGAIN_MAX) {
                 return Err(error);
@@ -63,20 +63,20 @@ impl ConnectLauncher {
         to: &HostPort,
         identity: &Identity,
         limit: Duration,
-    ) -> Result<Secured, SecureError> {
+    ) -> Result<SecureStream, SecureError> {
         let deadline = Instant::now() + limit;
         let tcp = dial(to, self.ip, limit)?;
         let left = || deadline.saturating_duration_since(Instant::now());
         let secured = secure_client(tcp, identity, left().min(INTRODUCTION_MAX))?;
-        match hear(&secured, Instant::now() + left().min(INTRODUCTION_MAX))? {
-            Line::Agent(_) => say(&secured, &Line::Welcome)?,
-            Line::Refused(why) => return Err(SecureError::TurnedAway(why)),
-            Line::Welcome => return Err(SecureError::Nonsense("a prime's".into())),
+        match read_line(&secured, Instant::now() + left().min(INTRODUCTION_MAX))? {
+            HelloLine::Agent(_) => write_line(&secured, &HelloLine::Welcome)?,
+            HelloLine::Refused(why) => return Err(SecureError::Rejected(why)),
+            HelloLine::Welcome => return Err(SecureError::Malformed("a prime's".into())),
         }
         Ok(secured)
     }
 
-    fn in_words(&self, to: &HostPort, error: &SecureError) -> String {
+    fn describe(&self, to: &HostPort, error: &SecureError) -> String {
         let file = client_file(to.host.as_str());
         let start = format!(
             "start it on {} with: filermark agent --listen {}:{} --secret-file {file}",
@@ -93,7 +93,7 @@ impl ConnectLauncher {
                 "bring {file}, made together with SECRET_FILE, to {} and start the agent again",
                 to.host
             ),
-            SecureError::TurnedAway(_) => "".into(),
+            SecureError::Rejected(_) => "".into(),
             SecureError::TimedOut(_) | SecureError::NoRoute => {
                 format!(
                     "is {} up, and does a firewall let port {} through?",
@@ -109,7 +109,7 @@ impl ConnectLauncher {
 }
 
 impl Launcher for ConnectLauncher {
-    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let LauncherKind::Connect(port) = host.launcher else {
             return Err(format!(
                 "is to be started by {}, not connected to",
@@ -123,8 +123,8 @@ impl Launcher for ConnectLauncher {
         let identity = self.keys.identity_for(&host.client)?;
         let secured = self
             .call(&to, &identity)
-            .map_err(|e| self.in_words(&to, &e))?;
-        let leash = Box::new(RemoteLeash(secured.hold.clone()));
+            .map_err(|e| self.describe(&to, &e))?;
+        let leash = Box::new(RemoteAgentHandle(secured.hold.clone()));
         launched(secured, leash)
     }
 }

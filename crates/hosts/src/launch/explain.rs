@@ -5,11 +5,11 @@
 //! whatever the locale, since ssh has no translations; the words about programs are
 //! those of dash, bash, zsh, ksh, csh and fish.
 
-use super::process::{Exit, Said, explain_end, last_lines};
+use super::process::{ProcessExit, ProcessOutput, explain_end, last_lines};
 
 /// Where ssh was to go, and what was to be run there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct SshTarget {
     /// The host as ssh is told.
     pub host: String,
     /// The program there, as a message may name it.
@@ -20,8 +20,8 @@ pub struct Way {
 const SSH_FAILED: i32 = 255;
 
 /// Explains how ssh ended, or why it is silent; `None`: nothing worth telling.
-pub fn explain(way: &Way, said: &Said) -> Option<String> {
-    if let Some(known) = known_words(way, said) {
+pub fn explain(way: &SshTarget, said: &ProcessOutput) -> Option<String> {
+    if let Some(known) = match_known_error(way, said) {
         return Some(known);
     }
     match said.exit {
@@ -30,18 +30,20 @@ pub fn explain(way: &Way, said: &Said) -> Option<String> {
             .iter()
             .rfind(|l| l.contains("panicked at"))
             .cloned(),
-        Some(Exit::Code(0)) => None,
-        Some(Exit::Code(SSH_FAILED)) => Some(match last_lines(said, 3) {
+        Some(ProcessExit::Code(0)) => None,
+        Some(ProcessExit::Code(SSH_FAILED)) => Some(match last_lines(said, 3) {
             Some(words) => format!("ssh failed: {words}; try `ssh {} true`", way.host),
             None => format!(
                 "ssh ended with exit code 255 and no word: the connection was cut, or the program there was killed; look at the system log of {}",
                 way.host
             ),
         }),
-        Some(Exit::Code(127)) => Some(missing(way)),
-        Some(Exit::Code(126)) => Some(not_executable(way, said)),
-        Some(Exit::Signal(signal)) => Some(format!("the ssh client was ended by signal {signal}")),
-        Some(Exit::Code(_)) => explain_end("the program there", said),
+        Some(ProcessExit::Code(127)) => Some(missing(way)),
+        Some(ProcessExit::Code(126)) => Some(not_executable(way, said)),
+        Some(ProcessExit::Signal(signal)) => {
+            Some(format!("the ssh client was ended by signal {signal}"))
+        }
+        Some(ProcessExit::Code(_)) => explain_end("the program there", said),
     }
 }
 
@@ -55,14 +57,14 @@ pub fn no_client(program: &str, error: &std::io::Error) -> String {
     }
 }
 
-fn missing(way: &Way) -> String {
+fn missing(way: &SshTarget) -> String {
     format!(
         "{} is missing there; `filermark install -r RC` copies it",
         way.program
     )
 }
 
-fn not_executable(way: &Way, said: &Said) -> String {
+fn not_executable(way: &SshTarget, said: &ProcessOutput) -> String {
     let program = &way.program;
     if said.lines.iter().any(|l| l.contains("Exec format error")) {
         return format!(
@@ -75,10 +77,10 @@ fn not_executable(way: &Way, said: &Said) -> String {
 }
 
 /// Makes a sentence of the line that has the words.
-type Sentence = fn(&Way, &Said, &str) -> String;
+type ExplainLine = fn(&SshTarget, &ProcessOutput, &str) -> String;
 
 /// Words that ssh is known to say, the telling ones first: one failure has several.
-const KNOWN: &[(&str, Sentence)] = &[
+const KNOWN: &[(&str, ExplainLine)] = &[
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", |w, s, _| {
         changed_key(w, s)
     }),
@@ -171,18 +173,18 @@ const KNOWN: &[(&str, Sentence)] = &[
             w.program
         )
     }),
-    ("required file not found", |w, _, _| foreign_system(w)),
-    ("version `GLIBC_", |w, _, _| foreign_system(w)),
+    ("required file not found", |w, _, _| wrong_platform(w)),
+    ("version `GLIBC_", |w, _, _| wrong_platform(w)),
 ];
 
-fn known_words(way: &Way, said: &Said) -> Option<String> {
+fn match_known_error(way: &SshTarget, said: &ProcessOutput) -> Option<String> {
     KNOWN.iter().find_map(|(words, sentence)| {
         let line = said.lines.iter().rfind(|l| l.contains(words))?;
         Some(sentence(way, said, line))
     })
 }
 
-fn changed_key(way: &Way, said: &Said) -> String {
+fn changed_key(way: &SshTarget, said: &ProcessOutput) -> String {
     let known = |start: &str| said.lines.iter().find(|l| l.starts_with(start));
     let place = known("Offending")
         .and_then(|l| l.rsplit_once(" in "))
@@ -194,7 +196,7 @@ fn changed_key(way: &Way, said: &Said) -> String {
     )
 }
 
-fn denied(way: &Way, line: &str) -> String {
+fn denied(way: &SshTarget, line: &str) -> String {
     let who = line.split(": Permission").next().unwrap_or(&way.host);
     let ways = between(line, "denied (", ")").unwrap_or("its ways");
     format!(
@@ -202,7 +204,7 @@ fn denied(way: &Way, line: &str) -> String {
     )
 }
 
-fn unreachable(way: &Way, line: &str, why: &str) -> String {
+fn unreachable(way: &SshTarget, line: &str, why: &str) -> String {
     format!(
         "{} cannot be reached: {why}; is the host up, is its address right, and does a firewall let SSH through?",
         place(way, line)
@@ -214,7 +216,7 @@ fn ours(line: &str) -> String {
     format!("ssh does not start: {line}; correct SSH_COMMAND or SSH's configuration")
 }
 
-fn foreign_system(way: &Way) -> String {
+fn wrong_platform(way: &SshTarget) -> String {
     format!(
         "{} does not run there: the host has another or an older C library; use a build here that runs on all hosts, for they run the very same program",
         way.program
@@ -222,7 +224,7 @@ fn foreign_system(way: &Way) -> String {
 }
 
 /// "host port N" as ssh names it.
-fn place(way: &Way, line: &str) -> String {
+fn place(way: &SshTarget, line: &str) -> String {
     let named =
         between(line, "connect to host ", ": ").or(between(line, "Connection to ", " timed"));
     named.unwrap_or(&way.host).to_owned()

@@ -3,13 +3,13 @@
 use super::*;
 
 fn explained(exit: i32, text: &str) -> String {
-    let way = Way {
+    let way = SshTarget {
         host: "nas7".into(),
         program: "~/.cache/filermark/ab/filermark".into(),
     };
-    let said = Said {
+    let said = ProcessOutput {
         lines: text.lines().map(|l| l.trim().to_owned()).collect(),
-        exit: Some(Exit::Code(exit)),
+        exit: Some(ProcessExit::Code(exit)),
     };
     explain(&way, &said).unwrap_or_default()
 }
@@ -218,11 +218,11 @@ fn what_is_not_known_is_passed_on() {
         &["the program there ended with exit code 5: oops"],
     );
     assert_eq!(explained(0, "Welcome, all is logged"), "");
-    let way = Way {
+    let way = SshTarget {
         host: "h".into(),
         program: "p".into(),
     };
-    let mut said = Said {
+    let mut said = ProcessOutput {
         lines: vec!["Welcome".into()],
         exit: None,
     };
@@ -230,7 +230,7 @@ fn what_is_not_known_is_passed_on() {
     said.lines
         .push("thread 'shard-1' panicked at x.rs:1:1:".into());
     has(&explain(&way, &said).unwrap(), &["panicked"]);
-    said.exit = Some(Exit::Signal(15));
+    said.exit = Some(ProcessExit::Signal(15));
     has(
         &explain(&way, &said).unwrap(),
         &["ssh client was ended by signal 15"],

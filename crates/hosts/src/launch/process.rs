@@ -3,15 +3,15 @@
 //! A process leads its own process group: Ctrl-C at the terminal does not hit it, and
 //! what it starts ends with it. Its standard streams are the protocol's; what it says
 //! on stderr goes to the log line by line, and the last lines are kept to explain why a
-//! link ended. What its words mean is not known here: an [`Explain`] tells.
+//! link ended. What its words mean is not known here: an [`ExplainExit`] tells.
 
 use super::tag::RunTag;
 use filermark_link::build::own_executable;
 use filermark_link::child;
 use filermark_link::limits::CLEAN_UP_MAX;
-use filermark_link::start::{Launched, Launcher, Leash};
+use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::launch::HostPlan;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -30,14 +30,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProcessExit {
     /// By itself, with this exit code.
     Code(i32),
     /// By this signal.
     Signal(i32),
 }
 
-impl From<ExitStatus> for Exit {
+impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
         match status.code() {
             Some(code) => Self::Code(code),
@@ -48,30 +48,30 @@ impl From<ExitStatus> for Exit {
 
 /// What a process said beside the protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ProcessOutput {
     /// The last lines of its stderr, the newest last; one line each, without control
     /// characters.
     pub lines: Vec<String>,
     /// How it ended; `None`: it still runs.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
 }
 
 /// Makes one line of it; `None`: nothing worth telling.
-pub type Explain = Box<dyn Fn(&Said) -> Option<String> + Send>;
+pub type ExplainExit = Box<dyn Fn(&ProcessOutput) -> Option<String> + Send>;
 
 /// A process that was started.
-pub struct Spawned {
+pub struct ChildProcess {
     child: Child,
-    exit: Option<Exit>,
+    exit: Option<ProcessExit>,
     lines: Arc<Mutex<VecDeque<String>>>,
     stderr_ends: Receiver<()>,
-    explain: Explain,
+    explain: ExplainExit,
     /// It is an agent of this host, which tidies up when it is left alone: it is
     /// given this long before it is ended.
     tidies_within: Option<Duration>,
 }
 
-impl Spawned {
+impl ChildProcess {
     /// Starts it; `host` stands before its words in the log.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Spawned {
     pub fn start(
         host: &str,
         command: &mut Command,
-        explain: Explain,
+        explain: ExplainExit,
     ) -> io::Result<(ChildStdin, ChildStdout, Self)> {
         command
             .stdin(Stdio::piped())
@@ -104,30 +104,30 @@ impl Spawned {
         let host = host.to_owned();
         std::thread::Builder::new()
             .name("agent-stderr".into())
-            .spawn(move || hear(&host, stderr, &lines, &end))?;
+            .spawn(move || read_stderr(&host, stderr, &lines, &end))?;
         Ok((stdin, stdout, spawned))
     }
 
     /// How it ended; `None`: it still runs.
-    pub fn exit(&mut self) -> Option<Exit> {
+    pub fn exit(&mut self) -> Option<ProcessExit> {
         if self.exit.is_none() {
-            self.exit = self.child.try_wait().ok().flatten().map(Exit::from);
+            self.exit = self.child.try_wait().ok().flatten().map(ProcessExit::from);
         }
         self.exit
     }
 
     /// What it has said so far.
-    pub fn said(&mut self) -> Said {
+    pub fn output(&mut self) -> ProcessOutput {
         let exit = self.exit();
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        Said {
+        ProcessOutput {
             lines: lines.iter().cloned().collect(),
             exit,
         }
     }
 
     /// What it has said when it has ended, or when it does not end within a moment.
-    pub fn last_said(&mut self) -> Said {
+    pub fn final_output_lines(&mut self) -> ProcessOutput {
         let deadline = Instant::now() + LAST_WORDS;
         while self.exit().is_none() && Instant::now() < deadline {
             std::thread::sleep(child::LOOK);
@@ -135,7 +135,7 @@ impl Spawned {
         // Something that it has left running may hold its stderr for ever.
         let left = deadline.saturating_duration_since(Instant::now());
         let _ = self.stderr_ends.recv_timeout(left.max(child::LOOK));
-        self.said()
+        self.output()
     }
 
     /// Ends it now, with all that it started: first asks, then does not.
@@ -147,13 +147,13 @@ impl Spawned {
     }
 }
 
-impl Leash for Spawned {
-    fn last_words(&mut self) -> Option<String> {
-        let said = self.last_said();
+impl AgentHandle for ChildProcess {
+    fn final_output(&mut self) -> Option<String> {
+        let said = self.final_output_lines();
         (self.explain)(&said)
     }
 
-    fn let_go(&mut self, limit: Duration) {
+    fn release(&mut self, limit: Duration) {
         let limit = self.tidies_within.map_or(limit, |least| limit.max(least));
         let deadline = Instant::now() + limit;
         while self.exit().is_none() && Instant::now() < deadline {
@@ -165,7 +165,7 @@ impl Leash for Spawned {
 
 /// No process outlives its leash, but an agent that tidies up: its input has ended,
 /// and it ends by itself.
-impl Drop for Spawned {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         if self.tidies_within.is_none() {
             self.end(Duration::from_secs(1));
@@ -174,7 +174,12 @@ impl Drop for Spawned {
 }
 
 /// Reads stderr to its end.
-fn hear(host: &str, mut stderr: impl Read, lines: &Mutex<VecDeque<String>>, end: &Sender<()>) {
+fn read_stderr(
+    host: &str,
+    mut stderr: impl Read,
+    lines: &Mutex<VecDeque<String>>,
+    end: &Sender<()>,
+) {
     let mut cutter = LineCutter::default();
     let mut buffer = [0; 4096];
     let mut take = |line: String| {
@@ -218,7 +223,7 @@ impl LineCutter {
     }
 
     fn finish(&mut self, take: &mut dyn FnMut(String)) {
-        let line = tame(String::from_utf8_lossy(&self.0).trim(), LINE_CHARS_MAX);
+        let line = sanitize(String::from_utf8_lossy(&self.0).trim(), LINE_CHARS_MAX);
         self.0.clear();
         if !line.trim().is_empty() {
             take(line.trim().to_owned());
@@ -255,48 +260,48 @@ impl LocalLauncher {
     }
 
     /// What its rooms are to say on stderr (RUST_LOG); it is passed on as ours.
-    pub fn saying(mut self, log: Option<String>) -> Self {
+    pub fn with_log_level(mut self, log: Option<String>) -> Self {
         self.log = log;
         self
     }
 }
 
 impl Launcher for LocalLauncher {
-    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let mut command = Command::new(&self.program);
         command.args(self.tag.agent_args());
         if let Some(log) = &self.log {
             command.env("RUST_LOG", log);
         }
-        let explain: Explain = Box::new(explain_agent);
-        let (to_agent, from_agent, mut leash) = Spawned::start(&host.client, &mut command, explain)
-            .map_err(|e| {
+        let explain: ExplainExit = Box::new(explain_agent);
+        let (to_agent, from_agent, mut leash) =
+            ChildProcess::start(&host.client, &mut command, explain).map_err(|e| {
                 let program = self.program.display();
                 format!("the agent {program} cannot be started: {e}")
             })?;
         leash.tidies_within = Some(CLEAN_UP_MAX);
-        Ok(Launched {
+        Ok(LaunchedAgent {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),
-            leash: Box::new(leash),
+            handle: Box::new(leash),
         })
     }
 }
 
 /// What an agent's end means, in its own words.
-pub(crate) fn explain_agent(said: &Said) -> Option<String> {
+pub(crate) fn explain_agent(said: &ProcessOutput) -> Option<String> {
     explain_end("the agent", said)
 }
 
 /// The same for `what`.
-pub(crate) fn explain_end(what: &str, said: &Said) -> Option<String> {
+pub(crate) fn explain_end(what: &str, said: &ProcessOutput) -> Option<String> {
     let ended = match said.exit {
-        Some(Exit::Code(0)) | None => None,
-        Some(Exit::Code(code)) => Some(format!("{what} ended with exit code {code}")),
-        Some(Exit::Signal(9)) => Some(format!(
+        Some(ProcessExit::Code(0)) | None => None,
+        Some(ProcessExit::Code(code)) => Some(format!("{what} ended with exit code {code}")),
+        Some(ProcessExit::Signal(9)) => Some(format!(
             "{what} was killed (signal 9; by somebody, or by the system for want of memory)"
         )),
-        Some(Exit::Signal(signal)) => Some(format!("{what} was ended by signal {signal}")),
+        Some(ProcessExit::Signal(signal)) => Some(format!("{what} was ended by signal {signal}")),
     };
     let words = last_lines(said, 3);
     match (ended, words) {
@@ -306,7 +311,7 @@ pub(crate) fn explain_end(what: &str, said: &Said) -> Option<String> {
 }
 
 /// The last few lines in one.
-pub(crate) fn last_lines(said: &Said, count: usize) -> Option<String> {
+pub(crate) fn last_lines(said: &ProcessOutput, count: usize) -> Option<String> {
     let from = said.lines.len().saturating_sub(count);
     let lines = &said.lines[from..];
     (!lines.is_empty()).then(|| lines.join("; "))

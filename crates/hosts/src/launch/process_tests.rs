@@ -3,10 +3,10 @@
 use super::*;
 use std::io::Write;
 
-fn shell(script: &str) -> (ChildStdin, ChildStdout, Spawned) {
+fn shell(script: &str) -> (ChildStdin, ChildStdout, ChildProcess) {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script]);
-    Spawned::start("host", &mut command, Box::new(explain_agent)).unwrap()
+    ChildProcess::start("host", &mut command, Box::new(explain_agent)).unwrap()
 }
 
 fn is_there(pid: &str) -> bool {
@@ -23,10 +23,10 @@ fn streams_are_the_protocols_and_words_are_kept_beside_them() {
     stdout.read_to_string(&mut back).unwrap();
     assert_eq!(back, "ping");
     assert_eq!(
-        leash.last_words().as_deref(),
+        leash.final_output().as_deref(),
         Some("the agent ended with exit code 3: hello; bye")
     );
-    assert_eq!(leash.exit(), Some(Exit::Code(3)));
+    assert_eq!(leash.exit(), Some(ProcessExit::Code(3)));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn only_the_last_lines_are_kept_and_none_is_long_or_wild() {
     let script = r#"i=0; while [ $i -lt 50 ]; do echo "line $i" >&2; i=$((i+1)); done
         head -c 100000 /dev/zero | tr '\0' x >&2; printf '\n\033[31mred\007 \377\r\n\n' >&2"#;
     let (_stdin, _stdout, mut leash) = shell(script);
-    let said = leash.last_said();
+    let said = leash.final_output_lines();
     assert_eq!(said.lines.len(), LINES_MAX);
     assert_eq!(said.lines[0], "line 32");
     assert_eq!(said.lines[18].chars().count(), LINE_CHARS_MAX + 3);
@@ -44,7 +44,7 @@ fn only_the_last_lines_are_kept_and_none_is_long_or_wild() {
 #[test]
 fn who_is_killed_says_so() {
     let (_stdin, _stdout, mut leash) = shell("kill -9 $$");
-    let words = leash.last_words().unwrap();
+    let words = leash.final_output().unwrap();
     assert!(words.contains("was killed (signal 9"), "{words}");
 }
 
@@ -52,9 +52,9 @@ fn who_is_killed_says_so() {
 fn letting_go_waits_for_who_ends_by_himself() {
     let (stdin, _stdout, mut leash) = shell("cat >/dev/null; sleep 0.2; exit 0");
     drop(stdin);
-    leash.let_go(Duration::from_secs(30));
-    assert_eq!(leash.exit(), Some(Exit::Code(0)));
-    assert_eq!(leash.last_words(), None);
+    leash.release(Duration::from_secs(30));
+    assert_eq!(leash.exit(), Some(ProcessExit::Code(0)));
+    assert_eq!(leash.final_output(), None);
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn who_does_not_end_is_ended_with_what_he_started() {
     let mut pid = String::new();
     stdout.read_to_string(&mut pid).unwrap_or_default();
     let began = Instant::now();
-    leash.let_go(Duration::from_millis(50));
+    leash.release(Duration::from_millis(50));
     assert!(began.elapsed() < Duration::from_secs(20));
-    assert_eq!(leash.exit(), Some(Exit::Signal(9)));
+    assert_eq!(leash.exit(), Some(ProcessExit::Signal(9)));
     let deadline = Instant::now() + Duration::from_secs(5);
     while is_there(&pid) {
         assert!(Instant::now() < deadline, "its child {pid} lives on");
@@ -94,7 +94,7 @@ fn a_process_is_alone_in_its_group() {
 fn who_holds_stderr_does_not_hold_us() {
     let (_stdin, _stdout, mut leash) = shell("sleep 2 & echo going >&2; exit 1");
     let began = Instant::now();
-    let words = leash.last_words().unwrap();
+    let words = leash.final_output().unwrap();
     assert_eq!(words, "the agent ended with exit code 1: going");
     assert!(began.elapsed() < Duration::from_millis(1500));
 }
@@ -117,7 +117,7 @@ fn a_local_agent_gets_its_tag_and_a_missing_one_is_named() {
     let mut said = String::new();
     launched.from_agent.read_to_string(&mut said).unwrap();
     assert_eq!(said, "agent --stdio --run mine\n");
-    launched.leash.let_go(Duration::from_secs(10));
+    launched.handle.release(Duration::from_secs(10));
 
     let missing = LocalLauncher::of(dir.path().join("none"), RunTag::new("").unwrap());
     let error = missing.launch(0, &host).err().unwrap();

@@ -1,8 +1,8 @@
 //! What agents have in common that are reached over TLS: their streams and the leash.
 
 use filermark_link::secure::keys::PrimeKeys;
-use filermark_link::secure::{Hold, Outlet, Secured};
-use filermark_link::start::{Launched, Leash};
+use filermark_link::secure::{LinkControl, SecureStream, WriteHalf};
+use filermark_link::start::{AgentHandle, LaunchedAgent};
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::io;
@@ -15,28 +15,31 @@ pub const AGENT_PORT: u16 = 20049;
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// An agent at the end of this connection, held by this leash.
-pub(super) fn launched(secured: Secured, leash: Box<dyn Leash>) -> Result<Launched, String> {
+pub(super) fn launched(
+    secured: SecureStream,
+    leash: Box<dyn AgentHandle>,
+) -> Result<LaunchedAgent, String> {
     let from_agent = secured
         .stream
         .try_clone()
         .map_err(|e| format!("cannot be spoken to: {e}"))?;
-    Ok(Launched {
+    Ok(LaunchedAgent {
         from_agent: Box::new(from_agent),
-        to_agent: Box::new(Outlet::of(secured.stream)),
-        leash,
+        to_agent: Box::new(WriteHalf::of(secured.stream)),
+        handle: leash,
     })
 }
 
 /// Holds an agent that somebody else started, by its connection.
-pub(super) struct RemoteLeash(pub Hold);
+pub(super) struct RemoteAgentHandle(pub LinkControl);
 
-impl Leash for RemoteLeash {
-    fn last_words(&mut self) -> Option<String> {
+impl AgentHandle for RemoteAgentHandle {
+    fn final_output(&mut self) -> Option<String> {
         self.0.wait_ended(LAST_WORDS);
-        self.0.last_words()
+        self.0.failure_text()
     }
 
-    fn let_go(&mut self, limit: Duration) {
+    fn release(&mut self, limit: Duration) {
         if !self.0.wait_ended(limit) {
             self.0.cut();
         }

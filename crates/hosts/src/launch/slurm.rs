@@ -1,17 +1,17 @@
 //! Agents that Slurm starts: one `srun` for all of them. They come to us over TLS,
 //! with a secret of this one launch that they read from their standard input.
 
-use super::accept::SeatLeash;
-use super::remote::{RemoteLeash, bind, launched};
-use super::seats::{Absent, KnownBy, Seats};
+use super::accept::AcceptedAgentHandle;
+use super::pending_agents::{ClientIdentifiedBy, NoConnectReason, PendingAgents};
+use super::remote::{RemoteAgentHandle, bind, launched};
 use super::srun::{Srun, command};
 use super::tag::RunTag;
 use filermark_link::own_host::addresses::own_addresses;
+use filermark_link::secure::acceptor::{AcceptLimits, Acceptor};
 use filermark_link::secure::dial::HostPort;
-use filermark_link::secure::door::{Door, Limits};
-use filermark_link::secure::introduce::Invitation;
-use filermark_link::secure::{Identity, PublicKey, Secret, SecretError, Side};
-use filermark_link::start::{Launched, Launcher, Leash};
+use filermark_link::secure::hello::Invitation;
+use filermark_link::secure::{Identity, LinkRole, PublicKey, Secret, SecretError};
+use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct SlurmLauncher {
     plan: LaunchPlan,
     job_name: String,
     limit: Duration,
-    job: Mutex<Option<Result<Arc<Job>, String>>>,
+    job: Mutex<Option<Result<Arc<SlurmJob>, String>>>,
 }
 
 /// What a run's job and its step are called.
@@ -34,13 +34,13 @@ pub(crate) fn job_name(tag: &RunTag) -> String {
 }
 
 /// The agents of one `srun`.
-struct Job {
-    seats: Arc<Seats>,
+struct SlurmJob {
+    pending: Arc<PendingAgents>,
     srun: Srun,
     /// Closed with the job.
-    _door: Door,
+    _acceptor: Acceptor,
     /// Where agents are told to come, for messages.
-    told: String,
+    reported: String,
     /// Agents that are waited for or used.
     held_count: Mutex<usize>,
 }
@@ -64,10 +64,10 @@ impl SlurmLauncher {
     }
 
     /// The one job, started if need be; held until [`Job::let_one_go`].
-    fn hold_job(&self) -> Result<Arc<Job>, String> {
+    fn hold_job(&self) -> Result<Arc<SlurmJob>, String> {
         let mut job = self.job.lock().unwrap_or_else(PoisonError::into_inner);
         let job = job
-            .get_or_insert_with(|| Job::start(&self.plan, &self.job_name).map(Arc::new))
+            .get_or_insert_with(|| SlurmJob::start(&self.plan, &self.job_name).map(Arc::new))
             .clone()?;
         *job.held() += 1;
         Ok(job)
@@ -75,22 +75,22 @@ impl SlurmLauncher {
 }
 
 impl Launcher for SlurmLauncher {
-    fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let job = self.hold_job()?;
         let came = job
-            .seats
-            .take(client, self.limit, || job.srun.end_in_words());
+            .pending
+            .take(client, self.limit, || job.srun.exit_text());
         let (seat, secured) = came.map_err(|absent| {
-            let words = job.in_words(&absent, &host.client, self.limit);
+            let words = job.describe(&absent, &host.client, self.limit);
             job.let_one_go(Duration::ZERO);
             words
         })?;
-        let leash = SlurmLeash {
+        let leash = SlurmAgentHandle {
             node: host.client.clone(),
-            seat: SeatLeash {
-                link: RemoteLeash(secured.hold.clone()),
-                seats: job.seats.clone(),
-                seat,
+            slot: AcceptedAgentHandle {
+                link: RemoteAgentHandle(secured.hold.clone()),
+                pending: job.pending.clone(),
+                slot: seat,
             },
             job: Some(job),
         };
@@ -105,13 +105,13 @@ impl Launcher for SlurmLauncher {
             std::mem::replace(&mut *job, given_up)
         };
         if let Some(Ok(job)) = job {
-            job.seats.close();
+            job.pending.close();
             job.srun.end(limit.min(GIVE_UP_MAX));
         }
     }
 }
 
-impl Job {
+impl SlurmJob {
     fn start(plan: &LaunchPlan, job_name: &str) -> Result<Self, String> {
         let since = Instant::now();
         let hosts = plan.hosts.iter().enumerate();
@@ -125,25 +125,25 @@ impl Job {
         let [own, secret] = [Secret::random(), Secret::random()];
         let (own, secret) = (own.map_err(words)?, secret.map_err(words)?);
         let keys = (PublicKey::of(&own)?, PublicKey::of(&secret)?);
-        let identity = Identity::new(&own, Side::Prime, [keys.1])?;
+        let identity = Identity::new(&own, LinkRole::Prime, [keys.1])?;
         let listener = bind(plan, 0)?;
         let clients = hosts
             .iter()
             .map(|(number, host)| (*number, host.client.as_str()));
-        let seats = Arc::new(Seats::new(clients, KnownBy::Name));
+        let seats = Arc::new(PendingAgents::new(clients, ClientIdentifiedBy::Name));
         seats.begin_at(since);
         let inside = seats.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
-        let door = Door::open(listener, Limits::PRIME, Arc::new(receive))
+        let door = Acceptor::open(listener, AcceptLimits::PRIME, Arc::new(receive))
             .map_err(|e| format!("cannot wait for agents: {e}"))?;
         let invitation = invitation(plan, &nodes, (secret, keys.0), &door)?;
         let addresses: Vec<_> = invitation.addresses.iter().map(|a| a.as_str()).collect();
         let told = format!("{} port {}", addresses.join(", "), invitation.port);
         Ok(Self {
-            seats,
+            pending: seats,
             srun: Srun::start(&command, &invitation.to_line())?,
-            _door: door,
-            told,
+            _acceptor: door,
+            reported: told,
             held_count: Mutex::new(0),
         })
     }
@@ -162,22 +162,22 @@ impl Job {
             *held == 0
         };
         if is_last {
-            self.seats.close();
+            self.pending.close();
             self.srun.end(limit);
         }
     }
 
-    fn in_words(&self, absent: &Absent, node: &str, limit: Duration) -> String {
+    fn describe(&self, absent: &NoConnectReason, node: &str, limit: Duration) -> String {
         match absent {
-            Absent::Hopeless(reason) => reason.clone(),
-            Absent::NoSeat => "is not one of those that Slurm starts".into(),
-            Absent::TimedOut if self.srun.is_queued() => format!(
+            NoConnectReason::Hopeless(reason) => reason.clone(),
+            NoConnectReason::NoSeat => "is not one of those that Slurm starts".into(),
+            NoConnectReason::TimedOut if self.srun.is_queued() => format!(
                 "Slurm has not given its nodes within {limit:.0?} ({}); run inside an allocation (salloc, sbatch), or raise START_TIMEOUT",
                 self.srun.last_lines()
             ),
-            Absent::TimedOut => format!(
+            NoConnectReason::TimedOut => format!(
                 "its agent did not connect to {} within {limit:.0?}{}; can {node} connect to this host there? PRIME_ADDRESS and PRIME_LISTEN name another address",
-                self.told,
+                self.reported,
                 match self.srun.complaints(node).as_str() {
                     "" => String::new(),
                     lines => format!(" (srun: {lines})"),
@@ -192,7 +192,7 @@ fn invitation(
     plan: &LaunchPlan,
     nodes: &[&HostPlan],
     (secret, prime): (Secret, PublicKey),
-    door: &Door,
+    door: &Acceptor,
 ) -> Result<Invitation, String> {
     let port = door.address().port();
     if let Some(said) = &plan.prime_address {
@@ -209,7 +209,7 @@ fn invitation(
         let names: Vec<_> = nodes.iter().map(|host| host.client.as_str()).collect();
         own_addresses(&names, plan.ip)
     } else {
-        filermark_link::secure::introduce::HostName::parse(&listens.to_string())
+        filermark_link::secure::hello::HostName::parse(&listens.to_string())
             .into_iter()
             .collect()
     };
@@ -228,15 +228,15 @@ fn invitation(
 }
 
 /// Holds one of Slurm's agents, and with the others `srun`.
-struct SlurmLeash {
+struct SlurmAgentHandle {
     node: String,
-    seat: SeatLeash,
-    job: Option<Arc<Job>>,
+    slot: AcceptedAgentHandle,
+    job: Option<Arc<SlurmJob>>,
 }
 
-impl Leash for SlurmLeash {
-    fn last_words(&mut self) -> Option<String> {
-        let link = self.seat.last_words();
+impl AgentHandle for SlurmAgentHandle {
+    fn final_output(&mut self) -> Option<String> {
+        let link = self.slot.final_output();
         let srun = self.job.as_ref().map(|job| job.srun.complaints(&self.node));
         let srun = srun.filter(|lines| !lines.is_empty());
         match (link, srun) {
@@ -245,16 +245,16 @@ impl Leash for SlurmLeash {
         }
     }
 
-    fn let_go(&mut self, limit: Duration) {
+    fn release(&mut self, limit: Duration) {
         let since = Instant::now();
-        self.seat.let_go(limit);
+        self.slot.release(limit);
         if let Some(job) = self.job.take() {
             job.let_one_go(limit.saturating_sub(since.elapsed()));
         }
     }
 }
 
-impl Drop for SlurmLeash {
+impl Drop for SlurmAgentHandle {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
             job.let_one_go(Duration::ZERO);

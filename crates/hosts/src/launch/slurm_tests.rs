@@ -2,12 +2,12 @@
 //! this test program again, as agents.
 
 use super::SlurmLauncher;
-use super::hand_tests::{LIMIT, Scene, echo, refused, talk};
+use super::manual_tests::{LIMIT, TestSetup, echo, refused, talk};
 use super::srun::{WATCHED, command};
 use filermark_engine::driver::StopFlag;
 use filermark_link::child::in_own_group;
+use filermark_link::secure::connect::{DialOptions, connect, own_names, read_invitation};
 use filermark_link::secure::dial::HostPort;
-use filermark_link::secure::join::{Call, connect, own_names, read_invitation};
 use filermark_link::start::Launcher;
 use filermark_model::Nanos;
 use filermark_model::launch::{HostPlan, LauncherKind};
@@ -31,7 +31,7 @@ wait
 "#;
 
 struct Fake {
-    scene: Scene,
+    scene: TestSetup,
     dir: tempfile::TempDir,
 }
 
@@ -46,7 +46,7 @@ impl Fake {
              for word; do case $word in --nodelist=*) nodes=${{word#*=}} ;; esac; done\n"
         );
         std::fs::write(&script, head + does).unwrap();
-        let mut scene = Scene::new(nodes, LauncherKind::Slurm);
+        let mut scene = TestSetup::new(nodes, LauncherKind::Slurm);
         let agent = std::env::current_exe().unwrap();
         scene.plan.srun_command = vec![
             "sh".into(),
@@ -74,12 +74,12 @@ fn as_agent() {
         return;
     };
     let names = own_names(None, true).unwrap();
-    let at = |host: &filermark_link::secure::introduce::HostName| HostPort {
+    let at = |host: &filermark_link::secure::hello::HostName| HostPort {
         host: host.clone(),
         port: invitation.port,
     };
     let to: Vec<_> = invitation.addresses.iter().map(at).collect();
-    let session = connect(&Call {
+    let session = connect(&DialOptions {
         to: &to,
         ip: IpChoice::Any,
         identity: &invitation.identity().unwrap(),
@@ -155,7 +155,7 @@ fn an_srun_that_fails_is_told_by_its_own_words() {
     assert!(why.contains("Invalid node name specified"), "{why}");
     assert!(began.elapsed() < LIMIT / 2, "{:?}", began.elapsed());
 
-    let mut scene = Scene::new(&["n1"], LauncherKind::Slurm);
+    let mut scene = TestSetup::new(&["n1"], LauncherKind::Slurm);
     scene.plan.srun_command = vec!["/nowhere/srun".into()];
     let why = refused(SlurmLauncher::new(&scene.plan).launch(0, &scene.plan.hosts[0]));
     assert!(why.contains("/nowhere/srun: not found"), "{why}");
@@ -191,7 +191,7 @@ fn an_agent_that_srun_lost_is_explained_by_srun() {
     std::io::Read::read_to_end(&mut launched.from_agent, &mut rest).unwrap();
     let since = Instant::now();
     let words = loop {
-        let words = launched.leash.last_words().unwrap_or_default();
+        let words = launched.handle.final_output().unwrap_or_default();
         if words.contains("srun") || since.elapsed() > LIMIT {
             break words;
         }
@@ -200,7 +200,7 @@ fn an_agent_that_srun_lost_is_explained_by_srun() {
         words.contains("cut off") && words.contains("Killed"),
         "{words}"
     );
-    launched.leash.let_go(std::time::Duration::ZERO);
+    launched.handle.release(std::time::Duration::ZERO);
     await_end(&fake.told("pid"));
 }
 
@@ -246,7 +246,7 @@ fn srun_does_not_outlive_a_prime_that_was_killed() {
 }
 
 fn words(nodes: &[&str], srun: &[&str]) -> Result<String, String> {
-    let mut scene = Scene::new(nodes, LauncherKind::Slurm);
+    let mut scene = TestSetup::new(nodes, LauncherKind::Slurm);
     scene.plan.srun_command = srun.iter().map(|w| (*w).into()).collect();
     let hosts: Vec<_> = scene.plan.hosts.iter().collect();
     command(&scene.plan, &hosts, "filermark").map(|words| words.join(" "))
@@ -275,7 +275,7 @@ fn nodes_that_slurm_cannot_be_told_are_refused() {
     let twice = words(&["n1", "n1"], &["srun"]).unwrap_err();
     assert!(twice.contains("named twice"), "{twice}");
 
-    let mut scene = Scene::new(&["n1", "n2"], LauncherKind::Slurm);
+    let mut scene = TestSetup::new(&["n1", "n2"], LauncherKind::Slurm);
     scene.plan.hosts[0].program = Some("/opt/filermark".into());
     let hosts: Vec<_> = scene.plan.hosts.iter().collect();
     assert!(

@@ -1,7 +1,7 @@
 //! One `srun`: what it is told, what it says, and how it ends.
 
 use filermark_link::child;
-use filermark_link::secure::introduce::HostName;
+use filermark_link::secure::hello::HostName;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -55,7 +55,7 @@ exit "$status"
 const NOT_FOUND: i32 = 127;
 
 /// The words of the command.
-pub(super) type Words = Vec<String>;
+pub(super) type SrunArgs = Vec<String>;
 
 /// The command that starts one agent on each of these nodes.
 ///
@@ -65,7 +65,7 @@ pub(super) fn command(
     plan: &LaunchPlan,
     nodes: &[&HostPlan],
     job_name: &str,
-) -> Result<Words, String> {
+) -> Result<SrunArgs, String> {
     let mut words = plan.srun_command.clone();
     if words.is_empty() {
         words.push("srun".into());
@@ -163,7 +163,7 @@ pub(super) struct Srun {
     /// As long as it is open, we live.
     _input: Option<ChildStdin>,
     ended: Mutex<Option<ExitStatus>>,
-    talk: Arc<Mutex<VecDeque<String>>>,
+    output: Arc<Mutex<VecDeque<String>>>,
     talked_out: Arc<AtomicBool>,
     has_waited: AtomicBool,
 }
@@ -173,7 +173,7 @@ impl Srun {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start(command: &Words, invitation: &str) -> Result<Self, String> {
+    pub fn start(command: &SrunArgs, invitation: &str) -> Result<Self, String> {
         let failed = |e: std::io::Error| format!("srun cannot be started by sh: {e}");
         let mut start = Command::new("sh");
         start
@@ -191,7 +191,7 @@ impl Srun {
             child: Mutex::new(Some(child)),
             _input: input,
             ended: Mutex::default(),
-            talk: Arc::default(),
+            output: Arc::default(),
             talked_out: Arc::default(),
             has_waited: AtomicBool::new(false),
         };
@@ -205,7 +205,7 @@ impl Srun {
     }
 
     fn listen(&self, output: impl Read + Send + 'static) -> std::io::Result<()> {
-        let (talk, talked_out) = (self.talk.clone(), self.talked_out.clone());
+        let (talk, talked_out) = (self.output.clone(), self.talked_out.clone());
         std::thread::Builder::new()
             .name("srun-talk".into())
             .spawn(move || {
@@ -225,14 +225,14 @@ impl Srun {
 
     /// Whether it waits for its nodes.
     pub fn is_queued(&self) -> bool {
-        let talk = self.talk();
+        let talk = self.output_lines();
         let last = |word: &str| talk.iter().rposition(|line| line.contains(word));
         last(QUEUED) > last(GIVEN)
     }
 
     /// What it said last, in one line.
     pub fn last_lines(&self) -> String {
-        let talk = self.talk();
+        let talk = self.output_lines();
         let skipped = talk.len().saturating_sub(SHOWN);
         let lines: Vec<_> = talk.iter().skip(skipped).map(String::as_str).collect();
         lines.join(" | ")
@@ -257,11 +257,15 @@ impl Srun {
 
     fn complaints_now(&self) -> Vec<String> {
         let is_news = |line: &&String| !NEWS.iter().any(|news| line.contains(news));
-        self.talk().iter().filter(is_news).cloned().collect()
+        self.output_lines()
+            .iter()
+            .filter(is_news)
+            .cloned()
+            .collect()
     }
 
     /// What there is to say when it has ended; `None`: it runs.
-    pub fn end_in_words(&self) -> Option<String> {
+    pub fn exit_text(&self) -> Option<String> {
         let status = self.status()?;
         let since = Instant::now();
         let is_heard = || self.talked_out.load(Ordering::Acquire);
@@ -317,8 +321,8 @@ impl Srun {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn talk(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.talk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn output_lines(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

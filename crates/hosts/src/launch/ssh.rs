@@ -5,11 +5,11 @@
 //! own configuration. Nothing is asked (BatchMode), no host key is taken unseen, and
 //! every word that a shell there reads is quoted.
 
-use super::explain::{Way, explain, no_client};
-use super::process::{Explain, Spawned};
+use super::explain::{SshTarget, explain, no_client};
+use super::process::{ChildProcess, ExplainExit};
 use super::tag::RunTag;
 use filermark_link::build::{MARK, own_build};
-use filermark_link::start::{Launched, Launcher};
+use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_link::tool;
 use filermark_model::launch::{HostPlan, LaunchPlan};
 use filermark_model::plan::IpChoice;
@@ -41,7 +41,7 @@ const CONFIGURATION_MAX: Duration = Duration::from_secs(10);
 /// The user's SSH client, as the rc file says it is to be called.
 #[derive(Clone, Debug)]
 pub struct SshClient {
-    words: Vec<String>,
+    args: Vec<String>,
     ip: IpChoice,
 }
 
@@ -52,12 +52,15 @@ impl SshClient {
             true => vec!["ssh".to_owned()],
             false => plan.ssh_command.clone(),
         };
-        Self { words, ip: plan.ip }
+        Self {
+            args: words,
+            ip: plan.ip,
+        }
     }
 
     /// The program, and the user's own options for it.
-    pub fn words(&self) -> (&str, &[String]) {
-        match self.words.split_first() {
+    pub fn command_line(&self) -> (&str, &[String]) {
+        match self.args.split_first() {
             Some((program, options)) => (program, options),
             None => ("ssh", &[]),
         }
@@ -79,7 +82,7 @@ impl SshClient {
 
     /// What ssh's own configuration says of a host (`ssh -G`); `None`: it does not tell.
     pub(crate) fn configuration(&self, host: &HostPlan) -> Option<String> {
-        let (program, options) = self.words();
+        let (program, options) = self.command_line();
         let mut args: Vec<&str> = options.iter().map(String::as_str).collect();
         args.push("-G");
         args.extend(self.family());
@@ -93,7 +96,7 @@ impl SshClient {
 
     /// The command that runs `remote`, a command line for the login shell there.
     pub fn command(&self, host: &HostPlan, remote: &str) -> Command {
-        let (program, options) = self.words();
+        let (program, options) = self.command_line();
         let mut command = Command::new(program);
         command.args(options).arg("-T");
         for option in OPTIONS {
@@ -110,7 +113,7 @@ impl SshClient {
     /// The line that a user types to run `remote` there by the same way, with a terminal:
     /// sudo may ask for a password.
     pub fn typed(&self, host: &HostPlan, remote: &str) -> String {
-        let mut words: Vec<String> = self.words.iter().map(|word| quote(word)).collect();
+        let mut words: Vec<String> = self.args.iter().map(|word| quote(word)).collect();
         words.push("-t".into());
         words.extend(self.family().map(str::to_owned));
         words.push(quote(&destination(host)));
@@ -127,14 +130,14 @@ impl SshClient {
         host: &HostPlan,
         remote: &str,
         program: String,
-    ) -> Result<(ChildStdin, ChildStdout, Spawned), String> {
-        let way = Way {
+    ) -> Result<(ChildStdin, ChildStdout, ChildProcess), String> {
+        let way = SshTarget {
             host: destination(host),
             program,
         };
-        let explain: Explain = Box::new(move |said| explain(&way, said));
-        Spawned::start(&host.client, &mut self.command(host, remote), explain)
-            .map_err(|e: io::Error| no_client(self.words().0, &e))
+        let explain: ExplainExit = Box::new(move |said| explain(&way, said));
+        ChildProcess::start(&host.client, &mut self.command(host, remote), explain)
+            .map_err(|e: io::Error| no_client(self.command_line().0, &e))
     }
 }
 
@@ -156,11 +159,11 @@ pub(crate) fn destination(host: &HostPlan) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteProgram {
     /// For a shell there: quoted, `$HOME` left to it.
-    pub word: String,
+    pub path: String,
     /// For people.
     pub shown: String,
     /// It is where `install` puts it by itself, and nobody else's business.
-    pub own_place: bool,
+    pub is_default_path: bool,
 }
 
 impl RemoteProgram {
@@ -169,19 +172,19 @@ impl RemoteProgram {
         let Some(path) = &host.program else {
             let rest = format!(".cache/filermark/{build}/filermark");
             return Self {
-                word: format!("\"$HOME\"/{}", quote(&rest)),
+                path: format!("\"$HOME\"/{}", quote(&rest)),
                 shown: format!("~/{rest}"),
-                own_place: true,
+                is_default_path: true,
             };
         };
         let in_home = path.strip_prefix("~/").or(path.strip_prefix("$HOME/"));
         Self {
-            word: match in_home {
+            path: match in_home {
                 Some(rest) => format!("\"$HOME\"/{}", quote(rest)),
                 None => quote(path),
             },
             shown: path.clone(),
-            own_place: false,
+            is_default_path: false,
         }
     }
 }
@@ -219,14 +222,14 @@ const CAREFULLY: &str = r#"if test -f "$1"; then grep -q "MARK" "$1" 2>/dev/null
 
 /// The command line that starts an agent there.
 fn start_line(program: &RemoteProgram, tag: &RunTag) -> String {
-    let mut line = match program.own_place {
+    let mut line = match program.is_default_path {
         true => "exec".to_owned(),
         false => {
             let script = CAREFULLY.replace("MARK", MARK);
             format!("exec /bin/sh -c {} filermark", quote(&script))
         }
     };
-    for word in std::iter::once(program.word.clone()).chain(tag.agent_args().map(quote)) {
+    for word in std::iter::once(program.path.clone()).chain(tag.agent_args().map(quote)) {
         line.push(' ');
         line.push_str(&word);
     }
@@ -234,14 +237,14 @@ fn start_line(program: &RemoteProgram, tag: &RunTag) -> String {
 }
 
 impl Launcher for SshLauncher {
-    fn launch(&self, _client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let program = RemoteProgram::of(host, own_build());
         let remote = start_line(&program, &self.tag);
         let (to_agent, from_agent, leash) = self.client.start(host, &remote, program.shown)?;
-        Ok(Launched {
+        Ok(LaunchedAgent {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),
-            leash: Box::new(leash),
+            handle: Box::new(leash),
         })
     }
 }

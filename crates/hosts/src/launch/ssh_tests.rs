@@ -84,11 +84,11 @@ fn programs_lie_in_the_cache_or_where_the_user_says() {
     let mut to = host("h");
     let place = RemoteProgram::of(&to, "0123456789abcdef");
     assert_eq!(
-        place.word,
+        place.path,
         "\"$HOME\"/.cache/filermark/0123456789abcdef/filermark"
     );
     assert_eq!(place.shown, "~/.cache/filermark/0123456789abcdef/filermark");
-    assert!(place.own_place);
+    assert!(place.is_default_path);
     for (given, word) in [
         ("/opt/my bin/filermark", "'/opt/my bin/filermark'"),
         ("~/bin/it's", r"'bin/it'\''s'"),
@@ -101,11 +101,11 @@ fn programs_lie_in_the_cache_or_where_the_user_says() {
             true => format!("\"$HOME\"/{word}"),
             false => word.to_owned(),
         };
-        assert_eq!((place.word, place.own_place), (expected, false));
+        assert_eq!((place.path, place.is_default_path), (expected, false));
     }
 }
 
-fn launch(hosts: &FakeHosts, host: &HostPlan) -> Launched {
+fn launch(hosts: &FakeHosts, host: &HostPlan) -> LaunchedAgent {
     let plan = hosts.plan(&[]);
     let launcher = SshLauncher::new(&plan, RunTag::new("mine").unwrap());
     launcher.launch(0, host).unwrap()
@@ -128,8 +128,8 @@ fn an_agent_speaks_over_the_connection_and_noise_does_not_hurt() {
     let mut said = String::new();
     agent.from_agent.read_to_string(&mut said).unwrap();
     assert_eq!(said, "Welcome to one\nagent --stdio --run mine\nping\n");
-    agent.leash.let_go(Duration::from_secs(10));
-    assert_eq!(agent.leash.last_words(), None);
+    agent.handle.release(Duration::from_secs(10));
+    assert_eq!(agent.handle.final_output(), None);
     assert!(hosts.calls()[0].ends_with("/filermark agent --stdio --run mine"));
 }
 
@@ -142,7 +142,7 @@ fn what_is_not_filermark_is_not_started() {
         program: Some(netmist.display().to_string()),
         ..hosts.host("one")
     };
-    let words = launch(&hosts, &host).leash.last_words().unwrap();
+    let words = launch(&hosts, &host).handle.final_output().unwrap();
     assert!(
         words.contains("is something else than Filermark"),
         "{words}"
@@ -152,7 +152,7 @@ fn what_is_not_filermark_is_not_started() {
         program: Some("/none/filermark".into()),
         ..host
     };
-    let words = launch(&hosts, &missing).leash.last_words().unwrap();
+    let words = launch(&hosts, &missing).handle.final_output().unwrap();
     assert!(
         words.contains("/none/filermark is missing there"),
         "{words}"
@@ -163,7 +163,7 @@ fn what_is_not_filermark_is_not_started() {
 fn a_missing_program_and_a_refusal_are_explained() {
     let hosts = FakeHosts::new(&["one", "two"]);
     let mut agent = launch(&hosts, &hosts.host("one"));
-    let words = agent.leash.last_words().unwrap();
+    let words = agent.handle.final_output().unwrap();
     assert!(words.contains(&format!(
         "~/.cache/filermark/{}/filermark is missing",
         own_build()
@@ -174,7 +174,7 @@ fn a_missing_program_and_a_refusal_are_explained() {
         "echo 'two: Permission denied (publickey).' >&2; exit 255",
     );
     let mut agent = launch(&hosts, &hosts.host("two"));
-    let words = agent.leash.last_words().unwrap();
+    let words = agent.handle.final_output().unwrap();
     assert!(words.contains("`filermark keys -r RC`"), "{words}");
 }
 
@@ -184,10 +184,10 @@ fn a_hanging_ssh_is_let_go() {
     hosts.rc("one", "trap '' TERM HUP; sleep 600; sleep 600");
     let mut agent = launch(&hosts, &hosts.host("one"));
     let began = Instant::now();
-    assert_eq!(agent.leash.last_words(), None);
-    agent.leash.let_go(Duration::from_millis(100));
+    assert_eq!(agent.handle.final_output(), None);
+    agent.handle.release(Duration::from_millis(100));
     assert!(began.elapsed() < Duration::from_secs(15));
-    let words = agent.leash.last_words().unwrap();
+    let words = agent.handle.final_output().unwrap();
     assert!(words.contains("ended by signal 9"), "{words}");
 }
 

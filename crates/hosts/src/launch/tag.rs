@@ -1,7 +1,7 @@
 //! What an agent's command line says about its run, so that `stop` can tell agents
 //! apart.
 
-use filermark_model::words::quoted;
+use filermark_model::text::quoted;
 use std::fmt;
 
 /// Longest tag, in characters: as long as a SUFFIX may be.

@@ -1,6 +1,6 @@
 //! What preflight tells: one line for each thing it looked at.
 
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use serde::Serialize;
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub const PRIME: &str = "prime";
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum CheckStatus {
     /// As it should be.
     Ok,
     /// A run will do, but its figures or its convenience may suffer.
@@ -26,7 +26,7 @@ pub enum Verdict {
     Failure,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for CheckStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Ok => "ok",
@@ -44,7 +44,7 @@ pub struct Check {
     /// What was looked at, in one word.
     pub what: &'static str,
     /// How it went.
-    pub verdict: Verdict,
+    pub verdict: CheckStatus,
     /// What was found; where something is wrong, why that matters.
     pub sentence: String,
     /// What mends it, to be run on that host; `None`: no single command does.
@@ -52,7 +52,12 @@ pub struct Check {
 }
 
 impl Check {
-    fn new(verdict: Verdict, host: &str, what: &'static str, sentence: impl Into<String>) -> Self {
+    fn new(
+        verdict: CheckStatus,
+        host: &str,
+        what: &'static str,
+        sentence: impl Into<String>,
+    ) -> Self {
         Self {
             host: host.into(),
             what,
@@ -64,29 +69,29 @@ impl Check {
 
     /// It is as it should be.
     pub fn ok(host: &str, what: &'static str, sentence: impl Into<String>) -> Self {
-        Self::new(Verdict::Ok, host, what, sentence)
+        Self::new(CheckStatus::Ok, host, what, sentence)
     }
 
     /// It could be better.
     pub fn warning(host: &str, what: &'static str, sentence: impl Into<String>) -> Self {
-        Self::new(Verdict::Warning, host, what, sentence)
+        Self::new(CheckStatus::Warning, host, what, sentence)
     }
 
     /// It will not do.
     pub fn failure(host: &str, what: &'static str, sentence: impl Into<String>) -> Self {
-        Self::new(Verdict::Failure, host, what, sentence)
+        Self::new(CheckStatus::Failure, host, what, sentence)
     }
 
     /// This command mends it.
     #[must_use]
-    pub fn mend(mut self, command: impl Into<String>) -> Self {
+    pub fn fix(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
     }
 
     /// The command that the sentence itself names, between backticks, mends it.
     #[must_use]
-    pub fn mend_as_told(mut self) -> Self {
+    pub fn fix_as_stated(mut self) -> Self {
         let mut quoted = self.sentence.split('`').skip(1).step_by(2);
         self.command = quoted.next().map(str::to_owned);
         self
@@ -115,9 +120,9 @@ impl Findings {
         };
         checks.sort_by_cached_key(place);
         for check in &mut checks {
-            check.sentence = tame(&check.sentence, SENTENCE_CHARS_MAX);
+            check.sentence = sanitize(&check.sentence, SENTENCE_CHARS_MAX);
             let command = check.command.take();
-            check.command = command.map(|c| tame(&c, COMMAND_CHARS_MAX));
+            check.command = command.map(|c| sanitize(&c, COMMAND_CHARS_MAX));
         }
         Self {
             checks,
@@ -127,7 +132,7 @@ impl Findings {
     }
 
     /// Checks that went so.
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: CheckStatus) -> usize {
         let of = |c: &&Check| c.verdict == verdict;
         self.checks.iter().filter(of).count()
     }
@@ -151,13 +156,14 @@ mod tests {
         let hosts: Vec<_> = findings.checks.iter().map(|c| c.host.as_str()).collect();
         assert_eq!(hosts, ["prime", "h2", "h1", "h1", "all"]);
         assert_eq!(findings.checks[2].what, "ssh");
-        let counts = [Verdict::Ok, Verdict::Warning, Verdict::Failure].map(|v| findings.count(v));
+        let counts = [CheckStatus::Ok, CheckStatus::Warning, CheckStatus::Failure]
+            .map(|v| findings.count(v));
         assert_eq!(counts, [3, 1, 1]);
     }
 
     #[test]
     fn sentence_and_command_are_tame() {
-        let check = Check::failure("h", "mount", "no\x1b[2J").mend("ls '\u{9b}2J\n'");
+        let check = Check::failure("h", "mount", "no\x1b[2J").fix("ls '\u{9b}2J\n'");
         let findings = Findings::new(vec![check], &["h".to_owned()], false);
         assert_eq!(findings.checks[0].sentence, "no [2J");
         assert_eq!(findings.checks[0].command.as_deref(), Some("ls ' 2J '"));
@@ -167,11 +173,11 @@ mod tests {
     fn a_command_in_the_sentence_is_found() {
         let told = Check::failure("h", "ssh", "denied; `filermark keys -r RC` sets it up");
         assert_eq!(
-            told.mend_as_told().command.as_deref(),
+            told.fix_as_stated().command.as_deref(),
             Some("filermark keys -r RC")
         );
         assert_eq!(
-            Check::failure("h", "ssh", "no").mend_as_told().command,
+            Check::failure("h", "ssh", "no").fix_as_stated().command,
             None
         );
     }

@@ -7,8 +7,8 @@
 
 pub mod check;
 mod judge;
-mod look;
 mod needs;
+mod probe;
 mod probes;
 mod text;
 
@@ -21,15 +21,15 @@ use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_link::agents::{Agents, Heard, OrderError};
 use filermark_link::facts::{InspectFacts, InspectRequest};
 use filermark_link::identity;
+use filermark_link::links::AgentLinks;
 use filermark_link::message::{Order, Report};
 use filermark_link::own_host::names;
 use filermark_link::parallel::each_within;
-use filermark_link::switchboard::Switchboard;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
 use filermark_model::secret::Secret;
 use filermark_model::{Nanos, RunPlan};
-use judge::names::Approach;
-use judge::{Found, Sighting};
+use judge::names::ClientRoute;
+use judge::{ClientReport, ProbeResult};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ const APPROACH_MAX: Duration = Duration::from_secs(90);
 const APPROACH_EACH: Duration = Duration::from_secs(3);
 
 /// Begins to start the agents of these hosts.
-pub type Board<'a> = &'a mut dyn FnMut(&LaunchPlan) -> Result<Box<dyn Switchboard>, String>;
+pub type StartAgents<'a> = &'a mut dyn FnMut(&LaunchPlan) -> Result<Box<dyn AgentLinks>, String>;
 
 /// What preflight needs besides the plan.
 pub struct PreflightOptions<'a> {
@@ -59,7 +59,7 @@ pub struct PreflightOptions<'a> {
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
     /// Starts agents.
-    pub board: Board<'a>,
+    pub board: StartAgents<'a>,
     /// Told what goes on.
     pub observe: &'a mut dyn FnMut(&str),
 }
@@ -71,7 +71,7 @@ pub fn preflight(options: PreflightOptions<'_>) -> Findings {
             .launch
             .hosts
             .iter()
-            .map(|_| Found::default())
+            .map(|_| ClientReport::default())
             .collect(),
         sightings: Vec::new(),
         checks: Vec::new(),
@@ -83,20 +83,24 @@ pub fn preflight(options: PreflightOptions<'_>) -> Findings {
 struct Preflight<'a> {
     options: PreflightOptions<'a>,
     /// By the clients' numbers in the plan.
-    found: Vec<Found>,
-    sightings: Vec<Sighting>,
+    found: Vec<ClientReport>,
+    sightings: Vec<ProbeResult>,
     checks: Vec<Check>,
 }
 
 impl Preflight<'_> {
     fn carry_out(mut self) -> Findings {
-        let facts = look::prime::look(&self.options.launch, &self.options.dir);
+        let facts = probe::prime::look(&self.options.launch, &self.options.dir);
         self.approach();
         if !self.options.stop.is_raised() {
             self.ask_agents();
         }
         let launch = &self.options.launch;
-        let lost_count = self.found.iter().filter(|f| f.lost.is_some()).count();
+        let lost_count = self
+            .found
+            .iter()
+            .filter(|f| f.lost_reason.is_some())
+            .count();
         self.checks
             .extend(judge::prime::judge(&facts, launch, lost_count));
         let clients = judge::clients(&self.options.plan, launch, &self.found, &self.sightings);
@@ -129,10 +133,10 @@ impl Preflight<'_> {
         });
         for (at, approach) in approaches.into_iter().enumerate() {
             let host = &launch.hosts[at];
-            let approach = approach.unwrap_or_else(|| Approach {
+            let approach = approach.unwrap_or_else(|| ClientRoute {
                 ssh: (host.launcher == LauncherKind::Ssh)
                     .then(|| Err(format!("not looked at within {} s", limit.as_secs()))),
-                ..Approach::default()
+                ..ClientRoute::default()
             });
             self.checks.extend(judge::names::judge(host, &approach));
             self.found[at].unreached = matches!(approach.ssh, Some(Err(_)));
@@ -158,14 +162,14 @@ impl Preflight<'_> {
             Ok(board) => board,
             Err(reason) => {
                 self.checks
-                    .push(Check::failure(PRIME, "agents", reason).mend_as_told());
+                    .push(Check::failure(PRIME, "agents", reason).fix_as_stated());
                 return;
             }
         };
         (self.options.observe)("starting agents");
         let stop = self.options.stop.clone();
         let mut agents = Agents::new(board, &launch, identity::own_hello(), stop);
-        let greeted = agents.greet(launch.start_timeout, &mut |_, _| {});
+        let greeted = agents.wait_hello(launch.start_timeout, &mut |_, _| {});
         if !matches!(greeted, Err(OrderError::Stopped)) && !agents.living().is_empty() {
             // Whoever is lost here is among the losses.
             let _ = agents.sync_clocks(OnLost::Continue);
@@ -174,10 +178,10 @@ impl Preflight<'_> {
             if asked.is_ok() {
                 self.sightings = probes::compare(&mut agents, &whom, &self.found);
             }
-            self.tell(asked);
+            self.report_errors(asked);
         }
         for loss in agents.losses() {
-            self.found[whom[loss.agent]].lost = Some(loss.reason.clone());
+            self.found[whom[loss.agent]].lost_reason = Some(loss.reason.clone());
         }
         agents.dismiss();
     }
@@ -236,7 +240,7 @@ impl Preflight<'_> {
     }
 
     /// What kept agents from answering and is not told as their loss.
-    fn tell(&mut self, asked: Result<(), OrderError>) {
+    fn report_errors(&mut self, asked: Result<(), OrderError>) {
         if let Err(OrderError::Failed { reason }) = asked {
             self.checks.push(Check::failure(PRIME, "agents", reason));
         }
@@ -253,19 +257,19 @@ fn approach(
     host: &HostPlan,
     ip: filermark_model::plan::IpChoice,
     stop: &StopFlag,
-) -> Approach {
-    let mut approach = Approach::default();
+) -> ClientRoute {
+    let mut approach = ClientRoute::default();
     if stop.is_raised() {
         return approach;
     }
     match host.launcher {
         LauncherKind::Ssh => {
-            let destination = look::ssh::destination(client, host);
+            let destination = probe::ssh::destination(client, host);
             if destination.jump.is_none() {
                 approach.name = Some(names::look(&destination.host_name, ip));
             }
             approach.destination = Some(destination);
-            approach.ssh = Some(look::ssh::answer(client, host, stop));
+            approach.ssh = Some(probe::ssh::answer(client, host, stop));
         }
         LauncherKind::Connect(_) => {
             approach.name = Some(names::look(crate::launch::ssh::bare(&host.client), ip));

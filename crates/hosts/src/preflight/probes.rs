@@ -2,7 +2,7 @@
 //! file, the others look for it, and it is removed again, by another one if need be.
 
 use super::inspect;
-use super::judge::{Found, Sighting};
+use super::judge::{ClientReport, ProbeResult};
 use filermark_link::agents::{Agents, Heard};
 use filermark_link::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use filermark_link::message::{Order, Report};
@@ -16,7 +16,7 @@ const STEP_MAX: Nanos = Nanos::from_secs(120);
 const DIRS_MAX: usize = 256;
 
 /// A directory that several agents have.
-struct Shared {
+struct SharedDir {
     probe: Probe,
     layer: usize,
     others: Vec<usize>,
@@ -27,7 +27,11 @@ struct Shared {
 
 /// Compares the directories of mounted file systems that were found to be there.
 /// `whom` has the clients' numbers in the plan by those of the agents.
-pub(super) fn compare(agents: &mut Agents, whom: &[usize], found: &[Found]) -> Vec<Sighting> {
+pub(super) fn compare(
+    agents: &mut Agents,
+    whom: &[usize],
+    found: &[ClientReport],
+) -> Vec<ProbeResult> {
     let mut dirs = shared_dirs(&agents.living(), whom, found);
     if dirs.is_empty() {
         return Vec::new();
@@ -35,7 +39,7 @@ pub(super) fn compare(agents: &mut Agents, whom: &[usize], found: &[Found]) -> V
     lay(agents, &mut dirs);
     find(agents, &mut dirs);
     remove(agents, &mut dirs);
-    let sighting = |dir: Shared| Sighting {
+    let sighting = |dir: SharedDir| ProbeResult {
         dir: dir.probe.dir,
         layer: whom[dir.layer],
         unlaid: dir.unlaid,
@@ -49,12 +53,12 @@ pub(super) fn compare(agents: &mut Agents, whom: &[usize], found: &[Found]) -> V
     dirs.into_iter().map(sighting).collect()
 }
 
-fn shared_dirs(living: &[usize], whom: &[usize], found: &[Found]) -> Vec<Shared> {
+fn shared_dirs(living: &[usize], whom: &[usize], found: &[ClientReport]) -> Vec<SharedDir> {
     let mut have: BTreeMap<&str, Vec<(bool, usize)>> = BTreeMap::new();
     for agent in living {
         let facts = found.get(whom[*agent]).and_then(|f| f.facts.as_ref());
         for look in facts.map_or(&[][..], |f| &f.mounts[..]) {
-            let Ok(there) = &look.there else { continue };
+            let Ok(there) = &look.mounted else { continue };
             if there.unwritable.is_none() {
                 let of = have.entry(&look.mount.path).or_default();
                 of.push((!there.is_remote(), *agent));
@@ -66,7 +70,7 @@ fn shared_dirs(living: &[usize], whom: &[usize], found: &[Found]) -> Vec<Shared>
         agents.sort();
         let ((_, layer), others) = agents.split_first()?;
         (!others.is_empty()).then_some(())?;
-        Some(Shared {
+        Some(SharedDir {
             probe: Probe::random(dir)?,
             layer: *layer,
             others: others.iter().map(|(_, agent)| *agent).collect(),
@@ -112,11 +116,11 @@ fn group(pairs: impl Iterator<Item = (usize, usize)>) -> BTreeMap<usize, Vec<usi
     groups
 }
 
-fn probes_of(dirs: &[Shared], which: &[usize]) -> Vec<Probe> {
+fn probes_of(dirs: &[SharedDir], which: &[usize]) -> Vec<Probe> {
     which.iter().map(|at| dirs[*at].probe.clone()).collect()
 }
 
-fn lay(agents: &mut Agents, dirs: &mut [Shared]) {
+fn lay(agents: &mut Agents, dirs: &mut [SharedDir]) {
     let tasks = group(dirs.iter().enumerate().map(|(at, dir)| (dir.layer, at)));
     let outcomes = step(agents, &tasks, |which| {
         inspect(InspectRequest::LayProbes {
@@ -132,7 +136,7 @@ fn lay(agents: &mut Agents, dirs: &mut [Shared]) {
     }
 }
 
-fn find(agents: &mut Agents, dirs: &mut [Shared]) {
+fn find(agents: &mut Agents, dirs: &mut [SharedDir]) {
     let laid = dirs.iter().enumerate().filter(|(_, d)| d.unlaid.is_none());
     let pairs = laid.flat_map(|(at, dir)| dir.others.iter().map(move |agent| (*agent, at)));
     let tasks = group(pairs);
@@ -147,11 +151,11 @@ fn find(agents: &mut Agents, dirs: &mut [Shared]) {
 }
 
 /// The layer removes its own; where it cannot, somebody who sees the file does.
-fn remove(agents: &mut Agents, dirs: &mut [Shared]) {
+fn remove(agents: &mut Agents, dirs: &mut [SharedDir]) {
     let mut open: BTreeSet<usize> = (0..dirs.len()).collect();
     for attempt in 0..2 {
         let living = agents.living();
-        let remover = |dir: &Shared| {
+        let remover = |dir: &SharedDir| {
             let seers = dir.seen.iter().filter(|(_, o)| **o == ProbeOutcome::Done);
             let mut able = std::iter::once(dir.layer).chain(seers.map(|(agent, _)| *agent));
             match attempt {

@@ -1,10 +1,10 @@
 //! Preflight on this host, with agents on threads.
 
-use super::check::{ALL, Verdict};
+use super::check::{ALL, CheckStatus};
 use super::*;
 use filermark_agent::ThreadLauncher;
-use filermark_link::start::{Launched, Launcher};
-use filermark_link::switchboard::Lines;
+use filermark_link::links::ThreadLinks;
+use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint, PosixPlan};
 use filermark_results::testing::composite::composite_record;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn look_at(plan: RunPlan, launcher: Arc<dyn Launcher>, stop: &StopFlag) -> Findi
         dir: std::env::temp_dir(),
         rc: Some("my_rc".into()),
         stop: stop.clone(),
-        board: &mut |plan| Ok(Box::new(Lines::launch(plan, launcher.clone()))),
+        board: &mut |plan| Ok(Box::new(ThreadLinks::launch(plan, launcher.clone()))),
         observe: &mut |_| {},
     })
 }
@@ -63,7 +63,7 @@ fn clients_that_share_a_directory_see_it() {
     for host in ["h1", "h2"] {
         let same = of(&findings, host, "same");
         assert_eq!(same.len(), 1, "{findings:?}");
-        assert_eq!(same[0].verdict, Verdict::Ok, "{same:?}");
+        assert_eq!(same[0].verdict, CheckStatus::Ok, "{same:?}");
     }
     assert!(of(&findings, "h0", "same").is_empty(), "it laid the file");
     for what in [
@@ -72,7 +72,7 @@ fn clients_that_share_a_directory_see_it() {
         let found = of(&findings, "h2", what);
         assert!(!found.is_empty(), "{what}: {findings:?}");
         assert!(
-            found.iter().all(|c| c.verdict != Verdict::Failure),
+            found.iter().all(|c| c.verdict != CheckStatus::Failure),
             "{found:?}"
         );
     }
@@ -85,7 +85,7 @@ fn clients_that_share_a_directory_see_it() {
 struct AllButOne;
 
 impl Launcher for AllButOne {
-    fn launch(&self, client: usize, host: &HostPlan) -> Result<Launched, String> {
+    fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         match host.client.as_str() {
             "h0" => Err("it is missing there; `filermark install -r RC` copies it".into()),
             _ => ThreadLauncher.launch(client, host),
@@ -100,7 +100,7 @@ fn who_cannot_be_started_is_told_and_the_others_go_on() {
     let plan = plan(&[dir.path(), dir.path(), &gone]);
     let findings = look_at(plan, Arc::new(AllButOne), &StopFlag::new());
     let agent = of(&findings, "h0", "agent");
-    assert_eq!(agent[0].verdict, Verdict::Failure);
+    assert_eq!(agent[0].verdict, CheckStatus::Failure);
     assert_eq!(
         agent[0].command.as_deref(),
         Some("filermark install -r my_rc")
@@ -108,8 +108,8 @@ fn who_cannot_be_started_is_told_and_the_others_go_on() {
     assert!(agent[0].sentence.contains("-r my_rc"));
     assert_eq!(of(&findings, "h1", "mount").len(), 1);
     let missing = of(&findings, "h2", "mount");
-    assert_eq!(missing[0].verdict, Verdict::Failure, "{missing:?}");
-    assert!(findings.count(Verdict::Failure) >= 2);
+    assert_eq!(missing[0].verdict, CheckStatus::Failure, "{missing:?}");
+    assert!(findings.count(CheckStatus::Failure) >= 2);
     assert!(is_empty(dir.path()));
 }
 
@@ -139,6 +139,6 @@ fn a_board_that_cannot_be_had_is_a_failure_of_the_prime() {
         observe: &mut |_| {},
     });
     let agents = of(&findings, PRIME, "agents");
-    assert_eq!(agents[0].verdict, Verdict::Failure);
+    assert_eq!(agents[0].verdict, CheckStatus::Failure);
     assert!(agents[0].command.is_some());
 }

@@ -1,6 +1,6 @@
 //! The lines that people read: one for each check, and a summary.
 
-use super::check::{Check, Findings, Verdict};
+use super::check::{Check, CheckStatus, Findings};
 use filermark_model::units::counted;
 use std::fmt::Write;
 
@@ -19,9 +19,9 @@ pub fn text(findings: &Findings, colour: bool) -> String {
         let verdict = format!("{:<4}", check.verdict);
         let verdict = match (colour, check.verdict) {
             (false, _) => verdict,
-            (true, Verdict::Ok) => format!("{GREEN}{verdict}{PLAIN}"),
-            (true, Verdict::Warning) => format!("{YELLOW}{verdict}{PLAIN}"),
-            (true, Verdict::Failure) => format!("{RED}{verdict}{PLAIN}"),
+            (true, CheckStatus::Ok) => format!("{GREEN}{verdict}{PLAIN}"),
+            (true, CheckStatus::Warning) => format!("{YELLOW}{verdict}{PLAIN}"),
+            (true, CheckStatus::Failure) => format!("{RED}{verdict}{PLAIN}"),
         };
         let sentence = one_line(check);
         // Writing to a String cannot fail.
@@ -57,9 +57,9 @@ fn summary(findings: &Findings) -> String {
         "\n{}, {}: {} ok, {}, {}{stopped}\n",
         counted(findings.host_count as u64, "client"),
         counted(findings.checks.len() as u64, "check"),
-        count(Verdict::Ok),
-        counted(count(Verdict::Warning), "warning"),
-        counted(count(Verdict::Failure), "failure"),
+        count(CheckStatus::Ok),
+        counted(count(CheckStatus::Warning), "warning"),
+        counted(count(CheckStatus::Failure), "failure"),
     )
 }
 
@@ -70,8 +70,8 @@ mod tests {
     fn findings() -> Findings {
         let checks = vec![
             Check::ok("h2", "ssh", "answers without a password (12 ms)"),
-            Check::failure("h2", "name", "is\nnot\x1bknown").mend("mend it"),
-            Check::warning("h10", "files", "say `ulimit -n 9`").mend_as_told(),
+            Check::failure("h2", "name", "is\nnot\x1bknown").fix("mend it"),
+            Check::warning("h10", "files", "say `ulimit -n 9`").fix_as_stated(),
         ];
         Findings::new(checks, &["h2".into(), "h10".into()], false)
     }

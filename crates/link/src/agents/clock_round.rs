@@ -1,7 +1,7 @@
 //! The clocks of the agents against the prime's.
 
-use super::round::is_word;
-use super::seats::{Agents, Came, Seat};
+use super::round::is_event;
+use super::seats::{AgentSlot, Agents, AgentsInput};
 use super::types::OrderError;
 use crate::clocks::ClockOffset;
 use crate::frame;
@@ -37,7 +37,7 @@ impl Agents {
                 self.ask_clocks(group);
             }
         }
-        self.lose_where(
+        self.mark_lost_where(
             |s| s.clock.is_none(),
             "it does not answer what its clock says",
         );
@@ -53,26 +53,27 @@ impl Agents {
     pub(super) fn ask_clocks(&mut self, group: &[usize]) {
         for &at in group {
             let seat = &mut self.seats[at];
-            if seat.lost {
+            if seat.is_lost {
                 continue;
             }
             seat.seq = seat.seq.wrapping_add(1);
-            seat.asked.clear();
+            seat.pending_clock_queries.clear();
             let frame = pack(&Order::Time { seq: seat.seq });
-            seat.asked.push_back((seat.seq, self.board.now()));
+            seat.pending_clock_queries
+                .push_back((seat.seq, self.board.now()));
             self.board.send(at, &frame);
         }
         let until = self.board.now() + CLOCK_MAX;
-        let open = |seats: &[Seat]| {
+        let open = |seats: &[AgentSlot]| {
             group
                 .iter()
-                .any(|at| !seats[*at].lost && !seats[*at].asked.is_empty())
+                .any(|at| !seats[*at].is_lost && !seats[*at].pending_clock_queries.is_empty())
         };
         while open(&self.seats) && self.board.now() < until {
-            if let Some((at, Came::Report(report))) = self.next(until)
-                && !is_word(&report)
+            if let Some((at, AgentsInput::Report(report))) = self.next(until)
+                && !is_event(&report)
             {
-                self.lose(at, "it spoke out of turn".into());
+                self.mark_lost(at, "it spoke out of turn".into());
             }
         }
     }
@@ -85,10 +86,14 @@ impl Agents {
             .map_or(0, |t| t.as_nanos() as u64)
             .saturating_sub(waited);
         let seat = &mut self.seats[at];
-        let Some(place) = seat.asked.iter().position(|(asked, _)| *asked == seq) else {
+        let Some(place) = seat
+            .pending_clock_queries
+            .iter()
+            .position(|(asked, _)| *asked == seq)
+        else {
             return;
         };
-        let Some((_, sent)) = seat.asked.remove(place) else {
+        let Some((_, sent)) = seat.pending_clock_queries.remove(place) else {
             return;
         };
         let offset = ClockOffset::of(sent, heard, said.0, said.1, own_unix_ns);

@@ -1,8 +1,8 @@
 //! Orders to the agents: all that are asked answer, or it is said why not.
 
-use super::round::{Round, answers, differs, is_word};
-use super::seats::{Agents, Came, LOOK};
-use super::types::{Ear, Heard, NAMED_MAX, OrderError, STOP_MAX, TIDY_MAX};
+use super::round::{PendingOrder, answers, differs, is_event};
+use super::seats::{Agents, AgentsInput, LOOK};
+use super::types::{EventHandler, Heard, NAMED_MAX, OrderError, STOP_MAX, TIDY_MAX};
 use crate::message::{Hello, Order, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
@@ -15,21 +15,21 @@ impl Agents {
     ///
     /// # Errors
     /// Agents that do not start or answer, or are of another build; the wish to stop.
-    pub fn greet(
+    pub fn wait_hello(
         &mut self,
         limit: Nanos,
         observe: &mut dyn FnMut(usize, usize),
     ) -> Result<(), OrderError> {
         let until = self.board.now() + limit;
         let mut told = 0;
-        while self.seats.iter().any(|s| !s.lost && s.hello.is_none()) {
+        while self.seats.iter().any(|s| !s.is_lost && s.hello.is_none()) {
             if self.is_to_stop() {
                 return Err(OrderError::Stopped);
             }
             let now = self.board.now();
             if now >= until {
                 let seconds = limit.0 / 1_000_000_000;
-                self.lose_where(
+                self.mark_lost_where(
                     |s| s.hello.is_none(),
                     &format!(
                         "did not start within {seconds} s; can it be reached? (filermark preflight; START_TIMEOUT)"
@@ -37,18 +37,18 @@ impl Agents {
                 );
                 break;
             }
-            if let Some((at, Came::Report(report))) = self.next((now + LOOK).min(until)) {
+            if let Some((at, AgentsInput::Report(report))) = self.next((now + LOOK).min(until)) {
                 match report {
                     Report::Hello(hello) => self.take_hello(at, hello),
-                    Report::Failed { reason, .. } => self.lose(at, reason),
-                    word if is_word(&word) => {}
-                    _ => self.lose(at, "it spoke out of turn".into()),
+                    Report::Failed { reason, .. } => self.mark_lost(at, reason),
+                    word if is_event(&word) => {}
+                    _ => self.mark_lost(at, "it spoke out of turn".into()),
                 }
             }
             let there = self
                 .seats
                 .iter()
-                .filter(|s| !s.lost && s.hello.is_some())
+                .filter(|s| !s.is_lost && s.hello.is_some())
                 .count();
             if there != std::mem::replace(&mut told, there) {
                 observe(there, self.seats.len());
@@ -62,7 +62,7 @@ impl Agents {
 
     pub(super) fn take_hello(&mut self, at: usize, hello: Hello) {
         if let Some(reason) = differs(&self.own, &hello) {
-            return self.lose(at, reason);
+            return self.mark_lost(at, reason);
         }
         self.seats[at].hello = Some(hello);
     }
@@ -78,20 +78,20 @@ impl Agents {
         make: &dyn Fn(usize) -> Order,
         mut limit: Nanos,
         on_lost: OnLost,
-        ear: Ear<'_>,
+        ear: EventHandler<'_>,
     ) -> Result<(), OrderError> {
         let began = self.board.now();
         // What was said of an order before, while it was being stopped, is over with it.
         self.emergency.borrow_mut().take();
-        let mut round = Round::new(self.seats.len(), self.losses.len(), on_lost);
+        let mut round = PendingOrder::new(self.seats.len(), self.losses.len(), on_lost);
         for &at in who {
-            if self.seats.get(at).is_none_or(|s| s.lost) {
+            if self.seats.get(at).is_none_or(|s| s.is_lost) {
                 continue;
             }
             let mut order = make(at);
             round.kind = order.name();
             if let Err(e) = self.seal(at, &mut order) {
-                self.lose(at, format!("the password cannot be encrypted for it: {e}"));
+                self.mark_lost(at, format!("the password cannot be encrypted for it: {e}"));
                 continue;
             }
             self.send(at, &order);
@@ -104,13 +104,13 @@ impl Agents {
         while round.waiting_count > 0 {
             let came = self.next(self.board.now() + LOOK);
             self.take(came, &mut round, ear);
-            self.hear_of_losses(&mut round, ear);
+            self.report_losses(&mut round, ear);
             let now = self.board.now();
             if now.since(ticked) >= Nanos::from_millis(5) {
                 ticked = now;
                 ear(now, Heard::Tick);
             }
-            limit = self.tell_aside(&round).unwrap_or(limit);
+            limit = self.send_extra_orders(&round).unwrap_or(limit);
             self.look_at_limits(&mut round, began, limit);
         }
         self.aside.borrow_mut().clear();
@@ -121,13 +121,18 @@ impl Agents {
         }
     }
 
-    pub(super) fn take(&mut self, came: Option<(usize, Came)>, round: &mut Round, ear: Ear<'_>) {
+    pub(super) fn take(
+        &mut self,
+        came: Option<(usize, AgentsInput)>,
+        round: &mut PendingOrder,
+        ear: EventHandler<'_>,
+    ) {
         let now = self.board.now();
         match came {
-            Some((at, Came::Report(report))) if is_word(&report) => {
-                ear(now, Heard::Word(at, &report));
+            Some((at, AgentsInput::Report(report))) if is_event(&report) => {
+                ear(now, Heard::Report(at, &report));
             }
-            Some((at, Came::Report(report)))
+            Some((at, AgentsInput::Report(report)))
                 if round.is_waiting(at) && answers(round.kind, &report) =>
             {
                 round.answered(at);
@@ -140,8 +145,8 @@ impl Agents {
                     answer => ear(now, Heard::Answer(at, answer)),
                 }
             }
-            Some((at, Came::Report(_))) => {
-                self.lose(at, "it spoke out of turn".into());
+            Some((at, AgentsInput::Report(_))) => {
+                self.mark_lost(at, "it spoke out of turn".into());
             }
             _ => {}
         }
@@ -149,9 +154,9 @@ impl Agents {
 
     /// Sends what the receiver of reports has ordered meanwhile; gives the limit that
     /// follows from it.
-    pub(super) fn tell_aside(&mut self, round: &Round) -> Option<Nanos> {
+    pub(super) fn send_extra_orders(&mut self, round: &PendingOrder) -> Option<Nanos> {
         let mut limit = None;
-        while let Some((order, changed)) = self.take_aside() {
+        while let Some((order, changed)) = self.take_extra_order() {
             limit = Some(changed);
             for at in (0..self.seats.len()).filter(|at| round.is_waiting(*at)) {
                 self.send(at, &order);
@@ -160,15 +165,15 @@ impl Agents {
         limit
     }
 
-    pub(super) fn take_aside(&self) -> Option<(Order, Nanos)> {
+    pub(super) fn take_extra_order(&self) -> Option<(Order, Nanos)> {
         self.aside.borrow_mut().pop_front()
     }
 
     /// Takes in that agents have been lost since it was last looked.
-    pub(super) fn hear_of_losses(&mut self, round: &mut Round, ear: Ear<'_>) {
+    pub(super) fn report_losses(&mut self, round: &mut PendingOrder, ear: EventHandler<'_>) {
         let now = self.board.now();
-        while let Some(loss) = self.losses.get(round.losses_seen) {
-            round.losses_seen += 1;
+        while let Some(loss) = self.losses.get(round.reported_losses) {
+            round.reported_losses += 1;
             round.answered(loss.agent);
             ear(now, Heard::Lost(loss));
             if round.on_lost == OnLost::End {
@@ -179,7 +184,7 @@ impl Agents {
 
     /// The wish to stop, an error, the time that is over: all lead to a stop of the
     /// others, and that has a limit too.
-    pub(super) fn look_at_limits(&mut self, round: &mut Round, began: Nanos, limit: Nanos) {
+    pub(super) fn look_at_limits(&mut self, round: &mut PendingOrder, began: Nanos, limit: Nanos) {
         let now = self.board.now();
         let Some(stopping) = round.stopping else {
             let over = now.since(began) > limit;
@@ -206,7 +211,7 @@ impl Agents {
             }
             if round.error.is_some() {
                 round.stopping = Some(now);
-                self.tell_stop();
+                self.send_stop();
             }
             return;
         };
@@ -215,7 +220,7 @@ impl Agents {
                 if round.is_waiting(at) {
                     round.answered(at);
                     let seconds = STOP_MAX.0 / 1_000_000_000;
-                    self.lose(at, format!("it does not stop within {seconds} s"));
+                    self.mark_lost(at, format!("it does not stop within {seconds} s"));
                 }
             }
         }

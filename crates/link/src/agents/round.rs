@@ -7,25 +7,25 @@ use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
 
 /// One order under way.
-pub(super) struct Round {
+pub(super) struct PendingOrder {
     pub waiting: Vec<bool>,
     pub waiting_count: usize,
     /// The order's name.
     pub kind: &'static str,
     /// Losses that were taken in, by their count.
-    pub losses_seen: usize,
+    pub reported_losses: usize,
     pub error: Option<OrderError>,
     pub stopping: Option<Nanos>,
     pub on_lost: OnLost,
 }
 
-impl Round {
+impl PendingOrder {
     pub fn new(agents: usize, losses_seen: usize, on_lost: OnLost) -> Self {
         Self {
             waiting: vec![false; agents],
             waiting_count: 0,
             kind: "",
-            losses_seen,
+            reported_losses: losses_seen,
             error: None,
             stopping: None,
             on_lost,
@@ -88,7 +88,7 @@ pub(super) fn answers(order: &str, report: &Report) -> bool {
 }
 
 /// Words that come while an order is carried out, as against its answer.
-pub(super) fn is_word(report: &Report) -> bool {
+pub(super) fn is_event(report: &Report) -> bool {
     matches!(
         report,
         Report::Alive

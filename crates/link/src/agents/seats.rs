@@ -1,12 +1,12 @@
 //! The agents of a run and what is known of each: who is there, who is lost.
 
-use super::round::is_word;
-use super::types::{Aside, Emergency, Loss, OrderError, STOP_MAX};
+use super::round::is_event;
+use super::types::{AbortRequest, ExtraOrders, LostAgent, OrderError, STOP_MAX};
 use crate::clocks::ClockOffset;
+use crate::links::{AgentLinks, LinkEvent, nonsense};
 use crate::message::{Hello, Order, Report};
 use crate::secure::seal::{SealError, Sealer};
-use crate::switchboard::{Event, Switchboard, nonsense};
-use crate::{frame, handover};
+use crate::{frame, thread_link};
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
 use filermark_model::Nanos;
@@ -27,57 +27,57 @@ const IDLE_MAX: usize = 10_000;
 
 /// The agents of a run.
 pub struct Agents {
-    pub(super) board: Box<dyn Switchboard>,
-    pub(super) seats: Vec<Seat>,
+    pub(super) board: Box<dyn AgentLinks>,
+    pub(super) seats: Vec<AgentSlot>,
     pub(super) stop: StopFlag,
     /// The run's own objects are being removed: the wish to stop limits the time.
     pub(super) tidying: bool,
     /// Since when it does.
     pub(super) tidy_since: Option<Nanos>,
-    pub(super) losses: Vec<Loss>,
-    pub(super) emergency: Emergency,
-    pub(super) aside: Aside,
+    pub(super) losses: Vec<LostAgent>,
+    pub(super) emergency: AbortRequest,
+    pub(super) aside: ExtraOrders,
     pub(super) own: Hello,
     pub(super) silence_at: Nanos,
 }
 
 /// One of them.
-pub(super) struct Seat {
+pub(super) struct AgentSlot {
     pub(super) client: String,
-    pub(super) lost: bool,
+    pub(super) is_lost: bool,
     /// It is on its way out by itself, and has not said yet what stays.
     pub(super) leaving: bool,
     /// Its first word, once it came.
     pub(super) hello: Option<Hello>,
     /// Seals secrets for it, from the first one on.
     pub(super) sealer: Option<Sealer>,
-    pub(super) heard: Nanos,
+    pub(super) last_message_at: Nanos,
     pub(super) clock: Option<ClockOffset>,
     /// Questions for the clock that have no answer yet.
-    pub(super) asked: VecDeque<(u32, Nanos)>,
+    pub(super) pending_clock_queries: VecDeque<(u32, Nanos)>,
     pub(super) seq: u32,
 }
 
 /// What the pump brings.
-pub(super) enum Came {
+pub(super) enum AgentsInput {
     Report(Report),
     Clock,
     Lost,
-    Nothing,
+    Timeout,
 }
 
 impl Agents {
     /// For the hosts of a plan; the board has begun to start them.
-    pub fn new(board: Box<dyn Switchboard>, plan: &LaunchPlan, own: Hello, stop: StopFlag) -> Self {
-        let seat = |host: &filermark_model::launch::HostPlan| Seat {
+    pub fn new(board: Box<dyn AgentLinks>, plan: &LaunchPlan, own: Hello, stop: StopFlag) -> Self {
+        let seat = |host: &filermark_model::launch::HostPlan| AgentSlot {
             client: host.client.clone(),
-            lost: false,
+            is_lost: false,
             leaving: false,
             hello: None,
             sealer: None,
-            heard: Nanos(0),
+            last_message_at: Nanos(0),
             clock: None,
-            asked: VecDeque::new(),
+            pending_clock_queries: VecDeque::new(),
             seq: 0,
         };
         let now = board.now();
@@ -88,15 +88,15 @@ impl Agents {
             tidying: false,
             tidy_since: None,
             losses: Vec::new(),
-            emergency: Emergency::default(),
-            aside: Aside::default(),
+            emergency: AbortRequest::default(),
+            aside: ExtraOrders::default(),
             own,
             silence_at: now,
         }
     }
 
     /// From now on the wish to stop ends nothing at once: what goes on is what it asks
-    /// for. It limits the time ([`TIDY_MAX`]), also when it comes only now.
+    /// for. It limits the time ([`TIDY_MAX`](super::types::TIDY_MAX)), also when it comes only now.
     pub fn begin_tidying(&mut self) {
         self.tidying = true;
     }
@@ -106,12 +106,12 @@ impl Agents {
     }
 
     /// Where it is said that the run is to end.
-    pub fn emergency(&self) -> Emergency {
+    pub fn emergency(&self) -> AbortRequest {
         Rc::clone(&self.emergency)
     }
 
     /// Where it is said what else is to be told.
-    pub fn aside(&self) -> Aside {
+    pub fn extra_orders(&self) -> ExtraOrders {
         Rc::clone(&self.aside)
     }
 
@@ -127,12 +127,12 @@ impl Agents {
 
     /// Those that are there, by their numbers in the plan.
     pub fn living(&self) -> Vec<usize> {
-        let living = |at: &usize| !self.seats[*at].lost;
+        let living = |at: &usize| !self.seats[*at].is_lost;
         (0..self.seats.len()).filter(living).collect()
     }
 
     /// Those that are lost, in the order in which they were.
-    pub fn losses(&self) -> &[Loss] {
+    pub fn losses(&self) -> &[LostAgent] {
         &self.losses
     }
 
@@ -164,7 +164,7 @@ impl Agents {
     pub(super) fn seal(&mut self, at: usize, order: &mut Order) -> Result<(), SealError> {
         let seat = &mut self.seats[at];
         let (hello, place) = (&seat.hello, &mut seat.sealer);
-        handover::seal(order, || match place {
+        thread_link::seal(order, || match place {
             Some(sealer) => Ok(sealer),
             None => {
                 let key = hello.as_ref().map_or("", |h| h.key.as_str());
@@ -176,14 +176,14 @@ impl Agents {
     pub(super) fn send(&mut self, at: usize, order: &Order) {
         match frame::encode(order) {
             Ok(frame) => self.board.send(at, &frame.into()),
-            Err(e) => self.lose(
+            Err(e) => self.mark_lost(
                 at,
                 format!("the order '{}' cannot be sent: {e}", order.name()),
             ),
         }
     }
 
-    pub(super) fn tell_stop(&mut self) {
+    pub(super) fn send_stop(&mut self) {
         let living = self.living();
         tracing::debug!(target: "filermark_cluster::signal", agents = living.len(), "telling all agents to stop");
         for at in living {
@@ -191,20 +191,20 @@ impl Agents {
         }
     }
 
-    pub(super) fn lose(&mut self, at: usize, reason: String) {
-        self.lose_with(at, reason, false);
+    pub(super) fn mark_lost(&mut self, at: usize, reason: String) {
+        self.mark_lost_with(at, reason, false);
     }
 
     /// `tidies_up`: it has said so itself, and is listened to until it has removed what it
     /// made.
-    pub(super) fn lose_with(&mut self, at: usize, reason: String, tidies_up: bool) {
-        let Some(seat) = self.seats.get_mut(at).filter(|s| !s.lost) else {
+    pub(super) fn mark_lost_with(&mut self, at: usize, reason: String, tidies_up: bool) {
+        let Some(seat) = self.seats.get_mut(at).filter(|s| !s.is_lost) else {
             return;
         };
-        seat.lost = true;
+        seat.is_lost = true;
         seat.leaving = tidies_up;
         tracing::debug!(target: "filermark_cluster", client = seat.client, reason, "lost");
-        self.losses.push(Loss {
+        self.losses.push(LostAgent {
             agent: at,
             client: seat.client.clone(),
             reason,
@@ -218,15 +218,17 @@ impl Agents {
 
     /// The last word of one that is leaving: what stays. If its link ends without it,
     /// nobody knows.
-    pub(super) fn take_farewell(&mut self, at: usize, event: &Event) {
+    pub(super) fn take_farewell(&mut self, at: usize, event: &LinkEvent) {
         let Some(seat) = self.seats.get_mut(at).filter(|s| s.leaving) else {
             return;
         };
-        let Event::Said(frame, _) = event else {
-            seat.leaving = !matches!(event, Event::Ended(_));
+        let LinkEvent::Message(frame, _) = event else {
+            seat.leaving = !matches!(event, LinkEvent::Closed(_));
             return;
         };
-        if let Ok(Report::Cleaned { left_behind, .. }) = frame.decode().map(crate::tame::tamed) {
+        if let Ok(Report::Cleaned { left_behind, .. }) =
+            frame.decode().map(crate::sanitize::sanitized)
+        {
             seat.leaving = false;
             let loss = self.losses.iter_mut().find(|loss| loss.agent == at);
             if let Some(loss) = loss {
@@ -240,64 +242,64 @@ impl Agents {
         let until = self.board.now() + limit;
         while self.seats.iter().any(|s| s.leaving) && self.board.now() < until {
             let now = self.board.now();
-            if let Some((at, Came::Report(report))) = self.next((now + LOOK).min(until))
-                && !is_word(&report)
+            if let Some((at, AgentsInput::Report(report))) = self.next((now + LOOK).min(until))
+                && !is_event(&report)
             {
-                self.lose(at, "it spoke out of turn".into());
+                self.mark_lost(at, "it spoke out of turn".into());
             }
         }
     }
 
-    pub(super) fn lose_where(&mut self, which: impl Fn(&Seat) -> bool, reason: &str) {
+    pub(super) fn mark_lost_where(&mut self, which: impl Fn(&AgentSlot) -> bool, reason: &str) {
         for at in self.living() {
             if which(&self.seats[at]) {
-                self.lose(at, reason.to_owned());
+                self.mark_lost(at, reason.to_owned());
             }
         }
     }
 
     /// Brings the next thing that comes, and does what is due: looking for the
     /// silent.
-    pub(super) fn next(&mut self, until: Nanos) -> Option<(usize, Came)> {
+    pub(super) fn next(&mut self, until: Nanos) -> Option<(usize, AgentsInput)> {
         let before = self.losses.len();
         self.do_what_is_due();
         if let Some(loss) = self.losses.get(before) {
-            return Some((loss.agent, Came::Lost));
+            return Some((loss.agent, AgentsInput::Lost));
         }
         let (at, event) = self.board.wait(until)?;
-        if self.seats.get(at).is_none_or(|s| s.lost) {
+        if self.seats.get(at).is_none_or(|s| s.is_lost) {
             self.take_farewell(at, &event);
-            return Some((at, Came::Nothing));
+            return Some((at, AgentsInput::Timeout));
         }
         let came = match event {
-            Event::Up => {
+            LinkEvent::Connected => {
                 let hello = Order::Hello(self.own.clone());
                 self.send(at, &hello);
-                Came::Nothing
+                AgentsInput::Timeout
             }
-            Event::Ended(reason) => {
-                self.lose(at, reason);
-                Came::Lost
+            LinkEvent::Closed(reason) => {
+                self.mark_lost(at, reason);
+                AgentsInput::Lost
             }
-            Event::Said(frame, when) => {
-                self.seats[at].heard = self.board.now();
-                match frame.decode().map(crate::tame::tamed) {
+            LinkEvent::Message(frame, when) => {
+                self.seats[at].last_message_at = self.board.now();
+                match frame.decode().map(crate::sanitize::sanitized) {
                     Ok(Report::Time {
                         seq,
                         clock_ns,
                         unix_ns,
                     }) => {
                         self.take_time(at, when, seq, (clock_ns, unix_ns));
-                        Came::Clock
+                        AgentsInput::Clock
                     }
                     Ok(Report::Leaving { reason }) => {
-                        self.lose_with(at, reason, true);
-                        Came::Lost
+                        self.mark_lost_with(at, reason, true);
+                        AgentsInput::Lost
                     }
-                    Ok(report) => Came::Report(report),
+                    Ok(report) => AgentsInput::Report(report),
                     Err(e) => {
-                        self.lose(at, nonsense(&e));
-                        Came::Lost
+                        self.mark_lost(at, nonsense(&e));
+                        AgentsInput::Lost
                     }
                 }
             }
@@ -313,12 +315,12 @@ impl Agents {
             self.silence_at = now + LOOK_FOR_SILENCE;
             if deaf > Nanos::from_secs(1) {
                 for seat in &mut self.seats {
-                    seat.heard = now;
+                    seat.last_message_at = now;
                 }
             }
             let seconds = SILENCE_MAX.0 / 1_000_000_000;
-            self.lose_where(
-                |s| s.hello.is_some() && now.since(s.heard) > SILENCE_MAX,
+            self.mark_lost_where(
+                |s| s.hello.is_some() && now.since(s.last_message_at) > SILENCE_MAX,
                 &format!("not a word for {seconds} s"),
             );
         }
@@ -335,10 +337,10 @@ impl Agents {
             let Some((at, came)) = self.next(self.board.now()) else {
                 break;
             };
-            if let Came::Report(report) = came
-                && !is_word(&report)
+            if let AgentsInput::Report(report) = came
+                && !is_event(&report)
             {
-                self.lose(at, "it spoke out of turn".into());
+                self.mark_lost(at, "it spoke out of turn".into());
             }
         }
         match self.losses.get(before..) {

@@ -1,6 +1,6 @@
 //! What is said of agents and orders: errors, losses, what comes meanwhile.
 
-use crate::message::{Left, Order, Report};
+use crate::message::{Leftover, Order, Report};
 use filermark_model::Nanos;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub enum OrderError {
     Stopped,
     /// Agents are lost.
     #[error("{}", told(.0))]
-    Lost(Vec<Loss>),
+    Lost(Vec<LostAgent>),
     /// A condition of STOP_IF holds.
     #[error("{reason}")]
     Emergency {
@@ -38,16 +38,16 @@ pub enum OrderError {
 }
 
 /// Where the receiver of reports says that the run is to end, and why.
-pub type Emergency = Rc<RefCell<Option<String>>>;
+pub type AbortRequest = Rc<RefCell<Option<String>>>;
 
 /// Where the receiver of reports says what else is to be sent at once to all that have
 /// not answered yet. With each order comes the time that the whole may take from now on,
 /// counted from its beginning.
-pub type Aside = Rc<RefCell<VecDeque<(Order, Nanos)>>>;
+pub type ExtraOrders = Rc<RefCell<VecDeque<(Order, Nanos)>>>;
 
 /// An agent that is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct LostAgent {
     /// Its number in the plan, from 0.
     pub agent: usize,
     /// Its host.
@@ -57,10 +57,10 @@ pub struct Loss {
     /// It said so itself, and removes what it made.
     pub tidies_up: bool,
     /// It has done so: what stays. `None` until it has said it.
-    pub tidied: Option<Vec<Left>>,
+    pub tidied: Option<Vec<Leftover>>,
 }
 
-impl std::fmt::Display for Loss {
+impl std::fmt::Display for LostAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -70,8 +70,12 @@ impl std::fmt::Display for Loss {
     }
 }
 
-fn told(losses: &[Loss]) -> String {
-    let mut text: Vec<String> = losses.iter().take(NAMED_MAX).map(Loss::to_string).collect();
+fn told(losses: &[LostAgent]) -> String {
+    let mut text: Vec<String> = losses
+        .iter()
+        .take(NAMED_MAX)
+        .map(LostAgent::to_string)
+        .collect();
     if losses.len() > NAMED_MAX {
         text.push(format!("and {} more", losses.len() - NAMED_MAX));
     }
@@ -83,12 +87,12 @@ pub enum Heard<'a> {
     /// Time has passed.
     Tick,
     /// A word in between.
-    Word(usize, &'a Report),
+    Report(usize, &'a Report),
     /// An answer. Failures are not among them.
     Answer(usize, Report),
     /// An agent is lost.
-    Lost(&'a Loss),
+    Lost(&'a LostAgent),
 }
 
 /// Listens to what comes: the prime's time, and what it is.
-pub(crate) type Ear<'a> = &'a mut dyn FnMut(Nanos, Heard<'_>);
+pub(crate) type EventHandler<'a> = &'a mut dyn FnMut(Nanos, Heard<'_>);

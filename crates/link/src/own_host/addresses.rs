@@ -2,7 +2,7 @@
 
 use crate::identity::own_host;
 use crate::secure::dial::resolve;
-use crate::secure::introduce::{ADDRESSES_MAX, HostName};
+use crate::secure::hello::{ADDRESSES_MAX, HostName};
 use filermark_model::plan::IpChoice;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;

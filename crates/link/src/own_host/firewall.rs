@@ -3,7 +3,7 @@
 
 use super::system::line_of;
 use crate::facts::FirewallFacts;
-use crate::tool::{self, NoTool};
+use crate::tool::{self, ToolError};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -22,9 +22,9 @@ pub fn look() -> FirewallFacts {
         let seen = ask("nft", &["-j", "list", "ruleset"]).map(|text| read_nft(&text, &mut facts));
         match seen {
             Ok(()) => return with_legacy(facts),
-            Err(NoTool::Failed(why)) => facts.unreadable = Some(why),
+            Err(ToolError::Failed(why)) => facts.unreadable = Some(why),
             // iptables may be there, which writes the same rules.
-            Err(NoTool::Missing) => {
+            Err(ToolError::Missing) => {
                 for tool in ["iptables", "ip6tables"] {
                     take_iptables(tool, &mut facts);
                 }
@@ -61,19 +61,19 @@ fn take_iptables(tool: &str, facts: &mut FirewallFacts) -> bool {
             read_iptables(tool, &text, facts);
             true
         }
-        Err(NoTool::Failed(why)) => {
+        Err(ToolError::Failed(why)) => {
             facts.unreadable.get_or_insert(why);
             true
         }
-        Err(NoTool::Missing) => false,
+        Err(ToolError::Missing) => false,
     }
 }
 
-fn ask(program: &str, args: &[&str]) -> Result<String, NoTool> {
+fn ask(program: &str, args: &[&str]) -> Result<String, ToolError> {
     let said = tool::run(program, args, TOOL_MAX)?;
     match said.is_success {
         true => Ok(said.stdout),
-        false => Err(NoTool::Failed(format!("{program}: {}", said.stderr))),
+        false => Err(ToolError::Failed(format!("{program}: {}", said.stderr))),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::addresses::interface_addresses;
 use crate::secure::dial::resolve;
-use crate::tool::{self, NoTool};
+use crate::tool::{self, ToolError};
 use filermark_model::plan::IpChoice;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,36 +17,36 @@ const ASKED_BACK_MAX: usize = 4;
 
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameLook {
+pub struct ForwardLookup {
     /// The name that was looked up.
     pub name: String,
     /// Its addresses; or why there is none.
     pub addresses: Result<Vec<IpAddr>, String>,
     /// What the addresses lead back to.
-    pub back: Vec<(IpAddr, Back)>,
+    pub back: Vec<(IpAddr, ReverseLookup)>,
     /// The line of /etc/hosts that gives the name a loopback address.
     pub loopback_line: Option<String>,
 }
 
 /// What an address leads back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Back {
+pub enum ReverseLookup {
     /// These names.
     Names(Vec<String>),
     /// No name.
-    Nothing,
+    NoName,
     /// It could not be asked.
     Unknown(String),
 }
 
 /// Looks a name up, and its addresses back.
-pub fn look(name: &str, ip: IpChoice) -> NameLook {
+pub fn look(name: &str, ip: IpChoice) -> ForwardLookup {
     let addresses = forward(name, ip);
     let asked = addresses.iter().flatten().take(ASKED_BACK_MAX);
     let back = asked
         .map(|address| (*address, backward(*address)))
         .collect();
-    NameLook {
+    ForwardLookup {
         name: name.to_owned(),
         addresses,
         back,
@@ -68,15 +68,15 @@ pub fn forward(name: &str, ip: IpChoice) -> Result<Vec<IpAddr>, String> {
 
 /// The names of an address. The standard library does not ask that way round; getent
 /// does, as any program would.
-fn backward(address: IpAddr) -> Back {
+fn backward(address: IpAddr) -> ReverseLookup {
     let text = address.to_string();
     match tool::run("getent", &["hosts", &text], ASK_MAX) {
-        Ok(said) if said.is_success => Back::Names(names_in(&said.stdout)),
-        Ok(_) => Back::Nothing,
-        Err(NoTool::Failed(why)) => Back::Unknown(why),
-        Err(NoTool::Missing) => match names_of(&hosts_file(), address) {
-            names if names.is_empty() => Back::Unknown("there is no getent".into()),
-            names => Back::Names(names),
+        Ok(said) if said.is_success => ReverseLookup::Names(names_in(&said.stdout)),
+        Ok(_) => ReverseLookup::NoName,
+        Err(ToolError::Failed(why)) => ReverseLookup::Unknown(why),
+        Err(ToolError::Missing) => match names_of(&hosts_file(), address) {
+            names if names.is_empty() => ReverseLookup::Unknown("there is no getent".into()),
+            names => ReverseLookup::Names(names),
         },
     }
 }

@@ -10,7 +10,7 @@ const PKCS8_HEAD: [u8; 16] = [
 ];
 
 /// A key and a certificate that carries its public half.
-pub(super) struct Certified {
+pub(super) struct KeyCertificate {
     /// The private key (PKCS #8).
     pub key: PrivatePkcs8KeyDer<'static>,
     /// Signed by the key itself.
@@ -21,7 +21,7 @@ pub(super) struct Certified {
 ///
 /// # Errors
 /// The library refused, which it does not as far as we know.
-pub(super) fn certified(seed: &[u8; 32]) -> Result<Certified, String> {
+pub(super) fn certified(seed: &[u8; 32]) -> Result<KeyCertificate, String> {
     let key = PrivatePkcs8KeyDer::from([PKCS8_HEAD.as_slice(), seed].concat());
     let made = || {
         let pair = KeyPair::try_from(&key)?;
@@ -29,7 +29,7 @@ pub(super) fn certified(seed: &[u8; 32]) -> Result<Certified, String> {
         Ok(certificate.into())
     };
     let certificate = made().map_err(|e: rcgen::Error| e.to_string())?;
-    Ok(Certified { key, certificate })
+    Ok(KeyCertificate { key, certificate })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Names to addresses, addresses to TCP connections; each within a time.
 
 use super::SecureError;
-use super::introduce::HostName;
+use super::hello::HostName;
 use filermark_model::plan::IpChoice;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};

@@ -1,6 +1,6 @@
 //! Strangers at the listening side, and at the other end of a call.
 
-use super::introduce::{Line, hear, refuse};
+use super::hello::{HelloLine, read_line, refuse};
 use super::wire_tests::{LIMIT, identities, tcp_pair};
 use super::*;
 use std::io::{self, Read, Write};
@@ -52,8 +52,8 @@ fn broken_tls_is_refused() {
 #[test]
 fn silence_and_early_ends_are_told() {
     assert!(matches!(prime_hears(b"", false), SecureError::TimedOut(_)));
-    assert_eq!(prime_hears(b"", true), SecureError::Ended);
-    assert_eq!(prime_hears(&[22, 3, 1], true), SecureError::Ended);
+    assert_eq!(prime_hears(b"", true), SecureError::Closed);
+    assert_eq!(prime_hears(&[22, 3, 1], true), SecureError::Closed);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_caller_tells_who_answers_wrongly() {
     let (near, far) = tcp_pair();
     drop(far);
     let error = secure_client(near, &prime, LIMIT).err().unwrap();
-    assert_eq!(error, SecureError::Ended);
+    assert_eq!(error, SecureError::Closed);
     let (near, _far) = tcp_pair();
     let error = secure_client(near, &prime, Duration::from_millis(100)).err();
     assert!(matches!(error, Some(SecureError::TimedOut(_))));
@@ -136,8 +136,8 @@ fn what_was_recorded_opens_nothing() {
         });
         let (tcp, _) = listener.accept().unwrap();
         let secured = secure_server(tcp, &prime, LIMIT).unwrap();
-        let line = hear(&secured, Instant::now() + LIMIT).unwrap();
-        assert!(matches!(line, Line::Agent(_)));
+        let line = read_line(&secured, Instant::now() + LIMIT).unwrap();
+        assert!(matches!(line, HelloLine::Agent(_)));
     });
     tapping.join().unwrap();
 
@@ -150,7 +150,7 @@ fn what_was_recorded_opens_nothing() {
 }
 
 /// Both ends of a secured connection, agent and prime.
-fn secured() -> (Secured, Secured) {
+fn secured() -> (SecureStream, SecureStream) {
     let (prime, agent) = identities();
     let (near, far) = tcp_pair();
     thread::scope(|scope| {
@@ -164,15 +164,15 @@ fn secured() -> (Secured, Secured) {
 fn an_introduction_has_its_limits_also_among_friends() {
     let (agent, prime) = secured();
     (&agent.stream).write_all(&[b'x'; 8192]).unwrap();
-    let error = hear(&prime, Instant::now() + LIMIT).unwrap_err();
+    let error = read_line(&prime, Instant::now() + LIMIT).unwrap_err();
     assert!(error.to_string().contains("too long"), "{error}");
 
     let (agent, prime) = secured();
     (&agent.stream)
         .write_all(b"filermark-agent a\0b\n")
         .unwrap();
-    let error = hear(&prime, Instant::now() + LIMIT).unwrap_err();
-    assert!(matches!(error, SecureError::Nonsense(_)), "{error}");
+    let error = read_line(&prime, Instant::now() + LIMIT).unwrap_err();
+    assert!(matches!(error, SecureError::Malformed(_)), "{error}");
 
     let (agent, prime) = secured();
     let began = Instant::now();
@@ -185,7 +185,7 @@ fn an_introduction_has_its_limits_also_among_friends() {
                 }
             }
         });
-        let error = hear(&prime, Instant::now() + Duration::from_millis(300));
+        let error = read_line(&prime, Instant::now() + Duration::from_millis(300));
         prime.hold.cut();
         error.unwrap_err()
     });
@@ -194,8 +194,8 @@ fn an_introduction_has_its_limits_also_among_friends() {
 
     let (agent, prime) = secured();
     drop(agent);
-    let error = hear(&prime, Instant::now() + LIMIT).unwrap_err();
-    assert_eq!(error, SecureError::Ended);
+    let error = read_line(&prime, Instant::now() + LIMIT).unwrap_err();
+    assert_eq!(error, SecureError::Closed);
 }
 
 #[test]
@@ -205,8 +205,8 @@ fn a_line_is_taken_and_not_a_byte_more() {
     (&agent.stream).write_all(said).unwrap();
     agent.stream.shutdown(Shutdown::Write).unwrap();
     assert!(matches!(
-        hear(&prime, Instant::now() + LIMIT),
-        Ok(Line::Agent(_))
+        read_line(&prime, Instant::now() + LIMIT),
+        Ok(HelloLine::Agent(_))
     ));
     let mut rest = Vec::new();
     (&prime.stream).read_to_end(&mut rest).unwrap();
@@ -219,6 +219,6 @@ fn a_refusal_reaches_its_reader_though_he_has_more_to_say() {
     (&agent.stream).write_all(&[b'x'; 100_000]).unwrap();
     refuse(&prime, "no client of that name".into());
     drop(prime);
-    let line = hear(&agent, Instant::now() + LIMIT).unwrap();
-    assert_eq!(line, Line::Refused("no client of that name".into()));
+    let line = read_line(&agent, Instant::now() + LIMIT).unwrap();
+    assert_eq!(line, HelloLine::Refused("no client of that name".into()));
 }

@@ -12,8 +12,8 @@
 //! Each side has a secret of its own and knows the public keys that it takes: a client
 //! that of the prime, the prime those of its clients, by name.
 
-use super::identity::{Identity, PublicKey, Side};
-use super::introduce::HostName;
+use super::hello::HostName;
+use super::peer_keys::{Identity, LinkRole, PublicKey};
 use super::secret::{Secret, SecretError, read_private, write_private};
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -80,18 +80,18 @@ impl PrimeKeys {
         Self::parse(text).map_err(|wrong| wrong.at(path))
     }
 
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        let mut lines = Lines::of(text, PRIME_HEAD, CLIENT_HEAD)?;
+    fn parse(text: &str) -> Result<Self, KeyFileError> {
+        let mut lines = KeyFileLines::of(text, PRIME_HEAD, CLIENT_HEAD)?;
         let secret = lines.secret()?;
         let mut clients = Vec::new();
         while let Some((line, words)) = lines.next() {
             let ["client", name, key] = words[..] else {
-                return Err(Wrong::line(line, "is not 'client NAME KEY'"));
+                return Err(KeyFileError::line(line, "is not 'client NAME KEY'"));
             };
-            let name = HostName::parse(name).map_err(|why| Wrong::line(line, why))?;
-            let key = PublicKey::parse(key).map_err(|why| Wrong::line(line, why))?;
+            let name = HostName::parse(name).map_err(|why| KeyFileError::line(line, why))?;
+            let key = PublicKey::parse(key).map_err(|why| KeyFileError::line(line, why))?;
             if clients.len() == CLIENTS_MAX {
-                return Err(Wrong::line(
+                return Err(KeyFileError::line(
                     line,
                     "has a client too many: 10000 are the most",
                 ));
@@ -103,7 +103,7 @@ impl PrimeKeys {
         names.sort_unstable();
         keys.sort_unstable();
         if names.windows(2).any(|w| w[0] == w[1]) || keys.windows(2).any(|w| w[0] == w[1]) {
-            return Err(Wrong::whole("names a client or a key twice"));
+            return Err(KeyFileError::whole_file("names a client or a key twice"));
         }
         Ok(Self { secret, clients })
     }
@@ -114,7 +114,7 @@ impl PrimeKeys {
     /// The cryptographic library refused.
     pub fn identity(&self) -> Result<Identity, String> {
         let keys = self.clients.iter().map(|(_, key)| *key);
-        Identity::new(&self.secret, Side::Prime, keys)
+        Identity::new(&self.secret, LinkRole::Prime, keys)
     }
 
     /// The same, but takes this one client only.
@@ -123,7 +123,7 @@ impl PrimeKeys {
     /// There is no key of this client; what to do.
     pub fn identity_for(&self, client: &str) -> Result<Identity, String> {
         let key = self.key_of(client).ok_or_else(|| no_key(client))?;
-        Identity::new(&self.secret, Side::Prime, [key])
+        Identity::new(&self.secret, LinkRole::Prime, [key])
     }
 
     /// Whether there is a key of this client.
@@ -153,7 +153,7 @@ impl PrimeKeys {
     fn to_text(&self) -> zeroize::Zeroizing<String> {
         let mut text = head(PRIME_HEAD, &self.secret, PRIME_TEXT);
         // No growing, which would leave copies of the secret behind.
-        let line = "client  \n".len() + super::introduce::NAME_LEN_MAX + PublicKey::DIGITS;
+        let line = "client  \n".len() + super::hello::NAME_LEN_MAX + PublicKey::DIGITS;
         text.reserve_exact(self.clients.len() * line);
         for (name, key) in &self.clients {
             text.push_str(&format!("client {name} {key}\n"));
@@ -209,12 +209,12 @@ impl ClientKey {
         Self::parse(text).map_err(|wrong| wrong.at(path))
     }
 
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        let mut lines = Lines::of(text, CLIENT_HEAD, PRIME_HEAD)?;
+    fn parse(text: &str) -> Result<Self, KeyFileError> {
+        let mut lines = KeyFileLines::of(text, CLIENT_HEAD, PRIME_HEAD)?;
         let secret = lines.secret()?;
         let (mut name, mut prime) = (None, None);
         while let Some((line, words)) = lines.next() {
-            let wrong = |why| Wrong::line(line, why);
+            let wrong = |why| KeyFileError::line(line, why);
             match words[..] {
                 ["client", text] if name.is_none() => {
                     name = Some(HostName::parse(text).map_err(wrong)?);
@@ -226,7 +226,7 @@ impl ClientKey {
             }
         }
         let (Some(name), Some(prime)) = (name, prime) else {
-            return Err(Wrong::whole(
+            return Err(KeyFileError::whole_file(
                 "does not name its client and the key of the prime",
             ));
         };
@@ -242,7 +242,7 @@ impl ClientKey {
     /// # Errors
     /// The cryptographic library refused.
     pub fn identity(&self) -> Result<Identity, String> {
-        Identity::new(&self.secret, Side::Agent, [self.prime])
+        Identity::new(&self.secret, LinkRole::Agent, [self.prime])
     }
 
     fn to_text(&self) -> zeroize::Zeroizing<String> {
@@ -254,21 +254,21 @@ impl ClientKey {
 
 /// What is wrong with the content of a file.
 #[derive(Debug)]
-struct Wrong {
+struct KeyFileError {
     line: Option<usize>,
     reason: String,
     advice: &'static str,
 }
 
-impl Wrong {
+impl KeyFileError {
     fn line(line: usize, reason: &str) -> Self {
         Self {
             line: Some(line),
-            ..Self::whole(reason)
+            ..Self::whole_file(reason)
         }
     }
 
-    fn whole(reason: &str) -> Self {
+    fn whole_file(reason: &str) -> Self {
         Self {
             line: None,
             reason: reason.into(),
@@ -289,11 +289,11 @@ impl Wrong {
 }
 
 /// The lines of a file with words in them, numbered from 1.
-struct Lines<'a>(Box<dyn Iterator<Item = (usize, Vec<&'a str>)> + 'a>);
+struct KeyFileLines<'a>(Box<dyn Iterator<Item = (usize, Vec<&'a str>)> + 'a>);
 
-impl<'a> Lines<'a> {
+impl<'a> KeyFileLines<'a> {
     /// Behind the first line, which has to be `head`.
-    fn of(text: &'a str, head: &str, of_the_other: &str) -> Result<Self, Wrong> {
+    fn of(text: &'a str, head: &str, of_the_other: &str) -> Result<Self, KeyFileError> {
         let words = |(i, line): (usize, &'a str)| (i + 1, line.split_whitespace().collect());
         let counts = |(_, words): &(usize, Vec<&str>)| {
             words.first().is_some_and(|word| !word.starts_with('#'))
@@ -302,16 +302,16 @@ impl<'a> Lines<'a> {
         match lines.next() {
             Some((_, words)) if words.join(" ") == head => Ok(Self(Box::new(lines))),
             Some((_, words)) if words.join(" ") == of_the_other => {
-                Err(Wrong::whole(if head == CLIENT_HEAD {
+                Err(KeyFileError::whole_file(if head == CLIENT_HEAD {
                     "is the key of the prime; an agent takes that of its client, client-NAME.key"
                 } else {
                     "is the key of a client, which gives no orders; SECRET_FILE is the prime's, prime.key"
                 }))
             }
             Some((_, words)) if words.len() == 1 && Secret::parse(words[0]).is_ok() => {
-                Err(Wrong::whole(OLD))
+                Err(KeyFileError::whole_file(OLD))
             }
-            _ => Err(Wrong::whole("is no key file of Filermark")),
+            _ => Err(KeyFileError::whole_file("is no key file of Filermark")),
         }
     }
 
@@ -319,21 +319,21 @@ impl<'a> Lines<'a> {
         self.0.next()
     }
 
-    fn secret(&mut self) -> Result<Secret, Wrong> {
+    fn secret(&mut self) -> Result<Secret, KeyFileError> {
         match self.next() {
             Some((line, words)) => match words[..] {
                 ["secret", hex] => Secret::parse(hex)
-                    .map_err(|why| Wrong::line(line, &format!("the secret {why}"))),
-                _ => Err(Wrong::line(line, "is not 'secret HEX'")),
+                    .map_err(|why| KeyFileError::line(line, &format!("the secret {why}"))),
+                _ => Err(KeyFileError::line(line, "is not 'secret HEX'")),
             },
-            None => Err(Wrong::whole("ends before the secret")),
+            None => Err(KeyFileError::whole_file("ends before the secret")),
         }
     }
 }
 
 /// What was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct CreatedKeys {
     /// The file of the prime.
     pub prime: PathBuf,
     /// Whether it was there before, and has more clients now.
@@ -351,7 +351,7 @@ pub struct Made {
 /// # Errors
 /// There is a file of a client that the prime's does not know, or files cannot be made;
 /// those made by then stay.
-pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> {
+pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, SecretError> {
     let made_dir = DirBuilder::new().mode(0o700).recursive(true).create(dir);
     made_dir.map_err(|error| SecretError::File {
         path: dir.into(),
@@ -425,7 +425,7 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<Made, SecretError> 
         write_private(&fresh, &prime.to_text())?;
         std::fs::rename(&fresh, &path).map_err(placed)?;
     }
-    Ok(Made {
+    Ok(CreatedKeys {
         prime: path,
         was_there,
         clients: files.into_iter().map(|(file, _)| file).collect(),

@@ -2,7 +2,7 @@
 //! has a secret of its own and knows the public keys that it takes.
 //!
 //! From its secret a side derives an Ed25519 key, and with it a self-made certificate
-//! ([`identity`]). An agent takes the key of its prime and no other, a prime the keys of
+//! ([`peer_keys`]). An agent takes the key of its prime and no other, a prime the keys of
 //! its clients ([`keys`]): the public key of what the peer shows must be one of these,
 //! and the peer must sign the handshake with it. Names and dates are not looked at,
 //! since a key that nobody else can have says more than they do.
@@ -18,7 +18,7 @@
 //! - The traffic keys come from a fresh X25519 exchange. Whoever learns the secret
 //!   later cannot read what was recorded before.
 //! - A side cannot be played against itself: what client and server sign differs in TLS
-//!   1.3, and prime and agents name different protocols (ALPN, [`Side`]), so that a
+//!   1.3, and prime and agents name different protocols (ALPN, [`LinkRole`]), so that a
 //!   connection between two agents does not come about.
 //! - Sessions are neither resumed nor begun with early data.
 //!
@@ -38,14 +38,14 @@
 //! Everything behind [`wire`] sees plain byte streams. This room knows nothing of
 //! plans, orders and load.
 
+pub mod acceptor;
 mod certificate;
+pub mod connect;
 pub mod dial;
-pub mod door;
-pub mod identity;
-pub mod introduce;
-pub mod join;
+pub mod hello;
 pub mod keys;
-mod pump;
+pub mod peer_keys;
+mod relay;
 pub mod seal;
 pub mod secret;
 pub mod wire;
@@ -58,10 +58,10 @@ mod wire_tests;
 use std::io;
 use std::time::Duration;
 
-pub use identity::{Identity, PublicKey, Side};
-pub use pump::Hold;
+pub use peer_keys::{Identity, LinkRole, PublicKey};
+pub use relay::LinkControl;
 pub use secret::{Secret, SecretError};
-pub use wire::{Outlet, Secured, secure_client, secure_server};
+pub use wire::{SecureStream, WriteHalf, secure_client, secure_server};
 
 /// Why a connection did not come about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +77,7 @@ pub enum SecureError {
     NotTls(String),
     /// Both are primes, or both are agents.
     #[error("the other side is {0}, as this one is, or another version of Filermark")]
-    SameSide(Side),
+    SameSide(LinkRole),
     /// TLS failed in another way.
     #[error("TLS failed: {0}")]
     Tls(String),
@@ -86,7 +86,7 @@ pub enum SecureError {
     TimedOut(Duration),
     /// The connection ended too early.
     #[error("the connection was closed before it was made")]
-    Ended,
+    Closed,
     /// Nothing listens there.
     #[error("refused: nothing listens there")]
     Refused,
@@ -105,10 +105,10 @@ pub enum SecureError {
     },
     /// The other side said no, and why.
     #[error("turned away: {0}")]
-    TurnedAway(String),
+    Rejected(String),
     /// The other side has its key and talks nonsense.
     #[error("what came is no introduction: {0}")]
-    Nonsense(String),
+    Malformed(String),
     /// Anything else that sockets and threads fail with.
     #[error("{0}")]
     Io(String),
@@ -119,7 +119,7 @@ impl SecureError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::TimedOut(_)
-            | Self::Ended
+            | Self::Closed
             | Self::Refused
             | Self::NoRoute
             | Self::NoAddress { .. }
@@ -129,8 +129,8 @@ impl SecureError {
             | Self::NotTls(_)
             | Self::SameSide(_)
             | Self::Tls(_)
-            | Self::TurnedAway(_)
-            | Self::Nonsense(_) => false,
+            | Self::Rejected(_)
+            | Self::Malformed(_) => false,
         }
     }
 }
@@ -145,7 +145,7 @@ impl From<io::Error> for SecureError {
             | Kind::ConnectionAborted
             | Kind::BrokenPipe
             | Kind::NotConnected
-            | Kind::UnexpectedEof => Self::Ended,
+            | Kind::UnexpectedEof => Self::Closed,
             _ => Self::Io(error.to_string()),
         }
     }

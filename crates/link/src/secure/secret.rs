@@ -43,7 +43,7 @@ pub enum SecretError {
     },
     /// It belongs to somebody else.
     #[error("key file {path}: belongs to user {owner}, not to the one who uses it; copy it")]
-    Foreign {
+    WrongOwner {
         /// The file.
         path: PathBuf,
         /// Number of its owner.
@@ -238,7 +238,7 @@ fn check_file(
     }
     let owner = found.uid();
     if owner != rustix::process::geteuid().as_raw() && owner != 0 {
-        return Err(SecretError::Foreign {
+        return Err(SecretError::WrongOwner {
             path: path.into(),
             owner,
         });

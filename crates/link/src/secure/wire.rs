@@ -1,8 +1,8 @@
 //! The handshake: from a TCP connection to a stream that only the holder of an expected
 //! key can be at the other end of.
 
-use super::pump::{self, Hold, is_later};
-use super::{Identity, PublicKey, SecureError, Side};
+use super::relay::{self, LinkControl, is_later};
+use super::{Identity, LinkRole, PublicKey, SecureError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConnection, Connection, Error as TlsError, ServerConnection};
@@ -17,27 +17,27 @@ const SHOWN: usize = 48;
 const NAME: &str = "filermark";
 
 /// A connection to somebody who has a key that is taken here.
-pub struct Secured {
+pub struct SecureStream {
     /// What is said on it; a blocking socket without time limits.
     pub stream: UnixStream,
     /// How it ends.
-    pub hold: Hold,
+    pub hold: LinkControl,
     /// Who is at the other end.
     pub peer_key: PublicKey,
 }
 
 /// The end of a stream that is spoken into. Dropping it tells the other side that no
 /// more will come, also while somebody here still listens to the stream.
-pub struct Outlet(UnixStream);
+pub struct WriteHalf(UnixStream);
 
-impl Outlet {
+impl WriteHalf {
     /// Of this stream.
     pub fn of(stream: UnixStream) -> Self {
         Self(stream)
     }
 }
 
-impl Write for Outlet {
+impl Write for WriteHalf {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.0.write(buf)
     }
@@ -47,7 +47,7 @@ impl Write for Outlet {
     }
 }
 
-impl Drop for Outlet {
+impl Drop for WriteHalf {
     fn drop(&mut self) {
         let _ = self.0.shutdown(Shutdown::Write);
     }
@@ -63,7 +63,7 @@ pub fn secure_client(
     tcp: TcpStream,
     identity: &Identity,
     limit: Duration,
-) -> Result<Secured, SecureError> {
+) -> Result<SecureStream, SecureError> {
     let name = ServerName::try_from(NAME).map_err(|e| SecureError::Tls(e.to_string()))?;
     let tls = ClientConnection::new(identity.client(), name)
         .map_err(|e| SecureError::Tls(e.to_string()))?;
@@ -78,7 +78,7 @@ pub fn secure_server(
     tcp: TcpStream,
     identity: &Identity,
     limit: Duration,
-) -> Result<Secured, SecureError> {
+) -> Result<SecureStream, SecureError> {
     let tls =
         ServerConnection::new(identity.server()).map_err(|e| SecureError::Tls(e.to_string()))?;
     secure(tls.into(), tcp, identity.side(), limit)
@@ -87,12 +87,12 @@ pub fn secure_server(
 fn secure(
     mut tls: Connection,
     tcp: TcpStream,
-    side: Side,
+    side: LinkRole,
     limit: Duration,
-) -> Result<Secured, SecureError> {
+) -> Result<SecureStream, SecureError> {
     tcp.set_nonblocking(true)?;
     let peer = tcp.peer_addr()?;
-    let mut heard = Heard {
+    let mut heard = FirstBytes {
         tcp: &tcp,
         first: Vec::new(),
     };
@@ -107,8 +107,8 @@ fn secure(
     let shown = tls.peer_certificates().and_then(|chain| chain.first());
     let peer_key = shown.and_then(PublicKey::shown_in);
     let peer_key = peer_key.ok_or(SecureError::WrongKey)?;
-    let (stream, hold) = pump::start(tls, tcp, peer)?;
-    Ok(Secured {
+    let (stream, hold) = relay::start(tls, tcp, peer)?;
+    Ok(SecureStream {
         stream,
         hold,
         peer_key,
@@ -117,8 +117,8 @@ fn secure(
 
 fn shake_hands(
     tls: &mut Connection,
-    heard: &mut Heard<'_>,
-    side: Side,
+    heard: &mut FirstBytes<'_>,
+    side: LinkRole,
     limit: Duration,
 ) -> Result<(), SecureError> {
     let deadline = Instant::now() + limit;
@@ -131,10 +131,10 @@ fn shake_hands(
             }
         } else {
             match tls.read_tls(heard) {
-                Ok(0) => return Err(SecureError::Ended),
+                Ok(0) => return Err(SecureError::Closed),
                 Ok(_) => {
                     tls.process_new_packets()
-                        .map_err(|error| in_words(error, side, &heard.first))?;
+                        .map_err(|error| describe(error, side, &heard.first))?;
                     continue;
                 }
                 Err(error) if is_later(&error) => {}
@@ -173,12 +173,12 @@ fn await_socket(
 }
 
 /// A socket, and what it said first.
-struct Heard<'a> {
+struct FirstBytes<'a> {
     tcp: &'a TcpStream,
     first: Vec<u8>,
 }
 
-impl Read for Heard<'_> {
+impl Read for FirstBytes<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let len = self.tcp.read(buf)?;
         let kept = len.min(SHOWN - self.first.len());
@@ -187,7 +187,7 @@ impl Read for Heard<'_> {
     }
 }
 
-fn in_words(error: TlsError, side: Side, first: &[u8]) -> SecureError {
+fn describe(error: TlsError, side: LinkRole, first: &[u8]) -> SecureError {
     use AlertDescription as Alert;
     match error {
         // A TLS service of another kind shows another certificate, or wants none.

@@ -27,8 +27,8 @@ impl Secrets {
     pub fn identities(&self) -> (Identity, Identity) {
         let key = |secret| PublicKey::of(secret).unwrap();
         (
-            Identity::new(&self.prime, Side::Prime, [key(&self.agent)]).unwrap(),
-            Identity::new(&self.agent, Side::Agent, [key(&self.prime)]).unwrap(),
+            Identity::new(&self.prime, LinkRole::Prime, [key(&self.agent)]).unwrap(),
+            Identity::new(&self.agent, LinkRole::Agent, [key(&self.prime)]).unwrap(),
         )
     }
 }
@@ -44,10 +44,13 @@ pub(super) fn tcp_pair() -> (TcpStream, TcpStream) {
     (near, listener.accept().unwrap().0)
 }
 
-type Ends = (Result<Secured, SecureError>, Result<Secured, SecureError>);
+type StreamPair = (
+    Result<SecureStream, SecureError>,
+    Result<SecureStream, SecureError>,
+);
 
 /// Both handshakes: `client` begins.
-fn meet(client: &Identity, server: &Identity) -> Ends {
+fn meet(client: &Identity, server: &Identity) -> StreamPair {
     let (near, far) = tcp_pair();
     thread::scope(|scope| {
         let server = scope.spawn(|| secure_server(far, server, LIMIT));
@@ -56,7 +59,7 @@ fn meet(client: &Identity, server: &Identity) -> Ends {
     })
 }
 
-fn met() -> (Secured, Secured) {
+fn met() -> (SecureStream, SecureStream) {
     let (prime, agent) = identities();
     let (client, server) = meet(&agent, &prime);
     (client.unwrap(), server.unwrap())
@@ -97,7 +100,7 @@ fn bytes_and_ends_arrive_in_both_directions() {
     });
     for end in [client, server] {
         assert!(end.hold.wait_ended(LIMIT));
-        assert_eq!(end.hold.last_words(), None);
+        assert_eq!(end.hold.failure_text(), None);
     }
 }
 
@@ -167,7 +170,7 @@ fn a_side_that_is_killed_is_told_from_one_that_ends() {
     client.hold.cut();
     assert!(read_all(&server.stream).is_empty());
     assert!(server.hold.wait_ended(LIMIT));
-    let words = server.hold.last_words().unwrap();
+    let words = server.hold.failure_text().unwrap();
     assert!(words.contains("cut off"), "{words}");
     assert!((&server.stream).write_all(b"still there?").is_err());
 }
@@ -190,7 +193,7 @@ fn another_key_does_not_fit_and_both_sides_are_told() {
 #[test]
 fn two_of_the_same_side_do_not_meet() {
     let (prime, agent) = identities();
-    for (side, one) in [(Side::Prime, &prime), (Side::Agent, &agent)] {
+    for (side, one) in [(LinkRole::Prime, &prime), (LinkRole::Agent, &agent)] {
         let (client, server) = meet(one, one);
         assert_eq!(client.err(), Some(SecureError::SameSide(side)));
         assert_eq!(server.err(), Some(SecureError::SameSide(side)));
@@ -202,7 +205,7 @@ fn two_of_the_same_side_do_not_meet() {
 /// In each state in which there is nothing to do for a pump.
 #[test]
 fn a_pump_with_nothing_to_do_sleeps() {
-    let quiet = |name: &str, hold: &Hold| {
+    let quiet = |name: &str, hold: &LinkControl| {
         thread::sleep(Duration::from_millis(200));
         let before = hold.turn_count();
         thread::sleep(Duration::from_millis(300));

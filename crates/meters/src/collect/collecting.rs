@@ -1,12 +1,12 @@
 //! A collection from its beginning to its end.
 
-use super::books::{Books, Totals};
 use super::clock::{Clock, HostClock, StepWatch};
-use super::now::{Absence, Now};
+use super::live_state::{LiveState, SourceOutage};
 use super::socket;
-use super::source::{SourceReader, Wanted, beside};
+use super::source::{SourceReader, WantedSource, beside};
+use super::state::{CollectorState, Totals};
 use super::stop::Stop;
-use super::writer::{self, Outbox, Post};
+use super::writer::{self, LineBatch, LogSender};
 use super::{CollectError, Snapshot, Summary};
 use crate::meter::MeterError;
 use crate::open::open;
@@ -36,48 +36,48 @@ const DATAGRAM_MAX: usize = 1 << 16;
 const HELD_BACK_S: f64 = 1.0;
 
 /// A collection that goes on. Dropped, it ends.
-pub struct Collecting {
-    running: Option<Running>,
-    now: Arc<Now>,
+pub struct Collection {
+    running: Option<CollectorThreads>,
+    now: Arc<LiveState>,
     clock: Arc<dyn Clock>,
     listens: Option<SocketAddr>,
 }
 
-impl std::fmt::Debug for Collecting {
+impl std::fmt::Debug for Collection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Collecting").finish_non_exhaustive()
     }
 }
 
 /// The threads.
-struct Running {
+struct CollectorThreads {
     stop: Arc<Stop>,
     /// Ends when the last thread has.
     alive: Receiver<Infallible>,
-    ends: Arc<Ends>,
+    ends: Arc<ThreadResults>,
 }
 
 /// What threads leave behind.
 #[derive(Default)]
-struct Ends {
+struct ThreadResults {
     written: Mutex<Option<(u64, u64)>>,
     totals: Mutex<Option<Totals>>,
     clock_steps: Mutex<u64>,
 }
 
 /// What is to be collected, with everything open.
-pub(super) struct Parts<W: Write> {
+pub(super) struct CollectionParts<W: Write> {
     pub head: Head,
-    pub sources: Vec<Wanted>,
+    pub sources: Vec<WantedSource>,
     pub sflow: Option<(UdpSocket, SflowSetup)>,
     pub log: LogWriter<W>,
     pub clock: Arc<dyn Clock>,
-    pub now: Arc<Now>,
+    pub now: Arc<LiveState>,
     /// How this host's clock stands to the prime's.
     pub host_clock: ClockFacts,
 }
 
-impl Collecting {
+impl Collection {
     /// Begins: binds the socket, opens the sources, makes the log (which must not be there),
     /// and waits until every meter has answered once, or has failed.
     ///
@@ -105,13 +105,13 @@ impl Collecting {
             ));
         }
         let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
-        let now = Arc::new(Now::default());
+        let now = Arc::new(LiveState::default());
         let sflow = match &setup.sflow {
             Some(sflow) => Some((socket::listen(sflow.listen)?, sflow.clone())),
             None => None,
         };
-        let made = Made::new(log)?;
-        let parts = Parts {
+        let made = NewLog::new(log)?;
+        let parts = CollectionParts {
             head: head(setup, version, &*clock),
             sources: wanted(setup, &now, &clock)?,
             sflow,
@@ -126,10 +126,12 @@ impl Collecting {
     }
 
     /// Begins with what is open.
-    pub(super) fn begin<W: Write + Send + 'static>(parts: Parts<W>) -> Result<Self, CollectError> {
-        let (outbox, posts) = Outbox::new(parts.now.clone(), parts.clock.clone());
+    pub(super) fn begin<W: Write + Send + 'static>(
+        parts: CollectionParts<W>,
+    ) -> Result<Self, CollectError> {
+        let (outbox, posts) = LogSender::new(parts.now.clone(), parts.clock.clone());
         let (breath, alive) = channel();
-        let running = Running {
+        let running = CollectorThreads {
             stop: Arc::new(Stop::default()),
             alive,
             ends: Arc::default(),
@@ -162,7 +164,8 @@ impl Collecting {
             collecting.listens = socket.local_addr().ok();
             let source = sflow_source(next_id, &setup, collecting.listens, &parts.host_clock);
             outbox.send(vec![LogLine::Source(source)]);
-            let books = Books::new(next_id, setup.selection, setup.time_basis, outbox.clone());
+            let books =
+                CollectorState::new(next_id, setup.selection, setup.time_basis, outbox.clone());
             let (ends, listens) = (running.ends.clone(), collecting.listens);
             running.spawn("energy-sflow", breath.clone(), move |stop| {
                 let totals = receive(&socket, listens, books, stop);
@@ -192,8 +195,8 @@ impl Collecting {
 
     /// Sentences of what has happened since this was asked last: a meter that does not
     /// answer, and that does again.
-    pub fn news(&self) -> Vec<String> {
-        self.now.take_news()
+    pub fn take_messages(&self) -> Vec<String> {
+        self.now.take_messages()
     }
 
     /// Why nothing is written any more, if so: the collection should be stopped.
@@ -219,11 +222,11 @@ impl Collecting {
         Ok(Summary {
             readings,
             samples,
-            troubles: self.troubles(&running, absences),
+            problems: self.warnings(&running, absences),
         })
     }
 
-    fn troubles(&self, running: &Running, absences: Vec<Absence>) -> Vec<String> {
+    fn warnings(&self, running: &CollectorThreads, absences: Vec<SourceOutage>) -> Vec<String> {
         let mut troubles: Vec<String> = absences.iter().map(absent).collect();
         let steps = *lock(&running.ends.clock_steps);
         if steps > 0 {
@@ -264,7 +267,7 @@ impl Collecting {
     }
 }
 
-impl Drop for Collecting {
+impl Drop for Collection {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
             let _ = running.end();
@@ -272,7 +275,7 @@ impl Drop for Collecting {
     }
 }
 
-impl Running {
+impl CollectorThreads {
     /// Starts a thread of the collection.
     fn spawn(
         &self,
@@ -295,8 +298,8 @@ impl Running {
     fn write<W: Write + Send + 'static>(
         &self,
         log: LogWriter<W>,
-        posts: Receiver<Post>,
-        collecting: &Collecting,
+        posts: Receiver<LineBatch>,
+        collecting: &Collection,
         breath: Sender<Infallible>,
     ) -> Result<(), CollectError> {
         let (now, clock) = (collecting.now.clone(), collecting.clock.clone());
@@ -327,7 +330,7 @@ impl Running {
 }
 
 /// A source that was not there for a time, in words.
-fn absent(of: &Absence) -> String {
+fn absent(of: &SourceOutage) -> String {
     let (name, lost_s) = (&of.name, of.lost.as_secs_f64());
     match (of.silent, of.lost.is_zero()) {
         (true, true) => format!("{name}: did not answer any more at the end"),
@@ -347,14 +350,14 @@ fn put<T>(mutex: &Mutex<T>, value: T) {
 }
 
 /// A log that has just been made, and is removed again if the collection does not begin.
-struct Made {
+struct NewLog {
     writer: LogWriter<io::BufWriter<std::fs::File>>,
     guard: Guard,
 }
 
 struct Guard(Option<PathBuf>);
 
-impl Made {
+impl NewLog {
     fn new(path: &Path) -> Result<Self, CollectError> {
         let writer = LogWriter::create(path).map_err(|error| CollectError(error.to_string()))?;
         Ok(Self {
@@ -402,9 +405,9 @@ fn head(setup: &Setup, version: &str, clock: &dyn Clock) -> Head {
 /// Opens all meters and sensors.
 fn wanted(
     setup: &Setup,
-    now: &Arc<Now>,
+    now: &Arc<LiveState>,
     clock: &Arc<dyn Clock>,
-) -> Result<Vec<Wanted>, CollectError> {
+) -> Result<Vec<WantedSource>, CollectError> {
     let (its, time) = (now.clone(), clock.clone());
     let traffic: Arc<dyn Fn() -> f64 + Send + Sync> = Arc::new(move || {
         let rate = its.with_ports(|ports| ports.chosen_mib_per_s(time.passed()));
@@ -416,7 +419,7 @@ fn wanted(
     let opened = sources.map(|((kind, source), id)| {
         let meter = open(&source.at, ANSWER_MAX, traffic.clone())
             .map_err(|error| CollectError(error.of_source(&source.name)))?;
-        Ok(Wanted {
+        Ok(WantedSource {
             source: line_of(id, kind, source),
             interval: source.interval,
             offset_s: source.clock_offset_s,
@@ -443,12 +446,12 @@ fn line_of(id: u32, kind: SourceKind, source: &SourceSetup) -> Source {
 
 /// Reads all of them for the first time, at once.
 fn first_readings(
-    sources: Vec<Wanted>,
+    sources: Vec<WantedSource>,
     host: &ClockFacts,
-    outbox: &Outbox,
+    outbox: &LogSender,
 ) -> Result<Vec<SourceReader>, CollectError> {
     let answers: Vec<(String, Result<SourceReader, MeterError>)> = thread::scope(|scope| {
-        let begin = |wanted: Wanted| {
+        let begin = |wanted: WantedSource| {
             let name = wanted.source.name.clone();
             let body = move || SourceReader::begin(wanted, host, outbox.clone());
             (name, scope.spawn(body))
@@ -509,7 +512,7 @@ fn sflow_source(
 fn receive(
     socket: &UdpSocket,
     listens: Option<SocketAddr>,
-    mut books: Books,
+    mut books: CollectorState,
     stop: &Stop,
 ) -> Totals {
     let mut buffer = vec![0; DATAGRAM_MAX];
@@ -540,7 +543,7 @@ fn is_nothing(error: &io::Error) -> bool {
 }
 
 /// Says when the wall's clock was set, and counts how often.
-fn watch_clock(outbox: &Outbox, count: &Mutex<u64>, stop: &Stop) {
+fn watch_clock(outbox: &LogSender, count: &Mutex<u64>, stop: &Stop) {
     let mut steps = StepWatch::new();
     loop {
         let (now, passed) = (outbox.clock.now(), outbox.clock.passed());

@@ -5,20 +5,20 @@
 //! (`writer`). `now` is what all of them tell the live view. Every queue, table and
 //! count has a limit; what does not fit is counted and told.
 
-mod books;
 mod clock;
 mod collecting;
-mod now;
+mod live_state;
 mod ports;
-mod ration;
 mod socket;
 mod source;
+mod state;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod throttle;
 mod writer;
 
-pub use collecting::Collecting;
+pub use collecting::Collection;
 
 /// What there is to be seen now, for a live view. Cheap to take.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Snapshot {
     /// Where sFlow is listened for; `None`: it is not.
     pub listens: Option<std::net::SocketAddr>,
     /// The last thing that went wrong.
-    pub trouble: Option<String>,
+    pub last_problem: Option<String>,
 }
 
 /// Most interfaces of a snapshot.
@@ -78,7 +78,7 @@ pub struct Summary {
     /// Samples of traffic.
     pub samples: u64,
     /// Sentences that whoever uses the log must know.
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// Why nothing is collected.

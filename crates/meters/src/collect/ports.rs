@@ -32,12 +32,12 @@ struct Last {
     label: String,
     chosen: bool,
     sample: TrafficSample,
-    heard: Duration,
+    received: Duration,
 }
 
 impl Last {
     fn is_fresh(&self, now: Duration) -> bool {
-        now.saturating_sub(self.heard).as_secs_f64() <= STALE_INTERVALS * self.sample.seconds
+        now.saturating_sub(self.received).as_secs_f64() <= STALE_INTERVALS * self.sample.seconds
     }
 }
 
@@ -59,7 +59,7 @@ impl PortTable {
         if let Some(number) = self.numbers.get(&key) {
             let last = self.last.get_mut(*number as usize)?;
             last.sample = *sample;
-            last.heard = heard;
+            last.received = heard;
             return Some((*number, None));
         }
         if self.last.len() >= PORTS_MAX {
@@ -84,7 +84,7 @@ impl PortTable {
             label: port.label(),
             chosen: self.selection.has(sample.agent, sample.if_index),
             sample: *sample,
-            heard,
+            received: heard,
         });
         Some((port.port, Some(port)))
     }

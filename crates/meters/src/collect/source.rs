@@ -3,9 +3,9 @@
 //! The times are an absolute schedule, so that nothing drifts. An answer that takes longer
 //! than the interval costs the readings it covers, and that is said.
 
-use super::ration::Ration;
 use super::stop::Stop;
-use super::writer::Outbox;
+use super::throttle::LogThrottle;
+use super::writer::LogSender;
 use crate::meter::{Meter, MeterError};
 use filermark_energy::log::{ClockFacts, EventKind, LogLine, Readings, Source};
 use filermark_energy::reading::Quantity;
@@ -18,7 +18,7 @@ use std::time::Duration;
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 
 /// A source that is to be read.
-pub(super) struct Wanted {
+pub(super) struct WantedSource {
     /// Its line, still without facts about its clock.
     pub source: Source,
     /// How often it is read.
@@ -35,12 +35,12 @@ pub(super) struct SourceReader {
     name: String,
     interval: Duration,
     meter: Box<dyn Meter>,
-    outbox: Outbox,
+    outbox: LogSender,
     /// Its place in what there is to be seen.
     place: usize,
     lost_since: Option<Duration>,
     failures: u32,
-    skipped: Ration<()>,
+    skipped: LogThrottle<()>,
     /// The longest that a reading took, its answer and its way to the log.
     slowest: Duration,
 }
@@ -61,9 +61,9 @@ impl SourceReader {
     /// # Errors
     /// It does not answer.
     pub fn begin(
-        mut wanted: Wanted,
+        mut wanted: WantedSource,
         host: &ClockFacts,
-        outbox: Outbox,
+        outbox: LogSender,
     ) -> Result<Self, MeterError> {
         let answer = ask(wanted.meter.as_mut(), &wanted.source.name, &outbox)?;
         let own = answer.own_clock.then(|| wanted.meter.clock());
@@ -81,7 +81,7 @@ impl SourceReader {
             place,
             lost_since: None,
             failures: 0,
-            skipped: Ration::new(),
+            skipped: LogThrottle::new(),
             slowest: Duration::ZERO,
         };
         reader.outbox.send(vec![LogLine::Source(wanted.source)]);
@@ -113,7 +113,7 @@ impl SourceReader {
             self.slowest = self.slowest.max(clock.passed().saturating_sub(asked));
             tick = self.skip(tick, begin);
         }
-        self.tell_skipped(true);
+        self.report_skipped(true);
     }
 
     /// One reading. Gives whether there is still somebody who writes.
@@ -145,11 +145,11 @@ impl SourceReader {
             self.skipped
                 .add((), i64::try_from(missed).unwrap_or(i64::MAX));
         }
-        self.tell_skipped(false);
+        self.report_skipped(false);
         tick.max(over)
     }
 
-    fn tell_skipped(&mut self, end: bool) {
+    fn report_skipped(&mut self, end: bool) {
         for ((), count) in self.skipped.due(self.outbox.clock.passed(), end) {
             let message = format!(
                 "{}: {count} readings left out: one took up to {:.1} s, longer than its interval of {:.1} s",
@@ -174,10 +174,10 @@ impl SourceReader {
                 self.name,
                 now.saturating_sub(since).as_secs_f64()
             );
-            self.outbox.now.news(message.clone());
+            self.outbox.now.push_message(message.clone());
             lines.push(
                 self.outbox
-                    .event(Some(self.source), EventKind::Back, message),
+                    .event(Some(self.source), EventKind::Recovered, message),
             );
         }
         self.outbox.now.answered(self.place, now, &answer.values);
@@ -200,7 +200,7 @@ impl SourceReader {
         }
         self.lost_since = Some(now);
         let message = error.of_source(&self.name);
-        self.outbox.now.news(message.clone());
+        self.outbox.now.push_message(message.clone());
         let line = self
             .outbox
             .event(Some(self.source), EventKind::Lost, message);
@@ -210,7 +210,7 @@ impl SourceReader {
 
 /// Asks once. Where the source has no clock of its own, the middle between question and
 /// answer is the time. Without a finite figure there is no answer.
-fn ask(meter: &mut dyn Meter, name: &str, outbox: &Outbox) -> Result<Answer, MeterError> {
+fn ask(meter: &mut dyn Meter, name: &str, outbox: &LogSender) -> Result<Answer, MeterError> {
     let asked = outbox.clock.passed();
     let sample = meter.read();
     let trip = outbox.clock.passed().saturating_sub(asked);

@@ -1,12 +1,12 @@
 //! A collection as a whole, with meters and clocks of the tests' own.
 
-use super::books::Books;
 use super::clock::{Clock, HostClock};
-use super::collecting::{Collecting, Parts};
-use super::now::Now;
+use super::collecting::{Collection, CollectionParts};
+use super::live_state::LiveState;
 use super::socket;
-use super::source::Wanted;
-use super::writer::Outbox;
+use super::source::WantedSource;
+use super::state::CollectorState;
+use super::writer::LogSender;
 use super::{CollectError, Snapshot};
 use crate::meter::{Meter, MeterError, Sample};
 use filermark_energy::Quantity;
@@ -89,7 +89,7 @@ fn set_clock() -> Arc<SetClock> {
     })
 }
 
-fn fake(id: u32, watts: f64) -> (Wanted, Arc<AtomicBool>, Arc<AtomicUsize>) {
+fn fake(id: u32, watts: f64) -> (WantedSource, Arc<AtomicBool>, Arc<AtomicUsize>) {
     let (on, reads) = (Arc::new(AtomicBool::new(true)), Arc::default());
     let meter = Fake {
         on: Arc::clone(&on),
@@ -108,7 +108,7 @@ fn fake(id: u32, watts: f64) -> (Wanted, Arc<AtomicBool>, Arc<AtomicUsize>) {
         instrument: Default::default(),
         clock: ClockFacts::default(),
     };
-    let wanted = Wanted {
+    let wanted = WantedSource {
         source,
         interval: Duration::from_millis(50),
         offset_s: None,
@@ -117,8 +117,12 @@ fn fake(id: u32, watts: f64) -> (Wanted, Arc<AtomicBool>, Arc<AtomicUsize>) {
     (wanted, on, reads)
 }
 
-fn parts<W: Write>(output: W, clock: Arc<dyn Clock>, sources: Vec<Wanted>) -> Parts<W> {
-    Parts {
+fn parts<W: Write>(
+    output: W,
+    clock: Arc<dyn Clock>,
+    sources: Vec<WantedSource>,
+) -> CollectionParts<W> {
+    CollectionParts {
         head: Head {
             schema: 1,
             program: "filermark".into(),
@@ -132,7 +136,7 @@ fn parts<W: Write>(output: W, clock: Arc<dyn Clock>, sources: Vec<Wanted>) -> Pa
         sflow: None,
         log: LogWriter::new(output, Path::new("lab.energy.jsonl")),
         clock,
-        now: Arc::new(Now::default()),
+        now: Arc::new(LiveState::default()),
         host_clock: ClockFacts::default(),
     }
 }
@@ -174,7 +178,7 @@ fn a_meter_that_stops_is_told_once_and_so_is_its_return() {
     let (two, ..) = fake(1, 200.0);
     let page = Page::default();
     let parts = parts(page.clone(), Arc::new(HostClock::new()), vec![one, two]);
-    let collecting = Collecting::begin(parts).expect("begins");
+    let collecting = Collection::begin(parts).expect("begins");
     let snapshot = || collecting.snapshot();
     assert_eq!(snapshot().power_w, Some(500.0));
     assert_eq!(snapshot().client_power_w, None);
@@ -187,19 +191,19 @@ fn a_meter_that_stops_is_told_once_and_so_is_its_return() {
     });
     wait_for("silence", || snapshot().power_w.is_none());
     assert_eq!(snapshot().sources[0].value, None);
-    let trouble = snapshot().trouble.expect("a trouble");
+    let trouble = snapshot().last_problem.expect("a trouble");
     assert!(
         trouble.contains("meter 0: fake: read: no answer"),
         "{trouble}"
     );
     on.store(true, Ordering::SeqCst);
     wait_for("its return", || snapshot().power_w == Some(500.0));
-    let news = collecting.news();
+    let news = collecting.take_messages();
     assert_eq!(news.len(), 2, "{news:?}");
     assert!(news[0].contains("no answer") && news[1].contains("answers again after"));
     let summary = collecting.stop().expect("a whole log");
-    let [absent] = summary.troubles.as_slice() else {
-        panic!("{:?}", summary.troubles);
+    let [absent] = summary.problems.as_slice() else {
+        panic!("{:?}", summary.problems);
     };
     let seconds = absent.strip_prefix("meter 0: ").expect("its name");
     let seconds = seconds.strip_suffix(" s without an answer in all");
@@ -207,7 +211,7 @@ fn a_meter_that_stops_is_told_once_and_so_is_its_return() {
     assert!((1.0..60.0).contains(&seconds), "{absent}");
     let events = page.events();
     let kinds: Vec<EventKind> = events.iter().map(|(kind, _)| *kind).collect();
-    assert_eq!(kinds, [EventKind::Lost, EventKind::Back], "{events:?}");
+    assert_eq!(kinds, [EventKind::Lost, EventKind::Recovered], "{events:?}");
     assert!(events[1].1.contains("answers again after"), "{events:?}");
     let lines = page.lines();
     assert!(matches!(lines.first(), Some(LogLine::Energy(_))));
@@ -253,7 +257,7 @@ fn readings_keep_their_times_and_a_slow_answer_is_told() {
     wanted.meter = Box::new(Slow(0));
     let page = Page::default();
     let clock = Arc::new(HostClock::new());
-    let collecting = Collecting::begin(parts(page.clone(), clock, vec![wanted])).expect("begins");
+    let collecting = Collection::begin(parts(page.clone(), clock, vec![wanted])).expect("begins");
     wait_for("ten answers", || {
         let snapshot: Snapshot = collecting.snapshot();
         snapshot.sources[0].value.as_deref() == Some("10.0 W")
@@ -282,7 +286,7 @@ fn a_source_that_never_answers_begins_nothing() {
     on.store(false, Ordering::SeqCst);
     let page = Page::default();
     let parts = parts(page, Arc::new(HostClock::new()), vec![good, bad]);
-    let CollectError(why) = Collecting::begin(parts).expect_err("one is silent");
+    let CollectError(why) = Collection::begin(parts).expect_err("one is silent");
     assert!(
         why.contains("meter 1: fake: read: no answer within 1 s"),
         "{why}"
@@ -300,21 +304,21 @@ fn the_clock_of_the_host_is_watched() {
         how: "against prime:6344".into(),
         ..ClockFacts::default()
     };
-    let collecting = Collecting::begin(parts).expect("begins");
+    let collecting = Collection::begin(parts).expect("begins");
     // The watch looks every quarter of a second, nobody else more than once a second: of so
     // many looks some are its own. The step must lie between two of them.
     wait_for("looks of the watch", || {
         clock.looks.load(Ordering::SeqCst) >= 16
     });
     clock.set_s.store(-7, Ordering::SeqCst);
-    wait_for("an event", || collecting.snapshot().trouble.is_some());
+    wait_for("an event", || collecting.snapshot().last_problem.is_some());
     let summary = collecting.stop().expect("a whole log");
     let events = page.events();
     assert_eq!(events.len(), 1, "{events:?}");
     assert_eq!(events[0].0, EventKind::ClockJump);
     assert!(events[0].1.contains("set back by 7.0 s"), "{events:?}");
     assert_eq!(
-        summary.troubles,
+        summary.problems,
         ["this host's clock was set meanwhile (1 time)"]
     );
     let LogLine::Source(source) = &page.lines()[1] else {
@@ -344,7 +348,7 @@ fn a_disk_that_is_full_ends_it_with_an_error_and_no_hang() {
     }
     let (wanted, ..) = fake(0, 1.0);
     let parts = parts(Full(2000), Arc::new(HostClock::new()), vec![wanted]);
-    let collecting = Collecting::begin(parts).expect("begins");
+    let collecting = Collection::begin(parts).expect("begins");
     wait_for("the failure", || collecting.failure().is_some());
     let begin = Instant::now();
     let CollectError(why) = collecting.stop().expect_err("a log that is not whole");
@@ -394,7 +398,7 @@ fn datagram(agent: [u8; 4], sequence: u32, uptime_ms: u32, ports: u32, octets: u
 }
 
 /// A collector on a port of its own, with interface 2 chosen and named.
-fn with_sflow(clock: Arc<dyn Clock>, page: &Page) -> (Collecting, UdpSocket) {
+fn with_sflow(clock: Arc<dyn Clock>, page: &Page) -> (Collection, UdpSocket) {
     let mut names = Names::default();
     names.set(None, 2, "filer-e0a".into());
     let ports: Vec<PortPattern> = vec!["2".parse().expect("ports")];
@@ -403,7 +407,7 @@ fn with_sflow(clock: Arc<dyn Clock>, page: &Page) -> (Collecting, UdpSocket) {
     setup.ports = ports;
     let mut parts = parts(page.clone(), clock, Vec::new());
     parts.sflow = Some((socket::listen(setup.listen).expect("a port"), setup));
-    let collecting = Collecting::begin(parts).expect("begins");
+    let collecting = Collection::begin(parts).expect("begins");
     let sender = UdpSocket::bind("127.0.0.1:0").expect("a port");
     sender
         .connect(collecting.listens().expect("it listens"))
@@ -438,7 +442,7 @@ fn datagrams_become_samples_with_the_very_bytes() {
     let summary = collecting.stop().expect("a whole log");
     assert_eq!(summary.samples, 3);
     assert_eq!(
-        summary.troubles,
+        summary.problems,
         [
             "1 datagram of sFlow lost on the way",
             "1 datagram not sFlow version 5"
@@ -474,7 +478,7 @@ fn datagrams_become_samples_with_the_very_bytes() {
     let kinds: Vec<EventKind> = page.events().iter().map(|(kind, _)| *kind).collect();
     assert_eq!(
         kinds,
-        [EventKind::Gap, EventKind::Bad],
+        [EventKind::Gap, EventKind::Invalid],
         "{:?}",
         page.events()
     );
@@ -483,9 +487,9 @@ fn datagrams_become_samples_with_the_very_bytes() {
 #[test]
 fn what_a_slow_disk_costs_is_counted_and_told() {
     let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
-    let (outbox, posts) = Outbox::new(Arc::new(Now::default()), clock);
+    let (outbox, posts) = LogSender::new(Arc::new(LiveState::default()), clock);
     let selection = Selection::default();
-    let mut books = Books::new(0, selection, TimeBasis::default(), outbox.clone());
+    let mut books = CollectorState::new(0, selection, TimeBasis::default(), outbox.clone());
     let ports = 500;
     let mut sequence = 0;
     // Nobody takes anything from the way to the disk.
@@ -522,7 +526,7 @@ fn what_a_slow_disk_costs_is_counted_and_told() {
         u64::from(sequence - 1) * u64::from(ports)
     );
     assert_eq!(events.len(), 1, "{events:?}");
-    assert_eq!(events[0].0, EventKind::Bad);
+    assert_eq!(events[0].0, EventKind::Invalid);
     assert!(events[0].1.contains("the disk is too slow"), "{events:?}");
 }
 
@@ -566,10 +570,10 @@ fn what_is_not_sflow_is_told_once() {
     let (collecting, sender) = with_sflow(Arc::new(HostClock::new()), &page);
     assert!(collecting.snapshot().listens.is_some());
     sender.send(b"garbage").expect("sent");
-    wait_for("the event", || collecting.snapshot().trouble.is_some());
+    wait_for("the event", || collecting.snapshot().last_problem.is_some());
     let summary = collecting.stop().expect("a whole log");
-    let [trouble] = summary.troubles.as_slice() else {
-        panic!("{:?}", summary.troubles);
+    let [trouble] = summary.problems.as_slice() else {
+        panic!("{:?}", summary.problems);
     };
     assert!(
         trouble.starts_with("no datagram of sFlow version 5 came on 127.0.0.1:"),
@@ -599,18 +603,18 @@ fn a_port_that_is_taken_is_told() {
     };
     let dir = tempfile::tempdir().expect("a directory");
     let log = dir.path().join("lab.energy.jsonl");
-    let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("it is taken");
+    let CollectError(why) = Collection::start(&setup, &log, "0").expect_err("it is taken");
     assert!(
         why.contains("another collector listens there already"),
         "{why}"
     );
     assert!(!log.exists(), "no log without a collection");
     drop(first);
-    let collecting = Collecting::start(&setup, &log, "0").expect("it is free now");
+    let collecting = Collection::start(&setup, &log, "0").expect("it is free now");
     let summary = collecting.stop().expect("a whole log");
-    assert!(summary.troubles[0].starts_with("no datagram of sFlow came on 127.0.0.1:"));
+    assert!(summary.problems[0].starts_with("no datagram of sFlow came on 127.0.0.1:"));
     let text = std::fs::read_to_string(&log).expect("a log");
     assert!(text.contains("\"lost\"") && text.contains("no datagram of sFlow came"));
-    let CollectError(why) = Collecting::start(&setup, &log, "0").expect_err("a log is there");
+    let CollectError(why) = Collection::start(&setup, &log, "0").expect_err("a log is there");
     assert!(why.contains("exists already"), "{why}");
 }

@@ -4,7 +4,7 @@
 //! reading its socket, counts what it cannot get rid of.
 
 use super::clock::Clock;
-use super::now::Now;
+use super::live_state::LiveState;
 use filermark_energy::log::{EventKind, LogEvent, LogLine, LogWriter, WriteError};
 use std::io::Write;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ const POSTS_MAX: usize = 64;
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// Lines that belong together.
-pub(super) type Post = Vec<LogLine>;
+pub(super) type LineBatch = Vec<LogLine>;
 
 /// The way to the writer.
 #[derive(Clone)]
-pub(super) struct Outbox {
-    posts: SyncSender<Post>,
+pub(super) struct LogSender {
+    posts: SyncSender<LineBatch>,
     /// What the live view shows.
-    pub now: Arc<Now>,
+    pub now: Arc<LiveState>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
@@ -32,36 +32,36 @@ pub(super) struct Outbox {
 /// Why a post did not go.
 pub(super) enum NotSent {
     /// There is no room now.
-    Full(Post),
+    Full(LineBatch),
     /// The writer has given up: nothing will go any more.
-    Over,
+    Closed,
 }
 
-impl Outbox {
+impl LogSender {
     /// The way and its other end.
-    pub fn new(now: Arc<Now>, clock: Arc<dyn Clock>) -> (Self, Receiver<Post>) {
+    pub fn new(now: Arc<LiveState>, clock: Arc<dyn Clock>) -> (Self, Receiver<LineBatch>) {
         let (posts, incoming) = sync_channel(POSTS_MAX);
         (Self { posts, now, clock }, incoming)
     }
 
     /// Hands lines over; waits for room. Gives whether there is still somebody who writes.
-    pub fn send(&self, lines: Post) -> bool {
+    pub fn send(&self, lines: LineBatch) -> bool {
         self.posts.send(lines).is_ok()
     }
 
     /// Hands lines over, or gives them back.
-    pub fn try_send(&self, lines: Post) -> Result<(), NotSent> {
+    pub fn try_send(&self, lines: LineBatch) -> Result<(), NotSent> {
         self.posts.try_send(lines).map_err(|error| match error {
             TrySendError::Full(lines) => NotSent::Full(lines),
-            TrySendError::Disconnected(_) => NotSent::Over,
+            TrySendError::Disconnected(_) => NotSent::Closed,
         })
     }
 
     /// An event as a line; the live view hears of it too.
     pub fn event(&self, source: Option<u32>, what: EventKind, message: String) -> LogLine {
         match what {
-            EventKind::Back | EventKind::Note => {}
-            _ => self.now.trouble(message.clone()),
+            EventKind::Recovered | EventKind::Note => {}
+            _ => self.now.set_last_problem(message.clone()),
         }
         LogLine::Event(LogEvent {
             at: self.clock.now(),
@@ -79,7 +79,7 @@ impl Outbox {
 /// The file system says no: what comes later is lost, and nobody waits for it.
 pub(super) fn write<W: Write>(
     mut log: LogWriter<W>,
-    posts: &Receiver<Post>,
+    posts: &Receiver<LineBatch>,
     clock: &dyn Clock,
 ) -> Result<(u64, u64), WriteError> {
     let (mut readings, mut samples) = (0, 0);

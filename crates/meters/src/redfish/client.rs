@@ -1,13 +1,13 @@
 //! HTTP for Redfish: one agent, a login, limits on time and size, and sentences for what
 //! goes wrong.
 
-use crate::meter::Trouble;
+use crate::meter::ReadFailure;
 use crate::secret;
 use crate::waiting::Deadline;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use filermark_energy::setup::SourceSpec;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use filermark_results::Timestamp;
 use serde_json::Value;
 use std::path::Path;
@@ -35,30 +35,30 @@ pub(super) struct Client {
 }
 
 /// Why there is no body.
-pub(super) enum Failed {
+pub(super) enum HttpError {
     /// There is no such resource.
-    NotFound(Trouble),
+    NotFound(ReadFailure),
     /// Anything else.
-    Other(Trouble),
+    Other(ReadFailure),
 }
 
-impl From<Failed> for Trouble {
-    fn from(failed: Failed) -> Self {
+impl From<HttpError> for ReadFailure {
+    fn from(failed: HttpError) -> Self {
         match failed {
-            Failed::NotFound(trouble) | Failed::Other(trouble) => trouble,
+            HttpError::NotFound(trouble) | HttpError::Other(trouble) => trouble,
         }
     }
 }
 
-impl From<Trouble> for Failed {
-    fn from(trouble: Trouble) -> Self {
+impl From<ReadFailure> for HttpError {
+    fn from(trouble: ReadFailure) -> Self {
         Self::Other(trouble)
     }
 }
 
 impl Client {
     /// Of this source.
-    pub(super) fn new(spec: &SourceSpec) -> Result<Self, Trouble> {
+    pub(super) fn new(spec: &SourceSpec) -> Result<Self, ReadFailure> {
         let SourceSpec::Redfish {
             tls,
             host,
@@ -70,7 +70,7 @@ impl Client {
             ..
         } = spec
         else {
-            return Err(Trouble::new("open", "this is no Redfish source"));
+            return Err(ReadFailure::new("open", "this is no Redfish source"));
         };
         let login = match user {
             None => None,
@@ -118,7 +118,7 @@ impl Client {
     }
 
     /// The body of a resource. What follows `#` in the path is not sent.
-    pub(super) fn get(&mut self, path: &str, deadline: Deadline) -> Result<Value, Failed> {
+    pub(super) fn get(&mut self, path: &str, deadline: Deadline) -> Result<Value, HttpError> {
         let path = path.split('#').next().unwrap_or_default();
         let left = deadline.left(STEP)?;
         let sent = Timestamp::now();
@@ -135,9 +135,9 @@ impl Client {
         let round_trip = Timestamp::now().seconds_since(sent);
         // Whatever another host says, and whoever hears it: it is not what was named.
         if place(answer.get_uri()) != self.base.parse().ok().as_ref().and_then(place) {
-            let elsewhere = tame(&answer.get_uri().to_string(), 120);
+            let elsewhere = sanitize(&answer.get_uri().to_string(), 120);
             let reason = format!("{path} leads to {elsewhere}; name that place itself");
-            return Err(Failed::Other(Trouble::new(STEP, reason)));
+            return Err(HttpError::Other(ReadFailure::new(STEP, reason)));
         }
         let date = answer.headers().get("date");
         if let Some(date) = date.and_then(|date| date.to_str().ok()).and_then(date_of) {
@@ -151,11 +151,11 @@ impl Client {
         let body = body.read_to_vec().map_err(|e| self.broken(e, deadline))?;
         serde_json::from_slice(&body).map_err(|error| {
             let reason = format!("{path} is no JSON ({error}); is this a Redfish service?");
-            Failed::Other(Trouble::new("read the answer", reason))
+            HttpError::Other(ReadFailure::new("read the answer", reason))
         })
     }
 
-    fn judge(&self, status: StatusCode, path: &str) -> Result<(), Failed> {
+    fn judge(&self, status: StatusCode, path: &str) -> Result<(), HttpError> {
         let reason = match status.as_u16() {
             200 => return Ok(()),
             401 | 403 => match self.login {
@@ -169,24 +169,24 @@ impl Client {
             },
             404 => {
                 let reason = format!("there is no {path}; /redfish/v1/Chassis lists what there is");
-                return Err(Failed::NotFound(Trouble::new(STEP, reason)));
+                return Err(HttpError::NotFound(ReadFailure::new(STEP, reason)));
             }
             300..=399 => format!("{path} leads elsewhere ({status}); name the place itself"),
             429 | 503 => format!("it is asked too often ({status}); set a longer interval"),
             _ => format!("{path}: {status}"),
         };
-        Err(Failed::Other(Trouble::new(STEP, reason)))
+        Err(HttpError::Other(ReadFailure::new(STEP, reason)))
     }
 
-    fn broken(&self, error: Error, deadline: Deadline) -> Trouble {
+    fn broken(&self, error: Error, deadline: Deadline) -> ReadFailure {
         match error {
             Error::Timeout(_) => deadline.passed(STEP),
             Error::BodyExceedsLimit(_) => {
                 let reason = format!("the answer has more than {BODY_LEN_MAX} bytes");
-                Trouble::new("read the answer", reason)
+                ReadFailure::new("read the answer", reason)
             }
-            Error::HostNotFound => Trouble::new("look the host up", "nobody knows its name"),
-            Error::TooManyRedirects | Error::RedirectFailed => Trouble::new(
+            Error::HostNotFound => ReadFailure::new("look the host up", "nobody knows its name"),
+            Error::TooManyRedirects | Error::RedirectFailed => ReadFailure::new(
                 STEP,
                 "it leads elsewhere again and again; name the place itself",
             ),
@@ -198,16 +198,16 @@ impl Client {
                         "its certificate is not trusted ({text}); give the one to trust with \
                          ca=FILE (PEM), or trust any with insecure=yes"
                     );
-                    return Trouble::new("check the certificate", reason);
+                    return ReadFailure::new("check the certificate", reason);
                 }
                 if low.contains("connection refused") {
                     let reason = format!(
                         "{text}; is the service on, and is this its port ({})? redfish+http:// is without TLS",
                         self.base
                     );
-                    return Trouble::new("connect", reason);
+                    return ReadFailure::new("connect", reason);
                 }
-                Trouble::new(STEP, text)
+                ReadFailure::new(STEP, text)
             }
         }
     }
@@ -225,10 +225,10 @@ fn place(uri: &Uri) -> Option<(String, String, u16)> {
 }
 
 /// The certificates of a file in PEM.
-fn certificates(path: &Path) -> Result<RootCerts, Trouble> {
+fn certificates(path: &Path) -> Result<RootCerts, ReadFailure> {
     let bad = |why: String| {
         let shown = path.display();
-        Trouble::new("read the certificate", format!("{shown}: {why}"))
+        ReadFailure::new("read the certificate", format!("{shown}: {why}"))
     };
     let found = std::fs::metadata(path).map_err(|error| bad(error.to_string()))?;
     if !found.is_file() || found.len() > CA_LEN_MAX {

@@ -8,13 +8,13 @@
 mod client;
 mod resource;
 
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use crate::waiting::Deadline;
 use client::Client;
 use filermark_energy::Quantity;
 use filermark_energy::log::ClockFacts;
 use filermark_energy::setup::SourceSpec;
-use resource::{Found, Wanted};
+use resource::{ResourceData, WantedFigures};
 use std::time::Duration;
 
 /// Most requests of one reading, all links among them.
@@ -27,14 +27,14 @@ pub(crate) struct Redfish {
     path: String,
     limit: Duration,
     /// Where there were figures, and which of them were taken; empty before the first time.
-    plan: Vec<(String, Wanted)>,
+    plan: Vec<(String, WantedFigures)>,
 }
 
 impl Redfish {
     /// Of this source. Reads the password and the certificate, and connects to nobody.
-    pub(crate) fn new(spec: &SourceSpec, limit: Duration) -> Result<Self, Trouble> {
+    pub(crate) fn new(spec: &SourceSpec, limit: Duration) -> Result<Self, ReadFailure> {
         let SourceSpec::Redfish { path, .. } = spec else {
-            return Err(Trouble::new("open", "this is no Redfish source"));
+            return Err(ReadFailure::new("open", "this is no Redfish source"));
         };
         Ok(Self {
             client: Client::new(spec)?,
@@ -45,10 +45,10 @@ impl Redfish {
     }
 
     /// Follows the links from the resource until nothing is left to be followed.
-    fn explore(&mut self, deadline: Deadline) -> Result<Vec<(Quantity, f64)>, Trouble> {
+    fn explore(&mut self, deadline: Deadline) -> Result<Vec<(Quantity, f64)>, ReadFailure> {
         let mut values = Vec::new();
         let mut plan = Vec::new();
-        let mut todo = vec![(self.path.clone(), Wanted::Everything)];
+        let mut todo = vec![(self.path.clone(), WantedFigures::Everything)];
         let mut requests = 0;
         while let Some((path, wanted)) = todo.pop() {
             if !wanted.is_missing_in(&values) {
@@ -60,15 +60,15 @@ impl Redfish {
                     "{REQUESTS_MAX} requests were not enough; name a resource further down, \
                      as .../EnvironmentMetrics"
                 );
-                return Err(Trouble::new("follow the links", reason));
+                return Err(ReadFailure::new("follow the links", reason));
             }
             let body = match self.client.get(&path, deadline) {
                 Ok(body) => body,
                 // A link may lead nowhere; the resource that was asked for may not.
-                Err(client::Failed::NotFound(_)) if path != self.path => continue,
+                Err(client::HttpError::NotFound(_)) if path != self.path => continue,
                 Err(failed) => return Err(failed.into()),
             };
-            let Found { figures, links } = resource::read(&body, fragment(&path), wanted)?;
+            let ResourceData { figures, links } = resource::read(&body, fragment(&path), wanted)?;
             // Of what is looked for last the stack has it first.
             todo.extend(links.into_iter().rev());
             if figures.taken > 0 {
@@ -79,13 +79,13 @@ impl Redfish {
         if plan.is_empty() {
             let reason = "it has no power, temperature or humidity; name another resource, as \
                           /redfish/v1/Chassis/1 or .../Sensors/NAME";
-            return Err(Trouble::new("look for figures", reason));
+            return Err(ReadFailure::new("look for figures", reason));
         }
         self.plan = plan;
         Ok(values)
     }
 
-    fn again(&mut self, deadline: Deadline) -> Result<Vec<(Quantity, f64)>, Trouble> {
+    fn again(&mut self, deadline: Deadline) -> Result<Vec<(Quantity, f64)>, ReadFailure> {
         let mut values = Vec::new();
         for (path, wanted) in &self.plan {
             let body = self.client.get(path, deadline)?;
@@ -97,7 +97,7 @@ impl Redfish {
 }
 
 impl Source for Redfish {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let deadline = Deadline::after(self.limit);
         let values = match self.plan.is_empty() {
             true => self.explore(deadline),

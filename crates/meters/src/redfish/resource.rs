@@ -3,14 +3,14 @@
 //! `null` is a figure that is missing now. Nothing is added up: of several entries one is
 //! the total, or the user says which is meant.
 
-use crate::meter::Trouble;
+use crate::meter::ReadFailure;
 use filermark_energy::Quantity;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use serde_json::Value;
 
 /// What is taken of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum WantedFigures {
     /// All that it has: the user named it.
     Everything,
     /// Power and what goes with it, and humidity.
@@ -19,7 +19,7 @@ pub(super) enum Wanted {
     Intake,
 }
 
-impl Wanted {
+impl WantedFigures {
     /// Whether something of it is still to be found.
     pub(super) fn is_missing_in(self, values: &[(Quantity, f64)]) -> bool {
         let has = |quantity| values.iter().any(|(known, _)| *known == quantity);
@@ -60,22 +60,26 @@ impl Figures {
 
 /// What a resource has, and where to look further, the best first.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ResourceData {
     pub figures: Figures,
-    pub links: Vec<(String, Wanted)>,
+    pub links: Vec<(String, WantedFigures)>,
 }
 
 /// Reads a resource. `place` is what the user wrote after `#`.
-pub(super) fn read(body: &Value, place: Option<&str>, wanted: Wanted) -> Result<Found, Trouble> {
+pub(super) fn read(
+    body: &Value,
+    place: Option<&str>,
+    wanted: WantedFigures,
+) -> Result<ResourceData, ReadFailure> {
     const STEP: &str = "read the resource";
     if let Some(place) = place {
-        return entry(body, place).map(|figures| Found {
+        return entry(body, place).map(|figures| ResourceData {
             figures,
             links: Vec::new(),
         });
     }
     let kind = kind(body);
-    let mut found = Found::default();
+    let mut found = ResourceData::default();
     let figures = &mut found.figures;
     match kind {
         "Chassis" => found.links = of_chassis(body),
@@ -93,7 +97,7 @@ pub(super) fn read(body: &Value, place: Option<&str>, wanted: Wanted) -> Result<
             figures.excerpt(Quantity::Power, body.get("InputPowerWatts"));
             supply(body, "InputVoltage", "InputCurrentAmps", figures);
         }
-        "PowerDistributionMetrics" => environment(body, Wanted::Everything, figures),
+        "PowerDistributionMetrics" => environment(body, WantedFigures::Everything, figures),
         "Outlet" | "OutletGroup" | "Circuit" => {
             power_excerpt(body.get("PowerWatts"), figures);
             supply(body, "Voltage", "CurrentAmps", figures);
@@ -101,21 +105,21 @@ pub(super) fn read(body: &Value, place: Option<&str>, wanted: Wanted) -> Result<
         "PowerDistribution" | "PowerSupply" => {
             found
                 .links
-                .extend(link(body, "Metrics", Wanted::Everything));
+                .extend(link(body, "Metrics", WantedFigures::Everything));
         }
         "ThermalSubsystem" => {
             found
                 .links
-                .extend(link(body, "ThermalMetrics", Wanted::Intake));
+                .extend(link(body, "ThermalMetrics", WantedFigures::Intake));
         }
         other => {
-            let other = tame(other, 40);
+            let other = sanitize(other, 40);
             let reason = format!(
                 "a resource of the type \"{other}\" has no readings that are known; name a \
                  Chassis, EnvironmentMetrics, Power, Thermal, ThermalMetrics, Sensor, \
                  PowerSupply, PowerDistribution, Outlet, OutletGroup or Circuit"
             );
-            return Err(Trouble::new(STEP, reason));
+            return Err(ReadFailure::new(STEP, reason));
         }
     }
     Ok(found)
@@ -128,7 +132,7 @@ fn kind(body: &Value) -> &str {
         .unwrap_or_default()
 }
 
-fn link(body: &Value, key: &str, wanted: Wanted) -> Option<(String, Wanted)> {
+fn link(body: &Value, key: &str, wanted: WantedFigures) -> Option<(String, WantedFigures)> {
     let path = body.get(key)?.get("@odata.id")?.as_str()?;
     let plain = path.starts_with("/redfish/") && path.len() <= 512;
     // A service says where its resources are, not on which host.
@@ -138,22 +142,22 @@ fn link(body: &Value, key: &str, wanted: Wanted) -> Option<(String, Wanted)> {
 
 /// Newer resources first. The temperature that EnvironmentMetrics has of a chassis may be
 /// any (of a processor in DMTF's own mock-up): only what is called intake is the inlet.
-fn of_chassis(body: &Value) -> Vec<(String, Wanted)> {
+fn of_chassis(body: &Value) -> Vec<(String, WantedFigures)> {
     [
-        ("EnvironmentMetrics", Wanted::Power),
-        ("Power", Wanted::Power),
-        ("ThermalSubsystem", Wanted::Intake),
-        ("Thermal", Wanted::Intake),
+        ("EnvironmentMetrics", WantedFigures::Power),
+        ("Power", WantedFigures::Power),
+        ("ThermalSubsystem", WantedFigures::Intake),
+        ("Thermal", WantedFigures::Intake),
     ]
     .into_iter()
     .filter_map(|(key, wanted)| link(body, key, wanted))
     .collect()
 }
 
-fn environment(body: &Value, wanted: Wanted, figures: &mut Figures) {
+fn environment(body: &Value, wanted: WantedFigures, figures: &mut Figures) {
     power_excerpt(body.get("PowerWatts"), figures);
     figures.excerpt(Quantity::Humidity, body.get("HumidityPercent"));
-    if wanted == Wanted::Everything {
+    if wanted == WantedFigures::Everything {
         figures.excerpt(Quantity::Temperature, body.get("TemperatureCelsius"));
     }
 }
@@ -194,7 +198,7 @@ fn has_number(value: &Value, key: &str) -> bool {
     value.get(key).is_some_and(Value::is_number)
 }
 
-fn power(body: &Value, figures: &mut Figures) -> Result<(), Trouble> {
+fn power(body: &Value, figures: &mut Figures) -> Result<(), ReadFailure> {
     if let Some(total) = total(body)? {
         figures.take(Quantity::Power, total.get("PowerConsumedWatts"));
     }
@@ -207,7 +211,7 @@ fn power(body: &Value, figures: &mut Figures) -> Result<(), Trouble> {
 
 /// Of several power controls the one of the chassis. Some services add one for processors
 /// and one for memory, which are in it; where it cannot be told, the user says.
-fn total(body: &Value) -> Result<Option<&Value>, Trouble> {
+fn total(body: &Value) -> Result<Option<&Value>, ReadFailure> {
     let all = list(body, "PowerControl").iter();
     let all: Vec<&Value> = all
         .filter(|c| c.get("PowerConsumedWatts").is_some())
@@ -238,14 +242,14 @@ fn total(body: &Value) -> Result<Option<&Value>, Trouble> {
     let names = all
         .iter()
         .take(8)
-        .map(|control| tame(text(control, "Name"), 40));
+        .map(|control| sanitize(text(control, "Name"), 40));
     let names: Vec<String> = names.collect();
     let reason = format!(
         "it has several power controls ({}), and one may be a part of another; name one, with \
          #/PowerControl/0 after the path",
         names.join(", ")
     );
-    Err(Trouble::new("read the resource", reason))
+    Err(ReadFailure::new("read the resource", reason))
 }
 
 /// The inlet: what is said to be there, or is called so. None other.
@@ -271,7 +275,7 @@ fn thermal(body: &Value, figures: &mut Figures) {
     );
 }
 
-fn sensor(body: &Value, figures: &mut Figures) -> Result<(), Trouble> {
+fn sensor(body: &Value, figures: &mut Figures) -> Result<(), ReadFailure> {
     let (kind, units) = (text(body, "ReadingType"), text(body, "ReadingUnits"));
     let known = match (kind, units) {
         ("Power", "W" | "") | ("", "W") => Some((Quantity::Power, 1.0)),
@@ -287,9 +291,9 @@ fn sensor(body: &Value, figures: &mut Figures) -> Result<(), Trouble> {
         _ => None,
     };
     let Some((quantity, scale)) = known else {
-        let (kind, units) = (tame(kind, 30), tame(units, 20));
+        let (kind, units) = (sanitize(kind, 30), sanitize(units, 20));
         let reason = format!("a sensor of \"{kind}\" in \"{units}\" is not known here");
-        return Err(Trouble::new("read the resource", reason));
+        return Err(ReadFailure::new("read the resource", reason));
     };
     let reading = body.get("Reading").cloned().unwrap_or(Value::Null);
     let reading = reading
@@ -303,11 +307,11 @@ fn sensor(body: &Value, figures: &mut Figures) -> Result<(), Trouble> {
 }
 
 /// One entry of a resource, by its place: `/PowerControl/0`, `/Temperatures/3`.
-fn entry(body: &Value, place: &str) -> Result<Figures, Trouble> {
+fn entry(body: &Value, place: &str) -> Result<Figures, ReadFailure> {
     let Some(value) = body.pointer(place) else {
-        let place = tame(place, 80);
+        let place = sanitize(place, 80);
         let reason = format!("the resource has no {place}; count entries from 0");
-        return Err(Trouble::new("read the resource", reason));
+        return Err(ReadFailure::new("read the resource", reason));
     };
     let mut figures = Figures::default();
     for (key, quantity) in [

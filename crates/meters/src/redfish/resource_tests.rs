@@ -5,7 +5,7 @@ use super::*;
 use serde_json::json;
 
 fn values(body: &Value) -> Vec<(Quantity, f64)> {
-    let found = read(body, None, Wanted::Everything).expect("a resource");
+    let found = read(body, None, WantedFigures::Everything).expect("a resource");
     found.figures.values
 }
 
@@ -71,15 +71,15 @@ fn where_the_total_cannot_be_told_the_user_says() {
     );
     let said = format!(
         "{:?}",
-        read(&body, None, Wanted::Everything).expect_err("two")
+        read(&body, None, WantedFigures::Everything).expect_err("two")
     );
     assert!(
         said.contains("Node 1, Node 2") && said.contains("#/PowerControl/0"),
         "{said}"
     );
-    let found = read(&body, Some("/PowerControl/1"), Wanted::Everything).expect("one");
+    let found = read(&body, Some("/PowerControl/1"), WantedFigures::Everything).expect("one");
     assert_eq!(found.figures.values, [(Quantity::Power, 120.0)]);
-    assert!(read(&body, Some("/PowerControl/2"), Wanted::Everything).is_err());
+    assert!(read(&body, Some("/PowerControl/2"), WantedFigures::Everything).is_err());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_inlet_is_what_is_said_to_be_there() {
     assert_eq!(values(&body(json!([cpu, silent, named]))), []);
     assert_eq!(values(&body(json!([silent, intake]))), degrees(24.5));
     assert_eq!(values(&body(json!([cpu]))), []);
-    let found = read(&body(json!([cpu, silent])), None, Wanted::Everything).expect("read");
+    let found = read(&body(json!([cpu, silent])), None, WantedFigures::Everything).expect("read");
     assert_eq!((found.figures.taken, found.figures.values.len()), (1, 0));
 }
 
@@ -109,7 +109,9 @@ fn environment_metrics_have_a_temperature_only_where_they_were_named() {
             "HumidityPercent": {"Reading": null},
         }),
     );
-    let found = read(&body, None, Wanted::Power).expect("read").figures;
+    let found = read(&body, None, WantedFigures::Power)
+        .expect("read")
+        .figures;
     let wanted = [
         (Quantity::Power, 374.0),
         (Quantity::ApparentPower, 380.5),
@@ -162,7 +164,10 @@ fn the_other_resources() {
             "Sensor",
             json!({"ReadingType": kind, "ReadingUnits": units, "Reading": 2}),
         );
-        assert!(read(&body, None, Wanted::Everything).is_err(), "{kind}");
+        assert!(
+            read(&body, None, WantedFigures::Everything).is_err(),
+            "{kind}"
+        );
     }
 }
 
@@ -176,7 +181,7 @@ fn links_are_followed_on_the_same_host_only() {
             "EnvironmentMetrics": {"@odata.id": "/redfish/v1/Chassis/1/EnvironmentMetrics"},
         }),
     );
-    let found = read(&chassis, None, Wanted::Everything).expect("a chassis");
+    let found = read(&chassis, None, WantedFigures::Everything).expect("a chassis");
     let paths: Vec<&str> = found.links.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(
         paths,
@@ -186,7 +191,7 @@ fn links_are_followed_on_the_same_host_only() {
         ]
     );
     for body in [json!({}), json!([]), of("Fan", json!({}))] {
-        assert!(read(&body, None, Wanted::Everything).is_err());
+        assert!(read(&body, None, WantedFigures::Everything).is_err());
     }
 }
 
@@ -200,6 +205,6 @@ proptest::proptest! {
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let mut body = json!({});
         body[key] = value;
-        let _ = read(&of(&kind, body), None, Wanted::Everything);
+        let _ = read(&of(&kind, body), None, WantedFigures::Everything);
     }
 }

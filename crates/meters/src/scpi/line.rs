@@ -1,7 +1,7 @@
 //! Lines over TCP: a command is a line, and so is an answer.
 
-use super::{LINE_LEN_MAX, Talk, receive, send, stream};
-use crate::meter::Trouble;
+use super::{LINE_LEN_MAX, Transport, receive, send, stream};
+use crate::meter::ReadFailure;
 use crate::waiting::Deadline;
 use std::net::{SocketAddr, TcpStream};
 
@@ -14,7 +14,7 @@ pub(super) struct Line {
 
 impl Line {
     /// To this address.
-    pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> Result<Self, Trouble> {
+    pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> Result<Self, ReadFailure> {
         Ok(Self {
             stream: stream(address, "the meter's line port", deadline)?,
             buffer: Vec::new(),
@@ -22,25 +22,30 @@ impl Line {
     }
 }
 
-impl Talk for Line {
-    fn tell(&mut self, words: &str, step: &'static str, deadline: Deadline) -> Result<(), Trouble> {
+impl Transport for Line {
+    fn write(
+        &mut self,
+        words: &str,
+        step: &'static str,
+        deadline: Deadline,
+    ) -> Result<(), ReadFailure> {
         let line = format!("{words}\n");
         send(&mut self.stream, line.as_bytes(), step, deadline)
     }
 
-    fn hear(&mut self, step: &'static str, deadline: Deadline) -> Result<String, Trouble> {
+    fn read_line(&mut self, step: &'static str, deadline: Deadline) -> Result<String, ReadFailure> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
                 if !self.buffer.is_empty() {
-                    return Err(Trouble::new(step, "it answered more than it was asked"));
+                    return Err(ReadFailure::new(step, "it answered more than it was asked"));
                 }
                 let text = String::from_utf8(line).map(|text| text.trim().to_owned());
-                return text.map_err(|_| Trouble::new(step, "its answer is no text"));
+                return text.map_err(|_| ReadFailure::new(step, "its answer is no text"));
             }
             if self.buffer.len() >= LINE_LEN_MAX {
                 let reason = format!("it answered {LINE_LEN_MAX} bytes without an end of line");
-                return Err(Trouble::new(step, reason));
+                return Err(ReadFailure::new(step, reason));
             }
             let mut some = [0; 256];
             let len = receive(&mut self.stream, &mut some, step, deadline)?;

@@ -8,10 +8,10 @@
 mod line;
 mod vxi11;
 
-use crate::meter::{Sample, Source, Trouble};
+use crate::meter::{ReadFailure, Sample, Source};
 use crate::waiting::{Deadline, Resolver};
 use filermark_energy::Quantity;
-use filermark_model::words::tame;
+use filermark_model::text::sanitize;
 use line::Line;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -37,28 +37,33 @@ const ITEMS: [(&str, Quantity); 7] = [
 const NO_FIGURE: f64 = 9.9e37;
 
 /// How words come to a meter and back.
-pub(crate) trait Talk: Send {
+pub(crate) trait Transport: Send {
     /// Sends a command.
-    fn tell(&mut self, words: &str, step: &'static str, deadline: Deadline) -> Result<(), Trouble>;
-
-    /// The line that answers what was sent.
-    fn hear(&mut self, step: &'static str, deadline: Deadline) -> Result<String, Trouble>;
-
-    /// Sends a query and waits for its answer.
-    fn ask(
+    fn write(
         &mut self,
         words: &str,
         step: &'static str,
         deadline: Deadline,
-    ) -> Result<String, Trouble> {
-        self.tell(words, step, deadline)?;
-        self.hear(step, deadline)
+    ) -> Result<(), ReadFailure>;
+
+    /// The line that answers what was sent.
+    fn read_line(&mut self, step: &'static str, deadline: Deadline) -> Result<String, ReadFailure>;
+
+    /// Sends a query and waits for its answer.
+    fn query(
+        &mut self,
+        words: &str,
+        step: &'static str,
+        deadline: Deadline,
+    ) -> Result<String, ReadFailure> {
+        self.write(words, step, deadline)?;
+        self.read_line(step, deadline)
     }
 }
 
 /// The ways to a meter.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum TransportKind {
     /// Lines over TCP, to this port.
     Lines(u16),
     /// VXI-11, its core channel at this port; `None`: where the portmapper says.
@@ -68,33 +73,35 @@ pub(crate) enum Way {
 /// A meter.
 pub(crate) struct Scpi {
     resolver: Resolver,
-    way: Way,
+    transport: TransportKind,
     element: u32,
     limit: Duration,
-    link: Option<Box<dyn Talk>>,
+    link: Option<Box<dyn Transport>>,
 }
 
 impl Scpi {
     /// At this place, asked for this input. Connects when it is read first.
-    pub(crate) fn new(host: &str, way: Way, element: u32, limit: Duration) -> Self {
+    pub(crate) fn new(host: &str, way: TransportKind, element: u32, limit: Duration) -> Self {
         let port = match way {
-            Way::Lines(port) | Way::Vxi11(Some(port)) => port,
-            Way::Vxi11(None) => vxi11::PORTMAPPER,
+            TransportKind::Lines(port) | TransportKind::Vxi11(Some(port)) => port,
+            TransportKind::Vxi11(None) => vxi11::PORTMAPPER,
         };
         Self {
             resolver: Resolver::new(host, port),
-            way,
+            transport: way,
             element,
             limit,
             link: None,
         }
     }
 
-    fn connect(&mut self, deadline: Deadline) -> Result<Box<dyn Talk>, Trouble> {
+    fn connect(&mut self, deadline: Deadline) -> Result<Box<dyn Transport>, ReadFailure> {
         let address = self.resolver.address(deadline)?;
-        let mut link: Box<dyn Talk> = match self.way {
-            Way::Lines(_) => Box::new(Line::connect(address, deadline)?),
-            Way::Vxi11(port) => Box::new(Vxi11::connect(address, port.is_none(), deadline)?),
+        let mut link: Box<dyn Transport> = match self.transport {
+            TransportKind::Lines(_) => Box::new(Line::connect(address, deadline)?),
+            TransportKind::Vxi11(port) => {
+                Box::new(Vxi11::connect(address, port.is_none(), deadline)?)
+            }
         };
         set_up(&mut *link, self.element, deadline)?;
         Ok(link)
@@ -102,60 +109,60 @@ impl Scpi {
 }
 
 impl Source for Scpi {
-    fn figures(&mut self) -> Result<Sample, Trouble> {
+    fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let deadline = Deadline::after(self.limit);
         let mut link = match self.link.take() {
             Some(link) => link,
             None => self.connect(deadline)?,
         };
-        let answer = link.ask(":NUMERIC:NORMAL:VALUE?", "read the figures", deadline)?;
-        let values = figures(&answer).map_err(|why| Trouble::new("read the figures", why))?;
+        let answer = link.query(":NUMERIC:NORMAL:VALUE?", "read the figures", deadline)?;
+        let values = figures(&answer).map_err(|why| ReadFailure::new("read the figures", why))?;
         self.link = Some(link);
         Ok(Sample::now(values))
     }
 }
 
 /// Says which figures are wanted, and looks whether it was understood.
-fn set_up(link: &mut dyn Talk, element: u32, deadline: Deadline) -> Result<(), Trouble> {
+fn set_up(link: &mut dyn Transport, element: u32, deadline: Deadline) -> Result<(), ReadFailure> {
     const STEP: &str = "set the meter up";
-    let who = link.ask("*IDN?", "ask who it is", deadline)?;
+    let who = link.query("*IDN?", "ask who it is", deadline)?;
     // IEEE 488.2, 10.14: maker, model, serial number, version.
     if who.matches(',').count() != 3 {
-        let who = tame(&who, 80);
+        let who = sanitize(&who, 80);
         let reason = format!("\"{who}\" is no instrument's name: is this a meter's port?");
-        return Err(Trouble::new("ask who it is", reason));
+        return Err(ReadFailure::new("ask who it is", reason));
     }
-    link.tell(":COMMUNICATE:HEADER OFF", STEP, deadline)?;
-    link.tell(":NUMERIC:FORMAT ASCII", STEP, deadline)?;
+    link.write(":COMMUNICATE:HEADER OFF", STEP, deadline)?;
+    link.write(":NUMERIC:FORMAT ASCII", STEP, deadline)?;
     // An item that the meter has not got must not keep what was there before.
-    link.tell(":NUMERIC:NORMAL:CLEAR ALL", STEP, deadline)?;
+    link.write(":NUMERIC:NORMAL:CLEAR ALL", STEP, deadline)?;
     let count = format!(":NUMERIC:NORMAL:NUMBER {}", ITEMS.len());
-    link.tell(&count, STEP, deadline)?;
+    link.write(&count, STEP, deadline)?;
     for (at, (name, _)) in (1..).zip(ITEMS) {
         let item = format!(":NUMERIC:NORMAL:ITEM{at} {name},{element}");
-        link.tell(&item, STEP, deadline)?;
+        link.write(&item, STEP, deadline)?;
     }
-    let first = link.ask(":NUMERIC:NORMAL:ITEM1?", STEP, deadline)?;
+    let first = link.query(":NUMERIC:NORMAL:ITEM1?", STEP, deadline)?;
     let wanted = format!("P,{element}");
     let got: String = first.chars().filter(|c| !c.is_whitespace()).collect();
     if !got.eq_ignore_ascii_case(&wanted) {
-        let got = tame(&first, 80);
+        let got = sanitize(&first, 80);
         let reason = format!(
             "its first item is \"{got}\" and not {wanted}: has it an input {element}, and \
              the commands of the WT300 family?"
         );
-        return Err(Trouble::new(STEP, reason));
+        return Err(ReadFailure::new(STEP, reason));
     }
     Ok(())
 }
 
 /// Connects, within the limit, to what the address should be.
-fn stream(address: SocketAddr, what: &str, deadline: Deadline) -> Result<TcpStream, Trouble> {
+fn stream(address: SocketAddr, what: &str, deadline: Deadline) -> Result<TcpStream, ReadFailure> {
     const STEP: &str = "connect";
     let stream = TcpStream::connect_timeout(&address, deadline.left(STEP)?);
     stream.map_err(|error| match error.kind() {
         ErrorKind::TimedOut => deadline.passed(STEP),
-        _ => Trouble::new(STEP, format!("{error}; is {address} {what}?")),
+        _ => ReadFailure::new(STEP, format!("{error}; is {address} {what}?")),
     })
 }
 
@@ -165,7 +172,7 @@ fn send(
     bytes: &[u8],
     step: &'static str,
     deadline: Deadline,
-) -> Result<(), Trouble> {
+) -> Result<(), ReadFailure> {
     let left = deadline.left(step)?;
     let sent = stream
         .set_write_timeout(Some(left))
@@ -179,7 +186,7 @@ fn receive(
     some: &mut [u8],
     step: &'static str,
     deadline: Deadline,
-) -> Result<usize, Trouble> {
+) -> Result<usize, ReadFailure> {
     loop {
         let left = deadline.left(step)?;
         let got = stream
@@ -188,7 +195,7 @@ fn receive(
         match got {
             Ok(0) => {
                 let reason = "it closed the connection; does another program talk to it?";
-                return Err(Trouble::new(step, reason));
+                return Err(ReadFailure::new(step, reason));
             }
             Ok(len) => return Ok(len),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -197,10 +204,10 @@ fn receive(
     }
 }
 
-fn broken(error: &std::io::Error, step: &'static str, deadline: Deadline) -> Trouble {
+fn broken(error: &std::io::Error, step: &'static str, deadline: Deadline) -> ReadFailure {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => deadline.passed(step),
-        _ => Trouble::new(step, error.to_string()),
+        _ => ReadFailure::new(step, error.to_string()),
     }
 }
 
@@ -208,7 +215,7 @@ fn broken(error: &std::io::Error, step: &'static str, deadline: Deadline) -> Tro
 fn figures(answer: &str) -> Result<Vec<(Quantity, f64)>, String> {
     let words: Vec<&str> = answer.split(',').map(str::trim).collect();
     if words.len() != ITEMS.len() {
-        let (shown, wanted) = (tame(answer, 80), ITEMS.len());
+        let (shown, wanted) = (sanitize(answer, 80), ITEMS.len());
         return Err(format!(
             "\"{shown}\" are not the {wanted} figures that were asked for"
         ));
@@ -222,7 +229,7 @@ fn figures(answer: &str) -> Result<Vec<(Quantity, f64)>, String> {
             }
             Ok(_) => {}
             Err(_) => {
-                let word = tame(word, 20);
+                let word = sanitize(word, 20);
                 return Err(format!("\"{word}\" for {name} is no figure"));
             }
         }

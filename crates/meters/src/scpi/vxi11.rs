@@ -3,8 +3,8 @@
 //!
 //! A handful of calls of whole words, one at a time on a connection that blocks.
 
-use super::{LINE_LEN_MAX, Talk, receive, send, stream};
-use crate::meter::Trouble;
+use super::{LINE_LEN_MAX, Transport, receive, send, stream};
+use crate::meter::ReadFailure;
 use crate::waiting::Deadline;
 use filermark_onc::portmap;
 use filermark_onc::rpc::{AcceptStat, OpaqueAuth, ReplyBody, ReplyHeader, peek_xid};
@@ -47,7 +47,7 @@ impl Vxi11 {
         mut address: SocketAddr,
         ask_portmapper: bool,
         deadline: Deadline,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, ReadFailure> {
         if ask_portmapper {
             const STEP: &str = "ask the portmapper";
             let what = "the portmapper of a meter with VXI-11 (vxi11://HOST:PORT goes past it, scpi:// is the line port)";
@@ -62,7 +62,7 @@ impl Vxi11 {
             let port = u16::try_from(reply.results(STEP).word()?).unwrap_or(0);
             if port == 0 {
                 let reason = "it knows no VXI-11; is this an instrument, and is its network on?";
-                return Err(Trouble::new(STEP, reason));
+                return Err(ReadFailure::new(STEP, reason));
             }
             address.set_port(port);
         }
@@ -79,13 +79,18 @@ impl Vxi11 {
 
 /// How long the instrument may take, in its words: milliseconds, until just before we give
 /// up, so that it says so itself.
-fn patience_ms(step: &'static str, deadline: Deadline) -> Result<u32, Trouble> {
+fn patience_ms(step: &'static str, deadline: Deadline) -> Result<u32, ReadFailure> {
     let left = deadline.left(step)?;
     Ok(u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1))
 }
 
-impl Talk for Vxi11 {
-    fn tell(&mut self, words: &str, step: &'static str, deadline: Deadline) -> Result<(), Trouble> {
+impl Transport for Vxi11 {
+    fn write(
+        &mut self,
+        words: &str,
+        step: &'static str,
+        deadline: Deadline,
+    ) -> Result<(), ReadFailure> {
         let line = format!("{words}\n");
         let head = [self.link, patience_ms(step, deadline)?, 0, END];
         let reply = self
@@ -95,11 +100,11 @@ impl Talk for Vxi11 {
         accepted(results.word()?, step)?;
         match usize::try_from(results.word()?) {
             Ok(len) if len == line.len() => Ok(()),
-            _ => Err(Trouble::new(step, "it took a part of the command only")),
+            _ => Err(ReadFailure::new(step, "it took a part of the command only")),
         }
     }
 
-    fn hear(&mut self, step: &'static str, deadline: Deadline) -> Result<String, Trouble> {
+    fn read_line(&mut self, step: &'static str, deadline: Deadline) -> Result<String, ReadFailure> {
         let mut line: Vec<u8> = Vec::new();
         loop {
             let most = u32::try_from(LINE_LEN_MAX).unwrap_or(u32::MAX);
@@ -112,18 +117,18 @@ impl Talk for Vxi11 {
             line.extend_from_slice(data);
             if line.len() > LINE_LEN_MAX || data.is_empty() && reason & END_READ == 0 {
                 let reason = format!("it answered {} bytes without an end", line.len());
-                return Err(Trouble::new(step, reason));
+                return Err(ReadFailure::new(step, reason));
             }
             if reason & END_READ != 0 {
                 let text = String::from_utf8(line).map(|text| text.trim().to_owned());
-                return text.map_err(|_| Trouble::new(step, "its answer is no text"));
+                return text.map_err(|_| ReadFailure::new(step, "its answer is no text"));
             }
         }
     }
 }
 
 /// Codes of the specification, table B.2.
-fn accepted(code: u32, step: &'static str) -> Result<(), Trouble> {
+fn accepted(code: u32, step: &'static str) -> Result<(), ReadFailure> {
     let why = match code {
         0 => return Ok(()),
         3 => "it has no device inst0",
@@ -132,7 +137,10 @@ fn accepted(code: u32, step: &'static str) -> Result<(), Trouble> {
         15 => "it says that it takes too long",
         _ => "it refuses",
     };
-    Err(Trouble::new(step, format!("{why} (VXI-11 error {code})")))
+    Err(ReadFailure::new(
+        step,
+        format!("{why} (VXI-11 error {code})"),
+    ))
 }
 
 /// A connection that carries calls, one after the other.
@@ -143,7 +151,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn connect(address: SocketAddr, what: &str, deadline: Deadline) -> Result<Self, Trouble> {
+    fn connect(address: SocketAddr, what: &str, deadline: Deadline) -> Result<Self, ReadFailure> {
         Ok(Self {
             stream: stream(address, what, deadline)?,
             last: 0,
@@ -158,7 +166,7 @@ impl Calls {
         bytes: &[u8],
         step: &'static str,
         deadline: Deadline,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, ReadFailure> {
         self.last = self.last.wrapping_add(1);
         let mut call = Vec::new();
         let template = CallTemplate::new(program, version, OpaqueAuth::NONE);
@@ -177,7 +185,7 @@ impl Calls {
         Ok(Reply { bytes, results_at })
     }
 
-    fn reply(&mut self, step: &'static str, deadline: Deadline) -> Result<Vec<u8>, Trouble> {
+    fn reply(&mut self, step: &'static str, deadline: Deadline) -> Result<Vec<u8>, ReadFailure> {
         let mut bytes = Vec::new();
         loop {
             let mut mark = [0; 4];
@@ -186,7 +194,7 @@ impl Calls {
             let len = usize::try_from(mark & 0x7fff_ffff).unwrap_or(usize::MAX);
             if len > REPLY_LEN_MAX.saturating_sub(bytes.len()) || len == 0 {
                 let reason = "what it answers is no reply to a call: too long, or empty";
-                return Err(Trouble::new(step, reason));
+                return Err(ReadFailure::new(step, reason));
             }
             let mut fragment = vec![0; len];
             self.exactly(&mut fragment, step, deadline)?;
@@ -202,7 +210,7 @@ impl Calls {
         mut rest: &mut [u8],
         step: &'static str,
         deadline: Deadline,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReadFailure> {
         while !rest.is_empty() {
             let len = receive(&mut self.stream, rest, step, deadline)?;
             rest = rest.get_mut(len..).unwrap_or(&mut []);
@@ -212,14 +220,14 @@ impl Calls {
 }
 
 /// Where the results begin in the reply to this call.
-fn results_at(reply: &[u8], xid: u32, step: &'static str) -> Result<usize, Trouble> {
+fn results_at(reply: &[u8], xid: u32, step: &'static str) -> Result<usize, ReadFailure> {
     let mut d = Decoder::new(reply);
     let header = ReplyHeader::decode(&mut d);
     let unknown = |code| {
         let reason = format!("it does not know the call (RPC status {code})");
-        Trouble::new(step, reason)
+        ReadFailure::new(step, reason)
     };
-    let no_reply = || Trouble::new(step, "what it answers is no reply to a call");
+    let no_reply = || ReadFailure::new(step, "what it answers is no reply to a call");
     match header {
         Ok(header) if header.xid != xid => Err(no_reply()),
         Ok(header) => match header.body {
@@ -241,8 +249,8 @@ fn results_at(reply: &[u8], xid: u32, step: &'static str) -> Result<usize, Troub
     }
 }
 
-fn cut_short(step: &'static str) -> Trouble {
-    Trouble::new(step, "its reply is cut short")
+fn cut_short(step: &'static str) -> ReadFailure {
+    ReadFailure::new(step, "its reply is cut short")
 }
 
 /// A reply to a call that was carried out.
@@ -269,11 +277,11 @@ struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    fn word(&mut self) -> Result<u32, Trouble> {
+    fn word(&mut self) -> Result<u32, ReadFailure> {
         self.d.u32("word").map_err(|_| cut_short(self.step))
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8], Trouble> {
+    fn bytes(&mut self) -> Result<&'a [u8], ReadFailure> {
         let data = self.d.opaque(usize::MAX, "data");
         data.map_err(|_| cut_short(self.step))
     }

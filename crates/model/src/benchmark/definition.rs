@@ -7,7 +7,7 @@ use crate::mix::Mix;
 use crate::op::Op;
 use crate::protocol::Protocol;
 use crate::sequence::SequenceTable;
-use crate::words::tame;
+use crate::text::sanitize;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl DefinitionError {
         Self {
             line: before.matches('\n').count() + 1,
             column: before.chars().rev().take_while(|c| *c != '\n').count() + 1,
-            reason: tame(&reason, REASON_CHARS_MAX),
+            reason: sanitize(&reason, REASON_CHARS_MAX),
         }
     }
 }

@@ -40,7 +40,7 @@ impl Benchmark {
 
     /// What the headline figure is, in words. `limit_ms` is the response limit of the run;
     /// 0: none.
-    pub fn headline_words(&self, limit_ms: f64) -> String {
+    pub fn headline_text(&self, limit_ms: f64) -> String {
         let within = match limit_ms > 0.0 {
             true => format!(" within {limit_ms} ms"),
             false => String::new(),
@@ -85,12 +85,12 @@ mod tests {
             };
             let limit_ms = b.standard.response_limit_ms;
             assert_eq!(b.headline(limit_ms), wanted, "{name}");
-            let said = b.headline_words(limit_ms);
+            let said = b.headline_text(limit_ms);
             assert!(said.contains(words), "{name}: {said}");
         }
         let old = Benchmark::shipped("nfs2-1993").expect("a shipped one");
-        assert!(old.headline_words(50.0).contains("of 50 ms"));
-        assert!(old.headline_words(0.0).starts_with("peak"));
+        assert!(old.headline_text(50.0).contains("of 50 ms"));
+        assert!(old.headline_text(0.0).starts_with("peak"));
         assert_eq!(old.headline(0.0), Headline::Peak);
     }
 }

@@ -10,7 +10,8 @@ pub struct LoadPoint {
     /// Its number, from 1.
     pub number: u32,
     /// What the user asked for.
-    pub asked: OpsPerSec,
+    #[serde(rename = "asked")]
+    pub entered: OpsPerSec,
     /// What is requested: rounded down to whole op/s per proc (manual M, 3.3 LOAD).
     pub requested: OpsPerSec,
     /// Composites: the load in units of the business metric (BUILDs, STREAMs);

@@ -6,7 +6,7 @@ use crate::bucket::MadeBuckets;
 use crate::composite::{Component, CompositeWork};
 use crate::dist::{SizeDistribution, SizeShare};
 use crate::finding::Severity;
-use crate::words::quoted;
+use crate::text::quoted;
 use crate::workload::is_name;
 use serde::Deserialize;
 
@@ -21,12 +21,12 @@ pub(super) struct Composite {
     standard: Standard,
     client_mem_mib_per_unit: f64,
     buckets: MadeBuckets,
-    components: Vec<Part>,
+    components: Vec<NamedComponent>,
 }
 
 /// A component whose workload is a name still.
 #[derive(Clone, Debug)]
-struct Part {
+struct NamedComponent {
     workload: String,
     instances: u32,
     ops_per_proc: Option<f64>,
@@ -180,7 +180,7 @@ fn in_range(figures: &[(&str, f64, f64, f64)]) -> Result<(), String> {
 
 impl ComponentTable {
     /// Directories and files have names of four and seven digits.
-    fn check(self) -> Result<Part, String> {
+    fn check(self) -> Result<NamedComponent, String> {
         let sizes = self.file_sizes.map(SizeDistribution::new).transpose();
         let sizes = sizes.map_err(|e| format!("file_sizes: {e}"))?;
         let file_kib = match (&sizes, self.file_kib) {
@@ -195,7 +195,7 @@ impl ComponentTable {
             ("files_per_dir", f64::from(self.files_per_dir), 1.0, 1e6),
             ("file_kib", file_kib, 1.0 / 1024.0, (1u64 << 34) as f64),
         ])?;
-        Ok(Part {
+        Ok(NamedComponent {
             workload: self.workload,
             instances: self.instances,
             ops_per_proc: self.ops_per_proc,

@@ -5,8 +5,8 @@ use super::RegistryError;
 use super::composites::{BenchmarkTable, Composite};
 use crate::mix::Mix;
 use crate::op::Op;
+use crate::text::{quoted, sanitize};
 use crate::transfer::{TransferSlot, TransferTable};
-use crate::words::{quoted, tame};
 use crate::workload::{Attributes, WorkloadError, WorkloadObject, is_name};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ pub(super) struct Definitions {
     /// Objects and their other names.
     pub workloads: Vec<(WorkloadObject, Vec<String>)>,
     /// Composites and where they stand.
-    pub composites: Vec<(Composite, Place)>,
+    pub composites: Vec<(Composite, TextPosition)>,
 }
 
 /// Where something stands in a file, both from 1.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TextPosition {
     line: usize,
     column: usize,
 }
@@ -79,7 +79,7 @@ impl Definitions {
         match toml::from_str::<File>(text) {
             Ok(tables) if tables.workload.is_empty() && tables.benchmark.is_empty() => {
                 let reason = "there is no [[workload]] and no [[benchmark]] in it".to_owned();
-                errors.push(Place::of(text, 0).error(file, reason, HINT));
+                errors.push(TextPosition::of(text, 0).error(file, reason, HINT));
             }
             Ok(tables) => all.take(file, text, tables, &mut errors),
             Err(whole) => {
@@ -106,7 +106,7 @@ impl Definitions {
     /// Takes in what tables define, or what is wrong with them.
     fn take(&mut self, file: &str, text: &str, tables: File, errors: &mut Vec<RegistryError>) {
         for table in tables.workload {
-            let place = Place::of(text, table.span().start);
+            let place = TextPosition::of(text, table.span().start);
             match table.into_inner().check() {
                 Ok(taken) => self.workloads.push(taken),
                 Err(all) => errors.extend(
@@ -116,7 +116,7 @@ impl Definitions {
             }
         }
         for table in tables.benchmark {
-            let place = Place::of(text, table.span().start);
+            let place = TextPosition::of(text, table.span().start);
             match table.into_inner().check() {
                 Ok(taken) => self.composites.push((taken, place)),
                 Err(all) => errors.extend(all.into_iter().map(|e| place.error(file, e, HINT))),
@@ -126,8 +126,8 @@ impl Definitions {
 }
 
 fn unreadable(file: &str, text: &str, e: &toml::de::Error) -> RegistryError {
-    let place = Place::of(text, e.span().map_or(0, |s| s.start));
-    place.error(file, tame(e.message(), REASON_CHARS_MAX), HINT)
+    let place = TextPosition::of(text, e.span().map_or(0, |s| s.start));
+    place.error(file, sanitize(e.message(), REASON_CHARS_MAX), HINT)
 }
 
 /// The text once for each workload and benchmark in it, the others blank, so that places
@@ -163,7 +163,7 @@ fn tables_alone(text: &str) -> Vec<String> {
 /// Most tables that are looked at one by one.
 const TABLES_MAX: usize = 50;
 
-impl Place {
+impl TextPosition {
     fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or_default();
         Self {

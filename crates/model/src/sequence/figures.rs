@@ -3,7 +3,7 @@
 //! and how far the solved chain is from the drawn one.
 
 use super::linear::{Matrix, dot};
-use super::{Level, Sequence, State, Step, Way};
+use super::{Level, Sequence, State, Step, Transition};
 use crate::op::Op;
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ impl Sequence {
     }
 
     fn distance_bits(&self) -> f64 {
-        fn of<T>(ways: &[Way<T>]) -> f64 {
+        fn of<T>(ways: &[Transition<T>]) -> f64 {
             let drawn: f64 = ways.iter().map(|w| w.weight).sum();
             let used = ways.iter().filter(|w| w.share > 0.0);
             used.map(|w| w.share * (w.share * drawn / w.weight).log2())

@@ -17,7 +17,7 @@ struct Walked {
 
 impl Walked {
     fn through(sequence: &Sequence) -> Self {
-        let walk = Walk::new(sequence);
+        let walk = TransitionTables::new(sequence);
         let mut rng = Rng::new(11, 4);
         let mut at = walk.rest(&mut rng);
         let mut walked = Self::default();

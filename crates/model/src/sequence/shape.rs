@@ -2,7 +2,7 @@
 //! That no walk through it can ever be wrong is proved here, once.
 
 use super::{Level, State, Step};
-use crate::words::{is_tame, quoted};
+use crate::text::{is_printable, quoted};
 
 /// States with weights, checked: no sequence of steps that they allow is wrong, every
 /// state is reached, and a walker comes from every state to every other.
@@ -13,7 +13,7 @@ pub struct Shape {
 
 /// Where in a definition something is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum DefinitionSpot {
     /// The sequence as a whole.
     Whole,
     /// A state, by its number.
@@ -29,7 +29,7 @@ pub enum Spot {
 #[error("{reason}")]
 pub struct ShapeError {
     /// Where.
-    pub spot: Spot,
+    pub spot: DefinitionSpot,
     /// What is wrong, in plain words.
     pub reason: String,
 }
@@ -78,13 +78,13 @@ impl Shape {
         if count > Self::STATES_MAX {
             let most = Self::STATES_MAX;
             let text = format!("there are {count} states; {most} are the most");
-            return Err(wrong(Spot::Whole, text));
+            return Err(wrong(DefinitionSpot::Whole, text));
         }
         match self.states.iter().any(|s| s.level == Level::Idle) {
             true => Ok(()),
             false => {
                 let text = "no state has the level 'idle', where a walker begins";
-                Err(wrong(Spot::Whole, text))
+                Err(wrong(DefinitionSpot::Whole, text))
             }
         }
     }
@@ -94,26 +94,29 @@ impl Shape {
         let name = quoted(&state.name);
         if !is_name(&state.name) {
             let text = format!("state name '{name}': use 1 to 32 letters, digits, - and _");
-            return Err(wrong(Spot::State(at), text));
+            return Err(wrong(DefinitionSpot::State(at), text));
         }
         let earlier = self.states[..at].iter();
         if earlier.clone().any(|s| s.name == state.name) {
             let text = format!("there is a state {name} already");
-            return Err(wrong(Spot::State(at), text));
+            return Err(wrong(DefinitionSpot::State(at), text));
         }
-        if !is_tame(&state.title) || state.title.chars().count() > TITLE_CHARS_MAX {
+        if !is_printable(&state.title) || state.title.chars().count() > TITLE_CHARS_MAX {
             let text = format!(
                 "the title of state {name}: use at most {TITLE_CHARS_MAX} characters, and none that \
                  a terminal would obey"
             );
-            return Err(wrong(Spot::State(at), text));
+            return Err(wrong(DefinitionSpot::State(at), text));
         }
         for (what, none) in [
             ("shows nothing; give it 'emits'", state.emits.is_empty()),
             ("leads nowhere; give it 'next'", state.next.is_empty()),
         ] {
             if none {
-                return Err(wrong(Spot::State(at), format!("state {name} {what}")));
+                return Err(wrong(
+                    DefinitionSpot::State(at),
+                    format!("state {name} {what}"),
+                ));
             }
         }
         Ok(())
@@ -125,7 +128,7 @@ impl Shape {
         let (name, level) = (&state.name, state.level);
         let mut first: Option<(Step, Level)> = None;
         for (i, way) in state.emits.iter().enumerate() {
-            let (step, spot) = (way.to, Spot::Emits(at, i));
+            let (step, spot) = (way.to, DefinitionSpot::Emits(at, i));
             self.check_weight(spot, step.name(), way.weight)?;
             if state.emits[..i].iter().any(|w| w.to == step) {
                 let text = format!("state {name} shows {} twice", step.name());
@@ -155,7 +158,7 @@ impl Shape {
     fn check_next(&self, at: usize, after: Level) -> Result<(), ShapeError> {
         let state = &self.states[at];
         for (i, way) in state.next.iter().enumerate() {
-            let (name, spot) = (&state.name, Spot::Next(at, i));
+            let (name, spot) = (&state.name, DefinitionSpot::Next(at, i));
             let Some(next) = self.states.get(way.to as usize) else {
                 let text = format!("state {name} leads to state {}, which is not there", way.to);
                 return Err(wrong(spot, text));
@@ -178,7 +181,12 @@ impl Shape {
         Ok(())
     }
 
-    fn check_weight(&self, spot: Spot, what: &str, weight: f64) -> Result<(), ShapeError> {
+    fn check_weight(
+        &self,
+        spot: DefinitionSpot,
+        what: &str,
+        weight: f64,
+    ) -> Result<(), ShapeError> {
         match Self::WEIGHTS.contains(&weight) {
             true => Ok(()),
             false => {
@@ -205,7 +213,7 @@ impl Shape {
                 "nothing leads to state {} from where walkers begin",
                 name(lost)
             );
-            return Err(wrong(Spot::State(lost), text));
+            return Err(wrong(DefinitionSpot::State(lost), text));
         }
         let back = reversed(&ways);
         let to_idle = reached(&back, |at| idle(&self.states[at]));
@@ -214,12 +222,12 @@ impl Shape {
                 "a walker in state {} never comes to a close again; lead it to one",
                 name(stuck)
             );
-            return Err(wrong(Spot::State(stuck), text));
+            return Err(wrong(DefinitionSpot::State(stuck), text));
         }
         let (there, here) = (reached(&ways, |at| at == 0), reached(&back, |at| at == 0));
         let apart = |(at, from, to): (usize, &str, usize)| {
             let text = format!("there is no way from state {from} to state {}", name(to));
-            wrong(Spot::State(at), text)
+            wrong(DefinitionSpot::State(at), text)
         };
         if let Some(lost) = there.iter().position(|r| !r) {
             return Err(apart((lost, name(0), lost)));
@@ -237,7 +245,7 @@ fn is_name(name: &str) -> bool {
     (1..=32).contains(&name.len()) && name.chars().all(plain)
 }
 
-fn wrong(spot: Spot, reason: impl Into<String>) -> ShapeError {
+fn wrong(spot: DefinitionSpot, reason: impl Into<String>) -> ShapeError {
     let reason = reason.into();
     ShapeError { spot, reason }
 }

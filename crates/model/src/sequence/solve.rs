@@ -144,7 +144,7 @@ impl Shape {
 }
 
 /// Multipliers, and the chain that they make.
-struct Place {
+struct SolverPoint {
     multipliers: Vec<f64>,
     tilted: Tilted,
 }
@@ -161,7 +161,7 @@ fn nearest(chain: &Chain) -> Result<Tilted, SolveError> {
     let even = chain.bent(0.0);
     let begin = even.tilt(&unbent(), None).ok_or(SolveError::Numbers)?;
     let drawn = begin.mix.clone();
-    let begin = Place {
+    let begin = SolverPoint {
         multipliers: unbent(),
         tilted: begin,
     };
@@ -185,9 +185,9 @@ fn near(done: f64) -> f64 {
 /// Goes a way from 0 to 1 in stretches as long as can be gone, each begun in the
 /// direction of the last; `Err`: where it ended.
 fn by_stretches(
-    mut place: Place,
-    go: impl Fn(Vec<f64>, f64) -> Option<Place>,
-) -> Result<Place, Place> {
+    mut place: SolverPoint,
+    go: impl Fn(Vec<f64>, f64) -> Option<SolverPoint>,
+) -> Result<SolverPoint, SolverPoint> {
     let (mut done, mut stretch) = (0.0, 1.0f64);
     let mut direction = vec![0.0; place.multipliers.len()];
     for _ in 0..STRETCHES_MAX {
@@ -214,7 +214,7 @@ fn by_stretches(
 
 /// From multipliers to those whose mix is `aim`; `None`: that is too far for Newton's
 /// method.
-fn newton(chain: &Chain, from: Vec<f64>, aim: &[f64], near: f64) -> Option<Place> {
+fn newton(chain: &Chain, from: Vec<f64>, aim: &[f64], near: f64) -> Option<SolverPoint> {
     let mut multipliers = from;
     let mut tilted = chain.tilt(&multipliers, None)?;
     for _ in 0..ROUNDS_MAX {
@@ -231,7 +231,7 @@ fn newton(chain: &Chain, from: Vec<f64>, aim: &[f64], near: f64) -> Option<Place
         let miss = tilted.miss(aim);
         let stalled = miss > 0.1 * missed;
         if miss < near || (stalled && miss < NEAR_ENOUGH) {
-            return Some(Place {
+            return Some(SolverPoint {
                 multipliers,
                 tilted,
             });

@@ -55,7 +55,7 @@ fn other_mixes_are_solved_and_leave_out_what_they_have_not() {
 
 /// Walks, and looks at every step.
 pub(super) fn walk_rightly(sequence: &Sequence, steps: u32) {
-    let walk = Walk::new(sequence);
+    let walk = TransitionTables::new(sequence);
     let mut rng = Rng::new(5, 5);
     let mut cards = walk.cards(&mut rng);
     let mut at = walk.rest(&mut rng);

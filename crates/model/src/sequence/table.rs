@@ -1,7 +1,7 @@
 //! `[[sequence.state]]` tables of a definition file: text in, checked shape out.
 
-use super::{Level, Shape, Spot, State, Step, Way};
-use crate::words::{nearest, quoted};
+use super::{DefinitionSpot, Level, Shape, State, Step, Transition};
+use crate::text::{nearest, quoted};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,12 +46,12 @@ impl SequenceTable {
             states.push(state);
             places.push(place);
         }
-        let place = |spot: Spot| -> Option<Range<usize>> {
+        let place = |spot: DefinitionSpot| -> Option<Range<usize>> {
             match spot {
-                Spot::Whole => places.first().map(|p| p.name.clone()),
-                Spot::State(at) => Some(places.get(at)?.name.clone()),
-                Spot::Emits(at, i) => places.get(at)?.emits.get(i).cloned(),
-                Spot::Next(at, i) => places.get(at)?.next.get(i).cloned(),
+                DefinitionSpot::Whole => places.first().map(|p| p.name.clone()),
+                DefinitionSpot::State(at) => Some(places.get(at)?.name.clone()),
+                DefinitionSpot::Emits(at, i) => places.get(at)?.emits.get(i).cloned(),
+                DefinitionSpot::Next(at, i) => places.get(at)?.next.get(i).cloned(),
             }
         };
         Shape::new(states).map_err(|e| (place(e.spot).unwrap_or_default(), e.reason))
@@ -59,15 +59,15 @@ impl SequenceTable {
 }
 
 /// Where the words of a state stand in the text.
-struct Places {
+struct SourceSpans {
     name: Range<usize>,
     emits: Vec<Range<usize>>,
     next: Vec<Range<usize>>,
 }
 
 impl StateTable {
-    fn read(self, names: &[String]) -> Result<(State, Places), (Range<usize>, String)> {
-        let mut places = Places {
+    fn read(self, names: &[String]) -> Result<(State, SourceSpans), (Range<usize>, String)> {
+        let mut places = SourceSpans {
             name: self.name.span(),
             emits: Vec::new(),
             next: Vec::new(),
@@ -113,9 +113,9 @@ fn in_order(weights: Weights) -> Vec<(Spanned<String>, f64)> {
     all
 }
 
-const fn drawn<T: Copy>(to: T, weight: f64) -> Way<T> {
+const fn drawn<T: Copy>(to: T, weight: f64) -> Transition<T> {
     let share = 0.0;
-    Way { to, weight, share }
+    Transition { to, weight, share }
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>, list: &str) -> String {

@@ -127,7 +127,7 @@ impl Checker {
 #[test]
 fn millions_of_steps_without_a_wrong_one() {
     for (name, seeds) in [("general-smb1", 1..9u64), ("general-smb2", 100..102)] {
-        let walk = Walk::new(&shipped(name).1);
+        let walk = TransitionTables::new(&shipped(name).1);
         for seed in seeds {
             let mut rng = Rng::new(seed, 1);
             let mut cards = walk.cards(&mut rng);
@@ -146,7 +146,7 @@ fn millions_of_steps_without_a_wrong_one() {
 }
 
 /// Operations of a walk in percent.
-fn walked(walk: &Walk, seed: u64, steps: u32) -> [f64; Op::COUNT] {
+fn walked(walk: &TransitionTables, seed: u64, steps: u32) -> [f64; Op::COUNT] {
     let mut rng = Rng::new(seed, 7);
     let mut cards = walk.cards(&mut rng);
     let mut at = walk.rest(&mut rng);
@@ -163,7 +163,7 @@ fn walked(walk: &Walk, seed: u64, steps: u32) -> [f64; Op::COUNT] {
 fn a_hundred_thousand_operations_have_the_mix() {
     for name in SHIPPED {
         let (b, s) = shipped(name);
-        let walk = Walk::new(&s);
+        let walk = TransitionTables::new(&s);
         for seed in 0..40 {
             let percent = walked(&walk, seed, 100_000);
             for (op, want) in b.mix.shares() {
@@ -180,7 +180,7 @@ fn many_walkers_have_the_mix_together() {
     // sessions. Few of their decks come to an end, so they are hardly better than draws by
     // themselves, of which 20.5 in 100 have a standard deviation of 0.13 points here.
     let (b, s) = shipped("general-smb2");
-    let walk = Walk::new(&s);
+    let walk = TransitionTables::new(&s);
     let mut percent = [0.0; Op::COUNT];
     for proc in 0..100 {
         let (warm, all) = (walked(&walk, proc, 1_000), walked(&walk, proc, 2_000));

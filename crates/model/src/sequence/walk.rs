@@ -1,11 +1,11 @@
 //! Walking a sequence: the hot path.
 
-use super::{Level, Sequence, State, Step, Way};
+use super::{Level, Sequence, State, Step, Transition};
 use crate::rng::Rng;
 
 /// The model as tables for the hot path; shared by all walkers.
 #[derive(Clone, Debug)]
-pub struct Walk {
+pub struct TransitionTables {
     emits: Vec<Table<Step>>,
     next: Vec<Table<u32>>,
     /// Where a walker with nothing open goes on: states of `Idle`, as the stationary
@@ -64,7 +64,7 @@ impl<T: Copy> Table<T> {
 /// themselves do: over 100,000 operations those would miss the share of reads by half a
 /// percentage point, since reads come in runs.
 #[derive(Clone, Debug)]
-pub struct Cards(Box<[[Deck; 2]]>);
+pub struct ProcDecks(Box<[[Deck; 2]]>);
 
 /// 32 cards, each a place in its own 32nd of all that may come. They are dealt in any
 /// order; when the last is gone, the next deck's places are moved on by the golden
@@ -98,7 +98,7 @@ impl Deck {
     }
 }
 
-impl Walk {
+impl TransitionTables {
     /// The tables of a model. States that the model has no use for are left out.
     pub fn new(model: &Sequence) -> Self {
         let mut live: Vec<&State> = Vec::new();
@@ -111,7 +111,7 @@ impl Walk {
             }
         }
         let emits = |s: &&State| Table::new(s.emits.iter().map(|w| (w.to, w.share)));
-        let way = |w: &Way<u32>| (places.get(w.to as usize).copied().unwrap_or(0), w.share);
+        let way = |w: &Transition<u32>| (places.get(w.to as usize).copied().unwrap_or(0), w.share);
         let next = |s: &&State| Table::new(s.next.iter().map(way));
         let idle = (0u32..).zip(&live).filter(|(_, s)| s.level == Level::Idle);
         let at_rest: f64 = idle.clone().map(|(_, s)| s.share).sum();
@@ -135,18 +135,18 @@ impl Walk {
     }
 
     /// Whole decks for a proc.
-    pub fn cards(&self, rng: &mut Rng) -> Cards {
+    pub fn cards(&self, rng: &mut Rng) -> ProcDecks {
         let mut deck = || Deck {
             left: 0,
             offset: rng.next_u64() as u32,
         };
-        Cards(self.next.iter().map(|_| [deck(), deck()]).collect())
+        ProcDecks(self.next.iter().map(|_| [deck(), deck()]).collect())
     }
 
     /// The operation that a walker shows, and where it is then, dealt from the cards of
     /// its proc.
     #[inline]
-    pub fn deal(&self, at: Position, cards: &mut Cards, rng: &mut Rng) -> (Step, Position) {
+    pub fn deal(&self, at: Position, cards: &mut ProcDecks, rng: &mut Rng) -> (Step, Position) {
         let state = at.0 as usize;
         let [shown, next] = &mut cards.0[state];
         let step = self.emits[state].deal(shown, rng);

@@ -1,7 +1,7 @@
 //! What a plan says about SMB, in words for people: `filermark plan`, the report.
 
 use super::{Auth, Dialect, Encryption, Signing, SmbPlan};
-use crate::words::quoted;
+use crate::text::quoted;
 use std::fmt;
 
 impl SmbPlan {

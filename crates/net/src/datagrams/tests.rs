@@ -43,8 +43,8 @@ fn drain(ours: &Datagrams, scratch: &mut [u8]) -> Vec<Option<Vec<u8>>> {
     let mut seen = Vec::new();
     loop {
         match ours.receive(scratch, &mut arrivals) {
-            Received::Nothing => return seen,
-            Received::Told(error) => panic!("{error}"),
+            Received::WouldBlock => return seen,
+            Received::SocketError(error) => panic!("{error}"),
             Received::Some { count, .. } => {
                 let got = |n| arrivals.get(scratch, n).map(|(bytes, _)| bytes.to_vec());
                 seen.extend((0..count).map(got));
@@ -63,7 +63,7 @@ fn datagrams_keep_their_borders_in_both_directions() {
     let pieces = ranges(&lengths);
     let sent = ours.send(&bytes, &pieces);
     assert_eq!((sent.taken, sent.blocked), (100, false));
-    assert!(sent.told.is_none());
+    assert!(sent.last_error.is_none());
     let mut buffer = [0; ROOM];
     for piece in &pieces {
         let len = server.recv(&mut buffer).expect("came");
@@ -104,8 +104,8 @@ fn a_closed_port_is_told_and_the_socket_lives_on() {
     reactor.add(&ours, 3).expect("add");
     let told = loop {
         match ours.receive(&mut scratch, &mut arrivals) {
-            Received::Told(error) => break error,
-            Received::Nothing => drop(wait(&mut reactor)),
+            Received::SocketError(error) => break error,
+            Received::WouldBlock => drop(wait(&mut reactor)),
             Received::Some { .. } => panic!("nobody is there"),
         }
     };
@@ -131,7 +131,7 @@ fn what_this_host_does_not_send_says_nothing_about_the_peer() {
     let sent = ours.send(&[1; 70_008], &ranges(&[4, 70_000, 4]));
     assert_eq!((sent.taken, sent.blocked), (3, false));
     assert_eq!((sent.unsent, sent.unreachable), (1, 0));
-    assert!(!is_unreachable(&sent.told.expect("told")));
+    assert!(!is_unreachable(&sent.last_error.expect("told")));
     let mut buffer = [0; 16];
     for _ in 0..2 {
         assert_eq!(server.recv(&mut buffer).expect("came"), 4);

@@ -5,13 +5,13 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 /// Messages of one length byte and that many bytes.
-fn split(seen: &mut Vec<Vec<u8>>, bytes: &[u8]) -> Feed {
+fn split(seen: &mut Vec<Vec<u8>>, bytes: &[u8]) -> FrameProgress {
     let mut at = 0;
     while let Some(len) = bytes.get(at).map(|l| usize::from(*l)) {
         match bytes.get(at + 1..at + 1 + len) {
             Some(message) => seen.push(message.to_vec()),
             None => {
-                return Feed {
+                return FrameProgress {
                     consumed: at,
                     wanted: at + 1 + len - bytes.len(),
                 };
@@ -19,7 +19,7 @@ fn split(seen: &mut Vec<Vec<u8>>, bytes: &[u8]) -> Feed {
         }
         at += 1 + len;
     }
-    Feed {
+    FrameProgress {
         consumed: at,
         wanted: 0,
     }
@@ -85,7 +85,7 @@ fn large_messages_are_read_in_place() {
             link.feed(&mut scratch[..input.scratch_len], &mut pool, |bytes| {
                 if first == 0 && bytes.len() < size {
                     let wanted = size - bytes.len();
-                    return Ok::<_, ()>(Feed {
+                    return Ok::<_, ()>(FrameProgress {
                         consumed: 0,
                         wanted,
                     });
@@ -93,7 +93,7 @@ fn large_messages_are_read_in_place() {
                 let nines = bytes.iter().filter(|b| **b == 9).count();
                 first += nines;
                 rest += bytes.len() - nines;
-                Ok(Feed {
+                Ok(FrameProgress {
                     consumed: bytes.len(),
                     wanted: 0,
                 })

@@ -24,7 +24,7 @@ struct Control([u8; 64]);
 
 /// A datagram that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Came {
+pub struct ReceivedDatagram {
     /// Bytes of it that were kept.
     pub len: usize,
     /// It was longer than its room: the rest is lost.
@@ -33,7 +33,7 @@ pub struct Came {
     pub age: Nanos,
 }
 
-impl Came {
+impl ReceivedDatagram {
     /// Nothing.
     pub const NONE: Self = Self {
         len: 0,
@@ -90,7 +90,7 @@ pub fn receive_many(
     socket: &UdpSocket,
     into: &mut [u8],
     room: usize,
-    came: &mut [Came; BATCH],
+    came: &mut [ReceivedDatagram; BATCH],
 ) -> io::Result<usize> {
     let count = (into.len() / room.max(1)).min(BATCH);
     if count == 0 {
@@ -125,7 +125,7 @@ pub fn receive_many(
     for (note, message) in came.iter_mut().zip(&messages).take(got) {
         // SAFETY: the kernel has filled this header in.
         let arrival = unsafe { arrival(&message.msg_hdr) };
-        *note = Came {
+        *note = ReceivedDatagram {
             len: (message.msg_len as usize).min(room),
             cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             age: arrival.map_or(Nanos::ZERO, |at| age_at(now, at)),

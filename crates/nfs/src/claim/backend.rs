@@ -1,10 +1,10 @@
 //! What the rules of claiming need of an export.
 
-use crate::client::{ClientError, FileClient, Looked, Removal as Procedure, Reply};
+use crate::client::{ClientError, FileClient, LookupResult, Removal as Procedure, Reply};
 use crate::target::{Patience, Service, Target, explain, refused};
 use filermark_driver_kit::claim::{
-    A_LINK, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
-    Removed, RunDirBackend,
+    A_LINK, DirLookup, Entry, EntryKind, FilePrefix, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch,
+    Removal, Removed, RunDirBackend,
 };
 use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{Claim, DriverError};
@@ -106,7 +106,7 @@ impl<'a> Export<'a> {
         let found = self.ask((step, "LOOKUP"), &gone, |nfs| {
             nfs.lookup(dir, name.as_bytes())
         })?;
-        let Ok(Looked {
+        let Ok(LookupResult {
             object,
             obj_attributes,
             ..
@@ -124,12 +124,12 @@ impl<'a> Export<'a> {
     }
 
     /// The front of a file that was found.
-    fn front_of(&mut self, file: &Fh) -> Result<FileFront, DriverError> {
+    fn front_of(&mut self, file: &Fh) -> Result<FilePrefix, DriverError> {
         let not_readable = [Nfsstat3::Isdir, Nfsstat3::Inval, Nfsstat3::Noent];
         let read = self.ask(("read the marker file", "READ"), &not_readable, |nfs| {
             nfs.read(file, 0, MARKER_BYTES_MAX)
         })?;
-        Ok(read.map_or(FileFront::NoFile, |read| FileFront::Bytes(read.data)))
+        Ok(read.map_or(FilePrefix::NoFile, |read| FilePrefix::Bytes(read.data)))
     }
 
     fn put(&mut self, file: &Fh, from: u64, bytes: &[u8]) -> Result<(), DriverError> {
@@ -201,16 +201,16 @@ impl RunDirBackend for Export<'_> {
         format!("{}/{}", self.target.mount, self.dir_name)
     }
 
-    fn find_run_dir(&mut self) -> Result<Found<Fh>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<DirLookup<Fh>, DriverError> {
         let (root, name) = (self.target.root, self.dir_name);
         let found = self.look("look for the run's directory", &root, name)?;
         Ok(match found {
-            None => Found::Missing,
+            None => DirLookup::Missing,
             Some((dir, attributes)) if attributes.ftype == Ftype3::Dir => {
                 self.fsid = Some(attributes.fsid);
-                Found::Dir(dir)
+                DirLookup::Dir(dir)
             }
-            Some(_) => Found::Other(NOT_A_DIRECTORY),
+            Some(_) => DirLookup::Other(NOT_A_DIRECTORY),
         })
     }
 
@@ -233,24 +233,24 @@ impl RunDirBackend for Export<'_> {
         Ok(())
     }
 
-    fn find_dir(&mut self, parent: &Fh, name: &str) -> Result<Found<Fh>, DriverError> {
+    fn find_dir(&mut self, parent: &Fh, name: &str) -> Result<DirLookup<Fh>, DriverError> {
         Ok(match self.look("look at a leftover", parent, name)? {
-            None => Found::Missing,
-            Some((_, attributes)) if attributes.ftype == Ftype3::Lnk => Found::Other(A_LINK),
+            None => DirLookup::Missing,
+            Some((_, attributes)) if attributes.ftype == Ftype3::Lnk => DirLookup::Other(A_LINK),
             Some((_, attributes)) if attributes.ftype != Ftype3::Dir => {
-                Found::Other(NOT_A_DIRECTORY)
+                DirLookup::Other(NOT_A_DIRECTORY)
             }
             Some((_, attributes)) if self.fsid != Some(attributes.fsid) => {
-                Found::Other(OTHER_FILE_SYSTEM)
+                DirLookup::Other(OTHER_FILE_SYSTEM)
             }
-            Some((dir, _)) => Found::Dir(dir),
+            Some((dir, _)) => DirLookup::Dir(dir),
         })
     }
 
-    fn read_file(&mut self, dir: &Fh, name: &str) -> Result<FileFront, DriverError> {
+    fn read_file(&mut self, dir: &Fh, name: &str) -> Result<FilePrefix, DriverError> {
         match self.look("read the marker file", dir, name)? {
-            None => Ok(FileFront::Missing),
-            Some((_, attributes)) if attributes.ftype != Ftype3::Reg => Ok(FileFront::NoFile),
+            None => Ok(FilePrefix::Missing),
+            Some((_, attributes)) if attributes.ftype != Ftype3::Reg => Ok(FilePrefix::NoFile),
             Some((file, _)) => self.front_of(&file),
         }
     }
@@ -280,7 +280,7 @@ impl RunDirBackend for Export<'_> {
         &mut self,
         dir: &Fh,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let Some((file, _)) = self.look("renew the marker file", dir, name)? else {
             return Ok(());
@@ -362,8 +362,8 @@ impl RunDirBackend for Export<'_> {
             }
             became.push(match status {
                 Nfsstat3::Ok => Removed::Done,
-                Nfsstat3::Noent | Nfsstat3::Stale => Removed::Gone,
-                status if LEFT.contains(&status) => Removed::Stays,
+                Nfsstat3::Noent | Nfsstat3::Stale => Removed::NotFound,
+                status if LEFT.contains(&status) => Removed::NotRemoved,
                 status => return Err(self.refused(step, status)),
             });
         }

@@ -7,9 +7,9 @@ mod backend;
 
 use crate::target::Target;
 use backend::Export;
-use filermark_driver_kit::claim::lease::{Plain, Watch};
-use filermark_driver_kit::claim::{self as rules, Emptied, Renewed, Turn};
-use filermark_driver_kit::driver::{ClaimReport, Reach};
+use filermark_driver_kit::claim::lease::{LeaseWatch, SystemWatch};
+use filermark_driver_kit::claim::{self as rules, ClaimRole, Emptied, RenewResult};
+use filermark_driver_kit::driver::{ClaimReport, ReleaseScope};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, NfsPlan};
 use filermark_onc::nfs3::Fh;
@@ -24,7 +24,7 @@ pub fn claim(
     plan: &NfsPlan,
     mount: &MountPoint,
     claim: &Claim,
-    watch: &dyn Watch,
+    watch: &dyn LeaseWatch,
 ) -> Result<(ClaimReport, Target), DriverError> {
     let target = Target::resolve(mount, plan)?;
     let (report, _) = claim_on(plan, &target, claim, watch)?;
@@ -41,14 +41,14 @@ pub fn claim_at(
     target: &Target,
     claim: &Claim,
 ) -> Result<(ClaimReport, Fh), DriverError> {
-    claim_on(plan, target, claim, &Plain)
+    claim_on(plan, target, claim, &SystemWatch)
 }
 
 fn claim_on(
     plan: &NfsPlan,
     target: &Target,
     claim: &Claim,
-    watch: &dyn Watch,
+    watch: &dyn LeaseWatch,
 ) -> Result<(ClaimReport, Fh), DriverError> {
     let mut export = Export::new(plan, target, claim);
     let claimed = rules::claim(&mut export, claim, false, watch)?;
@@ -67,8 +67,8 @@ pub fn release(
     plan: &NfsPlan,
     mount: &MountPoint,
     claim: &Claim,
-    reach: Reach,
-    watch: &dyn Watch,
+    reach: ReleaseScope,
+    watch: &dyn LeaseWatch,
 ) -> Result<ClaimReport, DriverError> {
     let target = Target::resolve(mount, plan).map_err(|mut error| {
         error.advice = format!("{}/{} stays; {}", mount.path, claim.dir_name, error.advice);
@@ -85,17 +85,17 @@ pub fn release_at(
     plan: &NfsPlan,
     target: &Target,
     claim: &Claim,
-    reach: Reach,
+    reach: ReleaseScope,
 ) -> Result<ClaimReport, DriverError> {
-    release_on(plan, target, claim, reach, &Plain)
+    release_on(plan, target, claim, reach, &SystemWatch)
 }
 
 fn release_on(
     plan: &NfsPlan,
     target: &Target,
     claim: &Claim,
-    reach: Reach,
-    watch: &dyn Watch,
+    reach: ReleaseScope,
+    watch: &dyn LeaseWatch,
 ) -> Result<ClaimReport, DriverError> {
     let mut export = Export::new(plan, target, claim);
     let emptied = rules::release(&mut export, claim, reach, watch)?;
@@ -112,15 +112,20 @@ pub fn renew(
     plan: &NfsPlan,
     target: &Target,
     claim: &Claim,
-    turn: Turn,
-) -> Result<Renewed, DriverError> {
-    rules::renew(&mut Export::new(plan, target, claim), claim, turn, &Plain)
+    turn: ClaimRole,
+) -> Result<RenewResult, DriverError> {
+    rules::renew(
+        &mut Export::new(plan, target, claim),
+        claim,
+        turn,
+        &SystemWatch,
+    )
 }
 
 fn report(target: &Target, emptied: Emptied) -> ClaimReport {
     ClaimReport {
         removed_count: emptied.removed_count,
-        foreign: emptied.foreign,
+        not_ours: emptied.not_ours,
         not_removed: emptied.not_removed,
         occupied: emptied.occupied,
         nonce: String::new(),

@@ -1,7 +1,7 @@
 //! Connecting: limits on the wait, and source ports from the reserved range.
 
 use super::ClientError;
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_net::bind_reserved;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -23,7 +23,7 @@ pub fn connect(
     let attempts = if resvport { 16 } else { 1 };
     let mut last = None;
     for _ in 0..attempts {
-        let connected = stopping::apart(move || connect_once(address, resvport, timeout));
+        let connected = interrupt_guard::apart(move || connect_once(address, resvport, timeout));
         match connected.unwrap_or(Err(ClientError::Stopped)) {
             Err(ClientError::Connect { address, source })
                 if matches!(

@@ -1,7 +1,7 @@
 //! One blocking UDP socket: calls go again until they are answered or it is enough.
 
 use super::{ClientError, RpcOptions};
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_net::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
 use filermark_onc::rpc::peek_xid;
 use std::io::{self, ErrorKind};
@@ -27,11 +27,11 @@ pub(super) struct DatagramLink {
 }
 
 /// What a wait for an answer brought.
-enum Came {
+enum WaitOutcome {
     /// So many bytes.
     Datagram(usize),
     /// The time is over.
-    Nothing,
+    Timeout,
     /// Nobody listens on the port.
     Unreachable,
 }
@@ -80,14 +80,14 @@ impl DatagramLink {
             }
             let until = Instant::now() + wait;
             while !open.is_empty() {
-                if stopping::is_wished() {
+                if interrupt_guard::is_wished() {
                     return Err(ClientError::Stopped);
                 }
-                match self.receive(until.min(Instant::now() + stopping::LOOK))? {
-                    Came::Nothing if Instant::now() < until => {}
-                    Came::Nothing => break,
-                    Came::Unreachable => unreachable = true,
-                    Came::Datagram(len) => {
+                match self.receive(until.min(Instant::now() + interrupt_guard::LOOK))? {
+                    WaitOutcome::Timeout if Instant::now() < until => {}
+                    WaitOutcome::Timeout => break,
+                    WaitOutcome::Unreachable => unreachable = true,
+                    WaitOutcome::Datagram(len) => {
                         let answer = self.input.get(..len).unwrap_or_default();
                         let xid = peek_xid(answer);
                         let of = |number: &usize| {
@@ -139,23 +139,23 @@ impl DatagramLink {
         Ok(unreachable)
     }
 
-    fn receive(&mut self, until: Instant) -> Result<Came, ClientError> {
+    fn receive(&mut self, until: Instant) -> Result<WaitOutcome, ClientError> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(Came::Nothing);
+            return Ok(WaitOutcome::Timeout);
         }
         let came = self
             .socket
             .set_read_timeout(Some(left.max(MOMENT)))
             .and_then(|()| self.socket.recv(&mut self.input));
         match came {
-            Ok(len) => Ok(Came::Datagram(len)),
+            Ok(len) => Ok(WaitOutcome::Datagram(len)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Ok(Came::Nothing)
+                Ok(WaitOutcome::Timeout)
             }
             Err(error) => self.judge(error).map(|unreachable| match unreachable {
-                true => Came::Unreachable,
-                false => Came::Datagram(0),
+                true => WaitOutcome::Unreachable,
+                false => WaitOutcome::Datagram(0),
             }),
         }
     }

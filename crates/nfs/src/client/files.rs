@@ -2,7 +2,7 @@
 //! directory, whose rules are the same over both.
 
 use super::{
-    ClientError, Created, DirEntry, Listing, Looked, Nfs2Client, Nfs3Client, ReadData, Reply,
+    ClientError, Created, DirEntry, Listing, LookupResult, Nfs2Client, Nfs3Client, ReadData, Reply,
     RpcClient, RpcOptions,
 };
 use crate::version2;
@@ -35,7 +35,7 @@ pub enum Removal {
 }
 
 /// What version 2 answered, in the words of version 3.
-fn told<O, T, F: Default>(
+fn to_v3_reply<O, T, F: Default>(
     reply: Result<O, Nfsstat>,
     ok: impl FnOnce(O) -> T,
 ) -> Result<T, Failed<F>> {
@@ -85,21 +85,22 @@ impl FileClient {
     /// Attributes.
     pub fn getattr(&mut self, object: &Fh) -> Reply<Fattr3, ()> {
         match self {
-            Self::V2(nfs) => Ok(told(nfs.getattr(object)?, |a| version2::fattr(&a))),
+            Self::V2(nfs) => Ok(to_v3_reply(nfs.getattr(object)?, |a| version2::fattr(&a))),
             Self::V3(nfs) => nfs.getattr(object),
         }
     }
 
     /// Finds a name.
-    pub fn lookup(&mut self, dir: &Fh, name: &[u8]) -> Reply<Looked, DirAttr> {
+    pub fn lookup(&mut self, dir: &Fh, name: &[u8]) -> Reply<LookupResult, DirAttr> {
         match self {
-            Self::V2(nfs) => Ok(told(nfs.lookup(dir, name)?, |(object, attributes)| {
-                Looked {
+            Self::V2(nfs) => Ok(to_v3_reply(
+                nfs.lookup(dir, name)?,
+                |(object, attributes)| LookupResult {
                     object,
                     obj_attributes: Some(version2::fattr(&attributes)),
                     dir_attributes: None,
-                }
-            })),
+                },
+            )),
             Self::V3(nfs) => nfs.lookup(dir, name),
         }
     }
@@ -120,7 +121,7 @@ impl FileClient {
                     return Ok(Err(Failed::new(Nfsstat3::Fbig)));
                 };
                 let reply = nfs.read(file, from, count.min(MAXDATA as u32))?;
-                Ok(told(reply, |(attributes, data)| ReadData {
+                Ok(to_v3_reply(reply, |(attributes, data)| ReadData {
                     file_attributes: Some(version2::fattr(&attributes)),
                     count: data.len() as u32,
                     eof: offset + data.len() as u64 >= attributes.size.into(),
@@ -139,14 +140,16 @@ impl FileClient {
                     return Ok(Err(Failed::new(Nfsstat3::Fbig)));
                 };
                 let data = data.get(..MAXDATA).unwrap_or(data);
-                Ok(told(nfs.write(file, from, data)?, |attributes| WriteOk {
-                    file_wcc: WccData {
-                        before: None,
-                        after: Some(version2::fattr(&attributes)),
-                    },
-                    count: data.len() as u32,
-                    committed: StableHow::FileSync,
-                    verf: Verf::default(),
+                Ok(to_v3_reply(nfs.write(file, from, data)?, |attributes| {
+                    WriteOk {
+                        file_wcc: WccData {
+                            before: None,
+                            after: Some(version2::fattr(&attributes)),
+                        },
+                        count: data.len() as u32,
+                        committed: StableHow::FileSync,
+                        verf: Verf::default(),
+                    }
                 }))
             }
             Self::V3(nfs) => nfs.write(file, offset, StableHow::FileSync, data),
@@ -158,7 +161,7 @@ impl FileClient {
         match self {
             Self::V2(nfs) => {
                 let attributes = version2::sattr(&attributes);
-                Ok(told(nfs.create(dir, name, attributes)?, made))
+                Ok(to_v3_reply(nfs.create(dir, name, attributes)?, made))
             }
             Self::V3(nfs) => nfs.create(dir, name, Createhow3::Unchecked(attributes)),
         }
@@ -169,7 +172,7 @@ impl FileClient {
         match self {
             Self::V2(nfs) => {
                 let attributes = version2::sattr(&attributes);
-                Ok(told(nfs.mkdir(dir, name, attributes)?, made))
+                Ok(to_v3_reply(nfs.mkdir(dir, name, attributes)?, made))
             }
             Self::V3(nfs) => nfs.mkdir(dir, name, attributes),
         }
@@ -179,8 +182,8 @@ impl FileClient {
     pub fn remove(&mut self, kind: Removal, dir: &Fh, name: &[u8]) -> Reply<DirWcc, DirWcc> {
         let done = |()| DirWcc::default();
         match (self, kind) {
-            (Self::V2(nfs), Removal::File) => Ok(told(nfs.remove(dir, name)?, done)),
-            (Self::V2(nfs), Removal::Dir) => Ok(told(nfs.rmdir(dir, name)?, done)),
+            (Self::V2(nfs), Removal::File) => Ok(to_v3_reply(nfs.remove(dir, name)?, done)),
+            (Self::V2(nfs), Removal::Dir) => Ok(to_v3_reply(nfs.rmdir(dir, name)?, done)),
             (Self::V3(nfs), Removal::File) => nfs.remove(dir, name),
             (Self::V3(nfs), Removal::Dir) => nfs.rmdir(dir, name),
         }
@@ -246,7 +249,7 @@ impl FileClient {
         // Our cookies come from earlier replies and have 32 bits.
         let cookie = from.0 as u32;
         let reply = nfs.readdir(dir, cookie, count.min(MAXDATA as u32))?;
-        Ok(told(reply, |(entries, eof)| Listing {
+        Ok(to_v3_reply(reply, |(entries, eof)| Listing {
             dir_attributes: None,
             cookieverf: Verf::default(),
             entries: entries

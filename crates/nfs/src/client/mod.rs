@@ -21,7 +21,8 @@ pub use files::{FileClient, Removal};
 pub use mount::{Export, MountClient, Mounted, mount_program};
 pub use nfs2::{Entry2, NFS_V2, Nfs2Client, Reply2};
 pub use nfs3::{
-    Created, DirEntry, LinkText, Listing, Looked, NFS_V3, Nfs3Client, PlusEntry, ReadData, Reply,
+    Created, DirEntry, LinkText, Listing, LookupResult, NFS_V3, Nfs3Client, PlusEntry, ReadData,
+    Reply,
 };
 pub use portmap::{PortLookup, find_port};
 pub use rpc::{Program, RpcClient, RpcOptions};

@@ -11,7 +11,7 @@ pub type Reply<O, F> = Result<Result<O, Failed<F>>, ClientError>;
 
 /// What LOOKUP found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct LookupResult {
     /// Handle of what was found.
     pub object: Fh,
     /// Its attributes.
@@ -160,9 +160,9 @@ impl Nfs3Client {
     }
 
     /// Finds a name.
-    pub fn lookup(&mut self, dir: &Fh, name: &[u8]) -> Reply<Looked, DirAttr> {
+    pub fn lookup(&mut self, dir: &Fh, name: &[u8]) -> Reply<LookupResult, DirAttr> {
         let what = at(dir, name);
-        Ok(self.rpc.call(&LookupArgs { what })?.map(|ok| Looked {
+        Ok(self.rpc.call(&LookupArgs { what })?.map(|ok| LookupResult {
             object: ok.object.to_fh(),
             obj_attributes: ok.obj_attributes,
             dir_attributes: ok.dir_attributes,

@@ -2,7 +2,7 @@
 
 use super::datagram::DatagramLink;
 use super::{ClientError, connect};
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_model::plan::Transport;
 use filermark_onc::record::{OpenRecord, RecordReader, append_fragments};
 use filermark_onc::rpc::{AuthBody, Call, CallHeader, OpaqueAuth, ReplyHeader};
@@ -349,7 +349,7 @@ impl RpcClient {
     }
 
     fn send(&mut self, wire: &[u8]) -> Result<(), ClientError> {
-        if stopping::is_wished() {
+        if interrupt_guard::is_wished() {
             return Err(ClientError::Stopped);
         }
         let (address, limit) = (self.address, self.options.reply_timeout);
@@ -360,7 +360,7 @@ impl RpcClient {
             .and_then(|()| link.stream.write_all(wire));
         sent.map_err(|source| {
             self.link = None;
-            told(address, limit, source)
+            timeout_error(address, limit, source)
         })
     }
 
@@ -415,11 +415,11 @@ impl Link {
                 return Ok(());
             }
             // Also from a server that sends its answer byte by byte.
-            if stopping::is_wished() {
+            if interrupt_guard::is_wished() {
                 return Err(ClientError::Stopped);
             }
             self.fill(deadline)
-                .map_err(|source| told(address, limit, source))
+                .map_err(|source| timeout_error(address, limit, source))
                 .and_then(|got| match got {
                     Some(0) => Err(ClientError::Closed { address }),
                     Some(_) | None => Ok(()),
@@ -436,7 +436,7 @@ impl Link {
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let piece = at_least_a_moment(left.min(stopping::LOOK));
+        let piece = at_least_a_moment(left.min(interrupt_guard::LOOK));
         self.stream.set_read_timeout(Some(piece))?;
         match self.stream.read(&mut self.input[self.end..]) {
             Ok(got) => {
@@ -458,7 +458,7 @@ fn at_least_a_moment(limit: Duration) -> Duration {
     limit.max(Duration::from_millis(1))
 }
 
-fn told(address: SocketAddr, waited: Duration, source: io::Error) -> ClientError {
+fn timeout_error(address: SocketAddr, waited: Duration, source: io::Error) -> ClientError {
     match source.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
             ClientError::TimedOut { address, waited }

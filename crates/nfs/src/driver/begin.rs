@@ -12,7 +12,7 @@ use filermark_onc::nfs3::Procedure;
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
-        if self.calls.room() == 0 || !self.ops.has_room() {
+        if self.calls.free_slots() == 0 || !self.ops.has_room() {
             return Submit::Busy;
         }
         if self.settings.version == NfsVersion::V2 && !is_in_v2(request.action) {

@@ -83,7 +83,7 @@ struct Queue {
 
 /// The calls of one stage, by age.
 #[derive(Clone, Copy, Debug)]
-struct Ages {
+struct CallsByAge {
     oldest: u32,
     newest: u32,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Calls {
     queues: Vec<Queue>,
     /// The calls of each stage by age: with one length of the wait, the oldest one's
     /// reply is due first.
-    ages: [Ages; STAGES],
+    ages: [CallsByAge; STAGES],
     /// Which stages have calls, a bit each.
     occupied: u32,
 }
@@ -119,7 +119,7 @@ impl Calls {
             free_tail: NIL,
             free: 0,
             queues: vec![queue; connections],
-            ages: [Ages {
+            ages: [CallsByAge {
                 oldest: NIL,
                 newest: NIL,
             }; STAGES],
@@ -169,7 +169,7 @@ impl Calls {
 
     /// How many calls could begin now.
     #[inline]
-    pub(crate) fn room(&self) -> u32 {
+    pub(crate) fn free_slots(&self) -> u32 {
         SLOT_MASK - self.slots.len() as u32 + self.free
     }
 

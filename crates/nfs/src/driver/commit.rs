@@ -12,11 +12,11 @@
 
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::held::Restored;
-use super::ops::{Reach, SETTLING, Step, Target};
-use super::ranges::{Held, List};
-use super::reply::Verdict;
+use super::ops::{ByteSpan, CommitTarget, SETTLING, Step};
+use super::ranges::{RangeList, UncommittedRange};
+use super::reply::CallOutcome;
 use super::status::VERIFIER_RESTLESS;
+use super::uncommitted::ResentRange;
 use filermark_engine::driver::{Action, ObjectId, Request, Status};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
@@ -30,11 +30,11 @@ impl Core {
     pub(super) fn data_answered(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         if logical.resending {
-            let unstable = std::mem::replace(&mut logical.unstable, Reach::NONE);
+            let unstable = std::mem::replace(&mut logical.unstable, ByteSpan::NONE);
             // A later write, or a new size, may have taken its place meanwhile.
             let reach = unstable.within(logical.target.reach);
             if !reach.is_empty() {
-                let held = Held {
+                let held = UncommittedRange {
                     reach,
                     generation: logical.target.generation,
                     verf: logical.verf,
@@ -64,7 +64,7 @@ impl Core {
         if !logical.commits_file {
             return;
         }
-        let restored = Restored {
+        let restored = ResentRange {
             file: logical.target.file,
             reach: logical.target.reach,
             generation: logical.target.generation,
@@ -104,10 +104,10 @@ impl Core {
         self.call_commit(op, span);
     }
 
-    fn take_unstable(&mut self, op: u32) -> Option<Held> {
+    fn take_unstable(&mut self, op: u32) -> Option<UncommittedRange> {
         let logical = self.ops.get_mut(op);
-        let reach = std::mem::replace(&mut logical.unstable, Reach::NONE);
-        (!reach.is_empty()).then_some(Held {
+        let reach = std::mem::replace(&mut logical.unstable, ByteSpan::NONE);
+        (!reach.is_empty()).then_some(UncommittedRange {
             reach,
             generation: logical.mark.generation,
             verf: logical.verf,
@@ -132,9 +132,9 @@ impl Core {
         self.cut_held(proc, object, reach, generation);
         if let Some(committer) = self.overwriting(op) {
             // It is sent again behind the older data, and is committed with it.
-            self.ops.get_mut(op).unstable = Reach::NONE;
+            self.ops.get_mut(op).unstable = ByteSpan::NONE;
             let committer = self.ops.get_mut(committer);
-            let held = Held {
+            let held = UncommittedRange {
                 reach,
                 generation,
                 verf: committer.target.verf,
@@ -169,7 +169,7 @@ impl Core {
         let transfer = self.transfer(op);
         let logical = self.ops.get_mut(op);
         logical.affected = logical.reach();
-        logical.unstable = Reach::NONE;
+        logical.unstable = ByteSpan::NONE;
         logical.sent_again = now;
         self.write_again(op, transfer);
     }
@@ -182,10 +182,10 @@ impl Core {
         };
         logical.sent = ranges;
         logical.commits_file = true;
-        logical.target = Target {
+        logical.target = CommitTarget {
             object: Some(object),
             file,
-            ..Target::default()
+            ..CommitTarget::default()
         };
         self.call_commit(op, Span::NONE);
     }
@@ -212,11 +212,11 @@ impl Core {
     }
 
     /// COMMIT was answered: separates what is stable from what is lost.
-    pub(crate) fn has_committed(&mut self, slot: u32, results: CommitRes) -> Verdict {
+    pub(crate) fn has_committed(&mut self, slot: u32, results: CommitRes) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let verf = match results {
             Ok(committed) => committed.verf,
-            Err(failed) => return Verdict::Failed(failed.status),
+            Err(failed) => return CallOutcome::Failed(failed.status),
         };
         self.note_verf(self.ops.get(op).proc, verf);
         if self.ops.get(op).suspects[0].is_some() {
@@ -226,13 +226,13 @@ impl Core {
         let ranges = &mut self.gather.ranges;
         let (count, oldest) = ranges.settle(&mut logical.sent, &mut logical.lost, verf);
         if count == 0 {
-            return Verdict::Good;
+            return CallOutcome::Ok;
         }
         logical.step = Step::Data;
         logical.repeats += 1;
         self.counters.add_many(Tally::LostWrites, count);
         if logical.repeats > REWRITES_MAX {
-            return Verdict::Ends(Status::Refused(VERIFIER_RESTLESS));
+            return CallOutcome::Ends(Status::Refused(VERIFIER_RESTLESS));
         }
         let proc = logical.proc;
         if logical.commits_file && !std::mem::replace(&mut logical.again, true) {
@@ -240,7 +240,7 @@ impl Core {
             self.history.begin_again(proc, oldest);
             self.ops.lower_marks(proc, oldest);
         }
-        Verdict::Good
+        CallOutcome::Ok
     }
 
     /// Sends the next lost range again; commits once more when all have been answered.
@@ -265,7 +265,7 @@ impl Core {
 
     /// A COMMIT, or a WRITE of lost data, was refused or not answered. What that is for the
     /// operation: its own failure only if it is about its own file.
-    pub(super) fn upkeep_failed(&mut self, op: u32, verdict: Verdict) -> Verdict {
+    pub(super) fn upkeep_failed(&mut self, op: u32, verdict: CallOutcome) -> CallOutcome {
         if self.ops.get(op).suspects[0].is_some() {
             // Nothing excuses what was read.
             return self.judge_suspects(op, None);
@@ -287,11 +287,11 @@ impl Core {
         match verdict {
             _ if !is_other => verdict,
             // A file that is gone has nothing to lose.
-            Verdict::Failed(Nfsstat3::Stale | Nfsstat3::Noent) => {
+            CallOutcome::Failed(Nfsstat3::Stale | Nfsstat3::Noent) => {
                 self.drop_unconfirmed(op);
-                Verdict::Good
+                CallOutcome::Ok
             }
-            _ => Verdict::Good,
+            _ => CallOutcome::Ok,
         }
     }
 
@@ -307,14 +307,14 @@ impl Core {
 
     /// What an operation was to commit and has not, the oldest first. `resending` stays: calls
     /// under way are encoded by it when they are sent once more.
-    fn take_left(&mut self, op: u32) -> List {
+    fn take_left(&mut self, op: u32) -> RangeList {
         let logical = self.ops.get_mut(op);
         let ranges = &mut self.gather.ranges;
-        let mut left = std::mem::replace(&mut logical.sent, List::EMPTY);
+        let mut left = std::mem::replace(&mut logical.sent, RangeList::EMPTY);
         let target = logical.target;
-        logical.target.reach = Reach::NONE;
+        logical.target.reach = ByteSpan::NONE;
         if logical.resending && !target.reach.is_empty() {
-            let held = Held {
+            let held = UncommittedRange {
                 reach: target.reach,
                 generation: target.generation,
                 verf: target.verf,
@@ -351,7 +351,7 @@ impl Core {
     }
 
     /// A later write, or a new size, takes the place of what is held of a file.
-    fn cut_held(&mut self, proc: u32, object: ObjectId, reach: Reach, before: u64) {
+    fn cut_held(&mut self, proc: u32, object: ObjectId, reach: ByteSpan, before: u64) {
         let Some(entry) = self.gather.find(proc, object) else {
             return;
         };
@@ -373,7 +373,7 @@ impl Core {
 
     /// What is held of a file behind a new end is gone.
     pub(super) fn cut_at(&mut self, proc: u32, object: ObjectId, end: u64) {
-        let reach = Reach {
+        let reach = ByteSpan {
             from: end,
             to: u64::MAX,
         };
@@ -405,7 +405,7 @@ impl Core {
             let Some(object) = self.gather.idle(proc).filter(|_| is_free) else {
                 continue;
             };
-            if self.calls.room() == 0 || !self.ops.has_room() {
+            if self.calls.free_slots() == 0 || !self.ops.has_room() {
                 break;
             }
             self.procs[proc as usize].settling = true;
@@ -451,16 +451,16 @@ impl Core {
 }
 
 /// The bytes that a call transfers.
-pub(super) fn span_reach(span: Span) -> Reach {
-    Reach {
+pub(super) fn span_reach(span: Span) -> ByteSpan {
+    ByteSpan {
         from: span.offset,
         to: span.offset.saturating_add(u64::from(span.length)),
     }
 }
 
-fn is_unanswered(verdict: Verdict) -> bool {
+fn is_unanswered(verdict: CallOutcome) -> bool {
     matches!(
         verdict,
-        Verdict::Ends(Status::TimedOut | Status::Disconnected)
+        CallOutcome::Ends(Status::TimedOut | Status::Disconnected)
     )
 }

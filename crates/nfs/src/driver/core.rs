@@ -5,11 +5,11 @@
 
 use super::calls::Calls;
 use super::counters::Counters;
-use super::departed::Departed;
+use super::ended_calls::EndedCalls;
 use super::handles::Handles;
-use super::held::Gather;
 use super::ops::Ops;
-use super::retry::Waits;
+use super::retry::ReplyTimeouts;
+use super::uncommitted::UncommittedWrites;
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::History;
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     pub(crate) commit: CommitPolicy,
     pub(crate) rpc_timeout: Nanos,
     /// How long a reply may take, by how often the call went out.
-    pub(crate) waits: Waits,
+    pub(crate) waits: ReplyTimeouts,
     pub(crate) rpc_retries: u16,
     /// Every call is a datagram, and is sent again on its own.
     pub(crate) datagrams: bool,
@@ -122,10 +122,10 @@ pub(crate) struct Core {
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops,
     /// What was answered UNSTABLE and waits for a COMMIT.
-    pub(crate) gather: Gather,
+    pub(crate) gather: UncommittedWrites,
     pub(crate) calls: Calls,
     /// Calls that are over and to which more replies may come.
-    pub(crate) departed: Departed,
+    pub(crate) departed: EndedCalls,
     pub(crate) timers: BinaryHeap<Reverse<(Nanos, Timer)>>,
     /// Listings that are not at their end, by proc, directory and READDIRPLUS.
     pub(crate) cursors: HashMap<(u32, ObjectId, bool), Cursor>,

@@ -29,12 +29,12 @@ const ALL_RIGHTS: u32 = access::READ
     | access::EXECUTE;
 
 /// The name that an operation works on, which may be in the run's directory.
-struct Place<'a> {
+struct NameTarget<'a> {
     dir: FileHandle<'a>,
     text: NameText,
 }
 
-impl Place<'_> {
+impl NameTarget<'_> {
     fn args(&self) -> Diropargs3<'_> {
         Diropargs3 {
             dir: self.dir,
@@ -288,8 +288,8 @@ impl Core {
         }
     }
 
-    fn place(&self, op: &LogicalOp) -> Place<'_> {
-        let in_dir = |dir, name: Name| Place {
+    fn place(&self, op: &LogicalOp) -> NameTarget<'_> {
+        let in_dir = |dir, name: Name| NameTarget {
             dir: self.handle(op.proc, dir),
             text: name.text(),
         };
@@ -304,7 +304,7 @@ impl Core {
             | Action::Rename { dir, name, .. }
             | Action::Fill { dir, name, .. } => in_dir(dir, name),
             Action::Link { dir, new_name, .. } => in_dir(dir, new_name),
-            Action::MakeProcDir { name } | Action::RemoveProcDir { name } => Place {
+            Action::MakeProcDir { name } | Action::RemoveProcDir { name } => NameTarget {
                 dir: self.file_system(op.proc).run_dir.handle(),
                 text: name.text(),
             },
@@ -313,12 +313,12 @@ impl Core {
     }
 
     /// The second name of RENAME; for anything else, a name that is not used.
-    fn new_place(&self, op: &LogicalOp) -> Place<'_> {
+    fn new_place(&self, op: &LogicalOp) -> NameTarget<'_> {
         let name = match op.action {
             Action::Rename { new_name, .. } => new_name,
             _ => Name::new(filermark_engine::name::NameKind::Small, 0),
         };
-        Place {
+        NameTarget {
             dir: self.handle(op.proc, object_of(op.action)),
             text: name.text(),
         }

@@ -26,11 +26,9 @@ mod commit;
 mod conn;
 mod core;
 mod counters;
-mod departed;
 mod encode;
-mod excuse;
+mod ended_calls;
 mod handles;
-mod held;
 mod open;
 mod ops;
 mod ranges;
@@ -39,17 +37,19 @@ mod records;
 mod reply;
 mod retry;
 mod shard;
+mod stale_reads;
 mod status;
 mod transfer;
+mod uncommitted;
 
 #[cfg(test)]
 mod tests;
 
 use crate::claim;
 use crate::target::Target;
-use filermark_driver_kit::claim::lease::Watch;
-use filermark_driver_kit::claim::{Renewed, Turn};
-use filermark_driver_kit::driver::{ClaimReport, Driver, Reach, Space};
+use filermark_driver_kit::claim::lease::LeaseWatch;
+use filermark_driver_kit::claim::{ClaimRole, RenewResult};
+use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope, Space};
 use filermark_driver_kit::nonces::Nonces;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
@@ -57,7 +57,7 @@ use filermark_engine::driver::{
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
-use open::Place;
+use open::MountState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -69,7 +69,7 @@ pub struct NfsDriver {
     plan: NfsPlan,
     /// Mount points that were found already, with the run's directory, so that
     /// not every shard asks anew. Locked only while shards are opened.
-    places: Mutex<HashMap<(MountPoint, String), Place>>,
+    mounts: Mutex<HashMap<(MountPoint, String), MountState>>,
     /// Mount points that were claimed, for renewals: a handle that MNT gave once is good
     /// until the server says otherwise.
     claimed: Mutex<HashMap<MountPoint, Arc<Target>>>,
@@ -81,22 +81,22 @@ impl NfsDriver {
     pub fn new(plan: NfsPlan) -> Self {
         Self {
             plan,
-            places: Mutex::new(HashMap::new()),
+            mounts: Mutex::new(HashMap::new()),
             claimed: Mutex::new(HashMap::new()),
             nonces: Nonces::default(),
         }
     }
 
     /// Where a mount point is, and the handle of the run's directory in it.
-    fn place(&self, mount: &MountPoint, dir_name: &str) -> Result<Place, DriverError> {
+    fn place(&self, mount: &MountPoint, dir_name: &str) -> Result<MountState, DriverError> {
         let key = (mount.clone(), dir_name.to_owned());
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = places.get(&key) {
             return Ok(known.clone());
         }
         let target = Target::resolve(mount, &self.plan)?;
         let run_dir = self.find_run_dir(&target, dir_name)?;
-        let place = Place::new(&target, run_dir);
+        let place = MountState::new(&target, run_dir);
         places.insert(key, place.clone());
         Ok(place)
     }
@@ -123,7 +123,7 @@ impl NfsDriver {
     }
 
     fn forget_place(&self, mount: &MountPoint) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
         places.retain(|(known, _), _| known != mount);
     }
 }
@@ -140,7 +140,7 @@ impl Driver for NfsDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        watch: &dyn Watch,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         let (report, target) = claim::claim(&self.plan, mount, claim, watch)?;
@@ -153,14 +153,19 @@ impl Driver for NfsDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        reach: Reach,
-        watch: &dyn Watch,
+        reach: ReleaseScope,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         self.forget_place(mount);
         claim::release(&self.plan, mount, claim, reach, watch)
     }
 
-    fn renew(&self, mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+    fn renew(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        turn: ClaimRole,
+    ) -> Result<RenewResult, DriverError> {
         let known = self.claimed().get(mount).cloned();
         let target = match known {
             Some(target) => target,

@@ -5,13 +5,13 @@ use super::calls::Calls;
 use super::conn::{Conn, Io};
 use super::core::{Core, FileSystem, Proc, Settings};
 use super::counters::Counters;
-use super::departed::Departed;
+use super::ended_calls::EndedCalls;
 use super::handles::Handles;
-use super::held::Gather;
 use super::ops::Ops;
-use super::records::Records;
-use super::retry::Waits;
+use super::records::RecordSplitter;
+use super::retry::ReplyTimeouts;
 use super::shard::Shard;
+use super::uncommitted::UncommittedWrites;
 use crate::target::{Target, credential};
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_engine::data::History;
@@ -47,12 +47,12 @@ const BUFFER_BYTES_MAX: usize = 16 << 20;
 
 /// A mount point as it was found: shared by all shards of a client.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct MountState {
     pub(super) address: SocketAddr,
     pub(super) file_system: FileSystem,
 }
 
-impl Place {
+impl MountState {
     /// A target and the run's directory in it.
     pub(super) fn new(target: &Target, run_dir: Fh) -> Self {
         Self {
@@ -83,8 +83,8 @@ impl Settings {
             },
             rpc_timeout,
             waits: match plan.transport {
-                Transport::Tcp => Waits::constant(rpc_timeout),
-                Transport::Udp => Waits::doubling(millis(plan.udp_timeout_ms), rpc_timeout),
+                Transport::Tcp => ReplyTimeouts::constant(rpc_timeout),
+                Transport::Udp => ReplyTimeouts::doubling(millis(plan.udp_timeout_ms), rpc_timeout),
             },
             datagrams: plan.transport == Transport::Udp,
             buffers,
@@ -98,7 +98,7 @@ impl Settings {
 }
 
 /// Hands out connections to procs.
-struct Spread {
+struct ConnectionAssigner {
     rule: Connections,
     transport: Transport,
     /// The shard's number and how many there are.
@@ -108,7 +108,7 @@ struct Spread {
     servers: HashMap<SocketAddr, (u32, u32)>,
 }
 
-impl Spread {
+impl ConnectionAssigner {
     fn add(&mut self, peer: SocketAddr) -> u32 {
         let number = self.conns.len() as u32;
         self.conns.push(Conn::new(number, peer, self.transport));
@@ -143,7 +143,7 @@ impl NfsDriver {
         // As many connections as the system allows; where that is not enough,
         // connecting says so.
         open_files_limit(u64::MAX);
-        let mut spread = Spread {
+        let mut spread = ConnectionAssigner {
             rule: self.plan.connections,
             transport: self.plan.transport,
             shard: (setup.shard, setup.shard_count.max(1)),
@@ -222,13 +222,13 @@ fn assemble(
         stopping: false,
         stopping_at: Nanos::ZERO,
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
-        gather: Gather::new(plan.commit, procs.len()),
+        gather: UncommittedWrites::new(plan.commit, procs.len()),
         verfs: vec![[None; 2]; file_systems.len()],
         file_systems,
         procs,
         ops: Ops::default(),
         calls,
-        departed: Departed::new(plan.transport),
+        departed: EndedCalls::new(plan.transport),
         timers: BinaryHeap::new(),
         cursors: HashMap::new(),
         counters: Counters::new(plan.version),
@@ -242,10 +242,10 @@ fn assemble(
         scratch: vec![0; SCRATCH],
         send: Vec::with_capacity(SCRATCH / 2),
         pieces: Vec::with_capacity(BATCH),
-        records: Records::new(record_max as usize),
+        records: RecordSplitter::new(record_max as usize),
         arrivals: Arrivals::new(datagram_max(&core.file_systems)),
         unread: Vec::new(),
-        told_buffers: false,
+        reported_buffers: false,
     };
     Ok(Shard {
         core,

@@ -1,7 +1,7 @@
 //! The logical operations that are under way.
 
 use super::core::Core;
-use super::ranges::List;
+use super::ranges::RangeList;
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Action, Completion, ObjectId, Outcome, Request, Status};
 use filermark_model::Nanos;
@@ -29,12 +29,12 @@ pub(crate) enum Step {
 
 /// The bytes of a file from the first to the last one of some transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct ByteSpan {
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
 
-impl Reach {
+impl ByteSpan {
     pub(crate) const NONE: Self = Self {
         from: u64::MAX,
         to: 0,
@@ -72,23 +72,23 @@ impl Reach {
 
 /// Whose data goes again, and what is committed, where it is not the operation's own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub(crate) struct CommitTarget {
     pub(crate) object: Option<ObjectId>,
     /// Its number, for its contents.
     pub(crate) file: u64,
     /// The range that goes again, what its data was made with, and the verifier under which
     /// it was lost.
-    pub(crate) reach: Reach,
+    pub(crate) reach: ByteSpan,
     pub(crate) generation: u64,
     pub(crate) verf: Verf,
 }
 
-impl Default for Target {
+impl Default for CommitTarget {
     fn default() -> Self {
         Self {
             object: None,
             file: 0,
-            reach: Reach::NONE,
+            reach: ByteSpan::NONE,
             generation: 0,
             verf: Verf::default(),
         }
@@ -97,7 +97,7 @@ impl Default for Target {
 
 /// Something wrong in what was read, as long as it is not known whether a restart excuses it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Suspect {
+pub(crate) struct PendingMismatch {
     /// How the read ends if nothing excuses it.
     pub(crate) status: Status,
     /// The verifier of what was written there: another one now excuses it.
@@ -121,9 +121,9 @@ pub(crate) struct LogicalOp {
     /// WRITE: the verifier of the unstable data so far. READDIR: the cookie's.
     pub(crate) verf: Verf,
     /// WRITE: what was answered UNSTABLE with this verifier.
-    pub(crate) unstable: Reach,
+    pub(crate) unstable: ByteSpan,
     /// WRITE: what was answered UNSTABLE with an earlier one and must go again.
-    pub(crate) affected: Reach,
+    pub(crate) affected: ByteSpan,
     /// WRITE: data goes again.
     pub(crate) rewrite: bool,
     /// How often it went again, or READDIR was begun anew.
@@ -145,17 +145,17 @@ pub(crate) struct LogicalOp {
     pub(crate) since: u64,
     /// READ: what is wrong with it, unless the server's verifier excuses it. One for each
     /// verifier, the first place first.
-    pub(crate) suspects: [Option<Suspect>; 2],
+    pub(crate) suspects: [Option<PendingMismatch>; 2],
     /// COMMIT: what it covers, and what of that was lost and has to go again.
-    pub(crate) sent: List,
-    pub(crate) lost: List,
+    pub(crate) sent: RangeList,
+    pub(crate) lost: RangeList,
     /// A range of `target` goes again.
     pub(crate) resending: bool,
     /// `sent` and `lost` are of a file of the table, `target`.
     pub(crate) commits_file: bool,
     /// Data of acknowledged writes went again.
     pub(crate) again: bool,
-    pub(crate) target: Target,
+    pub(crate) target: CommitTarget,
 }
 
 impl LogicalOp {
@@ -178,13 +178,13 @@ impl LogicalOp {
     }
 
     /// WRITE: what it is to write.
-    pub(crate) fn reach(&self) -> Reach {
+    pub(crate) fn reach(&self) -> ByteSpan {
         match self.action {
-            Action::Write { offset, length, .. } => Reach {
+            Action::Write { offset, length, .. } => ByteSpan {
                 from: offset,
                 to: offset.saturating_add(u64::from(length)),
             },
-            _ => Reach::NONE,
+            _ => ByteSpan::NONE,
         }
     }
 
@@ -242,8 +242,8 @@ impl Ops {
             next: 0,
             end: 0,
             verf: Verf::default(),
-            unstable: Reach::NONE,
-            affected: Reach::NONE,
+            unstable: ByteSpan::NONE,
+            affected: ByteSpan::NONE,
             rewrite: false,
             repeats: 0,
             mark: WriteMark::default(),
@@ -254,12 +254,12 @@ impl Ops {
             sent_again: Nanos::ZERO,
             since: 0,
             suspects: [None; 2],
-            sent: List::EMPTY,
-            lost: List::EMPTY,
+            sent: RangeList::EMPTY,
+            lost: RangeList::EMPTY,
             resending: false,
             commits_file: false,
             again: false,
-            target: Target::default(),
+            target: CommitTarget::default(),
         };
         match self.free.pop() {
             Some(slot) => {

@@ -4,7 +4,7 @@
 //! server has lost can be told and made anew. All ranges of a shard stand in one block of
 //! memory; nothing is allocated once that has grown.
 
-use super::ops::Reach;
+use super::ops::ByteSpan;
 use filermark_onc::nfs3::Verf;
 
 /// No range, no operation.
@@ -12,8 +12,8 @@ pub(super) const NIL: u32 = u32::MAX;
 
 /// A range that was answered UNSTABLE.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) reach: Reach,
+pub(crate) struct UncommittedRange {
+    pub(crate) reach: ByteSpan,
     /// What its data was made with.
     pub(crate) generation: u64,
     /// The verifier of the reply.
@@ -22,12 +22,12 @@ pub(crate) struct Held {
 
 /// Some ranges, in the order in which they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct List {
+pub(crate) struct RangeList {
     first: u32,
     last: u32,
 }
 
-impl List {
+impl RangeList {
     pub(crate) const EMPTY: Self = Self {
         first: NIL,
         last: NIL,
@@ -42,12 +42,12 @@ impl List {
 /// Counts writes, of which a later one may have made several ranges. These are next to each
 /// other.
 #[derive(Debug, Default)]
-struct Writes {
+struct WriteCounter {
     count: u64,
     last: Option<u64>,
 }
 
-impl Writes {
+impl WriteCounter {
     fn note(&mut self, generation: u64) {
         if self.last != Some(generation) {
             self.count += 1;
@@ -59,7 +59,7 @@ impl Writes {
 /// The ranges of a shard.
 #[derive(Debug)]
 pub(crate) struct Ranges {
-    slots: Vec<(Held, u32)>,
+    slots: Vec<(UncommittedRange, u32)>,
     free: u32,
 }
 
@@ -71,7 +71,7 @@ impl Ranges {
         }
     }
 
-    pub(crate) fn push(&mut self, list: &mut List, held: Held) {
+    pub(crate) fn push(&mut self, list: &mut RangeList, held: UncommittedRange) {
         let at = match self.free {
             NIL => {
                 self.slots.push((held, NIL));
@@ -91,7 +91,7 @@ impl Ranges {
     }
 
     /// Takes the first one off a list.
-    pub(crate) fn pop(&mut self, list: &mut List) -> Option<Held> {
+    pub(crate) fn pop(&mut self, list: &mut RangeList) -> Option<UncommittedRange> {
         let at = list.first;
         let (held, next) = *self.slots.get(at as usize)?;
         list.first = next;
@@ -104,8 +104,8 @@ impl Ranges {
     }
 
     /// Empties a list; gives the number of writes whose ranges were in it.
-    pub(crate) fn clear(&mut self, list: &mut List) -> u64 {
-        let mut writes = Writes::default();
+    pub(crate) fn clear(&mut self, list: &mut RangeList) -> u64 {
+        let mut writes = WriteCounter::default();
         while let Some(held) = self.pop(list) {
             writes.note(held.generation);
         }
@@ -113,8 +113,8 @@ impl Ranges {
     }
 
     /// Moves what is in `from` to the end of `list`.
-    pub(crate) fn append(&mut self, list: &mut List, from: &mut List) {
-        let from = std::mem::replace(from, List::EMPTY);
+    pub(crate) fn append(&mut self, list: &mut RangeList, from: &mut RangeList) {
+        let from = std::mem::replace(from, RangeList::EMPTY);
         match list.last {
             _ if from.is_empty() => {}
             NIL => *list = from,
@@ -125,7 +125,7 @@ impl Ranges {
         }
     }
 
-    pub(crate) fn iter(&self, list: List) -> impl Iterator<Item = &Held> {
+    pub(crate) fn iter(&self, list: RangeList) -> impl Iterator<Item = &UncommittedRange> {
         let mut at = list.first;
         std::iter::from_fn(move || {
             let (held, next) = self.slots.get(at as usize)?;
@@ -135,23 +135,23 @@ impl Ranges {
     }
 
     /// Takes what `reach` covers out of the ranges that are older than generation `before`.
-    pub(crate) fn cut(&mut self, list: &mut List, reach: Reach, before: u64) {
-        let is_cut = |held: &Held| held.generation < before && held.reach.meets(reach);
+    pub(crate) fn cut(&mut self, list: &mut RangeList, reach: ByteSpan, before: u64) {
+        let is_cut = |held: &UncommittedRange| held.generation < before && held.reach.meets(reach);
         if !self.iter(*list).any(is_cut) {
             return;
         }
-        let mut kept = List::EMPTY;
+        let mut kept = RangeList::EMPTY;
         while let Some(held) = self.pop(list) {
             if !is_cut(&held) {
                 self.push(&mut kept, held);
                 continue;
             }
             for part in [
-                Reach {
+                ByteSpan {
                     to: reach.from,
                     ..held.reach
                 },
-                Reach {
+                ByteSpan {
                     from: reach.to,
                     ..held.reach
                 },
@@ -159,7 +159,7 @@ impl Ranges {
                 if part.from < part.to {
                     self.push(
                         &mut kept,
-                        Held {
+                        UncommittedRange {
                             reach: part,
                             ..held
                         },
@@ -173,8 +173,13 @@ impl Ranges {
     /// A COMMIT was answered with `verf`: what was written under it is stable and leaves
     /// `sent`, all else is lost and goes over to `lost`. Gives the number of writes that
     /// were lost, and the oldest generation among them.
-    pub(crate) fn settle(&mut self, sent: &mut List, lost: &mut List, verf: Verf) -> (u64, u64) {
-        let (mut writes, mut oldest) = (Writes::default(), u64::MAX);
+    pub(crate) fn settle(
+        &mut self,
+        sent: &mut RangeList,
+        lost: &mut RangeList,
+        verf: Verf,
+    ) -> (u64, u64) {
+        let (mut writes, mut oldest) = (WriteCounter::default(), u64::MAX);
         while let Some(held) = self.pop(sent) {
             if held.verf != verf {
                 writes.note(held.generation);
@@ -201,15 +206,15 @@ impl Ranges {
 mod tests {
     use super::*;
 
-    fn held(from: u64, to: u64, generation: u64, verf: u8) -> Held {
-        Held {
-            reach: Reach { from, to },
+    fn held(from: u64, to: u64, generation: u64, verf: u8) -> UncommittedRange {
+        UncommittedRange {
+            reach: ByteSpan { from, to },
             generation,
             verf: [verf; 8],
         }
     }
 
-    fn reaches(ranges: &Ranges, list: List) -> Vec<(u64, u64, u64)> {
+    fn reaches(ranges: &Ranges, list: RangeList) -> Vec<(u64, u64, u64)> {
         let all = ranges.iter(list);
         all.map(|h| (h.reach.from, h.reach.to, h.generation))
             .collect()
@@ -218,7 +223,7 @@ mod tests {
     #[test]
     fn a_later_write_takes_its_place_out_of_earlier_ones() {
         let mut ranges = Ranges::with_room(0);
-        let mut list = List::EMPTY;
+        let mut list = RangeList::EMPTY;
         for one in [
             held(0, 10, 1, 1),
             held(20, 30, 2, 1),
@@ -227,13 +232,13 @@ mod tests {
         ] {
             ranges.push(&mut list, one);
         }
-        ranges.cut(&mut list, Reach { from: 4, to: 22 }, 5);
+        ranges.cut(&mut list, ByteSpan { from: 4, to: 22 }, 5);
         let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 50, 3)];
         assert_eq!(reaches(&ranges, list), left);
-        ranges.cut(&mut list, Reach { from: 44, to: 46 }, 5);
+        ranges.cut(&mut list, ByteSpan { from: 44, to: 46 }, 5);
         let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 44, 3), (46, 50, 3)];
         assert_eq!(reaches(&ranges, list), left);
-        let mut lost = List::EMPTY;
+        let mut lost = RangeList::EMPTY;
         assert_eq!(ranges.settle(&mut list, &mut lost, [1; 8]).0, 0);
         for (from, generation) in [(0, 1), (10, 1), (20, 2)] {
             ranges.push(&mut list, held(from, from + 5, generation, 1));
@@ -243,14 +248,14 @@ mod tests {
         assert_eq!(ranges.settle(&mut list, &mut lost, [2; 8]), (2, 1));
         ranges.append(&mut list, &mut lost);
         assert!(lost.is_empty() && list == all);
-        ranges.cut(&mut list, Reach { from: 0, to: 99 }, u64::MAX);
+        ranges.cut(&mut list, ByteSpan { from: 0, to: 99 }, u64::MAX);
         assert!(list.is_empty() && ranges.used() == 0);
     }
 
     #[test]
     fn a_commit_parts_the_stable_from_the_lost() {
         let mut ranges = Ranges::with_room(0);
-        let (mut sent, mut lost) = (List::EMPTY, List::EMPTY);
+        let (mut sent, mut lost) = (RangeList::EMPTY, RangeList::EMPTY);
         for (n, verf) in [(7, 1), (4, 1), (5, 2)] {
             ranges.push(&mut sent, held(n, n + 1, n, verf));
         }

@@ -2,7 +2,7 @@
 
 use super::core::{Core, Cursor, Span};
 use super::counters::Tally;
-use super::reply::Verdict;
+use super::reply::CallOutcome;
 use crate::version2;
 use filermark_engine::driver::{Action, ObjectId, Status};
 use filermark_onc::nfs2;
@@ -10,7 +10,7 @@ use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{Decode, DecodeError};
 
 /// What the driver wants to know of a list.
-struct Part {
+struct ListingPart {
     cookie: Option<u64>,
     eof: bool,
 }
@@ -33,14 +33,18 @@ impl Core {
         self.call(op, procedure, span);
     }
 
-    pub(crate) fn has_listed(&mut self, slot: u32, results: ReaddirRes<'_>) -> Verdict {
+    pub(crate) fn has_listed(&mut self, slot: u32, results: ReaddirRes<'_>) -> CallOutcome {
         match results {
             Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
             Err(failed) => self.not_listed(slot, failed.status),
         }
     }
 
-    pub(crate) fn has_listed_plus(&mut self, slot: u32, results: ReaddirplusRes<'_>) -> Verdict {
+    pub(crate) fn has_listed_plus(
+        &mut self,
+        slot: u32,
+        results: ReaddirplusRes<'_>,
+    ) -> CallOutcome {
         match results {
             Ok(ok) => self.listed(slot, ok.cookieverf, part(&ok.reply, |e| e.cookie)),
             Err(failed) => self.not_listed(slot, failed.status),
@@ -48,7 +52,11 @@ impl Core {
     }
 
     /// Version 2 has no verifier.
-    pub(crate) fn has_listed_v2(&mut self, slot: u32, results: nfs2::ReaddirRes<'_>) -> Verdict {
+    pub(crate) fn has_listed_v2(
+        &mut self,
+        slot: u32,
+        results: nfs2::ReaddirRes<'_>,
+    ) -> CallOutcome {
         match results {
             Ok(ok) => {
                 let part = part(&ok.reply, |e| e.cookie.into());
@@ -58,36 +66,41 @@ impl Core {
         }
     }
 
-    fn listed(&mut self, slot: u32, verf: Verf, part: Result<Part, DecodeError>) -> Verdict {
+    fn listed(
+        &mut self,
+        slot: u32,
+        verf: Verf,
+        part: Result<ListingPart, DecodeError>,
+    ) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let logical = self.ops.get_mut(op);
         let Action::Readdir { dir, plus } = logical.action else {
-            return Verdict::Ends(Status::Garbage);
+            return CallOutcome::Ends(Status::Garbage);
         };
         let key = (logical.proc, dir, plus);
         match part {
-            Ok(Part { eof: true, .. }) => {
+            Ok(ListingPart { eof: true, .. }) => {
                 logical.outcome.end = true;
                 self.cursors.remove(&key);
-                Verdict::Good
+                CallOutcome::Ok
             }
-            Ok(Part {
+            Ok(ListingPart {
                 cookie: Some(cookie),
                 ..
             }) => {
                 self.cursors.insert(key, Cursor { cookie, verf });
-                Verdict::Good
+                CallOutcome::Ok
             }
             // Neither entries nor the end: it would go on like this for ever.
-            Ok(Part { cookie: None, .. }) | Err(_) => {
+            Ok(ListingPart { cookie: None, .. }) | Err(_) => {
                 self.cursors.remove(&key);
-                Verdict::Ends(Status::Garbage)
+                CallOutcome::Ends(Status::Garbage)
             }
         }
     }
 
     /// A cookie that has become stale: begins the listing anew, once.
-    fn not_listed(&mut self, slot: u32, status: Nfsstat3) -> Verdict {
+    fn not_listed(&mut self, slot: u32, status: Nfsstat3) -> CallOutcome {
         let call = self.calls.get(slot);
         let logical = self.ops.get_mut(call.op);
         if let Action::Readdir { dir, plus } = logical.action {
@@ -99,23 +112,23 @@ impl Core {
                 logical.repeats = 1;
                 logical.verf = Verf::default();
                 self.counters.add(Tally::ReaddirRestarts);
-                return Verdict::Again(Span::NONE);
+                return CallOutcome::Retry(Span::NONE);
             }
         }
-        Verdict::Failed(status)
+        CallOutcome::Failed(status)
     }
 }
 
 fn part<'a, E: Decode<'a>>(
     list: &DirList<'a, E>,
     cookie_of: impl Fn(&E) -> u64,
-) -> Result<Part, DecodeError> {
+) -> Result<ListingPart, DecodeError> {
     let mut entries = list.iter();
     let mut cookie = None;
     for entry in &mut entries {
         cookie = Some(cookie_of(&entry?));
     }
-    Ok(Part {
+    Ok(ListingPart {
         cookie,
         eof: entries.eof() == Some(true),
     })

@@ -1,6 +1,6 @@
 //! Record marking (RFC 5531 section 11) on whatever part of a stream is there.
 
-use filermark_net::Feed;
+use filermark_net::FrameProgress;
 use filermark_onc::record::{RecordTooLong, whole_record};
 
 /// Most fragments of one record. Servers send one; this is a wall against streams
@@ -11,20 +11,20 @@ const LAST: u32 = 1 << 31;
 
 /// Splits bytes into records; those of several fragments are put together here.
 #[derive(Debug)]
-pub(crate) struct Records {
+pub(crate) struct RecordSplitter {
     record_max: usize,
     joined: Vec<u8>,
 }
 
 /// What is at the front of bytes that are no whole record of one fragment.
-enum Front {
+enum RecordFront {
     /// A record of several fragments and this many bytes with its marks.
     Fragments(usize),
     /// A record that lacks this many bytes at least.
-    Lacks(usize),
+    Incomplete(usize),
 }
 
-impl Records {
+impl RecordSplitter {
     /// Refuses records above `record_max` bytes.
     pub(crate) fn new(record_max: usize) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Records {
         &mut self,
         bytes: &[u8],
         mut each: impl FnMut(&[u8]),
-    ) -> Result<Feed, RecordTooLong> {
+    ) -> Result<FrameProgress, RecordTooLong> {
         let mut rest = bytes;
         loop {
             while let Some(whole) = whole_record(rest, self.record_max)? {
@@ -46,19 +46,19 @@ impl Records {
                 rest = whole.rest;
             }
             if rest.is_empty() {
-                return Ok(Feed {
+                return Ok(FrameProgress {
                     consumed: bytes.len(),
                     wanted: 0,
                 });
             }
             match self.front(rest)? {
-                Front::Lacks(wanted) => {
-                    return Ok(Feed {
+                RecordFront::Incomplete(wanted) => {
+                    return Ok(FrameProgress {
                         consumed: bytes.len() - rest.len(),
                         wanted,
                     });
                 }
-                Front::Fragments(len) => {
+                RecordFront::Fragments(len) => {
                     let (record, behind) = rest.split_at(len);
                     self.join(record);
                     each(&self.joined);
@@ -68,12 +68,12 @@ impl Records {
         }
     }
 
-    fn front(&self, bytes: &[u8]) -> Result<Front, RecordTooLong> {
+    fn front(&self, bytes: &[u8]) -> Result<RecordFront, RecordTooLong> {
         let mut at = 0;
         let mut content = 0;
         for _ in 0..FRAGMENTS_MAX {
             let Some(mark) = bytes.get(at..).and_then(<[u8]>::first_chunk::<MARK>) else {
-                return Ok(Front::Lacks(at + MARK - bytes.len()));
+                return Ok(RecordFront::Incomplete(at + MARK - bytes.len()));
             };
             let word = u32::from_be_bytes(*mark);
             let len = (word & !LAST) as usize;
@@ -85,10 +85,10 @@ impl Records {
             let last = word & LAST != 0;
             if at > bytes.len() {
                 let next_mark = if last { 0 } else { MARK };
-                return Ok(Front::Lacks(at + next_mark - bytes.len()));
+                return Ok(RecordFront::Incomplete(at + next_mark - bytes.len()));
             }
             if last {
-                return Ok(Front::Fragments(at));
+                return Ok(RecordFront::Fragments(at));
             }
         }
         Err(self.too_long(content))
@@ -135,7 +135,7 @@ mod tests {
                 ends.push(stream.len());
             }
             let cut = cut.min(stream.len());
-            let mut splitter = Records::new(60);
+            let mut splitter = RecordSplitter::new(60);
             let mut seen = Vec::new();
             let feed = splitter.split(&stream[..cut], |r| seen.push(r.to_vec())).expect("sound");
             let whole = ends.iter().filter(|e| **e <= cut).count();
@@ -149,7 +149,7 @@ mod tests {
 
         #[test]
         fn noise_is_refused_or_waited_for(noise in prop::collection::vec(any::<u8>(), 0..300)) {
-            let mut splitter = Records::new(100);
+            let mut splitter = RecordSplitter::new(100);
             if let Ok(feed) = splitter.split(&noise, |r| assert!(r.len() <= 100)) {
                 prop_assert!(feed.consumed <= noise.len());
             }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn endless_empty_fragments_are_refused() {
-        let mut splitter = Records::new(100);
+        let mut splitter = RecordSplitter::new(100);
         assert!(splitter.split(&[0; 4 * FRAGMENTS_MAX], |_| ()).is_err());
     }
 }

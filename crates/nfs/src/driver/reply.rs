@@ -18,18 +18,18 @@ const JUKEBOX_DELAY_MAX: Nanos = Nanos::from_secs(30);
 
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CallOutcome {
     /// As it should.
-    Good,
+    Ok,
     /// As it should, but the same procedure must be called again for the rest.
-    Again(Span),
+    Retry(Span),
     /// The server refused it.
     Failed(Nfsstat3),
     /// It ends the operation like this.
     Ends(Status),
 }
 
-impl From<DecodeError> for Verdict {
+impl From<DecodeError> for CallOutcome {
     fn from(_: DecodeError) -> Self {
         Self::Ends(Status::Garbage)
     }
@@ -52,23 +52,23 @@ impl Core {
         };
         let xid = self.calls.get(slot).xid;
         tracing::trace!(target: "filermark_nfs::rpc", conn, xid, ?verdict, bytes = record.len(), "answered");
-        if verdict == Verdict::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
+        if verdict == CallOutcome::Failed(Nfsstat3::Jukebox) && self.park(slot, now) {
             return;
         }
-        if verdict == Verdict::Ends(Status::Garbage) {
+        if verdict == CallOutcome::Ends(Status::Garbage) {
             self.counters.add(Tally::BadReplies);
         }
         self.end_call(slot, verdict, now);
     }
 
     /// A call is over: ends its operation, or lets it go on.
-    pub(crate) fn end_call(&mut self, slot: u32, verdict: Verdict, now: Nanos) {
+    pub(crate) fn end_call(&mut self, slot: u32, verdict: CallOutcome, now: Nanos) {
         let call = self.calls.get(slot);
         let (op, procedure, rewrite) = (call.op, call.procedure, call.rewrite);
         let resent = call.retransmitted;
         let answered = !matches!(
             verdict,
-            Verdict::Ends(Status::TimedOut | Status::Disconnected)
+            CallOutcome::Ends(Status::TimedOut | Status::Disconnected)
         );
         if self.settings.datagrams {
             self.remember(slot, !answered);
@@ -80,23 +80,23 @@ impl Core {
             logical.note_resent(procedure);
         }
         let verdict = match verdict {
-            Verdict::Failed(_) | Verdict::Ends(_) if logical.is_upkeep(procedure) => {
+            CallOutcome::Failed(_) | CallOutcome::Ends(_) if logical.is_upkeep(procedure) => {
                 self.upkeep_failed(op, verdict)
             }
             _ => verdict,
         };
         let logical = self.ops.get_mut(op);
         match verdict {
-            Verdict::Good | Verdict::Again(_) => {}
-            Verdict::Failed(status) => logical.fail(Status::Refused(status.to_u32())),
-            Verdict::Ends(status) => logical.fail(status),
+            CallOutcome::Ok | CallOutcome::Retry(_) => {}
+            CallOutcome::Failed(status) => logical.fail(Status::Refused(status.to_u32())),
+            CallOutcome::Ends(status) => logical.fail(status),
         }
         let credited =
             procedure != Procedure::Commit || matches!(logical.action, Action::Commit { .. });
         if answered && credited && !rewrite {
             logical.outcome.physical += 1;
         }
-        if let (Verdict::Again(span), Status::Ok) = (verdict, logical.outcome.status) {
+        if let (CallOutcome::Retry(span), Status::Ok) = (verdict, logical.outcome.status) {
             self.call(op, procedure, span);
         }
         self.go_on(op, now);
@@ -118,11 +118,11 @@ impl Core {
     }
 
     /// `Err` is only another way to say it, for `?`.
-    fn judge(&mut self, slot: u32, record: &[u8]) -> Result<Verdict, Verdict> {
+    fn judge(&mut self, slot: u32, record: &[u8]) -> Result<CallOutcome, CallOutcome> {
         let mut d = Decoder::new(record);
         let header = ReplyHeader::decode(&mut d)?;
         if let Err(refusal) = header.check() {
-            return Err(Verdict::Ends(Status::Refused(rpc_code(refusal))));
+            return Err(CallOutcome::Ends(Status::Refused(rpc_code(refusal))));
         }
         let d = &mut d;
         if self.settings.version == NfsVersion::V2 {
@@ -130,7 +130,7 @@ impl Core {
         }
         let procedure = self.calls.get(slot).procedure;
         Ok(match procedure {
-            Procedure::Null => Verdict::Good,
+            Procedure::Null => CallOutcome::Ok,
             Procedure::Getattr => verdict(&GetattrRes::decode(d)?),
             Procedure::Setattr => {
                 let verdict = verdict(&SetattrRes::decode(d)?);
@@ -147,7 +147,7 @@ impl Core {
             }
             Procedure::Remove | Procedure::Rmdir => {
                 let verdict = verdict(&RemoveRes::decode(d)?);
-                self.forgive(slot, verdict, Nfsstat3::Noent)
+                self.accept_replay(slot, verdict, Nfsstat3::Noent)
             }
             Procedure::Rename => {
                 let verdict = verdict(&RenameRes::decode(d)?);
@@ -189,19 +189,24 @@ impl Core {
 
     /// A refusal that only says that an earlier sending of the same call has been
     /// executed is no refusal.
-    fn forgive(&mut self, slot: u32, verdict: Verdict, replayed: Nfsstat3) -> Verdict {
-        if verdict == Verdict::Failed(replayed) && self.calls.get(slot).retransmitted {
+    fn accept_replay(
+        &mut self,
+        slot: u32,
+        verdict: CallOutcome,
+        replayed: Nfsstat3,
+    ) -> CallOutcome {
+        if verdict == CallOutcome::Failed(replayed) && self.calls.get(slot).retransmitted {
             self.counters.add(Tally::ReplaysAccepted);
-            return Verdict::Good;
+            return CallOutcome::Ok;
         }
         verdict
     }
 
     /// SETATTR: what is held behind a new end of a file is gone.
-    fn resized(&mut self, slot: u32, verdict: Verdict) -> Verdict {
+    fn resized(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let logical = self.ops.get(self.calls.get(slot).op);
         if let (
-            Verdict::Good,
+            CallOutcome::Ok,
             Action::Setattr {
                 object,
                 size: Some(from),
@@ -213,36 +218,38 @@ impl Core {
         verdict
     }
 
-    fn found(&mut self, slot: u32, results: LookupRes<'_>) -> Verdict {
+    fn found(&mut self, slot: u32, results: LookupRes<'_>) -> CallOutcome {
         match results {
             Ok(found) => {
                 let op = self.calls.get(slot).op;
                 self.keep_made(op, found.object);
-                Verdict::Good
+                CallOutcome::Ok
             }
-            Err(failed) => Verdict::Failed(failed.status),
+            Err(failed) => CallOutcome::Failed(failed.status),
         }
     }
 
     /// CREATE, MKDIR, SYMLINK, MKNOD: keeps the handle, or asks for it.
-    fn made(&mut self, slot: u32, results: CreateRes<'_>) -> Verdict {
+    fn made(&mut self, slot: u32, results: CreateRes<'_>) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let verdict = match results {
             Ok(CreateOk { obj: Some(obj), .. }) => {
                 self.keep_made(op, obj);
-                return Verdict::Good;
+                return CallOutcome::Ok;
             }
-            Ok(CreateOk { obj: None, .. }) => Verdict::Good,
+            Ok(CreateOk { obj: None, .. }) => CallOutcome::Ok,
             // A directory of the file set may be there from before, because of others'
             // files in it; the claim has seen its owner file.
             Err(failed)
                 if failed.status == Nfsstat3::Exist && self.ops.get(op).action.makes_dir() =>
             {
-                Verdict::Good
+                CallOutcome::Ok
             }
-            Err(failed) => self.forgive(slot, Verdict::Failed(failed.status), Nfsstat3::Exist),
+            Err(failed) => {
+                self.accept_replay(slot, CallOutcome::Failed(failed.status), Nfsstat3::Exist)
+            }
         };
-        if verdict == Verdict::Good {
+        if verdict == CallOutcome::Ok {
             self.ops.get_mut(op).step = Step::FindMade;
         }
         verdict
@@ -281,11 +288,11 @@ impl Core {
         }
     }
 
-    fn renamed(&mut self, slot: u32, verdict: Verdict) -> Verdict {
-        let verdict = self.forgive(slot, verdict, Nfsstat3::Noent);
+    fn renamed(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+        let verdict = self.accept_replay(slot, verdict, Nfsstat3::Noent);
         let op = self.calls.get(slot).op;
         if let (
-            Verdict::Good,
+            CallOutcome::Ok,
             Action::Rename {
                 object, new_object, ..
             },
@@ -302,11 +309,11 @@ impl Core {
         verdict
     }
 
-    fn linked(&mut self, slot: u32, verdict: Verdict) -> Verdict {
-        let verdict = self.forgive(slot, verdict, Nfsstat3::Exist);
+    fn linked(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+        let verdict = self.accept_replay(slot, verdict, Nfsstat3::Exist);
         let op = self.calls.get(slot).op;
         if let (
-            Verdict::Good,
+            CallOutcome::Ok,
             Action::Link {
                 object, new_object, ..
             },
@@ -327,9 +334,9 @@ impl Core {
 
 /// The verdict on results of which only the status matters.
 #[inline]
-pub(crate) fn verdict<T, F>(results: &Res<T, F>) -> Verdict {
+pub(crate) fn verdict<T, F>(results: &Res<T, F>) -> CallOutcome {
     match results {
-        Ok(_) => Verdict::Good,
-        Err(failed) => Verdict::Failed(failed.status),
+        Ok(_) => CallOutcome::Ok,
+        Err(failed) => CallOutcome::Failed(failed.status),
     }
 }

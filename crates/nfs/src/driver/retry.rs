@@ -11,9 +11,9 @@
 use super::calls::{Call, STAGES};
 use super::core::{Core, Timer};
 use super::counters::Tally;
-use super::departed::Fate;
+use super::ended_calls::CallEnd;
 use super::ops::SETTLING;
-use super::reply::Verdict;
+use super::reply::CallOutcome;
 use filermark_engine::driver::{Action, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Nfsstat3, Procedure};
@@ -24,12 +24,12 @@ const STOPPING_TIMEOUT: Nanos = Nanos::from_secs(2);
 
 /// How long a reply may take, one wait per stage.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct ReplyTimeouts {
     stages: [Nanos; STAGES],
     last: u8,
 }
 
-impl Waits {
+impl ReplyTimeouts {
     /// Always the same.
     pub(crate) const fn constant(wait: Nanos) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl Core {
         let (conn, stage) = (call.conn, call.stage);
         let too_late = self.stopping && self.stop_limit(call) <= now;
         if call.tries >= self.settings.rpc_retries || too_late {
-            return self.end_call(slot, Verdict::Ends(status), now);
+            return self.end_call(slot, CallOutcome::Ends(status), now);
         }
         self.calls.get_mut(slot).tries += 1;
         let stage = self.settings.waits.after(stage);
@@ -150,9 +150,9 @@ impl Core {
     pub(crate) fn remember(&mut self, slot: u32, given_up: bool) {
         let call = self.calls.get(slot);
         if given_up {
-            self.departed.remember(call.xid, Fate::GivenUp);
+            self.departed.remember(call.xid, CallEnd::TimedOut);
         } else if call.retransmitted {
-            self.departed.remember(call.xid, Fate::Answered);
+            self.departed.remember(call.xid, CallEnd::Answered);
         } else {
             self.departed.answered_at_once(call.xid);
         }
@@ -163,8 +163,8 @@ impl Core {
     pub(crate) fn nobody_waits(&mut self, xid: Option<u32>) {
         let fate = xid.and_then(|xid| self.departed.fate(xid));
         self.counters.add(match fate {
-            Some(Fate::Answered) => Tally::DuplicateReplies,
-            Some(Fate::GivenUp) => Tally::LateReplies,
+            Some(CallEnd::Answered) => Tally::DuplicateReplies,
+            Some(CallEnd::TimedOut) => Tally::LateReplies,
             None => Tally::StaleReplies,
         });
     }
@@ -184,7 +184,7 @@ impl Core {
             let call = core.calls.get_mut(slot);
             call.tries += 1;
             if call.tries > enough {
-                core.end_call(slot, Verdict::Ends(status), now);
+                core.end_call(slot, CallOutcome::Ends(status), now);
             } else {
                 core.calls.renew(slot, now);
             }
@@ -195,7 +195,7 @@ impl Core {
     pub(crate) fn fail_all(&mut self, conn: u32) {
         let now = self.now;
         self.for_each_call(conn, |core, slot| {
-            core.end_call(slot, Verdict::Ends(Status::Disconnected), now);
+            core.end_call(slot, CallOutcome::Ends(Status::Disconnected), now);
         });
     }
 
@@ -235,7 +235,7 @@ impl Core {
             match timer {
                 Timer::Jukebox { xid } => {
                     if let Some(slot) = self.calls.find(xid) {
-                        self.end_call(slot, Verdict::Failed(Nfsstat3::Jukebox), now);
+                        self.end_call(slot, CallOutcome::Failed(Nfsstat3::Jukebox), now);
                     }
                 }
                 other => self.start_timer(at, other),
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_most_and_stay_there() {
-        let waits = Waits::doubling(Nanos(1_100), Nanos(10_000));
+        let waits = ReplyTimeouts::doubling(Nanos(1_100), Nanos(10_000));
         let seen: Vec<u64> = (0..8).map(|stage| waits.of(stage).0).collect();
         assert_eq!(
             seen,
@@ -260,10 +260,10 @@ mod tests {
             (waits.after(0), waits.after(4), waits.after(200)),
             (1, 4, 4)
         );
-        let short = Waits::doubling(Nanos(5_000), Nanos(3_000));
+        let short = ReplyTimeouts::doubling(Nanos(5_000), Nanos(3_000));
         assert_eq!((short.of(0), short.of(9)), (Nanos(3_000), Nanos(3_000)));
         assert_eq!(short.after(0), 0);
-        let long = Waits::doubling(Nanos(1), Nanos::MAX);
+        let long = ReplyTimeouts::doubling(Nanos(1), Nanos::MAX);
         assert_eq!(long.after(u8::MAX), STAGES as u8 - 1);
     }
 }

@@ -126,7 +126,7 @@ impl Shard {
     }
 
     /// Once everybody wishes to stop, nothing waits for a server that is gone.
-    fn heed_stop(&mut self) {
+    fn check_stop(&mut self) {
         let raised = self.core.stop.is_raised();
         if raised && !self.core.stopping {
             self.core.stopping_at = self.core.now;
@@ -143,7 +143,7 @@ impl Shard {
         loop {
             self.core.now = self.core.clock.now();
             self.run_timers();
-            self.heed_stop();
+            self.check_stop();
             let is_held = self.core.settle();
             if !is_held || self.core.now >= deadline || self.core.stopping {
                 return Ok(());
@@ -178,7 +178,7 @@ impl ShardDriver for Shard {
         loop {
             self.core.now = self.core.clock.now();
             self.run_timers();
-            self.heed_stop();
+            self.check_stop();
             self.send_dirty();
             if self.core.done.is_empty() {
                 let until = deadline.min(self.core.next_wake());

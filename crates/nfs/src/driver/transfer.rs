@@ -7,8 +7,8 @@
 use super::commit::REWRITES_MAX;
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::ops::Reach;
-use super::reply::Verdict;
+use super::ops::ByteSpan;
+use super::reply::CallOutcome;
 use super::status::VERIFIER_RESTLESS;
 use filermark_engine::driver::{Action, Status};
 use filermark_onc::nfs3::*;
@@ -90,7 +90,7 @@ impl Core {
         }
         logical.next = logical.affected.from;
         logical.end = logical.affected.to;
-        logical.affected = Reach::NONE;
+        logical.affected = ByteSpan::NONE;
         logical.rewrite = true;
         self.fill_window(op, transfer);
     }
@@ -101,7 +101,7 @@ impl Core {
             let left = logical.end.saturating_sub(logical.next);
             let window_full = logical.outstanding >= transfer.window;
             // The first call of a window may take the last slot, the others leave some.
-            let no_room = logical.outstanding > 0 && self.calls.room() < 64;
+            let no_room = logical.outstanding > 0 && self.calls.free_slots() < 64;
             if left == 0 || window_full || no_room {
                 return;
             }
@@ -117,10 +117,10 @@ impl Core {
         }
     }
 
-    pub(crate) fn has_read(&mut self, slot: u32, results: ReadRes<'_>) -> Verdict {
+    pub(crate) fn has_read(&mut self, slot: u32, results: ReadRes<'_>) -> CallOutcome {
         let read = match results {
             Ok(read) => read,
-            Err(failed) => return Verdict::Failed(failed.status),
+            Err(failed) => return CallOutcome::Failed(failed.status),
         };
         let call = self.calls.get(slot);
         let (op, offset, length) = (call.op, call.offset, call.length);
@@ -129,7 +129,7 @@ impl Core {
         let count = read.count;
         let endless = count == 0 && asked > 0 && !read.eof;
         if read.data.len() != count as usize || count > asked || endless {
-            return Verdict::Ends(Status::Garbage);
+            return CallOutcome::Ends(Status::Garbage);
         }
         logical.outcome.read_bytes = logical.outcome.read_bytes.saturating_add(u64::from(count));
         // Only what has been written is asked for: an end before it is lost data.
@@ -142,7 +142,7 @@ impl Core {
                 .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
             if !checked.good {
                 let verdict = self.doubt(op, Span { offset, length }, Status::Corrupt);
-                if verdict != Verdict::Good {
+                if verdict != CallOutcome::Ok {
                     return verdict;
                 }
             }
@@ -152,22 +152,22 @@ impl Core {
         }
         if count < asked {
             self.counters.add(Tally::ShortReads);
-            return Verdict::Again(rest(offset, asked, count));
+            return CallOutcome::Retry(rest(offset, asked, count));
         }
-        Verdict::Good
+        CallOutcome::Ok
     }
 
-    pub(crate) fn has_written(&mut self, slot: u32, results: WriteRes) -> Verdict {
+    pub(crate) fn has_written(&mut self, slot: u32, results: WriteRes) -> CallOutcome {
         let written = match results {
             Ok(written) => written,
-            Err(failed) => return Verdict::Failed(failed.status),
+            Err(failed) => return CallOutcome::Failed(failed.status),
         };
         let call = self.calls.get(slot);
         let (op, offset, asked) = (call.op, call.offset, call.length);
         let logical = self.ops.get_mut(op);
         let count = written.count;
         if count > asked || (count == 0 && asked > 0) {
-            return Verdict::Ends(Status::Garbage);
+            return CallOutcome::Ends(Status::Garbage);
         }
         if !call.rewrite {
             logical.outcome.written_bytes = logical
@@ -179,9 +179,9 @@ impl Core {
         if is_unstable {
             if !logical.unstable.is_none() && logical.verf != written.verf {
                 logical.affected = logical.affected.with(logical.unstable);
-                logical.unstable = Reach::NONE;
+                logical.unstable = ByteSpan::NONE;
             }
-            logical.unstable = logical.unstable.with(Reach {
+            logical.unstable = logical.unstable.with(ByteSpan {
                 from: offset,
                 to: offset + u64::from(count),
             });
@@ -195,9 +195,9 @@ impl Core {
         }
         if count < asked {
             self.counters.add(Tally::ShortWrites);
-            return Verdict::Again(rest(offset, asked, count));
+            return CallOutcome::Retry(rest(offset, asked, count));
         }
-        Verdict::Good
+        CallOutcome::Ok
     }
 }
 

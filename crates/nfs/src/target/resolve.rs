@@ -9,7 +9,7 @@ use crate::client::{
     nfs_program,
 };
 use filermark_engine::driver::DriverError;
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_onc::mount::Mountstat3;
 use filermark_onc::nfs3::{Failed, FsinfoOk, FsstatOk, Nfsstat3, PathconfOk};
@@ -76,7 +76,7 @@ impl Patience {
             if is_settled(&answer) {
                 return Ok(answer);
             }
-            stopping::sleep(delay);
+            interrupt_guard::sleep(delay);
             delay = (delay * 2).min(Duration::from_secs(30));
         }
         call()
@@ -190,7 +190,7 @@ pub(crate) fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAd
         let found = (host.as_str(), 0u16).to_socket_addrs();
         found.map(Iterator::collect::<Vec<_>>)
     };
-    let found = stopping::apart(look_up)
+    let found = interrupt_guard::apart(look_up)
         .unwrap_or_else(|| Err(std::io::Error::other("stopped on request")))
         .map_err(|error| DriverError {
             place: mount.host.clone(),
@@ -345,7 +345,7 @@ fn offers(export: &Export, path: &str) -> bool {
 /// The export that was probably meant, as a question.
 fn meant(exports: &[Export], path: &str) -> String {
     let known = exports.iter().map(|e| e.dir.as_str());
-    match filermark_model::words::nearest(path, known) {
+    match filermark_model::text::nearest(path, known) {
         Some(near) => format!(" (did you mean {near}?)"),
         None => String::new(),
     }

@@ -1,7 +1,7 @@
 //! What a check works with, in any version of NFS: a client, a directory of its own,
 //! and words for what should have come and what came.
 
-use super::keeper::Keeper;
+use super::dir_cleaner::DirCleaner;
 use super::text::no_answer;
 use crate::client::ClientError;
 use crate::target::{Patience, Target};
@@ -22,7 +22,7 @@ pub(super) trait Version: Sized + 'static {
     /// Its procedures (those of MOUNT among them where they are checked).
     type Procedure: Copy + 'static;
     /// Its statuses.
-    type Status: Copy + PartialEq + Display + Denial<Status = Self::Status> + 'static;
+    type Status: Copy + PartialEq + Display + Refused<Status = Self::Status> + 'static;
     /// Its name: "NFSv3".
     const NAME: &'static str;
     /// The status of what succeeds.
@@ -43,7 +43,7 @@ pub(super) trait Version: Sized + 'static {
 }
 
 /// What comes instead of results.
-pub(super) trait Denial {
+pub(super) trait Refused {
     /// The version's statuses.
     type Status;
     /// The status.
@@ -84,7 +84,7 @@ pub(super) struct Bench<'a, V: Version> {
     pub(super) dir: Fh,
     patience: Patience,
     notes: Vec<String>,
-    keeper: Keeper<'a>,
+    keeper: DirCleaner<'a>,
     /// The name of `dir`, while a check has one.
     dir_name: Option<NameText>,
 }
@@ -98,7 +98,7 @@ impl<'a, V: Version> Bench<'a, V> {
             dir: target.root,
             patience: Patience::of(plan),
             notes: Vec::new(),
-            keeper: Keeper::new(plan, target, run_dir),
+            keeper: DirCleaner::new(plan, target, run_dir),
             dir_name: None,
         }
     }
@@ -111,7 +111,7 @@ impl<'a, V: Version> Bench<'a, V> {
         }
     }
 
-    fn ask<O, D: Denial<Status = V::Status>>(
+    fn ask<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
@@ -122,7 +122,7 @@ impl<'a, V: Version> Bench<'a, V> {
     }
 
     /// The results of a call that has to succeed.
-    pub(super) fn done<O, D: Denial<Status = V::Status>>(
+    pub(super) fn done<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         call: impl FnMut(&mut V::Client) -> Answer<O, D>,
@@ -132,7 +132,7 @@ impl<'a, V: Version> Bench<'a, V> {
     }
 
     /// Either outcome of a call, for checks that judge themselves.
-    pub(super) fn either<O, D: Denial<Status = V::Status>>(
+    pub(super) fn either<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         call: impl FnMut(&mut V::Client) -> Answer<O, D>,
@@ -142,7 +142,7 @@ impl<'a, V: Version> Bench<'a, V> {
     }
 
     /// A call that has to be refused with one of these.
-    pub(super) fn refused<O, D: Denial<Status = V::Status>>(
+    pub(super) fn refused<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         wanted: &[V::Status],
@@ -159,7 +159,7 @@ impl<'a, V: Version> Bench<'a, V> {
 
     /// Either outcome of a call with odd arguments, which a server may also be
     /// unable to decode.
-    pub(super) fn either_odd<O, D: Denial<Status = V::Status>>(
+    pub(super) fn either_odd<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
@@ -177,7 +177,7 @@ impl<'a, V: Version> Bench<'a, V> {
 
     /// A call that has to be refused, in one of the ways in `usual`; another way
     /// is only worth a note, for the RFC does not name one for this case.
-    pub(super) fn refused_somehow<O, D: Denial<Status = V::Status>>(
+    pub(super) fn refused_somehow<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         usual: &[V::Status],
@@ -194,7 +194,7 @@ impl<'a, V: Version> Bench<'a, V> {
 
     /// The handle has to become stale. Servers may keep a removed file for a
     /// moment while they still have it open themselves.
-    pub(super) fn becomes_stale<O, D: Denial<Status = V::Status>>(
+    pub(super) fn becomes_stale<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
@@ -290,7 +290,7 @@ impl<V: Version> Suite for Of<V> {
 }
 
 /// Whether waiting would change nothing.
-fn is_settled<O, D: Denial>(answer: &Result<O, D>) -> bool {
+fn is_settled<O, D: Refused>(answer: &Result<O, D>) -> bool {
     !answer.as_ref().is_err_and(D::is_for_later)
 }
 

@@ -8,7 +8,7 @@
 
 mod bench;
 mod both;
-mod keeper;
+mod dir_cleaner;
 mod listing;
 mod text;
 mod version2;
@@ -21,7 +21,7 @@ use crate::claim::{claim_at, release_at};
 use crate::target::Target;
 use bench::{Bench, Of, Version};
 use filermark_driver_kit::checks::{Check, Course};
-use filermark_driver_kit::driver::Reach;
+use filermark_driver_kit::driver::ReleaseScope;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
@@ -79,13 +79,13 @@ pub fn validate(
         NfsVersion::V3 => version3::V3::NAME,
     };
     let mut report = Report::new(name, target.mount.to_string(), target.facts(), level);
-    report.foreign = claimed.foreign;
+    report.not_ours = claimed.not_ours;
     let mut course = Course::new(report, stop, sink);
     match plan.version {
         NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
         NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
     }
-    Ok(course.end(release_at(plan, target, claim, Reach::All)))
+    Ok(course.end(release_at(plan, target, claim, ReleaseScope::All)))
 }
 
 fn run<V: Version>(

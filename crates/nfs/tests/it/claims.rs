@@ -2,8 +2,8 @@
 
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
-use filermark_driver_kit::claim::{Renewed, Turn};
-use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::claim::{ClaimRole, RenewResult};
+use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_driver_kit::marker::owner_text;
 use filermark_engine::driver::Claim;
 use filermark_engine::name::{MARKER, Name, NameKind};
@@ -16,14 +16,14 @@ use filermark_onc::nfs3::{Createhow3, Fh, Procedure, Sattr3, StableHow};
 use filermark_server::{RunningServer, ServerOptions};
 
 /// A server, and our own way into it.
-struct Place {
+struct TestExport {
     server: RunningServer,
     plan: NfsPlan,
     target: Target,
     nfs: Nfs3Client,
 }
 
-impl Place {
+impl TestExport {
     fn new(options: ServerOptions) -> Self {
         let (server, port) = start(options);
         let plan = plan(port);
@@ -102,10 +102,10 @@ fn name(kind: NameKind, number: u32) -> Vec<u8> {
 
 #[test]
 fn a_directory_is_made_marked_and_removed() {
-    let mut place = Place::new(ServerOptions::default());
+    let mut place = TestExport::new(ServerOptions::default());
     let root = place.target.root;
     let (report, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
-    assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
+    assert_eq!((report.removed_count, report.not_ours.len()), (0, 0));
     assert_eq!(report.transfer_bytes, (1 << 20, 1 << 20));
     assert!(report.space.is_some_and(|space| space.free_bytes > 1 << 30));
     let marker = place.find(&dir, MARKER.as_bytes()).expect("a marker");
@@ -119,15 +119,15 @@ fn a_directory_is_made_marked_and_removed() {
     assert_eq!(text.lines().next(), Some("run-1"));
     assert!(text.contains("rm -r filermark.test"), "{text}");
 
-    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    release_at(&place.plan, &place.target, &claim(), ReleaseScope::All).expect("released");
     assert_eq!(place.find(&root, b"filermark.test"), None);
     // Once more does no harm.
-    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    release_at(&place.plan, &place.target, &claim(), ReleaseScope::All).expect("released");
 }
 
 #[test]
 fn what_an_earlier_run_left_is_removed() {
-    let mut place = Place::new(ServerOptions::default());
+    let mut place = TestExport::new(ServerOptions::default());
     let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     let left = place.leftovers(&dir, 700);
     let later = Claim {
@@ -135,18 +135,19 @@ fn what_an_earlier_run_left_is_removed() {
         ..claim()
     };
     let (report, again) = claim_at(&place.plan, &place.target, &later).expect("claimed");
-    assert_eq!((report.removed_count, report.foreign), (left, vec![]));
+    assert_eq!((report.removed_count, report.not_ours), (left, vec![]));
     assert_eq!(dir, again);
     // The earlier run must not remove what is the later one's now.
-    let error =
-        release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not its own");
+    let error = release_at(&place.plan, &place.target, &claim(), ReleaseScope::All)
+        .expect_err("not its own");
     assert!(
         error.to_string().contains("belongs to run run-2"),
         "{error}"
     );
     place.leftovers_of(&later, &dir, 3);
-    let report = release_at(&place.plan, &place.target, &later, Reach::All).expect("released");
-    assert_eq!((report.removed_count, report.foreign), (7, vec![]));
+    let report =
+        release_at(&place.plan, &place.target, &later, ReleaseScope::All).expect("released");
+    assert_eq!((report.removed_count, report.not_ours), (7, vec![]));
     let root = place.target.root;
     assert_eq!(place.find(&root, b"filermark.test"), None);
 }
@@ -157,14 +158,15 @@ fn a_connection_that_breaks_does_not_matter() {
         drop: "conn@50".parse().expect("drop"),
         ..ServerOptions::default()
     };
-    let mut place = Place::new(options);
+    let mut place = TestExport::new(options);
     // Its own calls are not sent again; the claim's are.
     let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     place.plan.rpc_retries = 3;
     let target = place.target.clone();
     place.nfs = target.nfs_client(&place.plan);
     let left = place.leftovers(&dir, 200);
-    let report = release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    let report =
+        release_at(&place.plan, &place.target, &claim(), ReleaseScope::All).expect("released");
     // A removal whose answer was lost is not counted.
     assert!(report.removed_count <= left && report.removed_count > 100);
     let root = place.target.root;
@@ -173,7 +175,7 @@ fn a_connection_that_breaks_does_not_matter() {
 
 #[test]
 fn aserver_that_only_says_it_removes_is_not_asked_for_ever() {
-    let mut place = Place::new(ServerOptions {
+    let mut place = TestExport::new(ServerOptions {
         errors: "REMOVE=NFS3ERR_IO".parse().expect("errors"),
         ..ServerOptions::default()
     });
@@ -200,26 +202,27 @@ fn later_claim() -> Claim {
 
 #[test]
 fn clients_of_one_run_meet_in_one_directory() {
-    let mut place = Place::new(ServerOptions::default());
+    let mut place = TestExport::new(ServerOptions::default());
     let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     place.leftovers(&dir, 5);
     let (report, _) = claim_at(&place.plan, &place.target, &claim()).expect("joined");
     assert_eq!(report.removed_count, 0);
     let root = place.target.root;
-    let leave = |place: &Place| release_at(&place.plan, &place.target, &claim(), Reach::Rest);
+    let leave =
+        |place: &TestExport| release_at(&place.plan, &place.target, &claim(), ReleaseScope::Rest);
     leave(&place).expect("left");
     assert!(
         place.find(&dir, b"p000000").is_some(),
         "others may be at work there"
     );
-    release_at(&place.plan, &place.target, &claim(), Reach::All).expect("released");
+    release_at(&place.plan, &place.target, &claim(), ReleaseScope::All).expect("released");
     assert_eq!(place.find(&root, b"filermark.test"), None);
     leave(&place).expect("nothing to do");
 }
 
 #[test]
 fn foreign_names_are_left_and_told() {
-    let mut place = Place::new(ServerOptions::default());
+    let mut place = TestExport::new(ServerOptions::default());
     let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     let left = place.leftovers(&dir, 5);
     let proc_dir = place.find(&dir, b"p000000").expect("left");
@@ -228,7 +231,7 @@ fn foreign_names_are_left_and_told() {
     place.mkdir(&proc_dir, b"f0000000009");
     place.file(&dir, b"m000077", b"no directory");
     let (report, _) = claim_at(&place.plan, &place.target, &later_claim()).expect("claimed");
-    let mut foreign = report.foreign;
+    let mut foreign = report.not_ours;
     foreign.sort_unstable();
     assert_eq!(
         foreign,
@@ -243,9 +246,14 @@ fn foreign_names_are_left_and_told() {
         left - 1,
         "all but the proc's directory"
     );
-    let report =
-        release_at(&place.plan, &place.target, &later_claim(), Reach::All).expect("released");
-    assert_eq!(report.foreign.len(), 3);
+    let report = release_at(
+        &place.plan,
+        &place.target,
+        &later_claim(),
+        ReleaseScope::All,
+    )
+    .expect("released");
+    assert_eq!(report.not_ours.len(), 3);
     assert!(place.find(&proc_dir, b"thesis.doc").is_some());
     assert!(
         place.find(&dir, MARKER.as_bytes()).is_some(),
@@ -255,7 +263,7 @@ fn foreign_names_are_left_and_told() {
 
 #[test]
 fn a_directory_without_our_marker_is_refused_unless_empty() {
-    let mut place = Place::new(ServerOptions::default());
+    let mut place = TestExport::new(ServerOptions::default());
     let root = place.target.root;
     let dir = place.mkdir(&root, b"filermark.test");
     place.file(&dir, b"f0000000001", b"looks like ours");
@@ -274,7 +282,8 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
         error.to_string().contains("was not written by Filermark"),
         "{error}"
     );
-    let error = release_at(&place.plan, &place.target, &claim(), Reach::All).expect_err("not ours");
+    let error =
+        release_at(&place.plan, &place.target, &claim(), ReleaseScope::All).expect_err("not ours");
     assert!(error.to_string().contains("was not written by"), "{error}");
     for name in [&b"f0000000001"[..], MARKER.as_bytes()] {
         place
@@ -288,7 +297,7 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
 
 #[test]
 fn what_is_in_the_way_or_out_of_place_is_refused() {
-    let mut place = Place::new(ServerOptions::default());
+    let mut place = TestExport::new(ServerOptions::default());
     let root = place.target.root;
     place.file(&root, b"filermark.test", b"a file");
     let error = claim_at(&place.plan, &place.target, &claim()).expect_err("a file");
@@ -303,7 +312,7 @@ fn what_is_in_the_way_or_out_of_place_is_refused() {
             "{name}"
         );
         assert!(
-            release_at(&place.plan, &place.target, &claim, Reach::All).is_err(),
+            release_at(&place.plan, &place.target, &claim, ReleaseScope::All).is_err(),
             "{name}"
         );
     }
@@ -311,18 +320,18 @@ fn what_is_in_the_way_or_out_of_place_is_refused() {
 
 #[test]
 fn renewing_the_marker_mounts_nothing() {
-    let place = Place::new(ServerOptions::default());
+    let place = TestExport::new(ServerOptions::default());
     let driver = NfsDriver::new(place.plan.clone());
     driver.claim(&mount(), &claim()).expect("claimed");
     let before = place.server.stats().mount;
     for _ in 0..3 {
-        let renewed = driver.renew(&mount(), &claim(), Turn::Own);
-        assert_eq!(renewed, Ok(Renewed::Done));
+        let renewed = driver.renew(&mount(), &claim(), ClaimRole::Own);
+        assert_eq!(renewed, Ok(RenewResult::Done));
     }
     assert_eq!(place.server.stats().mount, before);
     driver
-        .release(&mount(), &claim(), Reach::All)
+        .release(&mount(), &claim(), ReleaseScope::All)
         .expect("released");
-    let gone = driver.renew(&mount(), &claim(), Turn::Own);
-    assert_eq!(gone, Ok(Renewed::Gone));
+    let gone = driver.renew(&mount(), &claim(), ClaimRole::Own);
+    assert_eq!(gone, Ok(RenewResult::Missing));
 }

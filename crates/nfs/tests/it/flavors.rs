@@ -1,14 +1,14 @@
 //! What the list of authentication flavors in the reply of MNT leads to.
 
-use crate::proxy::{Liar, Said, lie_at_will};
+use crate::proxy::{ReplacedReply, ReplyEditor, lie_at_will};
 use crate::support::{claim, mount, plan, start};
-use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_nfs::driver::NfsDriver;
 use filermark_onc::mount;
 use filermark_server::ServerOptions;
 
 /// The reply of MNT lists this one flavor.
-fn listing(flavor: u32) -> Liar {
+fn listing(flavor: u32) -> ReplyEditor {
     Box::new(move |call, results| {
         let mnt = call.prog == mount::PROGRAM && call.proc == 1;
         let results = results.filter(|_| mnt)?;
@@ -23,7 +23,7 @@ fn listing(flavor: u32) -> Liar {
         let list_at = 8 + (word(4)? as usize).next_multiple_of(4);
         let mut out = results.get(..list_at)?.to_vec();
         out.extend([1, flavor].iter().flat_map(|word| word.to_be_bytes()));
-        Some(Said::Results(out))
+        Some(ReplacedReply::Results(out))
     })
 }
 
@@ -45,7 +45,7 @@ fn an_export_that_lists_auth_none_alone_is_tried_with_auth_sys() {
         report.lacking
     );
     driver
-        .release(&mount(), &claim(), Reach::All)
+        .release(&mount(), &claim(), ReleaseScope::All)
         .expect("released");
 }
 

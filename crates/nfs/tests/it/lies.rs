@@ -1,6 +1,6 @@
 //! What a wrong server of NFSv2 and MOUNT version 1 may say.
 
-use crate::proxy::{Heard, Liar, Said};
+use crate::proxy::{ReplacedReply, ReplyEditor, SeenCall};
 use filermark_onc::nfs2::{self, Entry, MAXDATA, Nfsstat, Procedure, ReaddirRes};
 use filermark_onc::nfs3::DirListWriter;
 use filermark_onc::rpc::{AcceptStat, AuthFlavor};
@@ -9,20 +9,20 @@ use filermark_onc::{mount, mount1, xdr};
 /// A lie about the results of a procedure of NFSv2.
 pub fn about_results(
     lie: impl Fn(Procedure, &[u8], &[u8]) -> Option<Vec<u8>> + Send + 'static,
-) -> Liar {
+) -> ReplyEditor {
     Box::new(move |call, results| {
         let results = results.filter(|results| !is_claim(call, results))?;
-        lie(procedure(call)?, &call.args, results).map(Said::Results)
+        lie(procedure(call)?, &call.args, results).map(ReplacedReply::Results)
     })
 }
 
-fn procedure(call: &Heard) -> Option<Procedure> {
+fn procedure(call: &SeenCall) -> Option<Procedure> {
     let ours = call.prog == nfs2::PROGRAM && call.vers == nfs2::VERSION;
     Procedure::from_u32(call.proc).filter(|_| ours)
 }
 
 /// Without its directory and marker there would be nothing to validate in.
-fn is_claim(call: &Heard, results: &[u8]) -> bool {
+fn is_claim(call: &SeenCall, results: &[u8]) -> bool {
     let ours = |bytes: &[u8]| {
         let front = bytes.get(..300).unwrap_or(bytes);
         front.windows(8).any(|name| name == b"ilermark")
@@ -73,7 +73,7 @@ fn wrong_field(
     of: &'static [Procedure],
     field: usize,
     change: impl Fn(u32) -> u32 + Copy + Send + 'static,
-) -> Liar {
+) -> ReplyEditor {
     about_results(move |procedure, _, results| {
         let at = attributes_at(procedure, results).filter(|_| of.contains(&procedure))?;
         with_word(results, at + field, change)
@@ -81,7 +81,7 @@ fn wrong_field(
 }
 
 /// A time is always the same.
-fn no_time(field: usize, seconds: u32) -> Liar {
+fn no_time(field: usize, seconds: u32) -> ReplyEditor {
     about_results(move |procedure, _, results| {
         let at = attributes_at(procedure, results)? + field;
         let results = with_word(results, at, |_| seconds)?;
@@ -105,7 +105,7 @@ fn made_up(procedure: Procedure) -> Vec<u8> {
     vec![0; words * 4]
 }
 
-pub fn one_wrong_byte() -> Liar {
+pub fn one_wrong_byte() -> ReplyEditor {
     about_results(|procedure, _, results| {
         let has_data = procedure == Procedure::Read && results.len() > 4 + 68 + 4;
         let data = 4 + 68 + 4;
@@ -135,7 +135,7 @@ fn relisted(
 fn list_lie(
     eof: impl Fn(bool) -> bool + Copy + Send + 'static,
     change: impl for<'e> Fn(Entry<'e>, &mut dyn FnMut(Entry<'e>)) + Copy + Send + 'static,
-) -> Liar {
+) -> ReplyEditor {
     about_results(move |procedure, _, results| {
         (procedure == Procedure::Readdir).then_some(())?;
         relisted(results, 1 << 20, eof, change)
@@ -143,7 +143,7 @@ fn list_lie(
 }
 
 /// Only in small answers, so that the directory can be cleaned up.
-pub fn hidden_entry() -> Liar {
+pub fn hidden_entry() -> ReplyEditor {
     about_results(|procedure, args, results| {
         let small = procedure == Procedure::Readdir && args.ends_with(&512u32.to_be_bytes());
         small.then_some(())?;
@@ -160,28 +160,31 @@ pub fn hidden_entry() -> Liar {
     })
 }
 
-pub fn odd_range() -> Liar {
+pub fn odd_range() -> ReplyEditor {
     Box::new(|call, _| {
         let asked = call.prog == nfs2::PROGRAM && call.vers == 1;
-        asked.then_some(Said::Accepted(AcceptStat::ProgMismatch { low: 1, high: 3 }))
+        asked.then_some(ReplacedReply::Accepted(AcceptStat::ProgMismatch {
+            low: 1,
+            high: 3,
+        }))
     })
 }
 
-pub fn notempty_as_io() -> Liar {
+pub fn notempty_as_io() -> ReplyEditor {
     about_results(|procedure, _, results| {
         let full = procedure == Procedure::Rmdir && status(results)? == Nfsstat::Notempty;
         full.then(|| failed(Nfsstat::Io))
     })
 }
 
-pub fn no_permissions() -> Liar {
+pub fn no_permissions() -> ReplyEditor {
     about_results(|procedure, _, results| {
         (status(results)? == Nfsstat::Acces).then(|| made_up(procedure))
     })
 }
 
 /// Procedures that only say that they are done.
-fn sloth(of: &'static [Procedure]) -> Liar {
+fn sloth(of: &'static [Procedure]) -> ReplyEditor {
     about_results(move |procedure, _, results| {
         let failed = status(results)? != Nfsstat::Ok;
         // What is stale is waited for, for seconds: another lie shows that.
@@ -191,17 +194,17 @@ fn sloth(of: &'static [Procedure]) -> Liar {
 }
 
 /// Whatever is done after the first call of a kind fails.
-fn second_fails(prog: u32, proc: u32, results: Vec<u8>) -> Liar {
+fn second_fails(prog: u32, proc: u32, results: Vec<u8>) -> ReplyEditor {
     let mut calls = 0;
     Box::new(move |call, _| {
         (call.prog == prog && call.proc == proc).then_some(())?;
         calls += 1;
-        (calls > 1).then(|| Said::Results(results.clone()))
+        (calls > 1).then(|| ReplacedReply::Results(results.clone()))
     })
 }
 
 /// All lies, each with a name.
-pub fn all() -> Vec<(&'static str, Liar)> {
+pub fn all() -> Vec<(&'static str, ReplyEditor)> {
     use Procedure::*;
     const WITH_ATTRIBUTES: &[Procedure] = &[Getattr, Setattr, Write, Read, Lookup, Create, Mkdir];
     vec![
@@ -215,11 +218,19 @@ pub fn all() -> Vec<(&'static str, Liar)> {
         ("refusals are successes", sloth(Procedure::ALL)),
         (
             "void is something",
-            Box::new(|_, results| results?.is_empty().then_some(Said::Results(vec![0; 4]))),
+            Box::new(|_, results| {
+                results?
+                    .is_empty()
+                    .then_some(ReplacedReply::Results(vec![0; 4]))
+            }),
         ),
         (
             "RPC refuses nothing",
-            Box::new(|_, results| results.is_none().then_some(Said::Results(vec![0; 4]))),
+            Box::new(|_, results| {
+                results
+                    .is_none()
+                    .then_some(ReplacedReply::Results(vec![0; 4]))
+            }),
         ),
         ("odd range", odd_range()),
         ("no permissions", no_permissions()),
@@ -261,7 +272,7 @@ pub fn all() -> Vec<(&'static str, Liar)> {
                 let none = call.flavor == AuthFlavor::None;
                 with_word(results?, at + FILEID, |id| id + 1)
                     .filter(|_| none)
-                    .map(Said::Results)
+                    .map(ReplacedReply::Results)
             }),
         ),
         (
@@ -349,7 +360,7 @@ pub fn all() -> Vec<(&'static str, Liar)> {
                 let xid = call.xid;
                 with_word(results?, 12, |blocks| blocks.wrapping_add(xid))
                     .filter(|_| statfs)
-                    .map(Said::Results)
+                    .map(ReplacedReply::Results)
             }),
         ),
         (
@@ -366,7 +377,7 @@ pub fn all() -> Vec<(&'static str, Liar)> {
                 let mnt = call.prog == mount::PROGRAM && call.vers == mount1::VERSION;
                 let mnt = mnt && call.proc == mount::Procedure::Mnt.to_u32();
                 let failed = status(results?)? != Nfsstat::Ok;
-                (mnt && failed).then(|| Said::Results(vec![0; 36]))
+                (mnt && failed).then(|| ReplacedReply::Results(vec![0; 36]))
             }),
         ),
         (
@@ -375,7 +386,7 @@ pub fn all() -> Vec<(&'static str, Liar)> {
                 use mount::Procedure::{Dump, Export};
                 let list = [Dump.to_u32(), Export.to_u32()].contains(&call.proc);
                 (call.prog == mount::PROGRAM && list)
-                    .then(|| Said::Results(vec![0, 0, 0, 1, 0, 0, 0, 99]))
+                    .then(|| ReplacedReply::Results(vec![0, 0, 0, 1, 0, 0, 0, 99]))
             }),
         ),
         (

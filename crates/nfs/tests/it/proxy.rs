@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex};
 
 /// Gets a procedure, its arguments and its results (status first); returns other
 /// results to be sent instead.
-pub type Lie = fn(Procedure, &[u8], &[u8]) -> Option<Vec<u8>>;
+pub type ResultEditor = fn(Procedure, &[u8], &[u8]) -> Option<Vec<u8>>;
 
 /// A call on its way.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct SeenCall {
     pub xid: u32,
     pub prog: u32,
     pub vers: u32,
@@ -25,7 +25,7 @@ pub struct Heard {
 }
 
 /// What is to be sent in place of the server's answer.
-pub enum Said {
+pub enum ReplacedReply {
     /// These results.
     Results(Vec<u8>),
     /// No results, for this reason.
@@ -33,25 +33,25 @@ pub enum Said {
 }
 
 /// Gets a call and its results, or `None` where the server's RPC layer refused it.
-pub type Liar = Box<dyn FnMut(&Heard, Option<&[u8]>) -> Option<Said> + Send>;
+pub type ReplyEditor = Box<dyn FnMut(&SeenCall, Option<&[u8]>) -> Option<ReplacedReply> + Send>;
 
-type Pending = Arc<Mutex<HashMap<u32, Heard>>>;
+type Pending = Arc<Mutex<HashMap<u32, SeenCall>>>;
 
 /// Starts a proxy before the server at `port`; returns its own port. It lives as
 /// long as the test's process.
-pub fn lie_about(port: u16, lie: Lie) -> u16 {
+pub fn lie_about(port: u16, lie: ResultEditor) -> u16 {
     lie_at_will(
         port,
         Box::new(move |call, results| {
             let ours = call.prog == nfs3::PROGRAM && call.vers == nfs3::VERSION;
             let procedure = Procedure::from_u32(call.proc).filter(|_| ours)?;
-            lie(procedure, &call.args, results?).map(Said::Results)
+            lie(procedure, &call.args, results?).map(ReplacedReply::Results)
         }),
     )
 }
 
 /// The same, for any program and any answer.
-pub fn lie_at_will(port: u16, lie: Liar) -> u16 {
+pub fn lie_at_will(port: u16, lie: ReplyEditor) -> u16 {
     let lie = Arc::new(Mutex::new(lie));
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let own = listener.local_addr().expect("address").port();
@@ -93,7 +93,7 @@ fn relay(mut from: TcpStream, mut to: TcpStream, change: impl Fn(&[u8]) -> Vec<u
 fn remember(pending: &Pending, record: &[u8]) -> Vec<u8> {
     let mut d = Decoder::new(record);
     if let Ok(call) = CallHeader::decode(&mut d) {
-        let heard = Heard {
+        let heard = SeenCall {
             xid: call.xid,
             prog: call.prog,
             vers: call.vers,
@@ -106,7 +106,7 @@ fn remember(pending: &Pending, record: &[u8]) -> Vec<u8> {
     record.to_vec()
 }
 
-fn change(pending: &Pending, lie: &Mutex<Liar>, record: &[u8]) -> Vec<u8> {
+fn change(pending: &Pending, lie: &Mutex<ReplyEditor>, record: &[u8]) -> Vec<u8> {
     let mut d = Decoder::new(record);
     let Ok(header) = ReplyHeader::decode(&mut d) else {
         return record.to_vec();
@@ -119,11 +119,11 @@ fn change(pending: &Pending, lie: &Mutex<Liar>, record: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match said {
         None => return record.to_vec(),
-        Some(Said::Results(results)) => {
+        Some(ReplacedReply::Results(results)) => {
             ReplyHeader::encode_success(&mut out, header.xid);
             out.extend_from_slice(&results);
         }
-        Some(Said::Accepted(stat)) => {
+        Some(ReplacedReply::Accepted(stat)) => {
             xdr::append(&mut out, &ReplyHeader::accepted(header.xid, stat));
         }
     }

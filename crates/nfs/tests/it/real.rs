@@ -2,7 +2,7 @@
 //! run them (see `filermark-testbed`).
 
 use crate::support::{claim, plan};
-use filermark_driver_kit::claim::lease::Plain;
+use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_nfs::claim;
@@ -59,7 +59,7 @@ fn refused_claim(options: ServerOptions) -> Option<String> {
     let sandbox = available(Sandbox::new())?;
     let ganesha = available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?;
     let (plan, mount) = plan_for(ganesha.export());
-    let outcome = sandbox.run(|| claim::claim(&plan, &mount, &claim(), &Plain));
+    let outcome = sandbox.run(|| claim::claim(&plan, &mount, &claim(), &SystemWatch));
     let files = std::fs::read_dir(ganesha.files().expect("files")).expect("list");
     assert_eq!(files.count(), 0, "something is left");
     Some(outcome.expect_err("refused").to_string())
@@ -148,6 +148,6 @@ fn the_kernel_server_in_version_2() {
         };
         let report = validate_by(server.sandbox(), &plan, &mount);
         assert_eq!(failures(&report), [""; 0], "{transport:?}");
-        assert!(report.is_success() && report.foreign.is_empty());
+        assert!(report.is_success() && report.not_ours.is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! What is said when a server cannot be reached, mounted or claimed.
 
 use crate::support::{claim, mount, plan, start};
-use filermark_driver_kit::claim::lease::Plain;
+use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_net::RESERVED_PORTS;
@@ -417,7 +417,7 @@ fn a_read_only_export() {
         ..ServerOptions::default()
     };
     let (_server, port) = start(options);
-    let error = claim::claim(&plan(port), &mount(), &claim(), &Plain).expect_err("read-only");
+    let error = claim::claim(&plan(port), &mount(), &claim(), &SystemWatch).expect_err("read-only");
     says(
         &error,
         &[
@@ -435,7 +435,8 @@ fn no_permission() {
         ..ServerOptions::default()
     };
     let (_server, port) = start(options);
-    let error = claim::claim(&plan(port), &mount(), &claim(), &Plain).expect_err("no permission");
+    let error =
+        claim::claim(&plan(port), &mount(), &claim(), &SystemWatch).expect_err("no permission");
     says(
         &error,
         &[
@@ -455,7 +456,7 @@ fn a_full_disk_leaves_nothing_behind() {
     };
     let (_server, port) = start(options);
     let plan = plan(port);
-    let error = claim::claim(&plan, &mount(), &claim(), &Plain).expect_err("full");
+    let error = claim::claim(&plan, &mount(), &claim(), &SystemWatch).expect_err("full");
     says(
         &error,
         &["write the marker file", "NFS3ERR_NOSPC", "make room"],

@@ -1,7 +1,7 @@
 //! The validator finds nothing wrong with a right server, and what is wrong with
 //! a wrong one.
 
-use crate::proxy::{Lie, lie_about};
+use crate::proxy::{ResultEditor, lie_about};
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::NfsVersion;
@@ -24,7 +24,7 @@ fn the_embedded_server_passes_every_check() {
     assert!(report.is_success(), "{}", report.render_text());
     let count = checks(NfsVersion::V3).len();
     assert_eq!(report.passed_count(), count, "nothing skipped");
-    assert_eq!(report.foreign, Vec::<String>::new());
+    assert_eq!(report.not_ours, Vec::<String>::new());
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_wish_to_stop_ends_it_clean() {
     )
     .expect("validation runs");
     assert_eq!((report.results.len(), report.is_success()), (3, false));
-    assert_eq!((report.left_behind, report.foreign), (None, vec![]));
+    assert_eq!((report.leftovers, report.not_ours), (None, vec![]));
 }
 
 #[test]
@@ -85,7 +85,10 @@ fn leftovers_of_a_killed_validation_do_not_matter() {
     odd.expect("an answer").expect("made");
     let report = run(port, Level::First);
     assert!(report.is_success(), "{}", report.render_text());
-    assert_eq!(report.foreign, ["127.0.0.1:/export/filermark.test/m000002"]);
+    assert_eq!(
+        report.not_ours,
+        ["127.0.0.1:/export/filermark.test/m000002"]
+    );
 }
 
 #[test]
@@ -139,12 +142,12 @@ fn first_failure(report: &Report) -> &'static str {
 }
 
 /// The first check that fails is the one that looks at what is wrong.
-fn caught(lie: Lie, by: &str) {
+fn caught(lie: ResultEditor, by: &str) {
     let (_server, port) = start(ServerOptions::default());
     let proxy = lie_about(port, lie);
     let report = run(proxy, Level::First);
     assert_eq!(first_failure(&report), by, "{}", report.render_text());
-    assert_eq!((&report.left_behind, &report.foreign), (&None, &vec![]));
+    assert_eq!((&report.leftovers, &report.not_ours), (&None, &vec![]));
 }
 
 /// Decodes results, changes them, encodes them again.

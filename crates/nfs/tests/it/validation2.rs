@@ -2,7 +2,7 @@
 //! with a wrong one.
 
 use crate::lies;
-use crate::proxy::{Liar, lie_at_will};
+use crate::proxy::{ReplyEditor, lie_at_will};
 use crate::support::{claim, mount, plan, start};
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{NfsPlan, NfsVersion, Transport};
@@ -30,7 +30,7 @@ fn the_embedded_server_passes_every_check() {
     assert!(report.is_success(), "{}", report.render_text());
     let count = checks(NfsVersion::V2).len();
     assert_eq!(report.passed_count(), count, "nothing skipped");
-    assert_eq!((report.left_behind, report.foreign), (None, vec![]));
+    assert_eq!((report.leftovers, report.not_ours), (None, vec![]));
     assert_eq!(report.protocol, "NFSv2");
 }
 
@@ -98,7 +98,7 @@ fn a_wish_to_stop_ends_it_clean() {
     )
     .expect("validation runs");
     assert_eq!((report.results.len(), report.is_success()), (5, false));
-    assert_eq!((report.left_behind, report.foreign), (None, vec![]));
+    assert_eq!((report.leftovers, report.not_ours), (None, vec![]));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_server_with_injected_errors_is_found_out() {
     // RENAME is used to look at fileids, too.
     let others = failed.iter().filter(|id| !id.starts_with("rename."));
     assert_eq!(others.collect::<Vec<_>>(), [&"getattr.fileid_stable"]);
-    assert_eq!((report.left_behind, report.foreign), (None, vec![]));
+    assert_eq!((report.leftovers, report.not_ours), (None, vec![]));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn failures(report: &Report) -> BTreeSet<&'static str> {
 }
 
 /// The first check that fails is the one that looks at what is wrong.
-fn caught(lie: Liar, by: &str) {
+fn caught(lie: ReplyEditor, by: &str) {
     let (_server, port) = start(ServerOptions::default());
     let report = run(lie_at_will(port, lie), Level::First);
     let text = report.render_text();
@@ -150,7 +150,7 @@ fn caught(lie: Liar, by: &str) {
             if !expected.is_empty() && !got.is_empty() && section.starts_with("RFC ")),
         "{last:?}"
     );
-    assert_eq!((report.left_behind, report.foreign), (None, vec![]));
+    assert_eq!((report.leftovers, report.not_ours), (None, vec![]));
 }
 
 #[test]

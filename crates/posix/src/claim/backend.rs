@@ -2,14 +2,14 @@
 //! an open directory, follows no symbolic link and enters no other mount.
 
 use crate::status;
-use crate::sys::{Class, Dir, Errno, File, Kind, Names};
+use crate::sys::{Dir, Errno, File, Kind, Names, OpenMode};
 use filermark_driver_kit::claim::{
-    Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
+    DirLookup, Entry, EntryKind, FilePrefix, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch, Removal,
     Removed, RunDirBackend,
 };
 use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{DriverError, StopFlag};
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use std::ffi::CString;
 
 /// What may be otherwise a moment later.
@@ -49,7 +49,7 @@ impl<'a> Mounted<'a> {
             place,
             dir_name,
             top,
-            stop: stopping::flag(),
+            stop: interrupt_guard::flag(),
             errno: None,
         }
     }
@@ -59,12 +59,16 @@ impl<'a> Mounted<'a> {
         error(&self.place, step, e)
     }
 
-    fn found(&mut self, step: &str, opened: Result<Dir, Errno>) -> Result<Found<Dir>, DriverError> {
+    fn found(
+        &mut self,
+        step: &str,
+        opened: Result<Dir, Errno>,
+    ) -> Result<DirLookup<Dir>, DriverError> {
         match opened {
-            Ok(dir) => Ok(Found::Dir(dir)),
-            Err(Errno::NOENT) => Ok(Found::Missing),
-            Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other(NOT_A_DIRECTORY)),
-            Err(Errno::XDEV) => Ok(Found::Other(OTHER_FILE_SYSTEM)),
+            Ok(dir) => Ok(DirLookup::Dir(dir)),
+            Err(Errno::NOENT) => Ok(DirLookup::Missing),
+            Err(Errno::NOTDIR | Errno::LOOP) => Ok(DirLookup::Other(NOT_A_DIRECTORY)),
+            Err(Errno::XDEV) => Ok(DirLookup::Other(OTHER_FILE_SYSTEM)),
             Err(e) => Err(self.failed(step, e)),
         }
     }
@@ -89,7 +93,7 @@ pub(super) fn error(place: &str, step: &str, e: Errno) -> DriverError {
 }
 
 /// What a file begins with; `NoFile`: it is nothing that can be read at an offset.
-fn front_of(file: &File) -> Result<FileFront, Errno> {
+fn front_of(file: &File) -> Result<FilePrefix, Errno> {
     let mut text = vec![0; MARKER_BYTES_MAX as usize];
     let mut len = 0;
     while len < text.len() {
@@ -98,19 +102,19 @@ fn front_of(file: &File) -> Result<FileFront, Errno> {
             Ok(count) => len += count,
             Err(e) if OF_THE_MOMENT.contains(&e) => return Err(e),
             // A directory, a pipe and the like.
-            Err(_) => return Ok(FileFront::NoFile),
+            Err(_) => return Ok(FilePrefix::NoFile),
         }
     }
     text.truncate(len);
-    Ok(FileFront::Bytes(text))
+    Ok(FilePrefix::Bytes(text))
 }
 
 /// The front of the file of a name.
-pub(crate) fn read_front(dir: &Dir, name: &str) -> Result<FileFront, Errno> {
+pub(crate) fn read_front(dir: &Dir, name: &str) -> Result<FilePrefix, Errno> {
     match dir.open_to_read(&c_name(name)?) {
         Ok(file) => front_of(&file),
-        Err(Errno::NOENT) => Ok(FileFront::Missing),
-        Err(Errno::LOOP | Errno::NXIO) => Ok(FileFront::NoFile),
+        Err(Errno::NOENT) => Ok(FilePrefix::Missing),
+        Err(Errno::LOOP | Errno::NXIO) => Ok(FilePrefix::NoFile),
         Err(e) => Err(e),
     }
 }
@@ -135,7 +139,7 @@ impl RunDirBackend for Mounted<'_> {
         self.place.clone()
     }
 
-    fn find_run_dir(&mut self) -> Result<Found<Dir>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<DirLookup<Dir>, DriverError> {
         let opened = c_name(self.dir_name).and_then(|name| self.top.open_dir(&name));
         self.found("look for the run's directory", opened)
     }
@@ -155,12 +159,12 @@ impl RunDirBackend for Mounted<'_> {
         }
     }
 
-    fn find_dir(&mut self, parent: &Dir, name: &str) -> Result<Found<Dir>, DriverError> {
+    fn find_dir(&mut self, parent: &Dir, name: &str) -> Result<DirLookup<Dir>, DriverError> {
         let opened = c_name(name).and_then(|name| parent.open_dir(&name));
         self.found("look at a leftover", opened)
     }
 
-    fn read_file(&mut self, dir: &Dir, name: &str) -> Result<FileFront, DriverError> {
+    fn read_file(&mut self, dir: &Dir, name: &str) -> Result<FilePrefix, DriverError> {
         read_front(dir, name).map_err(|e| self.failed("read the marker file", e))
     }
 
@@ -180,11 +184,11 @@ impl RunDirBackend for Mounted<'_> {
         &mut self,
         dir: &Dir,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         // Synchronous: the NFS client then sends the bytes that are written, and not the
         // page that they are in; and other hosts see them at once.
-        let class = Class::new(false, true);
+        let class = OpenMode::new(false, true);
         let mut rewrite = || {
             let file = match dir.open_file(&c_name(name)?, class, false) {
                 Err(Errno::NOENT | Errno::LOOP) => return Ok(()),
@@ -234,12 +238,12 @@ impl RunDirBackend for Mounted<'_> {
             let is_dir = || dir.meta(&c_name).is_ok_and(|meta| meta.kind == Kind::Dir);
             became.push(match (what, removed) {
                 (_, Ok(())) => Removed::Done,
-                (_, Err(Errno::NOENT)) => Removed::Gone,
+                (_, Err(Errno::NOENT)) => Removed::NotFound,
                 (Removal::File, Err(Errno::ISDIR | Errno::PERM | Errno::BUSY)) if is_dir() => {
-                    Removed::Stays
+                    Removed::NotRemoved
                 }
                 (Removal::Dir, Err(Errno::NOTEMPTY | Errno::NOTDIR | Errno::BUSY)) => {
-                    Removed::Stays
+                    Removed::NotRemoved
                 }
                 (_, Err(e)) => return Err(self.failed("remove leftovers", e)),
             });

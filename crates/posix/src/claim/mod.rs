@@ -8,12 +8,12 @@ mod probe;
 #[cfg(test)]
 mod tests;
 
-use crate::place;
+use crate::run_dir;
 use crate::sys::Dir;
 use backend::{Mounted, error};
-use filermark_driver_kit::claim::lease::{Plain, Watch};
-use filermark_driver_kit::claim::{self as rules, Emptied, Renewed, Turn};
-use filermark_driver_kit::driver::{ClaimReport, Reach};
+use filermark_driver_kit::claim::lease::{LeaseWatch, SystemWatch};
+use filermark_driver_kit::claim::{self as rules, ClaimRole, Emptied, RenewResult};
+use filermark_driver_kit::driver::{ClaimReport, ReleaseScope};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, PosixPlan};
 
@@ -27,15 +27,15 @@ pub(crate) fn claim(
     plan: &PosixPlan,
     mount: &MountPoint,
     claim: &Claim,
-    watch: &dyn Watch,
+    watch: &dyn LeaseWatch,
 ) -> Result<ClaimReport, DriverError> {
-    let top = place::reach(mount)?;
+    let top = run_dir::reach(mount)?;
     let mut mounted = mounted(mount, claim, &top);
     let claimed = rules::claim(&mut mounted, claim, plan.reuse_kept, watch)?;
     let lacking = probe::lacking(&claimed.dir).map_err(|e| {
         // Nothing but the marker is in it where no other client is at work.
         if claimed.emptied == Emptied::default() {
-            let _ = rules::release(&mut mounted, claim, Reach::Rest, watch);
+            let _ = rules::release(&mut mounted, claim, ReleaseScope::Rest, watch);
         }
         error(&mounted.place, "see what the file system can do", e)
     })?;
@@ -54,10 +54,10 @@ pub(crate) fn claim(
 pub(crate) fn release(
     mount: &MountPoint,
     claim: &Claim,
-    reach: Reach,
-    watch: &dyn Watch,
+    reach: ReleaseScope,
+    watch: &dyn LeaseWatch,
 ) -> Result<ClaimReport, DriverError> {
-    let top = place::reach(mount).map_err(|mut error| {
+    let top = run_dir::reach(mount).map_err(|mut error| {
         error.advice = format!("{}/{} stays; {}", mount.path, claim.dir_name, error.advice);
         error
     })?;
@@ -70,9 +70,13 @@ pub(crate) fn release(
 ///
 /// # Errors
 /// What the file system said.
-pub(crate) fn renew(mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
-    let top = place::reach(mount)?;
-    rules::renew(&mut mounted(mount, claim, &top), claim, turn, &Plain)
+pub(crate) fn renew(
+    mount: &MountPoint,
+    claim: &Claim,
+    turn: ClaimRole,
+) -> Result<RenewResult, DriverError> {
+    let top = run_dir::reach(mount)?;
+    rules::renew(&mut mounted(mount, claim, &top), claim, turn, &SystemWatch)
 }
 
 /// What a mount point leads to and how much is free there; touches nothing. May take
@@ -81,7 +85,7 @@ pub(crate) fn renew(mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Ren
 /// # Errors
 /// Missing, no directory, no permission, hanging: one sentence.
 pub fn survey(mount: &MountPoint) -> Result<ClaimReport, DriverError> {
-    place::reach(mount).map(|top| report(&top, Emptied::default()))
+    run_dir::reach(mount).map(|top| report(&top, Emptied::default()))
 }
 
 fn mounted<'a>(mount: &MountPoint, claim: &'a Claim, top: &'a Dir) -> Mounted<'a> {
@@ -102,7 +106,7 @@ fn report(dir: &Dir, emptied: Emptied) -> ClaimReport {
     }
     ClaimReport {
         removed_count: emptied.removed_count,
-        foreign: emptied.foreign,
+        not_ours: emptied.not_ours,
         not_removed: emptied.not_removed,
         occupied: emptied.occupied,
         nonce: String::new(),

@@ -2,7 +2,7 @@
 //! driver does not know yet which of it the workloads need, so all is told.
 
 use crate::buffer::{ALIGN, Buffer};
-use crate::sys::{Class, Dir, Errno, File, Result, mapped};
+use crate::sys::{Dir, Errno, File, OpenMode, Result, mapped};
 use filermark_driver_kit::claim::PROBE_PREFIX;
 use std::collections::hash_map::RandomState;
 use std::ffi::{CStr, CString};
@@ -38,7 +38,7 @@ fn write_all(file: &File) -> Result<()> {
 }
 
 fn try_all(dir: &Dir, name: &CStr, file: &File) -> Vec<String> {
-    let opened = |class: Class| {
+    let opened = |class: OpenMode| {
         let mut buffer = Buffer::default();
         let file = dir.open_file(name, class, false)?;
         file.write_at(buffer.get(ALIGN), 0)?;
@@ -51,12 +51,12 @@ fn try_all(dir: &Dir, name: &CStr, file: &File) -> Vec<String> {
     let tries: [(&str, Result<()>, &str); 6] = [
         (
             "O_DIRECT is",
-            opened(Class::new(true, false)),
+            opened(OpenMode::new(true, false)),
             "direct transfers go through the cache",
         ),
         (
             "O_SYNC is",
-            opened(Class::new(false, true)),
+            opened(OpenMode::new(false, true)),
             "writes that ask for it fail",
         ),
         (

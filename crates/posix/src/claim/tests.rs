@@ -1,20 +1,20 @@
 use super::*;
 use crate::PosixDriver;
 use filermark_driver_kit::driver::Driver;
-use filermark_driver_kit::driver::Reach;
+use filermark_driver_kit::driver::ReleaseScope;
 use filermark_driver_kit::marker::{marker_run, owner_text};
 use filermark_engine::name::MARKER;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-struct Ground {
+struct TestDir {
     dir: TempDir,
     driver: PosixDriver,
     claim: Claim,
 }
 
-impl Ground {
+impl TestDir {
     fn with(plan: PosixPlan) -> Self {
         Self {
             dir: tempfile::tempdir().expect("dir"),
@@ -45,7 +45,8 @@ impl Ground {
     }
 
     fn release(&self) -> Result<ClaimReport, DriverError> {
-        self.driver.release(&self.mount(), &self.claim, Reach::All)
+        self.driver
+            .release(&self.mount(), &self.claim, ReleaseScope::All)
     }
 
     /// How a path below the run directory is named in messages.
@@ -94,7 +95,7 @@ fn mount_at(path: &Path) -> MountPoint {
 
 #[test]
 fn a_directory_is_claimed_told_about_and_given_back() {
-    let ground = Ground::new();
+    let ground = TestDir::new();
     let report = ground.claim().expect("claimed");
     let names: Vec<_> = std::fs::read_dir(ground.run_dir())
         .expect("dir")
@@ -125,7 +126,7 @@ fn a_directory_is_claimed_told_about_and_given_back() {
 
 #[test]
 fn a_file_system_that_was_unmounted_is_told() {
-    let ground = Ground::new();
+    let ground = TestDir::new();
     ground.claim().expect("claimed");
     // Another directory is at the path: what a lazy unmount leaves.
     let aside = ground.dir.path().with_extension("aside");
@@ -145,7 +146,7 @@ fn a_file_system_that_was_unmounted_is_told() {
 
 #[test]
 fn leftovers_of_ours_go_and_foreign_names_stay() {
-    let mut ground = Ground::new();
+    let mut ground = TestDir::new();
     ground.claim().expect("claimed");
     for ours in [
         "CL0_VDA1/d0000/b00/f0000000",
@@ -167,11 +168,21 @@ fn leftovers_of_ours_go_and_foreign_names_stay() {
     ]
     .map(|path| ground.put(path));
     let report = ground.claim_later().expect("claimed again");
-    assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
-    assert!(report.foreign.contains(&ground.place("CL0_VDA1/letter")));
+    assert_eq!(
+        report.not_ours.len(),
+        foreign.len(),
+        "{:?}",
+        report.not_ours
+    );
+    assert!(report.not_ours.contains(&ground.place("CL0_VDA1/letter")));
     assert!(report.removed_count >= 7);
     let report = ground.release().expect("released");
-    assert_eq!(report.foreign.len(), foreign.len(), "{:?}", report.foreign);
+    assert_eq!(
+        report.not_ours.len(),
+        foreign.len(),
+        "{:?}",
+        report.not_ours
+    );
     for path in &foreign {
         assert!(path.exists(), "{}", path.display());
     }
@@ -181,7 +192,7 @@ fn leftovers_of_ours_go_and_foreign_names_stay() {
 
 #[test]
 fn clients_of_one_run_meet_in_one_directory() {
-    let ground = Ground::new();
+    let ground = TestDir::new();
     ground.claim().expect("claimed");
     let file = ground.put("CL0_VDA1/d0000/b00/f0000000");
     let report = ground.claim().expect("joined");
@@ -190,7 +201,7 @@ fn clients_of_one_run_meet_in_one_directory() {
     let leave = || {
         ground
             .driver
-            .release(&ground.mount(), &ground.claim, Reach::Rest)
+            .release(&ground.mount(), &ground.claim, ReleaseScope::Rest)
     };
     leave().expect("left");
     assert!(file.exists() && ground.run_dir().join(MARKER).exists());
@@ -203,7 +214,7 @@ fn clients_of_one_run_meet_in_one_directory() {
 /// Processes of several hosts may have one number, as those of threads here do.
 #[test]
 fn clients_of_one_run_look_at_a_directory_side_by_side() {
-    let ground = Ground::new();
+    let ground = TestDir::new();
     ground.claim().expect("claimed");
     let claims = || (0..50).try_for_each(|_| ground.claim().map(drop));
     std::thread::scope(|scope| {
@@ -223,18 +234,18 @@ fn what_is_kept_is_kept_if_wanted() {
         reuse_kept: true,
         ..PosixPlan::default()
     };
-    let mut ground = Ground::with(plan);
+    let mut ground = TestDir::with(plan);
     ground.claim().expect("claimed");
     let file = ground.put("CL0_VDA1/d0000/b00/f0000000");
     ground.put("letter");
     let report = ground.claim_later().expect("claimed again");
     assert!(file.exists());
-    assert_eq!(report.foreign, [ground.place("letter")]);
+    assert_eq!(report.not_ours, [ground.place("letter")]);
 }
 
 #[test]
 fn what_is_not_ours_is_refused_and_left() {
-    let ground = Ground::new();
+    let ground = TestDir::new();
     let theirs = ground.put("theirs");
     let error = ground.claim().expect_err("refused").to_string();
     assert!(error.contains("not empty (theirs)"), "{error}");
@@ -244,9 +255,9 @@ fn what_is_not_ours_is_refused_and_left() {
     assert!(ground.release().is_err());
     assert!(theirs.exists());
     // A link to a marker is none.
-    let ground = Ground::new();
+    let ground = TestDir::new();
     ground.put("theirs");
-    let elsewhere = Ground::new();
+    let elsewhere = TestDir::new();
     elsewhere.claim().expect("claimed");
     symlink(
         elsewhere.run_dir().join(MARKER),
@@ -258,7 +269,7 @@ fn what_is_not_ours_is_refused_and_left() {
 
 #[test]
 fn a_run_that_took_over_keeps_its_directory() {
-    let mut ground = Ground::new();
+    let mut ground = TestDir::new();
     ground.claim().expect("claimed");
     ground.claim.run_id = "run-2".to_owned();
     let error = ground.release().expect_err("refused").to_string();
@@ -269,7 +280,7 @@ fn a_run_that_took_over_keeps_its_directory() {
 
 #[test]
 fn links_are_not_followed_out() {
-    let mut ground = Ground::new();
+    let mut ground = TestDir::new();
     let outside = tempfile::tempdir().expect("dir");
     let theirs = outside.path().join("d0000/b00/f0000000");
     std::fs::create_dir_all(theirs.parent().expect("parent")).expect("dirs");
@@ -278,12 +289,12 @@ fn links_are_not_followed_out() {
     symlink(outside.path(), ground.run_dir().join("CL0_A")).expect("link");
     let report = ground.claim_later().expect("claimed");
     assert_eq!(
-        report.foreign,
+        report.not_ours,
         [ground.place("CL0_A (it is not a directory)")]
     );
     assert!(theirs.exists());
     // The run's directory itself.
-    let ground = Ground::new();
+    let ground = TestDir::new();
     symlink(outside.path(), ground.run_dir()).expect("link");
     let error = ground.claim().expect_err("refused").to_string();
     assert!(error.contains("not a directory"), "{error}");
@@ -293,7 +304,7 @@ fn links_are_not_followed_out() {
 
 #[test]
 fn a_place_that_will_not_do_is_told_in_plain_words() {
-    let ground = Ground::new();
+    let ground = TestDir::new();
     let claim_at = |path: PathBuf| {
         let report = ground.driver.claim(&mount_at(&path), &ground.claim);
         report.expect_err("refused").to_string()
@@ -307,7 +318,7 @@ fn a_place_that_will_not_do_is_told_in_plain_words() {
     std::fs::write(&file, b"").expect("file");
     assert!(claim_at(file).contains("ENOTDIR"));
     assert!(claim_at(PathBuf::from("/proc")).contains("make the run's directory"));
-    let mut evil = Ground::new();
+    let mut evil = TestDir::new();
     for name in ["filermark.a/../../x", "etc", "filermark.\0"] {
         evil.claim.dir_name = name.to_owned();
         assert!(evil.claim().is_err(), "{name}");
@@ -317,7 +328,7 @@ fn a_place_that_will_not_do_is_told_in_plain_words() {
 #[test]
 fn a_directory_that_may_not_be_written_is_told() {
     // Root may write everywhere but to /sys.
-    let ground = Ground::new();
+    let ground = TestDir::new();
     std::fs::set_permissions(ground.dir.path(), PermissionsExt::from_mode(0o555)).expect("mode");
     let place = match rustix::process::geteuid().is_root() {
         true => mount_at(Path::new("/sys")),
@@ -336,7 +347,7 @@ fn a_directory_that_may_not_be_written_is_told() {
 #[test]
 fn what_is_lacking_is_told() {
     let shm = Path::new("/dev/shm");
-    let ground = Ground::new();
+    let ground = TestDir::new();
     let report = ground.claim().expect("claimed");
     // A disk's file system does it all.
     assert_eq!(report.lacking, Vec::<String>::new());

@@ -15,7 +15,7 @@ pub mod cifs;
 pub mod nfs;
 
 use crate::sys::Dir;
-use filermark_driver_kit::driver::Fetched;
+use filermark_driver_kit::driver::FetchedBytes;
 use filermark_model::client_reads::ReadCounter;
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ impl Meter {
     }
 
     /// What has come so far.
-    pub(crate) fn read(&self) -> Fetched {
+    pub(crate) fn read(&self) -> FetchedBytes {
         let text = |path: &str| std::fs::read_to_string(path).ok();
         let (counter, bytes) = match &self.kind {
             Kind::Nfs(place) => {
@@ -88,7 +88,7 @@ impl Meter {
             Kind::Memory => (ReadCounter::Memory, Some(0)),
             Kind::Unknown => (ReadCounter::Unknown, None),
         };
-        Fetched {
+        FetchedBytes {
             source: self.source.clone(),
             file_system: self.file_system.clone(),
             counter,

@@ -1,10 +1,10 @@
 //! Operations on names, attributes and directories; locks; the user's own.
 
 use super::PosixShard;
-use super::work::Work;
+use super::work::OpTally;
 use crate::counters::Tally;
 use crate::names;
-use crate::sys::{Class, Dir, Errno, Result};
+use crate::sys::{Dir, Errno, OpenMode, Result};
 use filermark_engine::driver::Outcome;
 use filermark_engine::file_action::{FileAction, FileRef};
 use filermark_model::Bucket;
@@ -108,10 +108,10 @@ impl PosixShard {
         file: FileRef,
         (offset, length): (u64, u64),
         exclusive: bool,
-        work: &mut Work,
+        work: &mut OpTally,
     ) -> Result<()> {
         let handles = &mut self.parts.handles;
-        let slot = handles.file(proc, file, Class::default(), &mut self.counters)?;
+        let slot = handles.file(proc, file, OpenMode::default(), &mut self.counters)?;
         let file = handles.file_at(slot)?;
         if !file.try_lock(offset, length, exclusive)? {
             self.counters.add(Tally::LockWaits);

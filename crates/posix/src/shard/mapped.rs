@@ -3,7 +3,7 @@
 use super::PosixShard;
 use super::ranges::Span;
 use crate::counters::Tally;
-use crate::sys::{Class, Errno, mapped};
+use crate::sys::{Errno, OpenMode, mapped};
 use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::FileAction;
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl PosixShard {
         };
         let mut outcome = self.timed(|shard, work| {
             let handles = &mut shard.parts.handles;
-            let slot = handles.file(proc, span.file, Class::default(), &mut shard.counters)?;
+            let slot = handles.file(proc, span.file, OpenMode::default(), &mut shard.counters)?;
             let copy = shard.buffer.get(part.len());
             let file = handles.file_at(slot)?;
             mapped::read(file, span.offset, span.length, (part.start, copy))?;
@@ -101,7 +101,7 @@ impl PosixShard {
     /// Whether a file ends before the end of a span.
     fn is_cut(&mut self, proc: u32, span: Span) -> bool {
         let handles = &mut self.parts.handles;
-        let slot = handles.file(proc, span.file, Class::default(), &mut self.counters);
+        let slot = handles.file(proc, span.file, OpenMode::default(), &mut self.counters);
         let size = slot.and_then(|slot| handles.file_at(slot)?.size());
         size.is_ok_and(|size| size < span.offset + span.length as u64)
     }
@@ -114,7 +114,7 @@ impl PosixShard {
         let commit = commit && !self.parts.no_fsync;
         let outcome = self.timed(|shard, work| {
             let handles = &mut shard.parts.handles;
-            let slot = handles.file(proc, span.file, Class::default(), &mut shard.counters)?;
+            let slot = handles.file(proc, span.file, OpenMode::default(), &mut shard.counters)?;
             let data = shard.outgoing.get(span.length);
             mapped::write(handles.file_at(slot)?, span.offset, data, commit)?;
             work.physical += 1;

@@ -22,7 +22,7 @@ mod work;
 
 use crate::buffer::Buffer;
 use crate::counters::Counters;
-use crate::custom::Customs;
+use crate::custom::CustomPrograms;
 use crate::handles::Handles;
 use crate::status::RUN_DIR_GONE;
 use crate::sys::{Errno, Result};
@@ -34,13 +34,13 @@ use filermark_engine::driver::{
 use filermark_engine::file_action::FileAction;
 use filermark_model::Nanos;
 use std::collections::BTreeMap;
-use work::Work;
+use work::OpTally;
 
 /// What a shard is made of.
 #[derive(Debug)]
 pub(crate) struct ShardParts {
     pub(crate) handles: Handles,
-    pub(crate) customs: Customs,
+    pub(crate) customs: CustomPrograms,
     pub(crate) no_fsync: bool,
     pub(crate) clock: Clock,
     pub(crate) stop: StopFlag,
@@ -84,8 +84,8 @@ impl PosixShard {
 
     /// Does what `calls` does, with the time taken around it.
     #[inline]
-    fn timed(&mut self, calls: impl FnOnce(&mut Self, &mut Work) -> Result<()>) -> Outcome {
-        let mut work = Work::default();
+    fn timed(&mut self, calls: impl FnOnce(&mut Self, &mut OpTally) -> Result<()>) -> Outcome {
+        let mut work = OpTally::default();
         let sent = self.parts.clock.now();
         let result = calls(self, &mut work);
         work.outcome(sent, self.parts.clock.now(), result)
@@ -94,14 +94,16 @@ impl PosixShard {
     /// An operation that could not begin.
     fn refused(&self, e: Errno) -> Outcome {
         let now = self.parts.clock.now();
-        Work::default().outcome(now, now, Err(e))
+        OpTally::default().outcome(now, now, Err(e))
     }
 
     fn perform(&mut self, proc: u32, action: &FileAction) -> Outcome {
         use FileAction as A;
         match *action {
             A::Read { .. } | A::Write { .. } | A::Rmw { .. } => self.range(proc, action),
-            A::ReadFile { .. } | A::WriteFile { .. } | A::Copy { .. } => self.whole(proc, action),
+            A::ReadFile { .. } | A::WriteFile { .. } | A::Copy { .. } => {
+                self.run_whole_file(proc, action)
+            }
             A::MmapRead { .. } | A::MmapWrite { .. } => self.mapped(proc, action),
             A::MakeTree
             | A::MakeDirs { .. }

@@ -1,9 +1,9 @@
 //! Transfers of one range, and the loops under all transfers.
 
 use super::PosixShard;
-use super::work::Work;
+use super::work::OpTally;
 use crate::counters::Tally;
-use crate::sys::{Class, Errno, Result};
+use crate::sys::{Errno, OpenMode, Result};
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::{FileAction, FileRef, Io};
@@ -84,11 +84,11 @@ impl PosixShard {
         let outcome = self.timed(|shard, work| {
             let got = shard.read_span(proc, span, io.direct, work)?;
             let clock = shard.parts.clock.clone();
-            work.wrong = work.aside(&clock, || shard.compare(proc, span, got));
+            work.wrong = work.untimed(&clock, || shard.compare(proc, span, got));
             if work.wrong.is_some() {
                 return Ok(());
             }
-            mark = Some(work.aside(&clock, || shard.prepare(proc, span))?);
+            mark = Some(work.untimed(&clock, || shard.prepare(proc, span))?);
             shard.write_span(proc, span, io, work)
         });
         if let Some(mark) = mark {
@@ -156,7 +156,7 @@ impl PosixShard {
         proc: u32,
         span: Span,
         direct: bool,
-        work: &mut Work,
+        work: &mut OpTally,
     ) -> Result<Range<usize>> {
         let mut align = self.direct_align(proc, direct)?;
         loop {
@@ -178,14 +178,14 @@ impl PosixShard {
         proc: u32,
         span: Span,
         align: u64,
-        work: &mut Work,
+        work: &mut OpTally,
     ) -> Result<Range<usize>> {
         let unit = align.max(1);
         let from = span.offset - span.offset % unit;
         let skip = (span.offset - from) as usize;
         let needed = skip + span.length;
         let room = needed.next_multiple_of(unit as usize);
-        let class = Class::new(align > 0, false);
+        let class = OpenMode::new(align > 0, false);
         let handles = &mut self.parts.handles;
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
         let file = handles.file_at(slot)?;
@@ -219,7 +219,7 @@ impl PosixShard {
         proc: u32,
         span: Span,
         io: Io,
-        work: &mut Work,
+        work: &mut OpTally,
     ) -> Result<()> {
         let fits = |align: u64| (span.offset | span.length as u64).is_multiple_of(align.max(1));
         let mut align = self.direct_align(proc, io.direct)?;
@@ -227,7 +227,7 @@ impl PosixShard {
             if !fits(align) {
                 align = 0;
             }
-            match self.write_aligned(proc, span, Class::new(align > 0, io.sync), work) {
+            match self.write_aligned(proc, span, OpenMode::new(align > 0, io.sync), work) {
                 Err(Errno::INVAL) if align > 0 => align = self.refuse_align(proc, align)?,
                 Err(e) => return Err(e),
                 Ok(()) => break,
@@ -237,7 +237,7 @@ impl PosixShard {
             self.counters.add(Tally::DirectFallbacks);
         }
         match io.commit {
-            true => self.commit(proc, span.file, Class::new(align > 0, io.sync)),
+            true => self.commit(proc, span.file, OpenMode::new(align > 0, io.sync)),
             false => Ok(()),
         }
     }
@@ -246,8 +246,8 @@ impl PosixShard {
         &mut self,
         proc: u32,
         span: Span,
-        class: Class,
-        work: &mut Work,
+        class: OpenMode,
+        work: &mut OpTally,
     ) -> Result<()> {
         let handles = &mut self.parts.handles;
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
@@ -270,7 +270,7 @@ impl PosixShard {
     }
 
     /// Makes a file stable, unless the plan forbids it.
-    pub(super) fn commit(&mut self, proc: u32, file: FileRef, class: Class) -> Result<()> {
+    pub(super) fn commit(&mut self, proc: u32, file: FileRef, class: OpenMode) -> Result<()> {
         if self.parts.no_fsync {
             return Ok(());
         }

@@ -2,11 +2,11 @@
 
 use super::PosixShard;
 use super::ranges::Span;
-use super::work::Work;
+use super::work::OpTally;
 use crate::claim::backend::Mounted;
 use crate::counters::Tally;
 use crate::names;
-use crate::sys::{Class, Dir, Errno, File, Kind, Result};
+use crate::sys::{Dir, Errno, File, Kind, OpenMode, Result};
 use filermark_driver_kit::claim::{Level, empty_dir};
 use filermark_engine::driver::Outcome;
 use filermark_engine::file_action::{FileAction, FileRef};
@@ -47,7 +47,7 @@ impl PosixShard {
         })
     }
 
-    fn make_dirs(&mut self, proc: u32, dir: u32, work: &mut Work) -> Result<()> {
+    fn make_dirs(&mut self, proc: u32, dir: u32, work: &mut OpTally) -> Result<()> {
         self.parts.handles.forget_dir(proc, dir);
         let name = names::dir(dir)?;
         let proc = self.parts.handles.proc(proc)?;
@@ -68,7 +68,7 @@ impl PosixShard {
         proc: u32,
         (file, content, size): (FileRef, u64, u64),
         reuse: bool,
-        work: &mut Work,
+        work: &mut OpTally,
     ) -> Result<()> {
         let name = names::file(file)?;
         let handles = &mut self.parts.handles;
@@ -96,7 +96,7 @@ impl PosixShard {
                 length: FILL_BYTES.min(size - offset) as usize,
             };
             let clock = self.parts.clock.clone();
-            let mark = work.aside(&clock, || self.prepare_new(proc, span))?;
+            let mark = work.untimed(&clock, || self.prepare_new(proc, span))?;
             self.put(&open, span, work)?;
             self.note_written(proc, span, mark, true);
             offset += span.length as u64;
@@ -115,7 +115,7 @@ impl PosixShard {
                 offset,
                 length: length as usize,
             };
-            let mut unmeasured = Work::default();
+            let mut unmeasured = OpTally::default();
             let Ok(got) = self.read_span(proc, span, false, &mut unmeasured) else {
                 return false;
             };
@@ -138,7 +138,7 @@ impl PosixShard {
         is_right
     }
 
-    fn put(&mut self, file: &File, span: Span, work: &mut Work) -> Result<()> {
+    fn put(&mut self, file: &File, span: Span, work: &mut OpTally) -> Result<()> {
         let bytes = self.outgoing.get(span.length);
         let mut put = 0;
         while put < bytes.len() {
@@ -153,14 +153,14 @@ impl PosixShard {
         Ok(())
     }
 
-    fn truncate(&mut self, proc: u32, file: FileRef, size: u64, work: &mut Work) -> Result<()> {
+    fn truncate(&mut self, proc: u32, file: FileRef, size: u64, work: &mut OpTally) -> Result<()> {
         let handles = &mut self.parts.handles;
-        let slot = handles.file(proc, file, Class::default(), &mut self.counters)?;
+        let slot = handles.file(proc, file, OpenMode::default(), &mut self.counters)?;
         work.physical += 1;
         handles.file_at(slot)?.truncate(size)
     }
 
-    fn remove_dirs(&mut self, proc: u32, dir: u32, work: &mut Work) -> Result<()> {
+    fn remove_dirs(&mut self, proc: u32, dir: u32, work: &mut OpTally) -> Result<()> {
         self.parts.handles.forget_dir(proc, dir);
         let name = names::dir(dir)?;
         let stop = self.parts.stop.clone();

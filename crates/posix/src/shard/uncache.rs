@@ -8,7 +8,7 @@
 
 use super::PosixShard;
 use crate::sys::{Dir, Errno, Result};
-use filermark_driver_kit::claim::{Known, Level};
+use filermark_driver_kit::claim::{Level, NameMeaning};
 use filermark_engine::driver::{DriverError, StopFlag};
 use std::ffi::{CStr, CString};
 
@@ -45,14 +45,14 @@ fn failed(place: &std::path::Path, e: Errno) -> DriverError {
 /// The files of a tree; how many were taken out.
 fn tree(top: &Dir, stop: &StopFlag) -> Result<u64> {
     let mut file_count = 0;
-    for dir in below(top, Level::Tree, Known::Dir(Level::Dir))? {
+    for dir in below(top, Level::Tree, NameMeaning::Dir(Level::Dir))? {
         let dir = top.open_dir(&dir)?;
-        for bucket in below(&dir, Level::Dir, Known::Dir(Level::Bucket))? {
+        for bucket in below(&dir, Level::Dir, NameMeaning::Dir(Level::Bucket))? {
             if stop.is_raised() {
                 return Ok(file_count);
             }
             let bucket = dir.open_dir(&bucket)?;
-            let files = below(&bucket, Level::Bucket, Known::File)?;
+            let files = below(&bucket, Level::Bucket, NameMeaning::File)?;
             let uncached = files.iter().filter(|name| uncached(&bucket, name));
             file_count += uncached.count() as u64;
         }
@@ -67,7 +67,7 @@ fn uncached(dir: &Dir, name: &CStr) -> bool {
 }
 
 /// The names of one kind in a directory of this level.
-fn below(dir: &Dir, level: Level, kind: Known) -> Result<Vec<CString>> {
+fn below(dir: &Dir, level: Level, kind: NameMeaning) -> Result<Vec<CString>> {
     let mut found = Vec::new();
     let mut names = dir.names()?;
     loop {

@@ -2,9 +2,9 @@
 
 use super::PosixShard;
 use super::ranges::Span;
-use super::work::Work;
+use super::work::OpTally;
 use crate::counters::Tally;
-use crate::sys::{Class, Errno, Result};
+use crate::sys::{Errno, OpenMode, Result};
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Outcome, Status};
 use filermark_engine::file_action::{FileAction, FileRef, Io};
@@ -44,7 +44,7 @@ impl Transfers {
 
 impl PosixShard {
     /// read_file, write_file and copyfile.
-    pub(super) fn whole(&mut self, proc: u32, action: &FileAction) -> Outcome {
+    pub(super) fn run_whole_file(&mut self, proc: u32, action: &FileAction) -> Outcome {
         match *action {
             FileAction::ReadFile {
                 file,
@@ -93,7 +93,7 @@ impl PosixShard {
                 };
                 let got = shard.read_span(proc, span, io.direct, work)?;
                 let clock = shard.parts.clock.clone();
-                work.wrong = work.aside(&clock, || shard.compare(proc, span, got));
+                work.wrong = work.untimed(&clock, || shard.compare(proc, span, got));
                 if work.wrong.is_some() {
                     break;
                 }
@@ -123,7 +123,7 @@ impl PosixShard {
                     ..io
                 };
                 shard.write_span(proc, span, io, work)?;
-                next = work.aside(&clock, || {
+                next = work.untimed(&clock, || {
                     shard.note_written(proc, span, mark, true);
                     shard.prepare_next(proc, following)
                 })?;
@@ -146,10 +146,10 @@ impl PosixShard {
         from: FileRef,
         to: FileRef,
         mut all: Transfers,
-        work: &mut Work,
+        work: &mut OpTally,
     ) -> Result<()> {
         let tree = self.parts.handles.proc(proc)?.tree.clone();
-        let plain = Class::default();
+        let plain = OpenMode::default();
         let source = (self.parts.handles).file(proc, from, plain, &mut self.counters)?;
         let target = (self.parts.handles).file(proc, to, plain, &mut self.counters)?;
         while let Some((offset, length)) = all.next(&tree.workload.read_transfers) {

@@ -7,7 +7,7 @@ use filermark_model::Nanos;
 
 /// The tally of one operation.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(super) struct OpTally {
     /// System calls that did the work: reads, writes and the like; opens and fsyncs
     /// are counted elsewhere.
     pub physical: u32,
@@ -20,15 +20,15 @@ pub(super) struct Work {
     /// Data was not what had been written, or was not there.
     pub wrong: Option<Status>,
     /// Time spent on making and checking data between system calls.
-    aside: Nanos,
+    untimed: Nanos,
 }
 
-impl Work {
+impl OpTally {
     /// Does something that is not to be measured.
-    pub(super) fn aside<T>(&mut self, clock: &Clock, something: impl FnOnce() -> T) -> T {
+    pub(super) fn untimed<T>(&mut self, clock: &Clock, something: impl FnOnce() -> T) -> T {
         let from = clock.now();
         let result = something();
-        self.aside = self.aside + clock.now().since(from);
+        self.untimed = self.untimed + clock.now().since(from);
         result
     }
 
@@ -43,7 +43,7 @@ impl Work {
             status,
             sent,
             // As if the operation had not been held up by us.
-            done: sent + now.since(sent).since(self.aside),
+            done: sent + now.since(sent).since(self.untimed),
             physical: self.physical,
             read_bytes: self.read_bytes,
             written_bytes: self.written_bytes,

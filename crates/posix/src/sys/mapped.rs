@@ -131,7 +131,7 @@ pub(crate) fn write(file: &File, offset: u64, data: &[u8], commit: bool) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Class, Dir};
+    use super::super::{Dir, OpenMode};
     use super::*;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
@@ -140,7 +140,9 @@ mod tests {
     fn hollow() -> Mapping {
         let top = tempfile::tempdir().expect("tempdir");
         let dir = Dir::open_top(top.path()).expect("dir");
-        let file = dir.open_file(c"f", Class::default(), true).expect("file");
+        let file = dir
+            .open_file(c"f", OpenMode::default(), true)
+            .expect("file");
         let len = 3 * page_bytes();
         file.truncate(len as u64).expect("extended");
         let prot = ProtFlags::READ | ProtFlags::WRITE;

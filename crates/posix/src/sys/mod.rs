@@ -106,14 +106,14 @@ pub(crate) type Result<T> = std::result::Result<T, Errno>;
 
 /// How a file is opened for transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Class {
+pub(crate) struct OpenMode {
     /// Past the client's cache.
     pub direct: bool,
     /// O_SYNC.
     pub sync: bool,
 }
 
-impl Class {
+impl OpenMode {
     /// Every one.
     pub(crate) const ALL: [Self; 4] = [
         Self::new(false, false),

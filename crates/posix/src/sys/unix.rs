@@ -2,7 +2,7 @@
 //! handle. No name is followed where it is a symbolic link; where a call has no
 //! way to say that, `own` and `raw` find one.
 
-use super::{Class, Errno, Kind, Meta, Result, Space, own, raw};
+use super::{Errno, Kind, Meta, OpenMode, Result, Space, own, raw};
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
 use rustix::io::retry_on_intr;
 use std::ffi::{CStr, CString};
@@ -69,7 +69,7 @@ impl Dir {
     }
 
     /// Opens a file to read and write; with `create`, makes it if need be.
-    pub(crate) fn open_file(&self, name: &CStr, class: Class, create: bool) -> Result<File> {
+    pub(crate) fn open_file(&self, name: &CStr, class: OpenMode, create: bool) -> Result<File> {
         let mut flags = ALWAYS;
         flags.set(OFlags::CREATE, create);
         flags.set(OFlags::SYNC, class.sync);

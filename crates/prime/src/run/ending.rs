@@ -2,10 +2,10 @@
 //! clients left in them, as far as others reach it.
 
 use super::state::{MARGIN, Run};
-use crate::stop_if::StopIf;
+use crate::stop_if::StopConditions;
 use filermark_link::agents::{Agents, STOP_MAX, TIDY_MAX};
-use filermark_link::message::{Left, Order};
-use filermark_link::waves::waves;
+use filermark_link::message::{Leftover, Order};
+use filermark_link::start_batches::waves;
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{MountPoint, Target};
 use filermark_model::{Finding, Nanos, Rule, RunPlan, Severity};
@@ -18,9 +18,9 @@ const FAREWELLS_MAX: Nanos = Nanos::from_secs(60);
 const PLACES_SHOWN: usize = 4;
 
 /// What stays, with what the user can do about it.
-fn told(left: &Left, stop_command: &str) -> String {
+fn leftover_text(left: &Leftover, stop_command: &str) -> String {
     let sentence = &left.sentence;
-    match left.is_foreign {
+    match left.is_not_ours {
         // It says itself what can be done.
         true => format!("left behind: {sentence}"),
         false => format!("left behind: {sentence}; `{stop_command}` removes what is this run's"),
@@ -62,7 +62,7 @@ impl Run<'_> {
         left.dedup();
         left.into_iter()
             .map(|left| {
-                let message = told(&left, &self.options.stop_command);
+                let message = leftover_text(&left, &self.options.stop_command);
                 // With its rule, so that a run that goes on still has the finding.
                 self.push_event("prime", message.clone(), Some(Rule::LeftBehind));
                 Finding::new(Rule::LeftBehind, Severity::Warning, message)
@@ -103,7 +103,7 @@ impl Run<'_> {
     }
 
     /// Everybody gives the run's directories back; gives what stays.
-    fn release(&mut self, agents: &mut Agents) -> Vec<Left> {
+    fn release(&mut self, agents: &mut Agents) -> Vec<Leftover> {
         let limit = self.cleanup_limit() + MARGIN;
         let (mut left, mut removed_count) = (Vec::new(), 0);
         let living: BTreeSet<usize> = agents.living().into_iter().collect();
@@ -117,15 +117,15 @@ impl Run<'_> {
             let order = |_| Order::Release {
                 orphans: orphans.clone(),
             };
-            let mut guard = StopIf::default();
+            let mut guard = StopConditions::default();
             match self.order_tasks(agents, &who, &order, limit, OnLost::Continue, &mut guard) {
                 Ok(done) => {
                     removed_count += done.task_count();
-                    left.extend(done.left_behind);
+                    left.extend(done.leftovers);
                 }
                 Err(e) => {
                     let places = kept_places(&self.options.plan, |_| true, &self.dir_name());
-                    left.push(Left::ours(format!("{places}: {e}")));
+                    left.push(Leftover::ours(format!("{places}: {e}")));
                 }
             }
         }
@@ -156,7 +156,7 @@ impl Run<'_> {
     }
 
     /// What lost clients made where nobody else comes.
-    fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<Left> {
+    fn unreached(&self, agents: &Agents, removed_count: u64) -> Vec<Leftover> {
         let plan = &self.options.plan;
         let living = agents.living();
         let mut left = Vec::new();
@@ -174,7 +174,7 @@ impl Run<'_> {
             let places = client.mounts.iter().collect::<BTreeSet<_>>().into_iter();
             let place = |m: &MountPoint| {
                 let (place, client) = (m.below(&self.dir_name()), &loss.client);
-                Left::ours(format!(
+                Leftover::ours(format!(
                     "{place}: client {client} was lost before it had removed its files"
                 ))
             };

@@ -2,9 +2,11 @@
 //! together.
 
 use super::state::Run;
-use super::watch::Watch;
+use super::watch::PhaseWatch;
 use crate::clock_verdict;
-use crate::plausible::{implausible, implausible_lengths, implausible_reads, implausible_stalls};
+use crate::report_bounds::{
+    implausible, implausible_lengths, implausible_reads, implausible_stalls,
+};
 use filermark_link::agents::Agents;
 use filermark_link::client_reads::attributed;
 use filermark_link::message::{ClockCheck, Report};
@@ -19,7 +21,7 @@ const SPREAD_MAX: Nanos = Nanos::from_millis(20);
 impl Run<'_> {
     /// The figures of one client. Added up as they come: a thousand clients' at once
     /// would not fit into memory.
-    pub fn take_in(&mut self, watch: &mut Watch, agent: usize, report: Report) {
+    pub fn take_in(&mut self, watch: &mut PhaseWatch, agent: usize, report: Report) {
         let Report::Measured {
             stats,
             clock,
@@ -76,7 +78,7 @@ impl Run<'_> {
 
     /// How far apart the clients can have begun: the two clocks that are known worst,
     /// and whoever was late.
-    pub fn note_start(&mut self, watch: &mut Watch, agents: &Agents) {
+    pub fn note_start(&mut self, watch: &mut PhaseWatch, agents: &Agents) {
         let plan = &self.options.plan;
         let mut clients = Vec::new();
         watch.late.sort();
@@ -96,7 +98,7 @@ impl Run<'_> {
             });
         }
         let start = StartRecord::of(clients);
-        let message = start.sentence();
+        let message = start.describe();
         if start.spread_ns > SPREAD_MAX.0 {
             let finding = Finding::new(Rule::ClientStart, Severity::Warning, message.clone());
             watch.measured.noticed.push(finding.with_limit(

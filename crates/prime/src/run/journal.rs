@@ -7,9 +7,9 @@ use filermark_model::Finding;
 use filermark_results::files::{
     write_files_and_logs, write_files_so_far, write_heartbeat_log, write_results,
 };
-use filermark_results::live::{LivePlaces, News};
+use filermark_results::final_logs::SettledLogs;
+use filermark_results::live::{LogPaths, RunEvent};
 use filermark_results::record::{End, Line, Outcome, RunHeader};
-use filermark_results::settled_logs::SettledLogs;
 use filermark_results::{RecordWriter, RunRecord, read_record};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub(super) struct Journal {
     /// What was noticed about the run as a whole.
     findings: Vec<Finding>,
     files: Vec<PathBuf>,
-    places: LivePlaces,
+    places: LogPaths,
     /// Writes the logs of a composite while it runs.
     live: Option<LiveWriter>,
     /// The logs of the load points that have ended.
@@ -119,9 +119,9 @@ impl Journal {
     }
 
     /// What the logs of a run under way tell.
-    pub fn tell_live(&self, news: impl FnOnce() -> News) {
+    pub fn tell_live(&self, news: impl FnOnce() -> RunEvent) {
         if let Some(live) = &self.live {
-            live.tell(news());
+            live.push(news());
         }
     }
 
@@ -131,7 +131,7 @@ impl Journal {
             self.write_error.get_or_insert(e.to_string());
         }
         if !matches!(line, Line::Point(_) | Line::End(_)) {
-            self.tell_live(|| News::Line(Box::new(line.clone())));
+            self.tell_live(|| RunEvent::Line(Box::new(line.clone())));
         }
         self.record.push(line);
     }
@@ -197,10 +197,10 @@ impl Journal {
         let Some(back) = self.live.as_ref().and_then(LiveWriter::settle_again) else {
             return;
         };
-        if self.write_error.as_ref() == Some(&back.told) {
+        if self.write_error.as_ref() == Some(&back.message) {
             self.write_error = None;
         }
-        self.keep_trouble(back.trouble);
+        self.keep_trouble(back.write_error);
         let places = &self.places;
         match write_files_and_logs(&self.record, &places.dir, &places.log_dir) {
             Ok(files) => self.files = files,
@@ -239,15 +239,15 @@ impl Journal {
             record: self.record,
             record_path,
             files: self.files,
-            earlier_stays,
+            earlier_run_kept: earlier_stays,
             unwritten: self.write_error.or(finished),
         }
     }
 }
 
 /// Where the logs of a run are.
-fn places(options: &RunOptions<'_>) -> LivePlaces {
-    LivePlaces {
+fn places(options: &RunOptions<'_>) -> LogPaths {
+    LogPaths {
         dir: options.dir.clone(),
         log_dir: log_dir(options),
         heartbeat_log: options.heartbeat_log.clone(),

@@ -3,21 +3,21 @@
 
 use super::state::Run;
 use super::types::Progress;
-use super::watch::{Measured, Watch};
-use crate::beats::Beats;
-use crate::plausible::can_be;
+use super::watch::{PhaseWatch, PointMeasurement};
+use crate::heartbeats::HeartbeatMerger;
+use crate::intervals::IntervalMerger;
+use crate::report_bounds::can_be;
 use crate::run_length::RunLength;
-use crate::scripts::{Call, Script};
-use crate::seconds::Seconds;
-use crate::stop_if::StopIf;
+use crate::scripts::{Script, ScriptCall};
+use crate::stop_if::StopConditions;
 use crate::warmup::Warmup;
 use filermark_driver_kit::driver::Space;
 use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
-use filermark_link::agents::{Agents, Aside, Emergency, Heard, OrderError};
+use filermark_link::agents::{AbortRequest, Agents, ExtraOrders, Heard, OrderError};
 use filermark_link::message::{Order, Report};
 use filermark_link::watchdog::no_watchdog;
-use filermark_link::watched_space::{Watchers, is_space_watched, space_watchers};
+use filermark_link::watched_space::{SpaceReporters, is_space_watched, space_watchers};
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_results::Heartbeat;
@@ -41,15 +41,15 @@ impl Run<'_> {
         &mut self,
         agents: &mut Agents,
         point: LoadPoint,
-        init: StopIf,
-    ) -> Result<Measured, OrderError> {
+        init: StopConditions,
+    ) -> Result<PointMeasurement, OrderError> {
         let on_lost = self.options.launch.on_lost;
         let synced = agents.sync_clocks(on_lost);
         self.tell_losses(agents);
         synced?;
         let phases = self.options.plan.phases;
         let everybody = agents.living();
-        let lead = lead(agents, &everybody);
+        let lead = start_lead_time(agents, &everybody);
         let warmup_at = agents.now() + lead;
         let run_start = RunStart::from(warmup_at + phases.warmup);
         let watchdog = begin_watchdog(agents, run_start.clone())?;
@@ -70,21 +70,21 @@ impl Run<'_> {
         };
         let limit = watch.limit(phases.warmup);
         watch.emergency = agents.emergency();
-        watch.aside = agents.aside();
+        watch.extra_orders = agents.extra_orders();
         watch.run_start = run_start;
         let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
             self.keep_time(&mut watch, now);
             match heard {
-                Heard::Word(agent, word) => self.hear(&mut watch, (now, agent), word),
+                Heard::Report(agent, word) => self.hear(&mut watch, (now, agent), word),
                 Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
                 Heard::Lost(loss) => {
                     watch.seconds.forget(loss.agent);
-                    if let Some(beats) = &mut watch.beats {
+                    if let Some(beats) = &mut watch.heartbeats {
                         beats.forget(loss.agent);
                     }
                     self.tell_loss(loss);
-                    watch.living = watch.living.saturating_sub(1);
-                    self.tell_living(watch.living);
+                    watch.agent_count = watch.agent_count.saturating_sub(1);
+                    self.tell_living(watch.agent_count);
                 }
                 Heard::Tick => {}
             }
@@ -113,21 +113,21 @@ impl Run<'_> {
         agents: &[usize],
         lead: Nanos,
         from: Nanos,
-    ) -> Watch {
+    ) -> PhaseWatch {
         let plan = &self.options.plan;
         let phases = plan.phases;
         let run_start = from + phases.warmup;
         let proc_count = plan.proc_count_at(point);
         let beats = plan
             .heartbeat
-            .map(|interval| Beats::new(point, proc_count, agents, interval));
-        let seconds = Seconds::of(&with_load(plan, point, agents));
+            .map(|interval| HeartbeatMerger::new(point, proc_count, agents, interval));
+        let seconds = IntervalMerger::of(&with_load(plan, point, agents));
         let expected = Duration::from_nanos((lead + phases.warmup).0);
         let warmup = Warmup::new(plan, lead);
         let run_length = RunLength::new(plan, point, lead);
-        let stop_if = StopIf::new(plan, point, self.space_watchers(agents));
+        let stop_if = StopConditions::new(plan, point, self.space_watchers(agents));
         let open = self.begin_phase(Some(point), Phase::Warmup, Some(expected));
-        Watch {
+        PhaseWatch {
             point,
             from,
             to: run_start,
@@ -136,17 +136,17 @@ impl Run<'_> {
             warmup,
             run_length,
             run_start: run_start.into(),
-            aside: Aside::default(),
+            extra_orders: ExtraOrders::default(),
             power_due: true,
             running: false,
             open: Some(open),
             percent: 0,
-            beats,
+            heartbeats: beats,
             seconds,
             stop_if,
-            emergency: Emergency::default(),
-            living: agents.len(),
-            measured: Measured::default(),
+            emergency: AbortRequest::default(),
+            agent_count: agents.len(),
+            measured: PointMeasurement::default(),
             late: Vec::new(),
             checks: Vec::new(),
             nonsense: None,
@@ -154,7 +154,7 @@ impl Run<'_> {
     }
 
     /// Does what the clock says is due. Must not wait: load is being made.
-    fn keep_time(&mut self, watch: &mut Watch, now: Nanos) {
+    fn keep_time(&mut self, watch: &mut PhaseWatch, now: Nanos) {
         self.tell_percent(watch, now);
         if !watch.running && now >= watch.to {
             self.enter_run(watch);
@@ -170,7 +170,7 @@ impl Run<'_> {
         self.keep_scripts(ended);
     }
 
-    fn enter_run(&mut self, watch: &mut Watch) {
+    fn enter_run(&mut self, watch: &mut PhaseWatch) {
         watch.running = true;
         (watch.from, watch.to) = (watch.to, watch.run_end);
         watch.percent = 0;
@@ -183,8 +183,8 @@ impl Run<'_> {
         self.call_in_run(watch, Script::Mon, "RUNNING");
     }
 
-    fn call_in_run(&mut self, watch: &Watch, script: Script, argument: &'static str) {
-        self.scripts.call(Call {
+    fn call_in_run(&mut self, watch: &PhaseWatch, script: Script, argument: &'static str) {
+        self.scripts.call(ScriptCall {
             script,
             argument,
             point: watch.point.number,
@@ -193,7 +193,7 @@ impl Run<'_> {
     }
 
     /// Tells every tenth of the phase that is over by now.
-    fn tell_percent(&mut self, watch: &mut Watch, now: Nanos) {
+    fn tell_percent(&mut self, watch: &mut PhaseWatch, now: Nanos) {
         if watch.to.since(watch.from).0 == 0 {
             return;
         }
@@ -216,21 +216,21 @@ impl Run<'_> {
         }
     }
 
-    fn hear(&mut self, watch: &mut Watch, (now, agent): (Nanos, usize), word: &Report) {
+    fn hear(&mut self, watch: &mut PhaseWatch, (now, agent): (Nanos, usize), word: &Report) {
         match word {
             Report::Second { interval } if can_be(&self.options.plan, interval) => {
-                for mut second in watch.seconds.hear(agent, interval) {
+                for mut second in watch.seconds.add(agent, interval) {
                     let passed = now.since(watch.from);
                     let called = match watch.running {
                         true => None,
-                        false => watch.warmup.hear(&second, passed),
+                        false => watch.warmup.add_interval(&second, passed),
                     };
                     if let Some(length) = called {
                         self.call_run(watch, length);
                     }
                     watch.warmup.renumber(&mut second);
                     (self.options.observe)(Progress::Second(&second));
-                    if let Some(reason) = watch.stop_if.hear(&second) {
+                    if let Some(reason) = watch.stop_if.add_interval(&second) {
                         watch.emergency.borrow_mut().get_or_insert(reason);
                     }
                 }
@@ -245,13 +245,13 @@ impl Run<'_> {
                     free_bytes: *free_bytes,
                     total_bytes: *total_bytes,
                 };
-                if let Some(reason) = watch.stop_if.hear_space(agent, file_system, space) {
+                if let Some(reason) = watch.stop_if.add_space(agent, file_system, space) {
                     watch.emergency.borrow_mut().get_or_insert(reason);
                 }
             }
             Report::Heartbeat(beat) => {
-                let beats = watch.beats.as_mut();
-                let whole = beats.map_or_else(Vec::new, |b| b.hear(agent, beat));
+                let beats = watch.heartbeats.as_mut();
+                let whole = beats.map_or_else(Vec::new, |b| b.add_heartbeat(agent, beat));
                 self.keep_heartbeats(whole);
             }
             _ => {}
@@ -260,28 +260,31 @@ impl Run<'_> {
 
     /// Who looks at the free space of which file systems; none where STOP_IF does not
     /// ask for it.
-    pub fn space_watchers(&self, agents: &[usize]) -> Watchers {
+    pub fn space_watchers(&self, agents: &[usize]) -> SpaceReporters {
         match is_space_watched(&self.options.plan) {
             true => space_watchers(agents, &self.free),
-            false => Watchers::new(),
+            false => SpaceReporters::new(),
         }
     }
 
     /// One agent's second of RUN: every one counts, also one that comes too late for the
     /// live view.
-    fn count_bytes(&mut self, watch: &mut Watch, now: Nanos, own: &Interval) {
+    fn count_bytes(&mut self, watch: &mut PhaseWatch, now: Nanos, own: &Interval) {
         let mut second = own.clone();
         watch.warmup.renumber(&mut second);
         if !watch.running {
             return;
         }
-        if let Some(length) = watch.run_length.hear(&second, now.since(watch.from)) {
+        if let Some(length) = watch
+            .run_length
+            .add_interval(&second, now.since(watch.from))
+        {
             self.end_run(watch, length);
         }
     }
 
     /// The load is steady: RUN begins before its latest instant.
-    fn call_run(&mut self, watch: &mut Watch, warmup: Nanos) {
+    fn call_run(&mut self, watch: &mut PhaseWatch, warmup: Nanos) {
         watch.to = watch.from + warmup;
         watch.run_end = watch.to + watch.run_length.length();
         watch.run_start.advance_to(watch.to);
@@ -297,7 +300,7 @@ impl Run<'_> {
     }
 
     /// The data set has been touched: RUN ends before its latest instant.
-    fn end_run(&mut self, watch: &mut Watch, runtime: Nanos) {
+    fn end_run(&mut self, watch: &mut PhaseWatch, runtime: Nanos) {
         watch.to = watch.from + runtime;
         watch.run_end = watch.to;
         let runtime_ns = runtime.0;
@@ -318,7 +321,7 @@ impl Run<'_> {
         }
     }
 
-    fn end_watch(&mut self, watch: &mut Watch, now: Nanos, done: &Result<(), OrderError>) {
+    fn end_watch(&mut self, watch: &mut PhaseWatch, now: Nanos, done: &Result<(), OrderError>) {
         if done.is_ok() {
             self.keep_time(watch, now);
         }
@@ -326,7 +329,10 @@ impl Run<'_> {
             watch.warmup.renumber(&mut second);
             (self.options.observe)(Progress::Second(&second));
         }
-        let late = watch.beats.as_mut().map_or_else(Vec::new, Beats::end);
+        let late = watch
+            .heartbeats
+            .as_mut()
+            .map_or_else(Vec::new, HeartbeatMerger::end);
         self.keep_heartbeats(late);
         if let Some(open) = watch.open.take() {
             self.end_phase(open, String::new(), done.as_ref().err());
@@ -358,7 +364,7 @@ fn with_load(plan: &RunPlan, point: LoadPoint, agents: &[usize]) -> Vec<usize> {
 }
 
 /// How long before WARMUP the order is given.
-fn lead(agents: &Agents, everybody: &[usize]) -> Nanos {
+fn start_lead_time(agents: &Agents, everybody: &[usize]) -> Nanos {
     let errors = everybody
         .iter()
         .filter_map(|at| agents.clock(*at))

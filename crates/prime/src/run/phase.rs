@@ -7,7 +7,7 @@ use crate::scripts;
 use filermark_link::agents::OrderError;
 use filermark_model::LoadPoint;
 use filermark_results::Timestamp;
-use filermark_results::live::{News, OpenPhase as LivePhase};
+use filermark_results::live::{OpenPhase as LivePhase, RunEvent};
 use filermark_results::record::{Line, Phase, PhaseRecord, SpaceUse};
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ pub(super) struct OpenPhase {
 }
 
 impl OpenPhase {
-    fn news(&self) -> News {
-        News::Phase(LivePhase {
+    fn run_event(&self) -> RunEvent {
+        RunEvent::Phase(LivePhase {
             point: self.point.map_or(0, |p| p.number),
             phase: self.phase,
             began: self.began,
@@ -52,7 +52,7 @@ impl Run<'_> {
             since: Instant::now(),
             percents: Vec::new(),
         };
-        self.journal.tell_live(|| open.news());
+        self.journal.tell_live(|| open.run_event());
         self.tell_monitor(point, phase, true);
         open
     }
@@ -62,7 +62,7 @@ impl Run<'_> {
         if !is_fixed {
             open.percents.push(Timestamp::now());
         }
-        self.journal.tell_live(|| open.news());
+        self.journal.tell_live(|| open.run_event());
     }
 
     pub fn end_phase(&mut self, open: OpenPhase, detail: String, failure: Option<&OrderError>) {
@@ -92,7 +92,7 @@ impl Run<'_> {
 
     fn tell_monitor(&mut self, point: Option<LoadPoint>, phase: Phase, begins: bool) {
         let (load, point) = point.map_or((0.0, 0), |p| (p.requested.0, p.number));
-        self.scripts.tell_monitor(scripts::Event {
+        self.scripts.notify_monitor(scripts::PhaseEvent {
             phase,
             begins,
             load,

@@ -6,10 +6,10 @@ use super::types::Progress;
 use crate::leftovers::run_id_front;
 use crate::scripts;
 use filermark_link::agents::{Agents, Heard, OrderError};
-use filermark_link::message::{FreeSpace, Order, Report, Share};
+use filermark_link::message::{ClientShare, FreeSpace, Order, Report};
 use filermark_link::space;
+use filermark_link::start_batches::waves;
 use filermark_link::watched_space::unwatched;
-use filermark_link::waves::waves;
 use filermark_model::launch::OnLost;
 use filermark_model::{Nanos, Rule};
 use filermark_results::hosts_changed;
@@ -22,7 +22,7 @@ const PREPARE_MAX: Nanos = Nanos::from_secs(900);
 impl Run<'_> {
     pub fn greet(&mut self, agents: &mut Agents) -> Result<(), OrderError> {
         let limit = self.options.launch.start_timeout;
-        agents.greet(limit, &mut |living, all| {
+        agents.wait_hello(limit, &mut |living, all| {
             (self.options.observe)(Progress::Agents { living, all });
         })
     }
@@ -36,7 +36,7 @@ impl Run<'_> {
         );
         let plan = self.options.plan.clone();
         let order = |client: usize| {
-            Order::Prepare(Share {
+            Order::Prepare(ClientShare {
                 plan: Box::new(plan.for_client(client)),
                 client: client as u32,
                 dir_name: dir_name.clone(),
@@ -55,7 +55,7 @@ impl Run<'_> {
                     Heard::Answer(at, report) => {
                         ready.insert(at, report);
                     }
-                    Heard::Word(at, Report::Waiting { sentence }) => {
+                    Heard::Report(at, Report::Waiting { sentence }) => {
                         self.tell_waiting(at, sentence.clone());
                     }
                     _ => {}

@@ -4,7 +4,7 @@ use super::journal::Journal;
 use super::types::{Progress, RunError, RunOptions};
 use crate::scripts::Scripts;
 use filermark_engine::name::RUN_DIR_PREFIX;
-use filermark_link::agents::{Agents, Loss};
+use filermark_link::agents::{Agents, LostAgent};
 use filermark_link::message::FreeSpace;
 use filermark_model::{Finding, Nanos, Rule, Severity};
 use filermark_results::record::{Event, Line};
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
     }
 
     /// The next loss, which came just now.
-    pub fn tell_loss(&mut self, loss: &Loss) {
+    pub fn tell_loss(&mut self, loss: &LostAgent) {
         self.losses_told += 1;
         self.remark(&loss.client, loss.to_string());
     }

@@ -1,19 +1,19 @@
 //! The course of a run: the load points one after the other.
 
 use super::state::{MARGIN, Run};
-use super::tasks::Done;
+use super::tasks::TaskSummary;
 use super::types::{Progress, RunError, RunOutcome};
-use super::watch::Measured;
-use crate::scripts::{Call, Script};
+use super::watch::PointMeasurement;
+use crate::scripts::{Script, ScriptCall};
 use crate::space_used;
-use crate::stop_if::StopIf;
+use crate::stop_if::StopConditions;
 use filermark_link::agents::{Agents, OrderError};
 use filermark_link::identity;
+use filermark_link::links::AgentLinks;
 use filermark_link::message::Order;
-use filermark_link::switchboard::Switchboard;
 use filermark_model::launch::LauncherKind;
 use filermark_model::{Finding, LoadPoint, Rule, Severity};
-use filermark_results::live::News;
+use filermark_results::live::RunEvent;
 use filermark_results::record::{End, Line, Outcome, Phase, PointRecord, PointStatus};
 use filermark_results::{
     Timestamp, judge, judge_client_reads, judge_silences, judge_stalls, settle_rate,
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 impl Run<'_> {
     /// Carries the run out, closes the record, renders the files.
-    pub fn carry_out(mut self, board: Box<dyn Switchboard>) -> Result<RunOutcome, RunError> {
+    pub fn carry_out(mut self, board: Box<dyn AgentLinks>) -> Result<RunOutcome, RunError> {
         let (own, stop) = (identity::own_hello(), self.options.stop.clone());
         let mut agents = Agents::new(board, &self.options.launch, own, stop);
         let greeted = self.greet(&mut agents);
@@ -78,7 +78,7 @@ impl Run<'_> {
         if !self.journal.record().restarts.is_empty() {
             return Ok(());
         }
-        self.scripts.call(Call {
+        self.scripts.call(ScriptCall {
             script: Script::Power,
             argument: "Baseline",
             point: 0,
@@ -119,7 +119,8 @@ impl Run<'_> {
             .collect();
         for point in points.into_iter().filter(|p| !measured.contains(&p.number)) {
             let began = Timestamp::now();
-            self.journal.tell_live(|| News::Point(point.number, began));
+            self.journal
+                .tell_live(|| RunEvent::Point(point.number, began));
             let measured = self.init(agents, point).and_then(|(noticed, stop_if)| {
                 let mut measured = self.measure(agents, point, stop_if)?;
                 measured.noticed.extend(noticed);
@@ -157,8 +158,8 @@ impl Run<'_> {
         &mut self,
         agents: &mut Agents,
         point: LoadPoint,
-    ) -> Result<(Option<Finding>, StopIf), OrderError> {
-        self.scripts.call(Call {
+    ) -> Result<(Option<Finding>, StopConditions), OrderError> {
+        self.scripts.call(ScriptCall {
             script: Script::Mon,
             argument: "INIT",
             point: point.number,
@@ -170,7 +171,7 @@ impl Run<'_> {
         let on_lost = self.options.launch.on_lost;
         let everybody = agents.living();
         let watchers = self.space_watchers(&everybody);
-        let mut guard = StopIf::new(&self.options.plan, point, watchers);
+        let mut guard = StopConditions::new(&self.options.plan, point, watchers);
         let watched: Vec<_> = (0..self.options.launch.hosts.len())
             .map(|at| guard.watched_by(at))
             .collect();
@@ -181,9 +182,9 @@ impl Run<'_> {
         let done = self.order_tasks(agents, &everybody, &order, limit, on_lost, &mut guard);
         self.push_phase(
             phase,
-            done.as_ref().map(Done::describe).unwrap_or_default(),
+            done.as_ref().map(TaskSummary::describe).unwrap_or_default(),
             done.as_ref().err(),
-            done.as_ref().ok().and_then(Done::space_use),
+            done.as_ref().ok().and_then(TaskSummary::space_use),
         );
         let space_use = done?.space_use();
         let noticed = space_use.and_then(|space| space_used::judge(&space));
@@ -202,7 +203,7 @@ impl Run<'_> {
         load: LoadPoint,
         began: Timestamp,
         (status, rule): (PointStatus, Rule),
-        measured: Option<Measured>,
+        measured: Option<PointMeasurement>,
         agents: &Agents,
     ) {
         let plan = &self.options.plan;

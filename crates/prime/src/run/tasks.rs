@@ -3,11 +3,11 @@
 use super::state::{MARGIN, Run};
 use super::types::Progress;
 use crate::space_used;
-use crate::stop_if::StopIf;
+use crate::stop_if::StopConditions;
 use filermark_driver_kit::driver::Space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_link::agents::{Agents, Heard, OrderError};
-use filermark_link::message::{Left, Order, Report, Tasks};
+use filermark_link::message::{Leftover, Order, Report, TaskTotals};
 use filermark_model::launch::OnLost;
 use filermark_model::{LoadPoint, Nanos};
 use filermark_results::record::{Phase, SpaceChange, SpaceUse};
@@ -29,11 +29,11 @@ impl Run<'_> {
             &|_| Order::Cleanup,
             limit,
             OnLost::Continue,
-            &mut StopIf::default(),
+            &mut StopConditions::default(),
         );
         self.end_phase(
             phase,
-            done.as_ref().map(Done::describe).unwrap_or_default(),
+            done.as_ref().map(TaskSummary::describe).unwrap_or_default(),
             done.as_ref().err(),
         );
         self.tell_losses(agents);
@@ -54,14 +54,14 @@ impl Run<'_> {
         order: &dyn Fn(usize) -> Order,
         limit: Nanos,
         on_lost: OnLost,
-        guard: &mut StopIf,
-    ) -> Result<Done, OrderError> {
-        let mut done = Done::default();
+        guard: &mut StopConditions,
+    ) -> Result<TaskSummary, OrderError> {
+        let mut done = TaskSummary::default();
         let emergency = agents.emergency();
         let (mut task_count, mut bytes) = (0, 0);
         let mut living = agents.living().len();
         agents.order(who, order, limit, on_lost, &mut |_, heard| match heard {
-            Heard::Word(
+            Heard::Report(
                 _,
                 Report::Progress {
                     task_count: more,
@@ -72,7 +72,7 @@ impl Run<'_> {
                 bytes = u64::saturating_add(bytes, *written);
                 (self.options.observe)(Progress::Tasks { task_count, bytes });
             }
-            Heard::Word(
+            Heard::Report(
                 at,
                 Report::Space {
                     file_system,
@@ -84,12 +84,12 @@ impl Run<'_> {
                     free_bytes: *free_bytes,
                     total_bytes: *total_bytes,
                 };
-                if let Some(reason) = guard.hear_space(at, file_system, space) {
+                if let Some(reason) = guard.add_space(at, file_system, space) {
                     emergency.borrow_mut().get_or_insert(reason);
                 }
             }
             Heard::Answer(_, report) => done.add(report),
-            Heard::Word(at, Report::Waiting { sentence }) => {
+            Heard::Report(at, Report::Waiting { sentence }) => {
                 self.tell_waiting(at, sentence.clone());
             }
             Heard::Lost(_) => {
@@ -104,15 +104,15 @@ impl Run<'_> {
 
 /// What an order that makes or removes files came to, all agents together.
 #[derive(Debug, Default)]
-pub(super) struct Done {
-    tasks: Tasks,
+pub(super) struct TaskSummary {
+    tasks: TaskTotals,
     /// What stays.
-    pub left_behind: Vec<Left>,
+    pub leftovers: Vec<Leftover>,
     /// INIT: free space before and after.
     space: Vec<SpaceChange>,
 }
 
-impl Done {
+impl TaskSummary {
     fn add(&mut self, report: Report) {
         let tasks = match report {
             Report::Populated { tasks, space } => {
@@ -120,7 +120,7 @@ impl Done {
                 tasks
             }
             Report::Cleaned { tasks, left_behind } => {
-                self.left_behind.extend(left_behind);
+                self.leftovers.extend(left_behind);
                 tasks
             }
             _ => return,

@@ -97,7 +97,7 @@ pub struct RunOutcome {
     pub files: Vec<PathBuf>,
     /// The run ended before it had begun anything, and the record and the files of its name
     /// are an earlier run's: they are as they were, and `record` is in no file.
-    pub earlier_stays: bool,
+    pub earlier_run_kept: bool,
     /// Why the record or one of those files is not whole.
     pub unwritten: Option<String>,
 }

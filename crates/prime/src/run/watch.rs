@@ -2,13 +2,13 @@
 
 use super::phase::OpenPhase;
 use super::state::MARGIN;
-use crate::beats::Beats;
+use crate::heartbeats::HeartbeatMerger;
+use crate::intervals::IntervalMerger;
 use crate::run_length::RunLength;
-use crate::seconds::Seconds;
-use crate::stop_if::StopIf;
+use crate::stop_if::StopConditions;
 use crate::warmup::Warmup;
 use filermark_engine::run_times::RunStart;
-use filermark_link::agents::{Aside, Emergency};
+use filermark_link::agents::{AbortRequest, ExtraOrders};
 use filermark_link::identity;
 use filermark_link::message::{ClockCheck, Order};
 use filermark_model::client_reads::ClientReads;
@@ -19,7 +19,7 @@ use filermark_results::start::StartRecord;
 
 /// What a load point came to.
 #[derive(Default)]
-pub(super) struct Measured {
+pub(super) struct PointMeasurement {
     /// The figures of all clients together.
     pub stats: PointStats,
     /// Those of each client, in short.
@@ -37,7 +37,7 @@ pub(super) struct Measured {
 }
 
 /// WARMUP and RUN under way.
-pub(super) struct Watch {
+pub(super) struct PhaseWatch {
     pub point: LoadPoint,
     /// When the phase that goes on began and will end, by the prime's clock.
     pub from: Nanos,
@@ -49,20 +49,20 @@ pub(super) struct Watch {
     pub run_length: RunLength,
     /// For the prime's own watchdog.
     pub run_start: RunStart,
-    pub aside: Aside,
+    pub extra_orders: ExtraOrders,
     /// The power script has not been called yet.
     pub power_due: bool,
     pub running: bool,
     pub open: Option<OpenPhase>,
     pub percent: u32,
-    pub beats: Option<Beats>,
-    pub seconds: Seconds,
-    pub stop_if: StopIf,
-    pub emergency: Emergency,
+    pub heartbeats: Option<HeartbeatMerger>,
+    pub seconds: IntervalMerger,
+    pub stop_if: StopConditions,
+    pub emergency: AbortRequest,
     /// Agents that are there.
-    pub living: usize,
+    pub agent_count: usize,
     /// What has been measured so far.
-    pub measured: Measured,
+    pub measured: PointMeasurement,
     /// How late each agent took up the order.
     pub late: Vec<(usize, Nanos)>,
     pub checks: Vec<(usize, ClockCheck)>,
@@ -70,7 +70,7 @@ pub(super) struct Watch {
     pub nonsense: Option<String>,
 }
 
-impl Watch {
+impl PhaseWatch {
     /// How long all agents may take to answer, when WARMUP takes so long.
     pub fn limit(&self, warmup: Nanos) -> Nanos {
         self.lead + warmup + self.run_length.length() + MARGIN
@@ -79,7 +79,7 @@ impl Watch {
     /// Sends all agents a further order; with it the time that they may take is another.
     pub fn order(&self, order: Order, warmup: Nanos) {
         let limit = self.limit(warmup);
-        self.aside.borrow_mut().push_back((order, limit));
+        self.extra_orders.borrow_mut().push_back((order, limit));
     }
 
     /// The share of the phase under way that is over.

@@ -2,8 +2,8 @@
 //! long or is told to, its output kept.
 
 use super::groups;
-use super::output::{Kept, Streams};
-use filermark_link::child::{self, End};
+use super::output::{CapturedOutput, Streams};
+use filermark_link::child::{self, ExitKind};
 use filermark_results::{ScriptStatus, Timestamp};
 use std::fs::File;
 use std::io;
@@ -18,21 +18,21 @@ use std::time::{Duration, Instant};
 const RAN_MIN: f64 = 0.9;
 
 /// What is called, and how.
-pub(super) struct Job {
+pub(super) struct ScriptCommand {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(&'static str, String)>,
-    pub until: Until,
+    pub until: CallLimit,
     /// Where else what it prints goes, and the line that goes ahead of it.
     pub copy: Option<(File, String)>,
     /// What goes to stderr is kept by itself, too.
     pub splits_errors: bool,
-    pub wish: Arc<Wish>,
+    pub signal: Arc<CallSignal>,
 }
 
 /// How long a call goes on.
 #[derive(Clone, Copy)]
-pub(super) enum Until {
+pub(super) enum CallLimit {
     /// Till it ends by itself, for so long at most.
     Limit(Duration),
     /// Till it is told that RUN has ended.
@@ -41,14 +41,14 @@ pub(super) enum Until {
 
 /// What a call is told while it goes on.
 #[derive(Default)]
-pub(super) struct Wish {
+pub(super) struct CallSignal {
     /// RUN has ended.
     pub run_ended: AtomicBool,
     /// It is to end at once, or not to begin at all.
     pub give_up: AtomicBool,
 }
 
-impl Wish {
+impl CallSignal {
     fn has_run_ended(&self) -> bool {
         self.run_ended.load(Ordering::Relaxed)
     }
@@ -59,7 +59,7 @@ impl Wish {
 }
 
 /// What became of a call.
-pub(super) struct Ended {
+pub(super) struct CallResult {
     pub at: Timestamp,
     pub seconds: f64,
     pub status: ScriptStatus,
@@ -71,7 +71,7 @@ pub(super) struct Ended {
     pub leader: Option<Child>,
 }
 
-impl Ended {
+impl CallResult {
     /// A call that came to nothing.
     pub fn failed(reason: String) -> Self {
         Self {
@@ -86,31 +86,31 @@ impl Ended {
 }
 
 /// Makes a call and waits for its end; for a thread of its own.
-pub(super) fn carry_out(job: Job) -> Ended {
-    if job.wish.is_given_up() {
-        return Ended::failed("was not called, as the run had ended".into());
+pub(super) fn carry_out(job: ScriptCommand) -> CallResult {
+    if job.signal.is_given_up() {
+        return CallResult::failed("was not called, as the run had ended".into());
     }
-    if matches!(job.until, Until::EndOfRun) && job.wish.has_run_ended() {
+    if matches!(job.until, CallLimit::EndOfRun) && job.signal.has_run_ended() {
         let reason = "was not started: RUN had ended before the program of the load point before";
-        return Ended::failed(reason.into());
+        return CallResult::failed(reason.into());
     }
     let (at, since) = (Timestamp::now(), Instant::now());
     let (mut child, streams) = match start(&job) {
         Ok(started) => started,
         Err(e) => {
             let reason = format!("cannot be started: {e}; is it there and executable?");
-            return Ended::failed(reason);
+            return CallResult::failed(reason);
         }
     };
     groups::enroll(&child);
-    let kept = Kept::of(streams, job.copy);
-    let mut status = watch(&mut child, job.until, &job.wish);
+    let kept = CapturedOutput::of(streams, job.copy);
+    let mut status = watch(&mut child, job.until, &job.signal);
     let seconds = since.elapsed().as_secs_f64();
     let stays = match (&status, job.until) {
-        (ScriptStatus::Exited { .. }, Until::Limit(_)) => true,
+        (ScriptStatus::Exited { .. }, CallLimit::Limit(_)) => true,
         // What it has left running is the monitor.
-        (ScriptStatus::Exited { code: 0 }, Until::EndOfRun) => {
-            if !ran_till_end_of_run(&child, since, &job.wish) {
+        (ScriptStatus::Exited { code: 0 }, CallLimit::EndOfRun) => {
+            if !ran_till_end_of_run(&child, since, &job.signal) {
                 let reason = "ended before RUN did, with exit code 0, and left nothing running";
                 status = ScriptStatus::Failed {
                     reason: reason.into(),
@@ -128,7 +128,7 @@ pub(super) fn carry_out(job: Job) -> Ended {
         }
     };
     let (output, errors) = kept.take(leader.is_none());
-    Ended {
+    CallResult {
         at,
         seconds,
         status,
@@ -140,7 +140,7 @@ pub(super) fn carry_out(job: Job) -> Ended {
 
 /// A program that has begun at `since` has ended by itself: waits for the end of RUN and
 /// says whether it, or what it has left running, ran till then.
-fn ran_till_end_of_run(child: &Child, since: Instant, wish: &Wish) -> bool {
+fn ran_till_end_of_run(child: &Child, since: Instant, wish: &CallSignal) -> bool {
     let ran = since.elapsed();
     while !wish.has_run_ended() && !wish.is_given_up() {
         std::thread::sleep(child::LOOK);
@@ -149,27 +149,27 @@ fn ran_till_end_of_run(child: &Child, since: Instant, wish: &Wish) -> bool {
 }
 
 /// Waits till it ends, by itself or because it has to.
-fn watch(child: &mut Child, until: Until, wish: &Wish) -> ScriptStatus {
+fn watch(child: &mut Child, until: CallLimit, wish: &CallSignal) -> ScriptStatus {
     let failed = |reason: String| ScriptStatus::Failed { reason };
     let began = Instant::now();
     loop {
         match child::end_of(child) {
-            Ok(Some(End::Exited(code))) => return ScriptStatus::Exited { code },
-            Ok(Some(End::Signal(number))) => {
+            Ok(Some(ExitKind::Exited(code))) => return ScriptStatus::Exited { code },
+            Ok(Some(ExitKind::Signal(number))) => {
                 return failed(format!("was ended from outside (signal {number})"));
             }
             Ok(None) => {}
             Err(e) => return failed(e.to_string()),
         }
         match until {
-            Until::Limit(limit) if began.elapsed() >= limit => {
+            CallLimit::Limit(limit) if began.elapsed() >= limit => {
                 let seconds = limit.as_secs_f64();
                 return end_too_late(child, format!("took longer than {seconds} s and was ended"));
             }
-            Until::Limit(_) if wish.is_given_up() => {
+            CallLimit::Limit(_) if wish.is_given_up() => {
                 return end_too_late(child, "was ended, as the run was".into());
             }
-            Until::EndOfRun if wish.has_run_ended() || wish.is_given_up() => {
+            CallLimit::EndOfRun if wish.has_run_ended() || wish.is_given_up() => {
                 return end_in_time(child);
             }
             _ => {}
@@ -195,19 +195,19 @@ fn end_in_time(child: &mut Child) -> ScriptStatus {
         return failed("does not end although it was killed, and hangs in the system".into());
     }
     match child.try_wait().ok().flatten().map(child::end_by) {
-        Some(End::Exited(code)) => ScriptStatus::Stopped { code: Some(code) },
-        Some(End::Signal(child::SIGKILL)) => failed(format!(
+        Some(ExitKind::Exited(code)) => ScriptStatus::Stopped { code: Some(code) },
+        Some(ExitKind::Signal(child::SIGKILL)) => failed(format!(
             "did not end within {patience} s of SIGTERM at the end of RUN and was killed"
         )),
-        Some(End::Signal(child::SIGTERM)) | None => ScriptStatus::Stopped { code: None },
-        Some(End::Signal(number)) => failed(format!("ended with signal {number} after RUN")),
+        Some(ExitKind::Signal(child::SIGTERM)) | None => ScriptStatus::Stopped { code: None },
+        Some(ExitKind::Signal(number)) => failed(format!("ended with signal {number} after RUN")),
     }
 }
 
 /// "Exec format error", on every Unix.
 const ENOEXEC: i32 = 8;
 
-fn start(job: &Job) -> io::Result<(Child, Streams)> {
+fn start(job: &ScriptCommand) -> io::Result<(Child, Streams)> {
     let mut tries = 0;
     loop {
         let mut direct = Command::new(&job.program);
@@ -228,7 +228,7 @@ fn start(job: &Job) -> io::Result<(Child, Streams)> {
     }
 }
 
-fn spawn(command: &mut Command, job: &Job) -> io::Result<(Child, Streams)> {
+fn spawn(command: &mut Command, job: &ScriptCommand) -> io::Result<(Child, Streams)> {
     let (output, end) = io::pipe()?;
     let (errors, errors_end) = match job.splits_errors {
         true => {

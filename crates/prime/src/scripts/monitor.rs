@@ -4,7 +4,7 @@
 //! Calls are carried out by one thread, one after the other, in the order in which they
 //! were asked for.
 
-use super::call::{Ended, Job, Until, Wish, carry_out};
+use super::call::{CallLimit, CallResult, CallSignal, ScriptCommand, carry_out};
 use filermark_model::plan::{MonitorMode, MonitorPlan};
 use filermark_results::{Phase, Timestamp};
 use std::fs::File;
@@ -20,7 +20,7 @@ pub(super) const WAITING_MAX: usize = 64;
 
 /// The beginning or the end of a phase.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub struct PhaseEvent {
     /// The phase.
     pub phase: Phase,
     /// Whether it begins; otherwise it ends.
@@ -31,8 +31,8 @@ pub struct Event {
     pub point: u32,
 }
 
-impl Event {
-    fn word(self) -> &'static str {
+impl PhaseEvent {
+    fn as_str(self) -> &'static str {
         match self.begins {
             true => "begin",
             false => "end",
@@ -82,22 +82,22 @@ pub(super) struct Monitor {
     copy: Option<File>,
     /// The number of the last call.
     count: u32,
-    lane: Sender<(u64, Job)>,
+    lane: Sender<(u64, ScriptCommand)>,
     /// The program that runs while RUN does.
-    running: Option<Arc<Wish>>,
+    running: Option<Arc<CallSignal>>,
 }
 
 /// A call that is to be made.
-pub(super) struct Planned {
+pub(super) struct PendingCall {
     pub argument: String,
     pub number: u32,
     /// When the phase began or ended.
     pub event_at: Timestamp,
-    pub wish: Arc<Wish>,
+    pub signal: Arc<CallSignal>,
     /// Whether the run waits for its end before it goes on: a program that runs beside RUN
     /// has to end before the next INIT, a call of the phase mode need not.
     pub is_waited_for: bool,
-    job: Job,
+    job: ScriptCommand,
 }
 
 impl Monitor {
@@ -106,9 +106,9 @@ impl Monitor {
     pub fn new(
         plan: MonitorPlan,
         files: MonitorFiles<'_>,
-        tell: Sender<(u64, Ended)>,
+        tell: Sender<(u64, CallResult)>,
     ) -> io::Result<(Self, Option<String>)> {
-        let (lane, jobs) = channel::<(u64, Job)>();
+        let (lane, jobs) = channel::<(u64, ScriptCommand)>();
         let work = move || {
             for (id, job) in jobs {
                 let _ = tell.send((id, carry_out(job)));
@@ -147,12 +147,12 @@ impl Monitor {
     }
 
     /// The call that a phase's begin or end asks for, if it does.
-    pub fn plan(&mut self, event: Event) -> Option<Planned> {
+    pub fn plan(&mut self, event: PhaseEvent) -> Option<PendingCall> {
         match (self.plan.mode, event.phase, event.begins) {
             (MonitorMode::Phases, _, _) => Some(self.call(event)),
             (MonitorMode::Program, Phase::Run, true) => {
                 let planned = self.call(event);
-                self.running = Some(planned.wish.clone());
+                self.running = Some(planned.signal.clone());
                 Some(planned)
             }
             (MonitorMode::Program, Phase::Run, false) => {
@@ -171,11 +171,11 @@ impl Monitor {
     }
 
     /// Into the thread with a call.
-    pub fn send(&self, id: u64, planned: Planned) {
+    pub fn send(&self, id: u64, planned: PendingCall) {
         let _ = self.lane.send((id, planned.job));
     }
 
-    fn call(&mut self, event: Event) -> Planned {
+    fn call(&mut self, event: PhaseEvent) -> PendingCall {
         self.count += 1;
         let is_short = self.plan.mode == MonitorMode::Phases;
         let (phase, now) = (event.phase.name(), Timestamp::now());
@@ -184,7 +184,7 @@ impl Monitor {
         if is_short {
             let added = [
                 ("--phase", phase),
-                ("--event", event.word()),
+                ("--event", event.as_str()),
                 ("--load", &load),
                 ("--run", &point),
                 ("--suffix", &self.suffix),
@@ -197,7 +197,7 @@ impl Monitor {
             );
         }
         let argument = match is_short {
-            true => format!("{phase} {}", event.word()),
+            true => format!("{phase} {}", event.as_str()),
             false => phase.to_owned(),
         };
         let number = self.count;
@@ -206,33 +206,33 @@ impl Monitor {
             ("FILERMARK_CALL", number.to_string()),
             ("FILERMARK_TIME", now.to_string()),
             ("FILERMARK_PHASE", phase.to_owned()),
-            ("FILERMARK_EVENT", event.word().to_owned()),
+            ("FILERMARK_EVENT", event.as_str().to_owned()),
             ("FILERMARK_LOAD", load),
             ("FILERMARK_RUN", point),
             ("FILERMARK_SUFFIX", self.suffix.clone()),
         ];
-        let wish = Arc::new(Wish::default());
+        let wish = Arc::new(CallSignal::default());
         let copy = self.copy.as_ref().and_then(|file| file.try_clone().ok());
-        Planned {
+        PendingCall {
             argument,
             number,
             event_at: now,
-            wish: wish.clone(),
+            signal: wish.clone(),
             is_waited_for: !is_short,
-            job: Job {
+            job: ScriptCommand {
                 program: PathBuf::from(&self.plan.script),
                 args,
                 env,
                 until: self.until(),
                 copy: copy.map(|file| (file, head)),
                 splits_errors: true,
-                wish,
+                signal: wish,
             },
         }
     }
 
-    fn until(&self) -> Until {
-        self.limit().map_or(Until::EndOfRun, Until::Limit)
+    fn until(&self) -> CallLimit {
+        self.limit().map_or(CallLimit::EndOfRun, CallLimit::Limit)
     }
 
     /// How long a call of a phase may take; a program beside RUN has no limit.

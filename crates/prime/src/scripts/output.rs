@@ -24,14 +24,14 @@ pub(super) struct Streams {
 type Bytes = Arc<Mutex<Vec<u8>>>;
 
 /// What a script has printed so far.
-pub(super) struct Kept {
+pub(super) struct CapturedOutput {
     output: Bytes,
     errors: Bytes,
     at_end: Receiver<()>,
     stream_count: usize,
 }
 
-impl Kept {
+impl CapturedOutput {
     /// Begins to read. With a copy its first line is written ahead of all.
     pub fn of(streams: Streams, copy: Option<(File, String)>) -> Self {
         let (end, at_end) = channel();

@@ -1,6 +1,6 @@
 //! Scripts that behave, and scripts that do not.
 
-use super::{Call, Event, MonitorFiles, Script, Scripts};
+use super::{MonitorFiles, PhaseEvent, Script, ScriptCall, Scripts};
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{MonitorMode, MonitorPlan, ScriptsPlan};
 use filermark_model::{Nanos, Rule, Severity};
@@ -25,7 +25,7 @@ fn scripts(dir: &TempDir, limit: Nanos) -> Scripts {
 }
 
 fn call(scripts: &mut Scripts, script: Script, argument: &'static str) {
-    scripts.call(Call {
+    scripts.call(ScriptCall {
         script,
         argument,
         point: 1,
@@ -70,7 +70,7 @@ fn a_failing_script_is_told_once_with_its_load_points() {
     write(dir.path(), Script::Stat, "echo no counters; exit 3\n");
     let mut all = scripts(&dir, Nanos::from_secs(30));
     for point in [1, 2] {
-        all.call(Call {
+        all.call(ScriptCall {
             script: Script::Stat,
             argument: "ZERO",
             point,
@@ -289,7 +289,7 @@ fn begin_monitor(
 }
 
 fn tell(scripts: &mut Scripts, phase: Phase, begins: bool, point: u32) {
-    scripts.tell_monitor(Event {
+    scripts.notify_monitor(PhaseEvent {
         phase,
         begins,
         load: 100.0,

@@ -1,13 +1,13 @@
 //! What the agents of a simulation do with their orders: files, load and reports that are
 //! made up.
 
-use super::world::{FIXED_WARMUP, Happening, World};
-use crate::pretend::ready;
+use super::world::{FIXED_WARMUP, SimEvent, SimState};
+use crate::fake_agent::ready;
 use filermark_engine::run_times::{RunTimes, Timetable};
-use filermark_link::duty::{Act, Task};
+use filermark_link::duty::{AgentAction, LongTask};
 use filermark_link::frame;
-use filermark_link::handover;
-use filermark_link::message::{FreeSpace, Report, Tasks};
+use filermark_link::message::{FreeSpace, Report, TaskTotals};
+use filermark_link::thread_link;
 use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats};
 
@@ -15,7 +15,7 @@ use filermark_model::{Nanos, Op, PointStats};
 const FILE_SYSTEM: &str = "null:/";
 const FS_BYTES: u64 = 1 << 50;
 
-impl World {
+impl SimState {
     pub(super) fn agent_reads(&mut self, at: usize, bytes: &[u8]) {
         if self.is_out(at) {
             return;
@@ -24,7 +24,7 @@ impl World {
         while let Ok(Some(frame)) = self.hosts[at].deframer.next_frame() {
             let clock = self.clock_of(at);
             let order = frame.decode().expect("the prime makes sense");
-            let acts = self.hosts[at].duty.hear(order, clock, self.now.0);
+            let acts = self.hosts[at].state.handle_order(order, clock, self.now.0);
             self.act(at, acts);
         }
     }
@@ -38,25 +38,27 @@ impl World {
             return;
         }
         let clock = self.clock_of(at);
-        let acts = self.hosts[at].duty.tick(clock);
+        let acts = self.hosts[at].state.tick(clock);
         self.act(at, acts);
         self.tell_seconds(at);
         self.tell_space(at);
         if self.rng.percent(40.0) {
             self.tell(at, &Report::Alive);
         }
-        self.at(Nanos::from_millis(200), Happening::Tick(at));
+        self.at(Nanos::from_millis(200), SimEvent::Tick(at));
     }
 
     /// How much is free, in INIT and under load.
     pub(super) fn tell_space(&mut self, at: usize) {
         let task = self.hosts[at].task.as_ref();
-        let (Some(pcnt), Some((Task::Init { watch_space, .. } | Task::Run { watch_space, .. }, _))) =
-            (self.free_pcnt, task)
+        let (
+            Some(pcnt),
+            Some((LongTask::Init { watch_space, .. } | LongTask::Run { watch_space, .. }, _)),
+        ) = (self.free_pcnt, task)
         else {
             return;
         };
-        let is_first = self.space_told.insert(at);
+        let is_first = self.reported_space.insert(at);
         if self.tells_space_once && !is_first {
             return;
         }
@@ -74,46 +76,46 @@ impl World {
         self.send_to_prime(at, frame);
     }
 
-    pub(super) fn act(&mut self, at: usize, acts: Vec<Act>) {
+    pub(super) fn act(&mut self, at: usize, acts: Vec<AgentAction>) {
         for act in acts {
             match act {
-                Act::Tell(report) => self.tell(at, &report),
-                Act::Begin(task) => self.begin(at, task),
-                Act::EndWarmup(warmup) => self.end_warmup(at, warmup),
-                Act::EndRun(runtime) => match self.late_end {
+                AgentAction::Tell(report) => self.tell(at, &report),
+                AgentAction::Begin(task) => self.begin(at, task),
+                AgentAction::EndWarmup(warmup) => self.end_warmup(at, warmup),
+                AgentAction::EndRun(runtime) => match self.late_end {
                     Some((late, by)) if late == at => {
                         if let Some(by) = by {
-                            self.at(by, Happening::EndRun(at, runtime));
+                            self.at(by, SimEvent::EndRun(at, runtime));
                         }
                     }
                     _ => self.end_run(at, runtime),
                 },
-                Act::Stop => self.stop(at),
-                Act::End => {
+                AgentAction::Stop => self.stop(at),
+                AgentAction::End => {
                     self.hosts[at].ended = true;
                     if std::mem::take(&mut self.hosts[at].link) {
-                        let way = Nanos(self.rng.below(self.way_max.0));
-                        self.at(way, Happening::PrimeHearsEnd(at, "the link ended"));
+                        let way = Nanos(self.rng.below(self.latency_max.0));
+                        self.at(way, SimEvent::PrimeHearsEnd(at, "the link ended"));
                     }
                 }
             }
         }
     }
 
-    pub(super) fn begin(&mut self, at: usize, task: Task) {
+    pub(super) fn begin(&mut self, at: usize, task: LongTask) {
         let wait = match &task {
-            Task::Run { warmup_at, .. } => warmup_at.since(self.clock_of(at)),
-            Task::Init { .. } if self.free_pcnt.is_some() => Nanos::from_secs(10),
+            LongTask::Run { warmup_at, .. } => warmup_at.since(self.clock_of(at)),
+            LongTask::Init { .. } if self.free_pcnt.is_some() => Nanos::from_secs(10),
             _ => Nanos(self.rng.below(2_000_000_000)),
         };
-        self.space_told.remove(&at);
+        self.reported_space.remove(&at);
         let host = &mut self.hosts[at];
         host.steps += 1;
         host.stopping = false;
         host.lengths.clear();
         let number = host.steps;
         host.task = Some((task, number));
-        self.at(wait, Happening::Step(at, number));
+        self.at(wait, SimEvent::Step(at, number));
     }
 
     pub(super) fn stop(&mut self, at: usize) {
@@ -124,7 +126,7 @@ impl World {
             host.steps += 1;
             *number = host.steps;
             let number = *number;
-            self.at(wait, Happening::Step(at, number));
+            self.at(wait, SimEvent::Step(at, number));
         }
     }
 
@@ -139,7 +141,7 @@ impl World {
         if current != number {
             return;
         }
-        let stopping = self.hosts[at].stopping && !matches!(task, Task::TidyUp);
+        let stopping = self.hosts[at].stopping && !matches!(task, LongTask::TidyUp);
         let report = match stopping {
             true => {
                 self.end_load(at);
@@ -154,7 +156,7 @@ impl World {
             },
         };
         self.hosts[at].task = None;
-        let acts = self.hosts[at].duty.done(report);
+        let acts = self.hosts[at].state.done(report);
         self.act(at, acts);
     }
 
@@ -165,16 +167,16 @@ impl World {
     }
 
     /// What a task came to; `None`: it has a further step.
-    pub(super) fn outcome(&mut self, at: usize, task: &Task) -> Option<Report> {
-        let done = |task_count| Tasks {
+    pub(super) fn outcome(&mut self, at: usize, task: &LongTask) -> Option<Report> {
+        let done = |task_count| TaskTotals {
             task_count,
-            ..Tasks::default()
+            ..TaskTotals::default()
         };
         Some(match task {
-            Task::Prepare(share) => {
+            LongTask::Prepare(share) => {
                 let mut share = share.clone();
                 let host = &mut self.hosts[at];
-                if let Err(reason) = handover::open(&mut share, &mut host.opener) {
+                if let Err(reason) = thread_link::open(&mut share, &mut host.opener) {
                     return Some(Report::Failed {
                         reason,
                         stopped: false,
@@ -194,34 +196,34 @@ impl World {
                 }
                 report
             }
-            Task::Inspect(_) => Report::Failed {
+            LongTask::Inspect(_) => Report::Failed {
                 reason: "there is nothing to look at".into(),
                 stopped: false,
             },
-            Task::Init { .. } => {
+            LongTask::Init { .. } => {
                 self.files.insert(at);
                 Report::Populated {
                     tasks: done(10),
                     space: Vec::new(),
                 }
             }
-            Task::Run { .. } => return self.run_step(at),
-            Task::Cleanup => {
+            LongTask::Run { .. } => return self.run_step(at),
+            LongTask::Cleanup => {
                 self.files.remove(&at);
                 cleaned(done(10))
             }
-            Task::Release { .. } | Task::Sweep(_) => {
+            LongTask::Release { .. } | LongTask::Sweep(_) => {
                 let count = self.files.len() as u64;
                 self.files.clear();
                 self.directory = false;
                 cleaned(done(count))
             }
-            Task::TidyUp => {
+            LongTask::TidyUp => {
                 self.files.remove(&at);
                 if self.files.is_empty() {
                     self.directory = false;
                 }
-                cleaned(Tasks::default())
+                cleaned(TaskTotals::default())
             }
         })
     }
@@ -244,7 +246,7 @@ impl World {
         let run_end = self.run_end(at);
         self.hosts[at].run_ends.extend(run_end);
         let count = 100 + self.rng.below(1000);
-        self.hosts[at].told_count += count;
+        self.hosts[at].reported_count += count;
         let mut stats = PointStats {
             window_ns: phases.runtime.0,
             ..PointStats::default()
@@ -257,7 +259,7 @@ impl World {
         }
         if self.hosts[at].lies {
             match self.rng.below(4) {
-                0 => return Some(cleaned(Tasks::default())),
+                0 => return Some(cleaned(TaskTotals::default())),
                 1 => stats.window_ns = 1 << 63,
                 2 => stats.window_ns = 0,
                 _ => stats.procs.push(ProcStats {
@@ -318,7 +320,7 @@ impl World {
             None => Timetable::from(latest),
         };
         let host = &mut self.hosts[at];
-        host.told_seconds = 0;
+        host.reported_seconds = 0;
         host.lengths.begin(&timetable);
         host.timetable = Some(timetable);
         self.end_when_due(at);
@@ -341,7 +343,7 @@ impl World {
         }
         let number = host.steps;
         let wait = end.since(self.now) + Nanos(self.rng.below(300_000_000));
-        self.at(wait, Happening::Step(at, number));
+        self.at(wait, SimEvent::Step(at, number));
     }
 
     pub(super) fn tells_seconds(&self) -> bool {
@@ -359,7 +361,7 @@ impl World {
             return;
         };
         let passed = self.now.since(*began).0 / 1_000_000_000;
-        for second in host.told_seconds..passed {
+        for second in host.reported_seconds..passed {
             let success_count = 1_000 + self.rng.below(10);
             let mean_ns = 200_000 + 20_000 * falls_for.saturating_sub(second);
             let interval = Interval {
@@ -370,11 +372,11 @@ impl World {
             };
             self.tell(at, &Report::Second { interval });
         }
-        self.hosts[at].told_seconds = passed;
+        self.hosts[at].reported_seconds = passed;
     }
 }
 
-fn cleaned(tasks: Tasks) -> Report {
+fn cleaned(tasks: TaskTotals) -> Report {
     Report::Cleaned {
         tasks,
         left_behind: Vec::new(),

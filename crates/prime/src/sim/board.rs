@@ -1,7 +1,7 @@
 //! The prime's side of the links of a simulation.
 
-use super::world::{PrimeDied, World};
-use filermark_link::switchboard::{Event, Switchboard};
+use super::world::{PrimeDied, SimState};
+use filermark_link::links::{AgentLinks, LinkEvent};
 use filermark_model::Nanos;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The world as the prime sees it.
-pub struct SimBoard(pub Rc<RefCell<World>>);
+pub struct SimBoard(pub Rc<RefCell<SimState>>);
 
-impl Switchboard for SimBoard {
+impl AgentLinks for SimBoard {
     fn now(&self) -> Nanos {
         self.0.borrow().now
     }
@@ -23,7 +23,7 @@ impl Switchboard for SimBoard {
         }
     }
 
-    fn wait(&mut self, until: Nanos) -> Option<(usize, Event)> {
+    fn wait(&mut self, until: Nanos) -> Option<(usize, LinkEvent)> {
         let mut world = self.0.borrow_mut();
         world.waits += 1;
         assert!(world.waits < 3_000_000, "the prime never comes to an end");
@@ -56,7 +56,7 @@ impl Switchboard for SimBoard {
         let mut world = self.0.borrow_mut();
         let until = world.now + Nanos(limit.as_nanos() as u64);
         let all_out =
-            |world: &World| (0..world.hosts.len()).all(|at| world.is_out(at) || world.cut[at]);
+            |world: &SimState| (0..world.hosts.len()).all(|at| world.is_out(at) || world.cut[at]);
         while !all_out(&world) && world.step(until) {}
         world.end_links();
     }

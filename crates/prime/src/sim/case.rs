@@ -3,7 +3,7 @@
 
 use super::board::SimBoard;
 use super::fault::Fault;
-use super::world::{FIXED_WARMUP, World};
+use super::world::{FIXED_WARMUP, SimState};
 use crate::run::{RunOptions, RunOutcome, run};
 use filermark_engine::driver::StopFlag;
 use filermark_model::launch::{LaunchPlan, OnLost};
@@ -43,7 +43,7 @@ fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
 }
 
 pub(super) struct Case {
-    pub world: Rc<RefCell<World>>,
+    pub world: Rc<RefCell<SimState>>,
     pub hosts: usize,
     pub on_lost: OnLost,
     pub stop: StopFlag,
@@ -60,7 +60,7 @@ impl Case {
             false => OnLost::End,
         };
         Self {
-            world: Rc::new(RefCell::new(World::new(seed, hosts))),
+            world: Rc::new(RefCell::new(SimState::new(seed, hosts))),
             hosts,
             on_lost,
             stop: StopFlag::new(),
@@ -134,7 +134,7 @@ impl Case {
     pub fn assert_clean(&self) {
         let mut world = self.world.borrow_mut();
         world.go_on(Nanos::from_secs(200));
-        let survivors = |w: &World| w.hosts.iter().any(|h| !h.dead);
+        let survivors = |w: &SimState| w.hosts.iter().any(|h| !h.dead);
         for (at, host) in world.hosts.iter().enumerate() {
             assert!(
                 host.dead || host.ended || is_hung(&world, at),
@@ -155,7 +155,7 @@ impl Case {
     }
 }
 
-pub(super) fn is_hung(world: &World, at: usize) -> bool {
+pub(super) fn is_hung(world: &SimState, at: usize) -> bool {
     world
         .faults
         .iter()

@@ -1,6 +1,6 @@
 //! What goes wrong with the agents of a simulation.
 
-use super::world::{Happening, World};
+use super::world::{SimEvent, SimState};
 use filermark_link::message::Report;
 use filermark_model::Nanos;
 use filermark_model::stats::Interval;
@@ -26,20 +26,20 @@ pub enum Fault {
     Lies,
 }
 
-impl World {
+impl SimState {
     /// Something will go wrong.
     pub fn plan_fault(&mut self, host: usize, fault: Fault, at: Nanos) {
         self.faults.push((host, fault, at));
-        self.at(at.since(self.now), Happening::Fault(host, fault));
+        self.at(at.since(self.now), SimEvent::Fault(host, fault));
     }
 
     pub(super) fn break_host(&mut self, at: usize, fault: Fault) {
-        let way = Nanos(self.rng.below(self.way_max.0));
+        let way = Nanos(self.rng.below(self.latency_max.0));
         match fault {
             Fault::Killed => {
                 self.die(at);
                 if std::mem::take(&mut self.hosts[at].link) {
-                    self.at(way, Happening::PrimeHearsEnd(at, "the link ended"));
+                    self.at(way, SimEvent::PrimeHearsEnd(at, "the link ended"));
                 }
             }
             Fault::HostGone => {
@@ -50,8 +50,8 @@ impl World {
             Fault::Blackhole => self.hosts[at].link = false,
             Fault::Reset => {
                 if std::mem::take(&mut self.hosts[at].link) {
-                    self.at(way, Happening::PrimeHearsEnd(at, "reset by peer"));
-                    self.at(way, Happening::AgentHearsEnd(at));
+                    self.at(way, SimEvent::PrimeHearsEnd(at, "reset by peer"));
+                    self.at(way, SimEvent::AgentHearsEnd(at));
                 }
             }
             Fault::Nonsense => self.send_to_prime(at, b"\0\0\0\x09\0hello the".to_vec()),

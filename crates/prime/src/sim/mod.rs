@@ -36,7 +36,7 @@ fn in_a_good_world_all_figures_arrive_and_all_begin_together() {
         );
         assert_eq!(record.points.len(), 2);
         let world = case.world.borrow();
-        let told: u64 = world.hosts.iter().map(|h| h.told_count).sum();
+        let told: u64 = world.hosts.iter().map(|h| h.reported_count).sum();
         let kept = record
             .points
             .iter()

@@ -3,15 +3,15 @@
 //! frames, with hosts, a network and a file system that are made up here.
 
 use super::fault::Fault;
-use filermark_agent::lengths::Lengths;
+use filermark_agent::lengths::SharedDurations;
 use filermark_engine::driver::StopFlag;
 use filermark_engine::run_times::Timetable;
-use filermark_link::duty::{Duty, Task};
+use filermark_link::duty::{AgentState, LongTask};
 use filermark_link::frame::{self, Deframer, MAGIC};
 use filermark_link::identity;
+use filermark_link::links::{LinkEvent, SIGN_OF_LIFE};
 use filermark_link::message::{Hello, Order};
 use filermark_link::secure::seal::Opener;
-use filermark_link::switchboard::{Event, SIGN_OF_LIFE};
 use filermark_model::secret::Secret;
 use filermark_model::{Nanos, Rng};
 use std::cmp::Reverse;
@@ -22,7 +22,7 @@ pub const FIXED_WARMUP: Nanos = Nanos::from_secs(2);
 
 /// What happens at a moment.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum SimEvent {
     ToAgent(usize, Vec<u8>),
     ToPrime(usize, Vec<u8>),
     AgentHearsEnd(usize),
@@ -38,14 +38,14 @@ pub(super) enum Happening {
 
 /// One agent and its host.
 pub struct Host {
-    pub(super) duty: Duty,
+    pub(super) state: AgentState,
     pub(super) opener: Opener,
     /// The password that its plan came with.
     pub password: Secret,
     pub(super) deframer: Deframer,
     /// What its clock says more than the world's.
     pub skew_ns: u64,
-    pub(super) task: Option<(Task, u64)>,
+    pub(super) task: Option<(LongTask, u64)>,
     pub(super) steps: u64,
     pub(super) stopping: bool,
     pub(super) hung: bool,
@@ -65,25 +65,25 @@ pub struct Host {
     pub called: Vec<(Nanos, bool)>,
     /// When RUN ended, in each load point.
     pub run_ends: Vec<Nanos>,
-    pub(super) lengths: Lengths,
+    pub(super) lengths: SharedDurations,
     pub(super) timetable: Option<Timetable>,
     /// Seconds of WARMUP that it has told.
-    pub(super) told_seconds: u64,
+    pub(super) reported_seconds: u64,
     /// When the last bytes of each direction arrive: a stream keeps its order.
     pub(super) last_arrival: [Nanos; 2],
     /// Operations that it has told in figures.
-    pub told_count: u64,
+    pub reported_count: u64,
 }
 
 /// Everything.
-pub struct World {
+pub struct SimState {
     pub now: Nanos,
     pub(super) rng: Rng,
     pub hosts: Vec<Host>,
     pub(super) happenings: BinaryHeap<Reverse<(Nanos, u64)>>,
-    pub(super) what: std::collections::HashMap<u64, Happening>,
+    pub(super) what: std::collections::HashMap<u64, SimEvent>,
     pub(super) number: u64,
-    pub(super) inbox: VecDeque<(usize, Event)>,
+    pub(super) inbox: VecDeque<(usize, LinkEvent)>,
     pub(super) deframers: Vec<Deframer>,
     pub(super) cut: Vec<bool>,
     /// Whose files are on the shared file system.
@@ -104,9 +104,9 @@ pub struct World {
     pub free_pcnt: Option<u64>,
     /// A host states it once in each phase only, and which hosts have in the present one.
     pub tells_space_once: bool,
-    pub(super) space_told: BTreeSet<usize>,
+    pub(super) reported_space: BTreeSet<usize>,
     /// Longest way of a message.
-    pub(super) way_max: Nanos,
+    pub(super) latency_max: Nanos,
     /// The prime is killed at this moment.
     pub prime_dies_at: Option<Nanos>,
     pub faults: Vec<(usize, Fault, Nanos)>,
@@ -126,13 +126,13 @@ fn hello(host: usize, opener: &Opener) -> Hello {
     }
 }
 
-impl World {
+impl SimState {
     /// So many hosts, each with a clock of its own.
     pub fn new(seed: u64, hosts: usize) -> Self {
         let mut rng = Rng::new(seed, 0x51);
         let way_max = Nanos::from_micros([200, 5_000, 150_000][rng.below(3) as usize]);
         let host = |number: usize, opener: Opener, rng: &mut Rng| Host {
-            duty: Duty::new(hello(number, &opener), Nanos(0)),
+            state: AgentState::new(hello(number, &opener), Nanos(0)),
             opener,
             deframer: Deframer::of_prime(),
             skew_ns: rng.below(1_000_000_000_000),
@@ -151,11 +151,11 @@ impl World {
             began: Vec::new(),
             called: Vec::new(),
             run_ends: Vec::new(),
-            lengths: Lengths::default(),
+            lengths: SharedDurations::default(),
             timetable: None,
-            told_seconds: 0,
+            reported_seconds: 0,
             last_arrival: [Nanos(0); 2],
-            told_count: 0,
+            reported_count: 0,
         };
         let mut world = Self {
             now: Nanos::from_secs(1),
@@ -177,24 +177,24 @@ impl World {
             late_end: None,
             free_pcnt: None,
             tells_space_once: false,
-            space_told: BTreeSet::new(),
-            way_max,
+            reported_space: BTreeSet::new(),
+            latency_max: way_max,
             prime_dies_at: None,
             faults: Vec::new(),
             stop_at: None,
             waits: 0,
         };
-        world.at(SIGN_OF_LIFE, Happening::PrimeIsAlive);
+        world.at(SIGN_OF_LIFE, SimEvent::PrimeIsAlive);
         for at in 0..hosts {
             // The agent believes that it heard the prime when it was born.
             let hello = hello(at, &world.hosts[at].opener);
-            world.hosts[at].duty = Duty::new(hello, world.clock_of(at));
-            world.inbox.push_back((at, Event::Up));
+            world.hosts[at].state = AgentState::new(hello, world.clock_of(at));
+            world.inbox.push_back((at, LinkEvent::Connected));
             let noise = b"Last login: yesterday\n";
             let mut first = noise[..world.rng.below(22) as usize].to_vec();
             first.extend_from_slice(MAGIC);
             world.send_to_prime(at, first);
-            world.at(Nanos::from_millis(200), Happening::Tick(at));
+            world.at(Nanos::from_millis(200), SimEvent::Tick(at));
         }
         world
     }
@@ -203,7 +203,7 @@ impl World {
         Nanos(self.now.0 + self.hosts[at].skew_ns)
     }
 
-    pub(super) fn at(&mut self, after: Nanos, what: Happening) {
+    pub(super) fn at(&mut self, after: Nanos, what: SimEvent) {
         self.number += 1;
         self.what.insert(self.number, what);
         self.happenings
@@ -222,13 +222,13 @@ impl World {
             let count = (1 + self.rng.below(most)).min(rest.len() as u64) as usize;
             let (piece, more) = rest.split_at(count);
             rest = more;
-            let arrival = self.now + Nanos(self.rng.below(self.way_max.0));
+            let arrival = self.now + Nanos(self.rng.below(self.latency_max.0));
             let last = &mut self.hosts[at].last_arrival[direction];
             *last = arrival.max(*last);
             let wait = last.since(self.now);
             let what = match direction {
-                0 => Happening::ToAgent(at, piece.to_vec()),
-                _ => Happening::ToPrime(at, piece.to_vec()),
+                0 => SimEvent::ToAgent(at, piece.to_vec()),
+                _ => SimEvent::ToPrime(at, piece.to_vec()),
             };
             self.at(wait, what);
         }
@@ -266,24 +266,24 @@ impl World {
         true
     }
 
-    pub(super) fn happen(&mut self, what: Happening) {
+    pub(super) fn happen(&mut self, what: SimEvent) {
         match what {
-            Happening::ToAgent(at, bytes) => self.agent_reads(at, &bytes),
-            Happening::ToPrime(at, bytes) => self.prime_reads(at, &bytes),
-            Happening::AgentHearsEnd(at) => {
-                let acts = self.hosts[at].duty.link_ended();
+            SimEvent::ToAgent(at, bytes) => self.agent_reads(at, &bytes),
+            SimEvent::ToPrime(at, bytes) => self.prime_reads(at, &bytes),
+            SimEvent::AgentHearsEnd(at) => {
+                let acts = self.hosts[at].state.link_ended();
                 self.act(at, acts);
             }
-            Happening::PrimeHearsEnd(at, why) => self.post(at, Event::Ended(why.into())),
-            Happening::Tick(at) => self.tick(at),
-            Happening::PrimeIsAlive => self.tell_of_prime(),
-            Happening::Step(at, number) => self.work(at, number),
-            Happening::Fault(at, fault) => self.break_host(at, fault),
-            Happening::EndRun(at, runtime) => self.end_run(at, runtime),
+            SimEvent::PrimeHearsEnd(at, why) => self.post(at, LinkEvent::Closed(why.into())),
+            SimEvent::Tick(at) => self.tick(at),
+            SimEvent::PrimeIsAlive => self.tell_of_prime(),
+            SimEvent::Step(at, number) => self.work(at, number),
+            SimEvent::Fault(at, fault) => self.break_host(at, fault),
+            SimEvent::EndRun(at, runtime) => self.end_run(at, runtime),
         }
     }
 
-    pub(super) fn post(&mut self, at: usize, event: Event) {
+    pub(super) fn post(&mut self, at: usize, event: LinkEvent) {
         if !self.cut[at] {
             self.inbox.push_back((at, event));
         }
@@ -293,9 +293,9 @@ impl World {
         self.deframers[at].push(bytes);
         loop {
             match self.deframers[at].next_frame() {
-                Ok(Some(frame)) => self.post(at, Event::Said(frame, self.now)),
+                Ok(Some(frame)) => self.post(at, LinkEvent::Message(frame, self.now)),
                 Ok(None) => return,
-                Err(e) => return self.post(at, Event::Ended(e.to_string())),
+                Err(e) => return self.post(at, LinkEvent::Closed(e.to_string())),
             }
         }
     }
@@ -309,7 +309,7 @@ impl World {
             }
         }
         if self.prime_dies_at.is_none_or(|dies| self.now < dies) {
-            self.at(SIGN_OF_LIFE, Happening::PrimeIsAlive);
+            self.at(SIGN_OF_LIFE, SimEvent::PrimeIsAlive);
         }
     }
 
@@ -329,20 +329,20 @@ impl World {
     pub(super) fn hang_up(&mut self, at: usize) {
         self.cut[at] = true;
         if std::mem::take(&mut self.hosts[at].link) {
-            let way = Nanos(self.rng.below(self.way_max.0));
-            self.at(way, Happening::AgentHearsEnd(at));
+            let way = Nanos(self.rng.below(self.latency_max.0));
+            self.at(way, SimEvent::AgentHearsEnd(at));
         }
     }
 }
 
 /// Which host's doing a happening is.
-fn host_of(what: &Happening) -> Option<usize> {
+fn host_of(what: &SimEvent) -> Option<usize> {
     match what {
-        Happening::ToAgent(at, _)
-        | Happening::AgentHearsEnd(at)
-        | Happening::Tick(at)
-        | Happening::Step(at, _)
-        | Happening::EndRun(at, _) => Some(*at),
+        SimEvent::ToAgent(at, _)
+        | SimEvent::AgentHearsEnd(at)
+        | SimEvent::Tick(at)
+        | SimEvent::Step(at, _)
+        | SimEvent::EndRun(at, _) => Some(*at),
         _ => None,
     }
 }

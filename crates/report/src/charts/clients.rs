@@ -1,7 +1,7 @@
 //! The clients over load: who did how much, how fast, and at what cost of its own.
 
-use super::Fit;
-use super::lines::{Line, Sheet, lines_chart};
+use super::ChartWidth;
+use super::lines::{ChartSheet, Line, lines_chart};
 use super::percentiles::marks;
 use filermark_model::figure;
 use filermark_results::text::one_line;
@@ -80,9 +80,9 @@ pub fn client_charts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let marks = marks(record);
     let chart = |(i, (title, unit, of)): (usize, &Figure)| {
         let id = format!("clients-{i}");
-        let sheet = Sheet {
+        let sheet = ChartSheet {
             id: &id,
-            size: (Fit::Multiple.width(), 190.0),
+            size: (ChartWidth::Multiple.width(), 190.0),
             title: &format!("{title} of the clients over load"),
             unit,
             has_legend: false,

@@ -1,11 +1,11 @@
 //! Latency over achieved rate, and achieved over requested rate.
 
 use super::frame::{Area, axes, legend};
-use super::{Fit, historical};
+use super::{ChartWidth, historical};
 use crate::format::{duration, rate};
+use crate::labels;
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::{Anchor, Svg};
-use crate::words;
 use filermark_model::{Figure, Latency, PointStats};
 use filermark_results::{ClassicalResult, Historical};
 use filermark_results::{PointRecord, RunRecord};
@@ -43,8 +43,8 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
         Dot {
             number: point.load.number,
             valid: point.is_valid(),
-            load: words::load(record, point.load),
-            requested: words::requested(record, point.load).unwrap_or(0.0),
+            load: labels::load(record, point.load),
+            requested: labels::requested(record, point.load).unwrap_or(0.0),
             achieved: stats.achieved_ops_per_sec(),
             ms: figures.map(Figure::ms),
         }
@@ -56,7 +56,11 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
 /// Mean service time, its 95th and 99th percentile and the mean response time
 /// over the achieved rate, with the classical result where there is one, and systems of
 /// old beside; `None` when nothing was measured.
-pub fn response_chart(record: &RunRecord, fit: Fit, beside: Option<&Historical>) -> Option<String> {
+pub fn response_chart(
+    record: &RunRecord,
+    fit: ChartWidth,
+    beside: Option<&Historical>,
+) -> Option<String> {
     let dots = dots(record);
     let systems = || beside.iter().flat_map(|h| &h.systems);
     let values = || {
@@ -70,9 +74,13 @@ pub fn response_chart(record: &RunRecord, fit: Fit, beside: Option<&Historical>)
     let low = values().min_by(f64::total_cmp)?;
     let high = values().max_by(f64::total_cmp)?;
     let rates = dots.iter().map(|d| d.achieved);
-    let height = if fit == Fit::Narrow { 360.0 } else { 430.0 };
+    let height = if fit == ChartWidth::Narrow {
+        360.0
+    } else {
+        430.0
+    };
     let mut svg = Svg::new(
-        &format!("curve-{}", fit.word()),
+        &format!("curve-{}", fit.as_str()),
         fit.width(),
         height,
         "Latency over achieved throughput",
@@ -232,14 +240,14 @@ fn describe(dots: &[Dot]) -> String {
 }
 
 /// Achieved over requested rate, beside the line on which both are the same.
-pub fn load_chart(record: &RunRecord, fit: Fit) -> Option<String> {
+pub fn load_chart(record: &RunRecord, fit: ChartWidth) -> Option<String> {
     let mut dots = dots(record);
     dots.retain(|d| d.requested > 0.0);
     let rates = || dots.iter().flat_map(|d| [d.requested, d.achieved]);
     let high = rates().max_by(f64::total_cmp)? * 1.03;
     let height = 330.0;
     let mut svg = Svg::new(
-        &format!("load-{}", fit.word()),
+        &format!("load-{}", fit.as_str()),
         fit.width(),
         height,
         "Achieved over requested throughput",
@@ -264,7 +272,7 @@ pub fn load_chart(record: &RunRecord, fit: Fit) -> Option<String> {
         draw_dot(&mut svg, LINES[0].0, dot, at(dot), &format!("{pcnt:.1} %"));
     }
     for failed in record.points.iter().filter(|p| p.measured().is_none()) {
-        let requested = words::requested(record, failed.load).unwrap_or(0.0);
+        let requested = labels::requested(record, failed.load).unwrap_or(0.0);
         if requested > 0.0 && requested <= high {
             svg.cross("cross", (x.at(requested), area.bottom), 4.5);
         }
@@ -293,7 +301,7 @@ mod tests {
         }
         assert!(dots.is_sorted_by(|a, b| a.achieved < b.achieved));
         assert!(dots.is_sorted_by(|a, b| a.ms[0].value <= b.ms[0].value));
-        let svg = response_chart(&record, Fit::Wide, None).expect("a chart");
+        let svg = response_chart(&record, ChartWidth::Wide, None).expect("a chart");
         for dot in &dots {
             let told = format!(
                 "mean service time {}",
@@ -302,6 +310,6 @@ mod tests {
             assert!(svg.contains(&told), "{told}");
         }
         record.points.clear();
-        assert!(response_chart(&record, Fit::Wide, None).is_none());
+        assert!(response_chart(&record, ChartWidth::Wide, None).is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! The curves of several runs over each other: latency over achieved rate.
 
 use super::frame::{Area, axes, legend};
-use super::{Fit, historical};
+use super::{ChartWidth, historical};
 use crate::format::{duration, rate};
+use crate::labels;
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::Svg;
-use crate::words;
 use filermark_results::compare::Group;
 use filermark_results::text::one_line;
 use filermark_results::{Historical, PointRecord, RunRecord};
@@ -40,7 +40,7 @@ fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
             point.load.number,
             if valid { "" } else { ", INVALID" },
             rate(achieved),
-            words::load(record, point.load),
+            labels::load(record, point.load),
             duration(service),
             response.text(duration),
         );
@@ -63,7 +63,7 @@ fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
 pub fn curves_chart(
     groups: &[Group<'_>],
     response: bool,
-    fit: Fit,
+    fit: ChartWidth,
     beside: Option<&Historical>,
 ) -> Option<String> {
     let named = groups.iter().map(|g| {
@@ -83,10 +83,14 @@ pub fn curves_chart(
     let latencies = || dots().map(latency).chain(systems().map(|s| s.ort_ms));
     let low = latencies().min_by(f64::total_cmp)?;
     let high = latencies().max_by(f64::total_cmp)?;
-    let height = if fit == Fit::Narrow { 340.0 } else { 400.0 };
+    let height = if fit == ChartWidth::Narrow {
+        340.0
+    } else {
+        400.0
+    };
     let what = if response { "response" } else { "service" };
     let mut svg = Svg::new(
-        &format!("curves-{what}-{}", fit.word()),
+        &format!("curves-{what}-{}", fit.as_str()),
         fit.width(),
         height,
         &format!("Mean {what} time over achieved throughput"),

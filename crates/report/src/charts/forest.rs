@@ -1,6 +1,6 @@
 //! Differences with their intervals, one row each (a forest plot).
 
-use super::Fit;
+use super::ChartWidth;
 use super::frame::Area;
 use crate::scale::{Scale, tick_label};
 use crate::svg::{Anchor, Svg};
@@ -25,7 +25,12 @@ pub struct Bar {
 }
 
 /// The rows, with the band that does not matter; `None` without rows.
-pub fn forest_chart(id: &str, bars: &[Bar], threshold_pcnt: f64, fit: Fit) -> Option<String> {
+pub fn forest_chart(
+    id: &str,
+    bars: &[Bar],
+    threshold_pcnt: f64,
+    fit: ChartWidth,
+) -> Option<String> {
     if bars.is_empty() {
         return None;
     }
@@ -35,7 +40,7 @@ pub fn forest_chart(id: &str, bars: &[Bar], threshold_pcnt: f64, fit: Fit) -> Op
     // Nothing shrinks by more than all of it.
     let low = -high.min(100.0);
     let (label_width, label_chars) = match fit {
-        Fit::Narrow => (150.0, LABEL_CHARS.1),
+        ChartWidth::Narrow => (150.0, LABEL_CHARS.1),
         _ => (300.0, LABEL_CHARS.0),
     };
     let area = Area {
@@ -46,7 +51,7 @@ pub fn forest_chart(id: &str, bars: &[Bar], threshold_pcnt: f64, fit: Fit) -> Op
     };
     let x = Scale::exact(low, high, area.left, area.right);
     let mut svg = Svg::new(
-        &format!("forest-{id}-{}", fit.word()),
+        &format!("forest-{id}-{}", fit.as_str()),
         fit.width(),
         area.bottom + 44.0,
         "Changes with their 95 % intervals",

@@ -4,7 +4,7 @@
 //! are added up and neighbouring cells of one colour drawn as one, so that a chart
 //! stays below some 30 KB whatever the length of the run.
 
-use super::Fit;
+use super::ChartWidth;
 use super::frame::Area;
 use super::series::gathered;
 use crate::format::{duration, rate};
@@ -35,14 +35,14 @@ fn level(count: u32, total: u64) -> Option<usize> {
 
 /// The heat map of a load point with at most so many columns; `None` where nothing
 /// was counted by second.
-pub fn heat_chart(point: &PointRecord, fit: Fit, columns: usize) -> Option<String> {
+pub fn heat_chart(point: &PointRecord, fit: ChartWidth, columns: usize) -> Option<String> {
     let stats = point.stats.as_ref()?;
     let steps = gathered(&stats.intervals, columns);
     let used = |slot: &usize| steps.iter().any(|s| s.2.service_log2_us[*slot] > 0);
     let (low, high) = ((0..24).find(used)?, (0..24).rev().find(used)? + 1);
     let (first, last) = (steps.first()?.0, steps.last()?);
     let (width, number) = (fit.width(), point.load.number);
-    let multiple = fit == Fit::Multiple;
+    let multiple = fit == ChartWidth::Multiple;
     let area = Area {
         left: 52.0,
         top: if multiple { 22.0 } else { 58.0 },
@@ -53,7 +53,7 @@ pub fn heat_chart(point: &PointRecord, fit: Fit, columns: usize) -> Option<Strin
     let x = Scale::exact(first as f64, end, area.left, area.right);
     let row = (area.bottom - area.top) / (high - low) as f64;
     let mut svg = Svg::new(
-        &format!("heat-{number}-{}", fit.word()),
+        &format!("heat-{number}-{}", fit.as_str()),
         width,
         area.bottom + 42.0,
         &format!("Latency over time at load point {number}"),
@@ -91,7 +91,7 @@ pub fn heat_chart(point: &PointRecord, fit: Fit, columns: usize) -> Option<Strin
         let left = x.at(*second as f64);
         let right = x.at(second.saturating_add(*n as i64) as f64);
         let size = (right - left, area.bottom - area.top);
-        svg.rect("hit", (left, area.top), size, &said(*second, *n, sum));
+        svg.rect("hit", (left, area.top), size, &tooltip(*second, *n, sum));
     }
     if !multiple {
         colours(&mut svg, area.left, width);
@@ -187,7 +187,7 @@ fn colours(svg: &mut Svg, left: f64, width: f64) {
     svg.text("tick", at, Anchor::Start, &text);
 }
 
-fn said(second: i64, n: usize, sum: &Interval) -> String {
+fn tooltip(second: i64, n: usize, sum: &Interval) -> String {
     let phase = if second < 0 { " of WARMUP" } else { "" };
     let span = match n {
         1 => format!("second {second}{phase}"),
@@ -271,9 +271,9 @@ mod tests {
             }
         };
         stats.intervals = (-300..86_400).map(second).collect();
-        let svg = heat_chart(point, Fit::Wide, columns_for(1)).unwrap();
+        let svg = heat_chart(point, ChartWidth::Wide, columns_for(1)).unwrap();
         assert!(svg.len() < 80_000, "{}", svg.len());
-        let svg = heat_chart(point, Fit::Multiple, columns_for(100)).unwrap();
+        let svg = heat_chart(point, ChartWidth::Multiple, columns_for(100)).unwrap();
         assert!(svg.len() < 14_000, "{}", svg.len());
         assert!(svg.contains("WARMUP"));
         assert!(columns_for(0) > 0 && columns_for(usize::MAX) == COLUMNS_MIN);

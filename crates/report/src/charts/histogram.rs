@@ -1,7 +1,7 @@
 //! Latency histograms of one load point: by group of operations, and service
 //! against response time.
 
-use super::Fit;
+use super::ChartWidth;
 use super::frame::{Area, legend};
 use crate::format::duration;
 use crate::scale::Scale;
@@ -162,7 +162,7 @@ fn short_duration(ns: f64) -> String {
 }
 
 /// Service times by group of operations, one row each.
-pub fn groups_chart(stats: &PointStats, fit: Fit) -> Option<String> {
+pub fn groups_chart(stats: &PointStats, fit: ChartWidth) -> Option<String> {
     let groups: Vec<(&str, Latency)> = GROUPS
         .iter()
         .map(|(name, ops)| {
@@ -182,7 +182,7 @@ pub fn groups_chart(stats: &PointStats, fit: Fit) -> Option<String> {
     };
     let x = x_scale(&all, &area)?;
     let mut svg = Svg::new(
-        &format!("groups-{}", fit.word()),
+        &format!("groups-{}", fit.as_str()),
         fit.width(),
         area.bottom + 46.0,
         "Service times by group of operations",
@@ -208,7 +208,7 @@ pub fn groups_chart(stats: &PointStats, fit: Fit) -> Option<String> {
         );
         let p99 = duration(latency.percentile_ns(99.0) as f64);
         let figures = match fit {
-            Fit::Narrow => format!("99 % {p99}"),
+            ChartWidth::Narrow => format!("99 % {p99}"),
             _ => {
                 let p50 = duration(latency.percentile_ns(50.0) as f64);
                 format!("50 % {p50}, 99 % {p99}")
@@ -225,7 +225,7 @@ pub fn groups_chart(stats: &PointStats, fit: Fit) -> Option<String> {
 }
 
 /// Service against response times of all operations.
-pub fn overlay_chart(stats: &PointStats, fit: Fit) -> Option<String> {
+pub fn overlay_chart(stats: &PointStats, fit: ChartWidth) -> Option<String> {
     let both = [shares(&stats.service()), shares(&stats.response())];
     let height = 8.0 + 4.0 * ROW_HEIGHT + 46.0;
     let area = Area {
@@ -238,7 +238,7 @@ pub fn overlay_chart(stats: &PointStats, fit: Fit) -> Option<String> {
     let high = both.iter().flatten().copied().max_by(f64::total_cmp)?;
     let y = Scale::linear(0.0, high, area.bottom, area.top);
     let mut svg = Svg::new(
-        &format!("overlay-{}", fit.word()),
+        &format!("overlay-{}", fit.as_str()),
         fit.width(),
         height,
         "Service times against response times",

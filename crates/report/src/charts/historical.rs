@@ -1,7 +1,7 @@
 //! Systems of old on a chart: a hollow mark at the published peak and overall response
 //! time, with the name beside it. There is no curve to draw, and none is made up.
 
-use super::Fit;
+use super::ChartWidth;
 use super::frame::Area;
 use crate::format::{number, rate};
 use crate::scale::Scale;
@@ -27,9 +27,9 @@ const LINE_HIGH: f64 = 14.0;
 const FAR_RATIO: f64 = 6.0;
 
 /// What the legend says of them.
-pub const fn legend_entry(fit: Fit) -> (&'static str, &'static str) {
+pub const fn legend_entry(fit: ChartWidth) -> (&'static str, &'static str) {
     match fit {
-        Fit::Wide => LEGEND,
+        ChartWidth::Wide => LEGEND,
         _ => LEGEND_NARROW,
     }
 }
@@ -71,7 +71,7 @@ pub fn rate_axis(
 pub fn marks(svg: &mut Svg, historical: &Historical, area: &Area, x: &Scale, y: &Scale) {
     let systems = &historical.systems;
     let at = |s: &System| (x.at(s.ops_per_sec), y.at(s.ort_ms));
-    let mut taken: Vec<Box> = systems.iter().map(|s| Box::mark(at(s))).collect();
+    let mut taken: Vec<LabelBox> = systems.iter().map(|s| LabelBox::mark(at(s))).collect();
     for system in systems {
         let mark = at(system);
         let label = label(system);
@@ -87,7 +87,7 @@ pub fn marks(svg: &mut Svg, historical: &Historical, area: &Area, x: &Scale, y: 
             );
         }
         svg.text("historical-label", place, Anchor::Middle, &label);
-        taken.push(Box::label(place, &label));
+        taken.push(LabelBox::label(place, &label));
     }
     for system in systems {
         svg.circle("historical", at(system), 5.0, "");
@@ -118,14 +118,14 @@ fn label(s: &System) -> String {
 
 /// What is taken already.
 #[derive(Clone, Copy)]
-struct Box {
+struct LabelBox {
     left: f64,
     right: f64,
     top: f64,
     bottom: f64,
 }
 
-impl Box {
+impl LabelBox {
     fn mark((x, y): (f64, f64)) -> Self {
         Self {
             left: x - 7.0,
@@ -154,7 +154,7 @@ impl Box {
 }
 
 /// Where a label goes: above or below its mark, farther and farther away until it is free.
-fn place(mark: (f64, f64), label: &str, area: &Area, taken: &[Box]) -> (f64, f64) {
+fn place(mark: (f64, f64), label: &str, area: &Area, taken: &[LabelBox]) -> (f64, f64) {
     let half = label.chars().count() as f64 * CHAR_WIDE / 2.0;
     let (left, right) = (area.left + half, area.right - half);
     let x = if left < right {
@@ -165,7 +165,11 @@ fn place(mark: (f64, f64), label: &str, area: &Area, taken: &[Box]) -> (f64, f64
     let steps = (0..12u32).map(f64::from);
     let rows = steps.flat_map(|i| [mark.1 - 10.0 - i * LINE_HIGH, mark.1 + 19.0 + i * LINE_HIGH]);
     let inside = |y: &f64| *y - LINE_HIGH >= area.top && *y + 4.0 <= area.bottom;
-    let free = |y: &f64| !taken.iter().any(|t| t.meets(&Box::label((x, *y), label)));
+    let free = |y: &f64| {
+        !taken
+            .iter()
+            .any(|t| t.meets(&LabelBox::label((x, *y), label)))
+    };
     let found = rows.filter(inside).find(free);
     (
         x,

@@ -29,7 +29,7 @@ pub struct Line {
 
 /// What stands around the lines.
 #[derive(Clone, Copy, Debug)]
-pub struct Sheet<'a> {
+pub struct ChartSheet<'a> {
     pub id: &'a str,
     pub size: (f64, f64),
     pub title: &'a str,
@@ -52,7 +52,7 @@ pub fn span(lines: &[Line]) -> Option<(f64, f64)> {
 }
 
 /// The lines; `None` when there is nothing to be drawn.
-pub fn lines_chart(sheet: Sheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<String> {
+pub fn lines_chart(sheet: ChartSheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<String> {
     let (low, high) = sheet.holds.or_else(|| span(lines))?;
     let top_rate = marks.iter().map(|m| m.achieved).max_by(f64::total_cmp)?;
     let (width, height) = sheet.size;
@@ -110,13 +110,13 @@ pub fn lines_chart(sheet: Sheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<S
                 true => svg.circle(&format!("dot {}", line.class), at, 2.6, ""),
                 false => svg.cross("cross", at, 3.5),
             }
-            svg.circle("hit", at, 8.0, &said(mark, line, *value, sheet.unit));
+            svg.circle("hit", at, 8.0, &tooltip(mark, line, *value, sheet.unit));
         }
     }
     Some(svg.finish())
 }
 
-fn said(mark: &Mark, line: &Line, value: Figure, unit: &str) -> String {
+fn tooltip(mark: &Mark, line: &Line, value: Figure, unit: &str) -> String {
     let verdict = if mark.valid { "" } else { ", INVALID" };
     format!(
         "Load point {}{verdict}, {} op/s: {} {} {unit}",
@@ -139,7 +139,7 @@ pub fn figure(value: f64) -> String {
 }
 
 /// For those who do not see it: each line from its first to its last figure.
-fn describe(marks: &[Mark], lines: &[Line], sheet: Sheet<'_>) -> String {
+fn describe(marks: &[Mark], lines: &[Line], sheet: ChartSheet<'_>) -> String {
     let ends = |line: &Line| {
         let mut there = marks
             .iter()

@@ -3,6 +3,7 @@
 //! The larger ones are drawn twice, for a desk and for a phone; the style
 //! sheet shows the one that fits, so that no text is ever scaled to nothing.
 
+mod bare_curve;
 mod clients;
 mod curve;
 mod curves;
@@ -15,10 +16,10 @@ mod lines;
 mod ops;
 mod percentiles;
 mod phases;
-mod plain;
 mod procs;
 mod series;
 
+pub use bare_curve::{CurveLabels, CurvePoint, curve_chart};
 pub use clients::{ClientFigures, client_charts};
 pub use curve::{knee_point, load_chart, response_chart};
 pub use curves::curves_chart;
@@ -29,13 +30,12 @@ pub use histogram::{groups_chart, overlay_chart};
 pub use ops::{op_charts, ops_chart};
 pub use percentiles::{Measure, PERCENTILES, percentiles, percentiles_chart, waiting_chart};
 pub use phases::phases_chart;
-pub use plain::{CurveLabels, CurvePoint, curve_chart};
-pub use procs::{Balance, procs_chart};
+pub use procs::{BalanceOf, procs_chart};
 pub use series::series_chart;
 
 /// For which width a chart is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum ChartWidth {
     /// The whole width of the page on a desk.
     Wide,
     /// Half of that width.
@@ -46,7 +46,7 @@ pub enum Fit {
     Multiple,
 }
 
-impl Fit {
+impl ChartWidth {
     /// The drawing's width, in its own units; text is 12 to 13 units high.
     pub const fn width(self) -> f64 {
         match self {
@@ -58,7 +58,7 @@ impl Fit {
     }
 
     /// A word for identifiers.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wide => "wide",
             Self::Half => "half",

@@ -1,8 +1,8 @@
 //! What the operations cost: their share of the time at one load point, and their
 //! latency over load.
 
-use super::Fit;
-use super::lines::{Line, Sheet, lines_chart, span};
+use super::ChartWidth;
+use super::lines::{ChartSheet, Line, lines_chart, span};
 use super::percentiles::marks;
 use crate::format::{count, duration, number};
 use crate::svg::{Anchor, Svg};
@@ -34,7 +34,7 @@ fn shares(stats: &PointStats, o: &OpStats) -> (f64, f64) {
 
 /// One row per operation at a load point: its share of the time above, of the
 /// operations below.
-pub fn ops_chart(record: &RunRecord, stats: &PointStats, fit: Fit) -> Option<String> {
+pub fn ops_chart(record: &RunRecord, stats: &PointStats, fit: ChartWidth) -> Option<String> {
     let protocol = record.run.plan.benchmark.protocol;
     let mut ops = by_time(stats);
     let more = ops.len().saturating_sub(ROWS_MAX);
@@ -52,7 +52,7 @@ pub fn ops_chart(record: &RunRecord, stats: &PointStats, fit: Fit) -> Option<Str
         .collect();
     let height = ops.len() as f64 * ROW_HEIGHT + if more > 0 { 24.0 } else { 4.0 };
     let mut svg = Svg::new(
-        &format!("ops-{}", fit.word()),
+        &format!("ops-{}", fit.as_str()),
         fit.width(),
         height,
         "Share of the time by operation",
@@ -110,9 +110,9 @@ pub fn op_charts(record: &RunRecord, stats: &PointStats) -> Vec<(&'static str, S
     let each: Vec<Line> = all.iter().flat_map(|(_, lines)| lines.clone()).collect();
     let (holds, marks) = (span(&each), marks(record));
     let chart = |(i, (name, lines)): (usize, &(&'static str, [Line; 2]))| {
-        let sheet = Sheet {
+        let sheet = ChartSheet {
             id: &format!("op-{i}"),
-            size: (Fit::Multiple.width(), 190.0),
+            size: (ChartWidth::Multiple.width(), 190.0),
             title: &format!("{name} over load"),
             unit: "ms",
             has_legend: false,

@@ -1,7 +1,7 @@
 //! Percentiles over load, of service and of response times.
 
-use super::Fit;
-use super::lines::{Line, Mark, Sheet, lines_chart, span};
+use super::ChartWidth;
+use super::lines::{ChartSheet, Line, Mark, lines_chart, span};
 use filermark_model::{Figure, Latency, PointStats};
 use filermark_results::{PointRecord, RunRecord};
 
@@ -25,7 +25,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    const fn word(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Service => "service",
             Self::Response => "response",
@@ -79,16 +79,16 @@ fn lines(record: &RunRecord, measure: Measure) -> Vec<Line> {
 
 /// The percentiles of one latency over the achieved rate. Both charts have one scale,
 /// so that they can be compared by eye.
-pub fn percentiles_chart(record: &RunRecord, measure: Measure, fit: Fit) -> Option<String> {
+pub fn percentiles_chart(record: &RunRecord, measure: Measure, fit: ChartWidth) -> Option<String> {
     let (service, response) = (
         lines(record, Measure::Service),
         lines(record, Measure::Response),
     );
     let (a, b) = (span(&service)?, span(&response)?);
-    let sheet = Sheet {
-        id: &format!("percentiles-{}-{}", measure.word(), fit.word()),
+    let sheet = ChartSheet {
+        id: &format!("percentiles-{}-{}", measure.as_str(), fit.as_str()),
         size: (fit.width(), 360.0),
-        title: &format!("Percentiles of the {} time over load", measure.word()),
+        title: &format!("Percentiles of the {} time over load", measure.as_str()),
         unit: "ms",
         has_legend: true,
         holds: Some((a.0.min(b.0), a.1.max(b.1))),
@@ -102,9 +102,9 @@ pub fn percentiles_chart(record: &RunRecord, measure: Measure, fit: Fit) -> Opti
 
 /// Mean and 99 % of both latencies over the achieved rate: what lies between them is
 /// the time that operations waited before they were sent.
-pub fn waiting_chart(record: &RunRecord, fit: Fit) -> Option<String> {
-    type Of = fn(&PointStats) -> Figure;
-    let all: [(&'static str, &str, Of); 4] = [
+pub fn waiting_chart(record: &RunRecord, fit: ChartWidth) -> Option<String> {
+    type PercentileChart = fn(&PointStats) -> Figure;
+    let all: [(&'static str, &str, PercentileChart); 4] = [
         ("response", "response, mean", |s| s.response().mean()),
         ("service", "service, mean", |s| s.service().mean()),
         ("response p99", "response, 99 %", |s| {
@@ -120,8 +120,8 @@ pub fn waiting_chart(record: &RunRecord, fit: Fit) -> Option<String> {
             values: measured.map(|s| Some(of(s).ms())).collect(),
         }
     });
-    let sheet = Sheet {
-        id: &format!("waiting-{}", fit.word()),
+    let sheet = ChartSheet {
+        id: &format!("waiting-{}", fit.as_str()),
         size: (fit.width(), 330.0),
         title: "Service against response time over load",
         unit: "ms",

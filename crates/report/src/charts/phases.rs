@@ -1,6 +1,6 @@
 //! How long the phases of each load point took.
 
-use super::Fit;
+use super::ChartWidth;
 use super::frame::{Area, legend};
 use crate::format::seconds;
 use crate::scale::Scale;
@@ -20,7 +20,7 @@ const fn class(phase: Phase) -> &'static str {
 }
 
 /// One bar of phases per load point; `None` without phases.
-pub fn phases_chart(record: &RunRecord, fit: Fit) -> Option<String> {
+pub fn phases_chart(record: &RunRecord, fit: ChartWidth) -> Option<String> {
     let mut rows: Vec<u32> = record.phases.iter().map(|p| p.point).collect();
     rows.sort_unstable();
     rows.dedup();
@@ -37,7 +37,7 @@ pub fn phases_chart(record: &RunRecord, fit: Fit) -> Option<String> {
     };
     let x = Scale::exact(0.0, longest, area.left, area.right);
     let mut svg = Svg::new(
-        &format!("phases-{}", fit.word()),
+        &format!("phases-{}", fit.as_str()),
         fit.width(),
         area.bottom + 26.0,
         "Phases of each load point",

@@ -1,6 +1,6 @@
 //! How evenly the procs got their share, one row per load point.
 
-use super::Fit;
+use super::ChartWidth;
 use super::frame::Area;
 use super::lines::figure;
 use crate::scale::{LOG_FROM_RATIO, Scale};
@@ -15,14 +15,14 @@ const TICKS_MAX: usize = 400;
 
 /// What is compared between the procs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Balance {
+pub enum BalanceOf {
     /// Operations done, as percent of those that were wanted.
     Share,
     /// Mean service time, in milliseconds.
     Mean,
 }
 
-impl Balance {
+impl BalanceOf {
     const fn unit(self) -> &'static str {
         match self {
             Self::Share => "%",
@@ -40,7 +40,7 @@ impl Balance {
 }
 
 /// A row's procs by what is compared, ascending.
-fn figures(procs: &[ProcStats], balance: Balance) -> Vec<(f64, u32)> {
+fn figures(procs: &[ProcStats], balance: BalanceOf) -> Vec<(f64, u32)> {
     let of = |p: &ProcStats| Some((balance.of(p)?, p.proc));
     let mut all: Vec<_> = procs.iter().filter_map(of).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -48,7 +48,7 @@ fn figures(procs: &[ProcStats], balance: Balance) -> Vec<(f64, u32)> {
 }
 
 /// The strip of all load points; `None` when no proc was counted.
-pub fn procs_chart(record: &RunRecord, balance: Balance, fit: Fit) -> Option<String> {
+pub fn procs_chart(record: &RunRecord, balance: BalanceOf, fit: ChartWidth) -> Option<String> {
     let rows: Vec<(u32, Vec<(f64, u32)>)> = record
         .points
         .iter()
@@ -64,19 +64,19 @@ pub fn procs_chart(record: &RunRecord, balance: Balance, fit: Fit) -> Option<Str
     let limit = record.run.plan.limits.proc_pcnt_min;
     let x = x_axis(&rows, balance, limit, &area)?;
     let (name, title, axis_title) = match balance {
-        Balance::Share => (
+        BalanceOf::Share => (
             "procs",
             "Procs by share of their own rate",
             "operations done, of those wanted of the proc",
         ),
-        Balance::Mean => (
+        BalanceOf::Mean => (
             "proc-means",
             "Procs by mean service time",
             "mean service time of the proc",
         ),
     };
     let mut svg = Svg::new(
-        &format!("{name}-{}", fit.word()),
+        &format!("{name}-{}", fit.as_str()),
         fit.width(),
         area.bottom + 46.0,
         title,
@@ -88,7 +88,7 @@ pub fn procs_chart(record: &RunRecord, balance: Balance, fit: Fit) -> Option<Str
         let label = format!("{} {}", crate::scale::tick_label(value), balance.unit());
         svg.text("tick", (at, area.bottom + 18.0), Anchor::Middle, &label);
     }
-    if balance == Balance::Share {
+    if balance == BalanceOf::Share {
         svg.line("limit", (x.at(limit), area.top), (x.at(limit), area.bottom));
         svg.line("ideal", (x.at(100.0), area.top), (x.at(100.0), area.bottom));
     }
@@ -106,7 +106,7 @@ pub fn procs_chart(record: &RunRecord, balance: Balance, fit: Fit) -> Option<Str
 /// An axis that holds all figures, and in shares the limit and 100 % too.
 fn x_axis(
     rows: &[(u32, Vec<(f64, u32)>)],
-    balance: Balance,
+    balance: BalanceOf,
     limit: f64,
     area: &Area,
 ) -> Option<Scale> {
@@ -114,15 +114,15 @@ fn x_axis(
     let low = values().min_by(f64::total_cmp)?;
     let high = values().max_by(f64::total_cmp)?;
     Some(match balance {
-        Balance::Share => {
+        BalanceOf::Share => {
             let low = ((low.min(limit) - 5.0).max(0.0) / 10.0).floor() * 10.0;
             let high = (high.max(105.0) / 10.0).ceil() * 10.0;
             Scale::exact(low, high, area.left, area.right)
         }
-        Balance::Mean if low > 0.0 && high / low > LOG_FROM_RATIO => {
+        BalanceOf::Mean if low > 0.0 && high / low > LOG_FROM_RATIO => {
             Scale::log(low, high, area.left, area.right)
         }
-        Balance::Mean => Scale::linear(0.0, high, area.left, area.right),
+        BalanceOf::Mean => Scale::linear(0.0, high, area.left, area.right),
     })
 }
 

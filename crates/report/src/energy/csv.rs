@@ -99,7 +99,7 @@ fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [St
         number(point.joules_per_op),
         number(point.achieved_ops_per_s),
         number(point.latency_ms_mean),
-        traffic_word(run.traffic_from).to_owned(),
+        traffic_source_name(run.traffic_from).to_owned(),
         traffic(|s| s.mean),
         traffic(|s| s.min),
         traffic(|s| s.max),
@@ -128,7 +128,7 @@ fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [St
         findings(point),
         run.simulated.to_string(),
         NOT_A_SPEC_RESULT.to_owned(),
-        super::words::energy_verdict(run, point).to_owned(),
+        super::labels::energy_verdict(run, point).to_owned(),
         said(&lab.product.vendor),
         said(&lab.product.name),
         said(&lab.product.model),
@@ -178,7 +178,7 @@ fn findings(point: &PointEfficiency) -> String {
     let mut rules: Vec<&str> = point
         .findings
         .iter()
-        .map(|f| super::words::rule(f.rule))
+        .map(|f| super::labels::rule(f.rule))
         .collect();
     rules.sort_unstable();
     rules.dedup();
@@ -186,7 +186,7 @@ fn findings(point: &PointEfficiency) -> String {
 }
 
 /// The source of MiB/s as the JSON names it.
-pub const fn traffic_word(from: TrafficFrom) -> &'static str {
+pub const fn traffic_source_name(from: TrafficFrom) -> &'static str {
     match from {
         TrafficFrom::Sflow => "sflow",
         TrafficFrom::Clients => "clients",

@@ -1,19 +1,19 @@
 //! The findings of all runs and load points: what matters most first.
 
-use super::alike::alike;
+use super::group_similar::alike;
+use super::labels;
 use super::names::{self, RunNames};
-use super::words;
-use crate::view::said;
+use crate::view;
 use filermark_energy::reduce::{EnergyFinding, EnergyRule, Reduction};
 use filermark_model::Severity;
-use filermark_results::text::{one_line, severity_word};
+use filermark_results::text::{one_line, severity_label};
 use serde::Serialize;
 
 /// Longer lists of runs and load points begin anew.
 const PLACES_LENGTH_MAX: usize = 2_000;
 
 /// A finding and where it belongs.
-pub struct Placed<'a> {
+pub struct LocatedFinding<'a> {
     /// Place of the run in the reduction; `None`: all of it.
     pub run: Option<usize>,
     /// Load point, from 1; 0 for the run as a whole.
@@ -31,9 +31,9 @@ pub struct FindingView {
 }
 
 /// All findings one by one: by severity, rule, run and load point.
-pub fn placed(reduction: &Reduction) -> Vec<Placed<'_>> {
+pub fn placed(reduction: &Reduction) -> Vec<LocatedFinding<'_>> {
     let of = |run, point, findings| placed_in(run, point, findings);
-    let mut all: Vec<Placed<'_>> = of(None, 0, &reduction.findings).collect();
+    let mut all: Vec<LocatedFinding<'_>> = of(None, 0, &reduction.findings).collect();
     for (place, run) in reduction.workloads.iter().enumerate() {
         all.extend(of(Some(place), 0, &run.findings));
         for point in &run.points {
@@ -55,8 +55,8 @@ fn placed_in(
     run: Option<usize>,
     point: u32,
     findings: &[EnergyFinding],
-) -> impl Iterator<Item = Placed<'_>> {
-    findings.iter().map(move |finding| Placed {
+) -> impl Iterator<Item = LocatedFinding<'_>> {
+    findings.iter().map(move |finding| LocatedFinding {
         run,
         point,
         finding,
@@ -67,15 +67,16 @@ fn placed_in(
 pub fn views(reduction: &Reduction) -> Vec<FindingView> {
     let all = placed(reduction);
     let called = names::of_runs(&reduction.workloads);
-    let key = |p: &Placed<'_>| -> (Severity, EnergyRule) { (p.finding.severity, p.finding.rule) };
+    let key =
+        |p: &LocatedFinding<'_>| -> (Severity, EnergyRule) { (p.finding.severity, p.finding.rule) };
     let groups = all.chunk_by(|a, b| key(a) == key(b));
-    let view = |group: &[Placed<'_>]| FindingView {
-        severity: severity_word(group[0].finding.severity),
-        rule: words::rule(group[0].finding.rule),
+    let view = |group: &[LocatedFinding<'_>]| FindingView {
+        severity: severity_label(group[0].finding.severity),
+        rule: labels::rule(group[0].finding.rule),
         said: of_all_runs(
             group
                 .chunk_by(|a, b| a.run == b.run)
-                .flat_map(|of_run| said_of_run(&called, of_run)),
+                .flat_map(|of_run| messages_of_run(&called, of_run)),
         ),
     };
     groups.map(view).collect()
@@ -96,7 +97,7 @@ fn of_all_runs(all: impl Iterator<Item = (String, String)>) -> Vec<(String, Stri
     joined
 }
 
-fn said_of_run(called: &[RunNames], group: &[Placed<'_>]) -> Vec<(String, String)> {
+fn messages_of_run(called: &[RunNames], group: &[LocatedFinding<'_>]) -> Vec<(String, String)> {
     let messages: Vec<(u32, &str)> = group
         .iter()
         .map(|p| (p.point, p.finding.message.as_str()))
@@ -109,16 +110,19 @@ fn said_of_run(called: &[RunNames], group: &[Placed<'_>]) -> Vec<(String, String
         let places: Vec<String> = places.chain((!place.is_empty()).then_some(place)).collect();
         (places.join(", "), words)
     };
-    said(&messages).into_iter().map(with_run).collect()
+    view::messages(&messages)
+        .into_iter()
+        .map(with_run)
+        .collect()
 }
 
 /// The run's name that a finding belongs to.
-pub fn run_name(called: &[RunNames], placed: &Placed<'_>) -> Option<String> {
+pub fn run_name(called: &[RunNames], placed: &LocatedFinding<'_>) -> Option<String> {
     Some(called.get(placed.run?)?.run.clone())
 }
 
 /// The sentence of a finding, on one line.
-pub fn message(placed: &Placed<'_>) -> String {
+pub fn message(placed: &LocatedFinding<'_>) -> String {
     one_line(&placed.finding.message)
 }
 

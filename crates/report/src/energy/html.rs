@@ -2,11 +2,11 @@
 
 use super::charts::{Curve, curves_chart, drives_chart, slices_table, timeline_chart};
 use super::findings::{self, FindingView};
+use super::labels;
 use super::names::{self, RunNames};
 use super::plan;
 use super::rows::{self, PHASE_ROWS_MAX, Table};
-use super::words;
-use crate::charts::Fit;
+use crate::charts::ChartWidth;
 use crate::html::Chart;
 use crate::templates::{TemplateError, Templates};
 use filermark_energy::reduce::{BestFoot, Reduction, WorkloadReduction};
@@ -105,9 +105,9 @@ fn page(reduction: &Reduction) -> Page {
             .iter()
             .filter_map(plan::single)
             .collect(),
-        efficiency: curves(Curve::Efficiency, Fit::Wide),
-        operations: curves(Curve::Operations, Fit::Half),
-        power: curves(Curve::Power, Fit::Half),
+        efficiency: curves(Curve::Efficiency, ChartWidth::Wide),
+        operations: curves(Curve::Operations, ChartWidth::Half),
+        power: curves(Curve::Power, ChartWidth::Half),
         workloads: runs
             .iter()
             .zip(&called)
@@ -118,16 +118,16 @@ fn page(reduction: &Reduction) -> Page {
         worksheet: rows::worksheet_table(&reduction.workloads),
         sources: rows::sources_table(reduction),
         program: format!("filermark {}", env!("CARGO_PKG_VERSION")),
-        notices: [NOT_A_SPEC_RESULT, words::NO_PROGRAMME_RESULT],
-        simulated_word: words::SIMULATED,
-        rules_page: words::RULES_PAGE,
+        notices: [NOT_A_SPEC_RESULT, labels::NO_PROGRAMME_RESULT],
+        simulated_word: labels::SIMULATED,
+        rules_page: labels::RULES_PAGE,
     }
 }
 
 fn plan_view(reduction: &Reduction, place: usize, plan: &BestFoot) -> PlanView {
     PlanView {
-        benchmark: words::name(&plan.benchmark).to_uppercase(),
-        chart: Chart::of(Fit::Wide, |fit| drives_chart(plan, place, fit)),
+        benchmark: labels::name(&plan.benchmark).to_uppercase(),
+        chart: Chart::of(ChartWidth::Wide, |fit| drives_chart(plan, place, fit)),
         measured: plan::drives_table(plan),
         range: plan::range_sentences(plan),
         known: plan::known(plan),
@@ -144,9 +144,9 @@ fn workload_view((id, (run, called)): (usize, (&WorkloadReduction, &RunNames))) 
         run: called.run.clone(),
         page: run_page(run),
         began: rows::began(run).map(|at| at.readable()),
-        traffic: words::traffic_from(run.traffic_from),
+        traffic: labels::traffic_from(run.traffic_from),
         simulated: run.simulated,
-        timeline: Chart::of(Fit::Wide, |fit| timeline_chart(run, called, id, fit)),
+        timeline: Chart::of(ChartWidth::Wide, |fit| timeline_chart(run, called, id, fit)),
         slices: slices_table(run),
         reduction: rows::reduction_table(run),
         points: rows::point_table(run),

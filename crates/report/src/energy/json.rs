@@ -1,8 +1,8 @@
 //! The reduction for programs, as schema/energy-report-v1.json describes it.
 
 use super::figures::{efficiency, sound};
+use super::labels;
 use super::rows::best;
-use super::words;
 use filermark_energy::reduce::{Reduction, WorkloadReduction};
 use filermark_model::NOT_A_SPEC_RESULT;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub fn json(reduction: &Reduction) -> Value {
         "program": "filermark",
         "version": env!("CARGO_PKG_VERSION"),
         "notice": NOT_A_SPEC_RESULT,
-        "programme_notice": words::NO_PROGRAMME_RESULT,
+        "programme_notice": labels::NO_PROGRAMME_RESULT,
         "simulated": reduction.simulated,
         "maximum": maximum.collect::<Vec<_>>(),
         "workloads": reduction.workloads.iter().map(workload).collect::<Vec<_>>(),
@@ -44,7 +44,7 @@ fn workload(run: &WorkloadReduction) -> Value {
     let mut all = json!(run);
     let points = all["points"].as_array_mut().into_iter().flatten();
     for (value, point) in points.zip(&run.points) {
-        value["energy"] = words::energy_verdict(run, point).into();
+        value["energy"] = labels::energy_verdict(run, point).into();
     }
     all
 }

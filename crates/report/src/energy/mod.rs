@@ -7,18 +7,18 @@
 //! are marked in each of them, and wherever efficiency is shown with few digits
 //! ([`efficiency`](figures::efficiency())) it is cut, never rounded up.
 
-mod alike;
 mod charts;
 mod csv;
 mod figures;
 mod findings;
+mod group_similar;
 mod html;
 mod json;
+mod labels;
 mod names;
 mod plan;
 mod rows;
 mod text;
-mod words;
 mod xlsx;
 
 #[cfg(test)]
@@ -28,6 +28,6 @@ pub use csv::{CSV_COLUMNS, csv};
 pub use figures::{cut, efficiency};
 pub use html::{html, html_by};
 pub use json::{FORMAT, json};
+pub use labels::{NO_PROGRAMME_RESULT, SIMULATED};
 pub use text::text;
-pub use words::{NO_PROGRAMME_RESULT, SIMULATED};
 pub use xlsx::{WorkbookError, xlsx};

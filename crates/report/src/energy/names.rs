@@ -1,6 +1,6 @@
 //! What runs and sources are called, so that no two are called the same.
 
-use super::words::name;
+use super::labels::name;
 use filermark_energy::reduce::WorkloadReduction;
 
 /// Begins the location of a source that makes its figures up; its parameters follow.

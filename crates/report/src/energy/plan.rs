@@ -1,8 +1,8 @@
 //! The best-foot-forward plan as a table and in sentences.
 
 use super::figures::{efficiency, fixed, percent, sound};
+use super::labels;
 use super::rows::{Row, Table, heads};
-use super::words;
 use filermark_energy::reduce::{
     BestFoot, DriveEfficiency, RangePoint, Reduction, WorkloadReduction,
 };
@@ -14,7 +14,7 @@ pub fn drives_table(plan: &BestFoot) -> Table {
         cells: vec![
             efficiency(Some(one.mib_per_s_per_w)),
             below_best(plan, one.mib_per_s_per_w),
-            words::name(&one.run),
+            labels::name(&one.run),
             standing(plan, place),
         ],
         class: match plan.best == Some(place) {
@@ -73,7 +73,7 @@ pub fn single(plan: &BestFoot) -> Option<String> {
         true => "fewer and more".to_owned(),
         false => others.join(" and "),
     };
-    let benchmark = words::name(&plan.benchmark).to_uppercase();
+    let benchmark = labels::name(&plan.benchmark).to_uppercase();
     Some(format!(
         "Best foot forward, {benchmark}: one number of drives was measured ({}); measure others: {others} drives.",
         one.drives
@@ -102,7 +102,7 @@ pub fn range_sentences(plan: &BestFoot) -> Vec<String> {
         let wanted = point.drives_wanted;
         let by_drives = match point.by_drives.and_then(|i| plan.measured.get(i)) {
             Some(one) => {
-                let run = words::name(&one.run);
+                let run = labels::name(&one.run);
                 format!("measured with {} drives as run {run}", one.drives)
             }
             None => "not measured yet".to_owned(),

@@ -1,8 +1,8 @@
 //! The tables of the energy report as texts; page and terminal lay out the same cells.
 
 use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
+use super::labels;
 use super::names::{self, RunNames};
-use super::words;
 use filermark_energy::reduce::{PointEfficiency, Reduction, Stats, TrafficFrom, WorkloadReduction};
 use filermark_results::Timestamp;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub fn reduction_table(run: &WorkloadReduction) -> Table {
     Table {
         first: "Run #",
         heads: heads(&[
-            (words::traffic_head(run.traffic_from), ""),
+            (labels::traffic_head(run.traffic_from), ""),
             ("Avg Power", ""),
             ("MiB/sec/Watt", ""),
         ]),
@@ -75,7 +75,7 @@ pub fn reduction_table(run: &WorkloadReduction) -> Table {
 
 /// All else that is known of the load points.
 pub fn point_table(run: &WorkloadReduction) -> Table {
-    let unit = words::name(&run.load_unit);
+    let unit = labels::name(&run.load_unit);
     let mut all = vec![("load".to_owned(), unit)];
     all.extend(heads(&[
         ("achieved", "op/s"),
@@ -149,8 +149,8 @@ fn point_cells(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<String> 
         percent(point.power_w.map(|s| s.coverage)),
         fixed(mean(point.temperature_c), 1),
         fixed(mean(point.humidity_pcnt), 1),
-        words::run_counts(point.valid).to_owned(),
-        words::energy_verdict(run, point).to_owned(),
+        labels::run_counts(point.valid).to_owned(),
+        labels::energy_verdict(run, point).to_owned(),
     ]
 }
 
@@ -174,12 +174,12 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
         }
     };
     let load = |run: &WorkloadReduction, point: &PointEfficiency| {
-        format!("{} ({})", point.number, words::load(run, point.load))
+        format!("{} ({})", point.number, labels::load(run, point.load))
     };
     let drives = |run: &WorkloadReduction| loads(run.drives.map(f64::from));
     let mut rows = vec![
         row("Maximum Efficiency", &maximum),
-        row("Figures", &|r| figures_word(r).to_owned()),
+        row("Figures", &|r| figures_label(r).to_owned()),
         row("at load point", &|r| of_best(&load, r)),
         row("MiB/s", &|r| of_best(&|r, p| plain(mib_per_s(r, p)), r)),
         row("W", &|r| of_best(&|_, p| plain(mean(p.power_w)), r)),
@@ -190,7 +190,7 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
         row("Ready idle, GB/W", &|r| efficiency(r.ready_idle_gb_per_w)),
         row("Drives", &drives),
         row("Traffic from", &|r| {
-            words::traffic_from(r.traffic_from).to_owned()
+            labels::traffic_from(r.traffic_from).to_owned()
         }),
     ];
     rows.push(Row {
@@ -210,10 +210,10 @@ pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
 }
 
 /// Whether the figures of a run are measured.
-pub fn figures_word(run: &WorkloadReduction) -> &'static str {
+pub fn figures_label(run: &WorkloadReduction) -> &'static str {
     let is_silent = |p: &PointEfficiency| p.power_w.is_none() && p.traffic_mib_per_s.is_none();
     match (run.simulated, run.points.iter().all(is_silent)) {
-        (true, _) => words::SIMULATED,
+        (true, _) => labels::SIMULATED,
         (false, true) => "none",
         (false, false) => "measured",
     }
@@ -228,14 +228,18 @@ pub fn sources_table(reduction: &Reduction) -> Table {
             first: names::source(run, &s.name),
             cells: vec![
                 title.clone(),
-                words::name(&s.location),
-                words::name(&s.role),
+                labels::name(&s.location),
+                labels::name(&s.role),
                 filermark_results::text::one_line(&s.clock),
                 crate::format::count(s.samples),
-                words::source_figures(s).to_owned(),
+                labels::source_figures(s).to_owned(),
             ]
             .into_iter()
-            .chain(s.instrument.fields().map(|(_, value)| told(value.as_ref())))
+            .chain(
+                s.instrument
+                    .fields()
+                    .map(|(_, value)| text_or_dash(value.as_ref())),
+            )
             .collect(),
             class: "",
         };
@@ -269,7 +273,7 @@ pub fn sources_table(reduction: &Reduction) -> Table {
 }
 
 /// A text of the user's, on one line; `–` where nobody said it.
-fn told(text: Option<&String>) -> String {
+fn text_or_dash(text: Option<&String>) -> String {
     text.map_or(super::figures::NONE.to_owned(), |text| {
         filermark_results::text::one_line(text)
     })
@@ -287,7 +291,7 @@ pub fn worksheet_table(runs: &[WorkloadReduction]) -> Table {
     let texts = runs.first().map(|run| run.lab.texts()).unwrap_or_default();
     let of_lab = texts.iter().enumerate().map(|(at, (_, head, _))| {
         row(head, &|run| {
-            told(run.lab.texts().get(at).and_then(|text| text.2.as_ref()))
+            text_or_dash(run.lab.texts().get(at).and_then(|text| text.2.as_ref()))
         })
     });
     let mut rows: Vec<Row> = of_lab.collect();
@@ -305,13 +309,13 @@ pub fn worksheet_table(runs: &[WorkloadReduction]) -> Table {
         row("Storage devices", &|r| loads(r.drives.map(f64::from))),
         row("Raw capacity, GB", &|r| loads(r.raw_capacity_gb)),
         row("Nominal voltage, V", &|r| loads(r.lab.nominal_voltage_v)),
-        row("Measured from", &|r| told(day(r).as_ref())),
+        row("Measured from", &|r| text_or_dash(day(r).as_ref())),
         row("Load points", &|r| r.points.len().to_string()),
         row("Inlet in RUN, °C", &|r| spread(r, |p| p.temperature_c)),
         row("Humidity in RUN, %", &|r| spread(r, |p| p.humidity_pcnt)),
         row("Interfaces of the server", &|r| {
             let ports = r.lab.ports.join(", ");
-            told((!ports.is_empty()).then_some(&ports))
+            text_or_dash((!ports.is_empty()).then_some(&ports))
         }),
     ]);
     Table {

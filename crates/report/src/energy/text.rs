@@ -1,10 +1,10 @@
 //! The energy report as plain text, for terminals and mail.
 
 use super::findings;
+use super::labels;
 use super::names::{self, RunNames};
 use super::plan;
 use super::rows::{self, Table};
-use super::words;
 use crate::text::{heads, table};
 use filermark_energy::reduce::{BestFoot, Reduction, WorkloadReduction};
 use filermark_model::NOT_A_SPEC_RESULT;
@@ -20,7 +20,7 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let mut out = String::from("FILERMARK ENERGY REPORT\n\n");
     if reduction.simulated {
-        out.push_str(&format!("*** {} ***\n", words::SIMULATED.to_uppercase()));
+        out.push_str(&format!("*** {} ***\n", labels::SIMULATED.to_uppercase()));
         out.push_str("A source made up what it said. Nothing of it is a measurement.\n\n");
     }
     out.push_str("MAXIMUM EFFICIENCY\n\n");
@@ -52,13 +52,13 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
     }
     out.push_str(&format!(
         "\nMiB/s per W are cut to two decimals (three digits below 1), never rounded up.\n{NOT_A_SPEC_RESULT}\n{}\n",
-        words::NO_PROGRAMME_RESULT
+        labels::NO_PROGRAMME_RESULT
     ));
     out
 }
 
 fn plan_text(out: &mut String, reduction: &Reduction, plan: &BestFoot, width: usize) {
-    let benchmark = words::name(&plan.benchmark).to_uppercase();
+    let benchmark = labels::name(&plan.benchmark).to_uppercase();
     let mark = mark(plan::plan_is_simulated(reduction, plan));
     out.push_str(&format!("\nBEST FOOT FORWARD, {benchmark}{mark}\n\n"));
     out.push_str(&fitted(&plan::drives_table(plan), width));
@@ -75,7 +75,7 @@ fn plan_text(out: &mut String, reduction: &Reduction, plan: &BestFoot, width: us
 /// What stands behind a head where figures are made up.
 fn mark(simulated: bool) -> String {
     match simulated {
-        true => format!(" ({})", words::SIMULATED),
+        true => format!(" ({})", labels::SIMULATED),
         false => String::new(),
     }
 }
@@ -86,7 +86,7 @@ fn run_text(out: &mut String, run: &WorkloadReduction, called: &RunNames, width:
     if let Some(began) = rows::began(run) {
         out.push_str(&format!("From {}. ", began.readable()));
     }
-    let from = words::traffic_from(run.traffic_from);
+    let from = labels::traffic_from(run.traffic_from);
     out.push_str(&format!("Traffic from: {from}.\n\n"));
     if run.points.is_empty() {
         out.push_str("No load point was measured.\n");
@@ -125,7 +125,7 @@ fn findings_text(out: &mut String, reduction: &Reduction) {
         }
     }
     if has_any {
-        out.push_str(&format!("\n{}\n", words::RULES_PAGE));
+        out.push_str(&format!("\n{}\n", labels::RULES_PAGE));
     }
 }
 

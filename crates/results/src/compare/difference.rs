@@ -5,8 +5,8 @@
 //! two parts: what the runs show of themselves ([`super::within`]), and what runs
 //! differ by, which is assumed until repeats show it.
 
+use super::interval_variance::Figure;
 use super::student;
-use super::within::Figure;
 use serde::Serialize;
 
 /// The chance that an interval misses, and that a family of tests is wrong.
@@ -31,7 +31,7 @@ pub enum Judgement {
 
 impl Judgement {
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Faster => "faster",
             Self::Slower => "slower",
@@ -267,12 +267,12 @@ pub fn mean(values: &[f64]) -> f64 {
 /// What is known of a figure on one side: its logarithm in each record, and how sure
 /// each is by the record itself.
 #[derive(Clone, Debug, Default)]
-pub struct Side {
+pub struct SideEstimate {
     pub logs: Vec<f64>,
     pub within: Vec<Spread>,
 }
 
-impl Side {
+impl SideEstimate {
     pub fn of(figures: impl Iterator<Item = Figure>) -> Self {
         let mut side = Self::default();
         for figure in figures {
@@ -296,7 +296,7 @@ impl Side {
 
 /// What else goes into the interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Doubt {
+pub struct ExtraUncertainty {
     /// Standard deviation of the logarithm between runs, assumed.
     pub spread: f64,
     /// Variance of the difference that the scatter over load points shows.
@@ -306,7 +306,12 @@ pub struct Doubt {
 }
 
 /// The difference of two sides; `None` where one has no figure.
-pub fn difference(kind: Kind, before: &Side, after: &Side, doubt: Doubt) -> Option<Difference> {
+pub fn difference(
+    kind: Kind,
+    before: &SideEstimate,
+    after: &SideEstimate,
+    doubt: ExtraUncertainty,
+) -> Option<Difference> {
     let (b, a) = (before.logs.len() as f64, after.logs.len() as f64);
     if b == 0.0 || a == 0.0 {
         return None;
@@ -370,8 +375,8 @@ pub fn decide(table: &mut [&mut Difference], threshold_pcnt: f64) {
 mod tests {
     use super::*;
 
-    fn side(values: &[f64]) -> Side {
-        Side::of(values.iter().map(|value| Figure {
+    fn side(values: &[f64]) -> SideEstimate {
+        SideEstimate::of(values.iter().map(|value| Figure {
             value: value * 1e6,
             variance: 1e-6,
             df: 11.0,
@@ -379,9 +384,9 @@ mod tests {
     }
 
     fn judged(before: &[f64], after: &[f64], spread: f64) -> Difference {
-        let doubt = Doubt {
+        let doubt = ExtraUncertainty {
             spread,
-            ..Doubt::default()
+            ..ExtraUncertainty::default()
         };
         let mut d = difference(Kind::ServiceMean, &side(before), &side(after), doubt).unwrap();
         d.decide(d.p_value, ALPHA, 5.0);
@@ -425,10 +430,10 @@ mod tests {
 
     #[test]
     fn what_the_client_can_explain_is_not_laid_at_the_servers_door() {
-        let doubt = Doubt {
+        let doubt = ExtraUncertainty {
             spread: 0.02,
             allowance: 0.3,
-            ..Doubt::default()
+            ..ExtraUncertainty::default()
         };
         let d = difference(Kind::ServiceMean, &side(&[1.0]), &side(&[1.2]), doubt).unwrap();
         assert_eq!(d.p_value, 1.0);

@@ -12,9 +12,10 @@
 //! Nothing here reads or writes a file.
 
 mod difference;
+mod interval_variance;
+mod point_validity;
 mod points;
 mod scatter;
-mod standing;
 #[cfg(test)]
 mod standing_tests;
 pub(crate) mod student;
@@ -22,12 +23,11 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod within;
 mod work;
 
 pub use difference::{Difference, Judgement, Kind, signed};
+pub use point_validity::PointValidity;
 pub use points::{OpDifference, PointDifference};
-pub use standing::Standing;
 pub use verdict::Overall;
 pub use work::{FieldChange, Work};
 
@@ -96,7 +96,7 @@ pub enum CompareError {
     #[error(
         "{name} has the record of suffix {suffix}, started {started}, more than once; give each repeat once"
     )]
-    Twice {
+    Duplicate {
         /// The side.
         name: String,
         /// The record's suffix.
@@ -259,7 +259,7 @@ fn repeats_differ(group: &Group<'_>) -> Result<(), CompareError> {
     let records = group.records.iter();
     match records.enumerate().find(|(at, r)| again((*at, r))) {
         None => Ok(()),
-        Some((_, record)) => Err(CompareError::Twice {
+        Some((_, record)) => Err(CompareError::Duplicate {
             name: one_line(&group.name),
             suffix: one_line(&record.run.suffix),
             started: record.run.started,
@@ -296,7 +296,7 @@ fn run_facts(record: &RunRecord) -> RunFacts {
         version: one_line(&record.run.version),
         benchmark: one_line(&format!("{} version {}", benchmark.name, benchmark.version)),
         fingerprint: one_line(&record.run.fingerprint),
-        verdict: record.verdict().word(),
+        verdict: record.verdict().label(),
         peak_ops_per_sec: peak.map(|s| s.achieved_ops_per_sec()),
         ort_ms: record.ort_ms().filter(|ms| ms.is_finite()),
         classical: ClassicalResult::of_record(record),
@@ -332,7 +332,7 @@ fn against(base: &Group<'_>, other: &Group<'_>, options: &Options) -> Against {
         true => Vec::new(),
         false => verdict::without_lone_tails(&sweep, &mut points),
     };
-    standing::judge(&mut points, &pairs, standing::far(threshold, spread));
+    point_validity::judge(&mut points, &pairs, point_validity::far(threshold, spread));
     let mut table: Vec<_> = ops.iter_mut().map(|o| &mut o.service).collect();
     decide(&mut table, threshold);
     let each = points.iter_mut().flat_map(|p| &mut p.ops);

@@ -1,10 +1,12 @@
 //! Load points side by side: which belong together, which count, and what each
 //! figure differs by.
 
-use super::difference::{Difference, Doubt, Judgement, Kind, Side, difference, mean};
+use super::difference::{
+    Difference, ExtraUncertainty, Judgement, Kind, SideEstimate, difference, mean,
+};
+use super::interval_variance::{Figure, Figures};
+use super::point_validity::{PointNote, PointValidity, standing};
 use super::scatter::standard_error;
-use super::standing::{Mark, Standing, standing};
-use super::within::{Figure, Figures};
 use crate::figures::{Planned, units};
 use crate::record::{PointRecord, RunRecord};
 use crate::text::one_line;
@@ -33,9 +35,9 @@ pub struct PointDifference {
     /// The requested rate that counts, op/s; `None`: as fast as it goes.
     pub requested_ops_per_sec: Option<f64>,
     /// How it stands in the base; with repeats: the worst of them.
-    pub before: Standing,
+    pub before: PointValidity,
     /// How it stands on the other side.
-    pub after: Standing,
+    pub after: PointValidity,
     /// What was compared; empty where the point has no figures on one side.
     pub figures: Vec<Difference>,
     /// The mean service time of each operation.
@@ -65,8 +67,8 @@ pub struct Pair<'a> {
     pub requested: Option<f64>,
     pub before: Vec<Cell<'a>>,
     pub after: Vec<Cell<'a>>,
-    pub standing: (Standing, Standing),
-    pub marks: (Mark, Mark),
+    pub standing: (PointValidity, PointValidity),
+    pub marks: (PointNote, PointNote),
     /// Whether a run on either side is INVALID as a whole.
     pub in_invalid_run: bool,
 }
@@ -95,7 +97,7 @@ pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<
         let (after, a) = cells(after, load);
         Pair {
             number: load.number,
-            load: load_words(plan, *load),
+            load: load_text(plan, *load),
             requested: Planned::of(plan, *load).requested,
             before,
             after,
@@ -113,7 +115,7 @@ fn same_load(a: &LoadPoint, b: &LoadPoint) -> bool {
     near(a.requested.0, b.requested.0) && near(a.units, b.units) && a.proc_count == b.proc_count
 }
 
-fn load_words(plan: &RunPlan, load: LoadPoint) -> String {
+fn load_text(plan: &RunPlan, load: LoadPoint) -> String {
     match Planned::of(plan, load).requested {
         _ if load.units > 0.0 => units(load.units, &one_line(&plan.benchmark.unit)),
         Some(requested) => format!("{} op/s", crate::figures::plain(requested)),
@@ -121,22 +123,22 @@ fn load_words(plan: &RunPlan, load: LoadPoint) -> String {
     }
 }
 
-fn mark(records: &[&RunRecord], load: &LoadPoint) -> Mark {
+fn mark(records: &[&RunRecord], load: &LoadPoint) -> PointNote {
     let of = |r: &&RunRecord| {
         let point = r.points.iter().find(|p| same_load(&p.load, load));
-        Mark::of(&r.run.plan, point)
+        PointNote::of(&r.run.plan, point)
     };
     records.iter().map(of).collect()
 }
 
-fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, Standing) {
+fn cells<'a>(records: &[&'a RunRecord], load: &LoadPoint) -> (Vec<Cell<'a>>, PointValidity) {
     let mut cells = Vec::new();
-    let mut worst = Standing::Valid;
-    let rank = |s: &Standing| match s {
-        Standing::Valid => 0,
-        Standing::TooSlow { .. } => 1,
-        Standing::Invalid { .. } => 2,
-        Standing::Missing { .. } => 3,
+    let mut worst = PointValidity::Valid;
+    let rank = |s: &PointValidity| match s {
+        PointValidity::Valid => 0,
+        PointValidity::TooSlow { .. } => 1,
+        PointValidity::Invalid { .. } => 2,
+        PointValidity::Missing { .. } => 3,
     };
     for record in records {
         let point = record.points.iter().find(|p| same_load(&p.load, load));
@@ -168,14 +170,14 @@ impl Pair<'_> {
     /// Whether something may follow from its figures. Where it counts on neither side,
     /// the runs have to be VALID all the same: then it is above what the server carries.
     pub fn is_sound(&self) -> bool {
-        let counts = |s: &Standing| *s == Standing::Valid;
+        let counts = |s: &PointValidity| *s == PointValidity::Valid;
         let one = counts(&self.standing.0) || counts(&self.standing.1);
         self.is_measured() && (one || !self.in_invalid_run)
     }
 
     /// Whether it counts everywhere.
     pub fn is_valid(&self) -> bool {
-        self.standing == (Standing::Valid, Standing::Valid)
+        self.standing == (PointValidity::Valid, PointValidity::Valid)
     }
 
     /// The achieved rates of all records; `None` where one of them has none, for then
@@ -207,16 +209,16 @@ impl Pair<'_> {
     }
 
     /// A figure on both sides: (before, after), one of each record.
-    pub fn sides(&self, kind: Kind) -> (Side, Side) {
-        let of = |cells: &[Cell<'_>]| Side::of(cells.iter().filter_map(|c| c.figure(kind)));
+    pub fn sides(&self, kind: Kind) -> (SideEstimate, SideEstimate) {
+        let of = |cells: &[Cell<'_>]| SideEstimate::of(cells.iter().filter_map(|c| c.figure(kind)));
         (of(&self.before), of(&self.after))
     }
 
     /// What is assumed and known of a figure's doubt at this point.
-    pub fn doubt(&self, kind: Kind, spread: f64) -> Doubt {
+    pub fn doubt(&self, kind: Kind, spread: f64) -> ExtraUncertainty {
         let held = kind.is_rate() && self.is_held();
         let free = if held { 0.0 } else { 1.0 };
-        Doubt {
+        ExtraUncertainty {
             spread: free * spread * kind.unrest(),
             scatter: None,
             allowance: free * self.allowance(kind),
@@ -298,8 +300,9 @@ impl Pair<'_> {
     }
 
     /// An operation on both sides, with how often it was done.
-    pub fn op_sides(&self, op: filermark_model::Op) -> (Side, Side, u64) {
-        let of = |cells: &[Cell<'_>]| Side::of(cells.iter().filter_map(|c| c.op_figure(op)));
+    pub fn op_sides(&self, op: filermark_model::Op) -> (SideEstimate, SideEstimate, u64) {
+        let of =
+            |cells: &[Cell<'_>]| SideEstimate::of(cells.iter().filter_map(|c| c.op_figure(op)));
         let all = self.before.iter().chain(&self.after);
         let counts = all.filter_map(|c| c.op(op)).map(|o| o.success_count);
         let count = counts.fold(0, u64::saturating_add);
@@ -307,9 +310,9 @@ impl Pair<'_> {
     }
 
     /// The doubt of an operation's mean service time.
-    pub fn op_doubt(&self, op: filermark_model::Op, spread: f64) -> Doubt {
+    pub fn op_doubt(&self, op: filermark_model::Op, spread: f64) -> ExtraUncertainty {
         let of = |c: &Cell<'_>| c.op_figure(op).map(|f| f.value);
-        Doubt {
+        ExtraUncertainty {
             spread,
             scatter: None,
             allowance: self.explained(CLIENT_WAITS, |f| f.wakeup_mean_ns, of),

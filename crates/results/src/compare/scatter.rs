@@ -1,6 +1,6 @@
 //! Several load points together: their differences as one, and how these scatter.
 
-use super::difference::{Kind, Side, Spread, mean};
+use super::difference::{Kind, SideEstimate, Spread, mean};
 use super::points::Pair;
 
 /// Load points from which on a trend over them can be told from scatter.
@@ -65,13 +65,15 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// Several points as one: of each record the weighted mean of the logarithms, and
 /// beside the variance within them the scatter of the differences over the points.
-pub fn together(sides: &[(f64, Side, Side)]) -> (Side, Side, Option<Spread>) {
+pub fn together(
+    sides: &[(f64, SideEstimate, SideEstimate)],
+) -> (SideEstimate, SideEstimate, Option<Spread>) {
     let total: f64 = sides.iter().map(|(weight, ..)| weight).sum();
     let weights: Vec<f64> = sides.iter().map(|(weight, ..)| weight / total).collect();
-    let fold = |side: &dyn Fn(&(f64, Side, Side)) -> Side| {
-        let parts: Vec<Side> = sides.iter().map(side).collect();
+    let fold = |side: &dyn Fn(&(f64, SideEstimate, SideEstimate)) -> SideEstimate| {
+        let parts: Vec<SideEstimate> = sides.iter().map(side).collect();
         let records = parts.iter().map(|p| p.logs.len()).min().unwrap_or(0);
-        let mut whole = Side::default();
+        let mut whole = SideEstimate::default();
         for record in 0..records {
             let each = || parts.iter().zip(&weights);
             let log: f64 = each().map(|(p, w)| w * p.logs[record]).sum();

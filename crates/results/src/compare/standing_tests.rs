@@ -92,7 +92,7 @@ fn identical_servers_at_the_edge_do_not_differ_by_what_counts() {
     for (i, after) in all.iter().enumerate() {
         for before in &all[..i] {
             let against = compared(&[before], &[after], &Options::default());
-            let counts = |standing: &Standing| *standing == Standing::Valid;
+            let counts = |standing: &PointValidity| *standing == PointValidity::Valid;
             let differs = |p: &&PointDifference| p.standing_verdict != Judgement::NoDifferenceShown;
             let (points, last) = (&against.points, against.points.last().unwrap());
             flips += usize::from(counts(&last.before) != counts(&last.after));
@@ -123,7 +123,7 @@ fn a_run_is_no_repeat_of_its_own() {
     let groups = [group("twice", &[one, two, one]), group("b", &[two])];
     let refused = compare(&groups, &Options::default()).unwrap_err();
     let told = refused.to_string();
-    assert!(matches!(refused, CompareError::Twice { .. }), "{told}");
+    assert!(matches!(refused, CompareError::Duplicate { .. }), "{told}");
     assert!(
         told.starts_with("twice has the record of suffix s, started 20"),
         "{told}"
@@ -300,7 +300,10 @@ fn a_rate_that_another_cause_explains_is_no_figure() {
             let point = &against.points[4];
             assert!(point.figures.is_empty() && point.ops.is_empty(), "{rule}");
         }
-        assert!(matches!(worse.points[4].after, Standing::Invalid { .. }));
+        assert!(matches!(
+            worse.points[4].after,
+            PointValidity::Invalid { .. }
+        ));
         let (worse, _) = both_ways(&good, &halved(&[3, 4], Some(rule)));
         let expected = match rule {
             Rule::NoReply => Overall::Slower,

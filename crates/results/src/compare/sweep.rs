@@ -1,7 +1,7 @@
 //! The whole sweep side by side: every figure over the points that count on both
 //! sides, the highest rate, the overall response time, and each operation.
 
-use super::difference::{Difference, Doubt, Kind, Side, difference, mean};
+use super::difference::{Difference, ExtraUncertainty, Kind, SideEstimate, difference, mean};
 use super::points::{Cell, OpDifference, Pair};
 use super::scatter::together;
 use crate::ort;
@@ -35,13 +35,17 @@ fn over(kind: Kind, pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
         (1.0, before, after)
     };
     let sides: Vec<_> = pairs.iter().map(weighted).collect();
-    let doubts: Vec<Doubt> = pairs.iter().map(|p| p.doubt(kind, spread)).collect();
+    let doubts: Vec<ExtraUncertainty> = pairs.iter().map(|p| p.doubt(kind, spread)).collect();
     joined(kind, &sides, &doubts)
 }
 
-fn joined(kind: Kind, sides: &[(f64, Side, Side)], doubts: &[Doubt]) -> Option<Difference> {
+fn joined(
+    kind: Kind,
+    sides: &[(f64, SideEstimate, SideEstimate)],
+    doubts: &[ExtraUncertainty],
+) -> Option<Difference> {
     let (before, after, scatter) = together(sides);
-    let doubt = Doubt {
+    let doubt = ExtraUncertainty {
         scatter,
         ..mean_doubt(sides, doubts)
     };
@@ -49,13 +53,16 @@ fn joined(kind: Kind, sides: &[(f64, Side, Side)], doubts: &[Doubt]) -> Option<D
 }
 
 /// What runs differ by is taken to be common to all points: the means of their doubts.
-fn mean_doubt(sides: &[(f64, Side, Side)], doubts: &[Doubt]) -> Doubt {
+fn mean_doubt(
+    sides: &[(f64, SideEstimate, SideEstimate)],
+    doubts: &[ExtraUncertainty],
+) -> ExtraUncertainty {
     let total: f64 = sides.iter().map(|s| s.0).sum();
-    let sum = |of: &dyn Fn(&Doubt) -> f64| {
+    let sum = |of: &dyn Fn(&ExtraUncertainty) -> f64| {
         let each = doubts.iter().zip(sides);
         each.map(|(d, s)| of(d) * s.0 / total).sum::<f64>()
     };
-    Doubt {
+    ExtraUncertainty {
         spread: sum(&|d| d.spread),
         scatter: None,
         allowance: sum(&|d| d.allowance),
@@ -104,7 +111,7 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
     };
     let sides: Vec<_> = pairs.iter().zip(&weights).map(weighted).collect();
     let doubts = pairs.iter().map(|p| p.doubt(Kind::ServiceMean, spread));
-    let doubts: Vec<Doubt> = doubts.collect();
+    let doubts: Vec<ExtraUncertainty> = doubts.collect();
     let (mut before, mut after, scatter) = together(&sides);
     for (side, is_after) in [(&mut before, false), (&mut after, true)] {
         for record in 0..records(is_after) {
@@ -112,7 +119,7 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
             *side.logs.get_mut(record)? = (ms * 1e6).ln();
         }
     }
-    let doubt = Doubt {
+    let doubt = ExtraUncertainty {
         scatter,
         ..mean_doubt(&sides, &doubts)
     };
@@ -159,7 +166,7 @@ pub fn ops(pairs: &[Pair<'_>], protocol: Protocol, spread: f64) -> Vec<OpDiffere
             (count as f64, before, after)
         };
         let sides: Vec<_> = with.iter().map(weighted).collect();
-        let doubts: Vec<Doubt> = with.iter().map(|p| p.op_doubt(*op, spread)).collect();
+        let doubts: Vec<ExtraUncertainty> = with.iter().map(|p| p.op_doubt(*op, spread)).collect();
         Some(OpDifference {
             name: protocol.op_name(*op).into(),
             count: sides.iter().map(|s| s.0).sum::<f64>() as u64,

@@ -113,9 +113,9 @@ fn lower_peak(missed: Severity) {
         assert_eq!(against.verdict, Overall::Slower);
         let last = against.points.last().unwrap();
         match missed {
-            Severity::Warning => assert_eq!(last.after, Standing::Valid),
+            Severity::Warning => assert_eq!(last.after, PointValidity::Valid),
             _ => assert!(
-                matches!(last.after, Standing::TooSlow { .. }),
+                matches!(last.after, PointValidity::TooSlow { .. }),
                 "{:?}",
                 last.after
             ),

@@ -6,8 +6,8 @@
 //! the run measured, and its mean is in the figures already.
 
 use super::difference::{ALPHA, Difference, Judgement, Kind};
+use super::point_validity::{self, PointValidity};
 use super::points::{OpDifference, PointDifference};
-use super::standing::{self, Standing};
 use super::student::holm;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub enum Overall {
 
 impl Overall {
     /// In words.
-    pub const fn words(self) -> &'static str {
+    pub const fn text(self) -> &'static str {
         match self {
             Self::Faster => "faster",
             Self::Slower => "slower",
@@ -131,13 +131,13 @@ pub fn overall(
         _ if all().next().is_none() => Overall::NothingToCompare,
         (false, false) => Overall::NoDifferenceShown,
     };
-    reasons.extend(standing::reasons(points));
+    reasons.extend(point_validity::reasons(points));
     for difference in sweep.iter().filter(|d| shown(d)) {
         reasons.push(format!(
             "{} over the sweep: {}, {}",
             difference.kind.words(),
             difference.text(),
-            difference.verdict.words()
+            difference.verdict.label()
         ));
     }
     reasons.extend(points.iter().flat_map(point_reasons));
@@ -169,7 +169,7 @@ fn shown(difference: &Difference) -> bool {
 fn point_reasons(point: &PointDifference) -> Option<String> {
     let one = |d: &Difference| {
         let figure = d.kind.words();
-        format!("{figure} {}, {}", d.text(), d.verdict.words())
+        format!("{figure} {}, {}", d.text(), d.verdict.label())
     };
     let shown = point.figures.iter().filter(|d| shown(d));
     let figures: Vec<String> = shown.map(one).collect();
@@ -199,7 +199,7 @@ fn standings(points: &[PointDifference]) -> Vec<String> {
     for point in points {
         let (number, load) = (point.number, &point.load);
         let compared = match (&point.before, &point.after) {
-            (Standing::Valid, Standing::Valid) => continue,
+            (PointValidity::Valid, PointValidity::Valid) => continue,
             (before, after) if before.has_figures() && after.has_figures() => {
                 match point.figures.is_empty() {
                     true => "it counts on neither side, and a run is INVALID: it is not compared",
@@ -212,8 +212,8 @@ fn standings(points: &[PointDifference]) -> Vec<String> {
         };
         reasons.push(format!(
             "load point {number} ({load}) is {} before and {} after: {compared}",
-            point.before.words(),
-            point.after.words()
+            point.before.text(),
+            point.after.text()
         ));
     }
     reasons
@@ -228,7 +228,7 @@ fn op_reason(ops: &[OpDifference]) -> Option<String> {
     shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let one = |o: &&OpDifference| {
         let pcnt = super::signed(o.service.change_pcnt);
-        format!("{} {pcnt} %, {}", o.name, o.service.verdict.words())
+        format!("{} {pcnt} %, {}", o.name, o.service.verdict.label())
     };
     let named: Vec<String> = shown.iter().take(OPS_NAMED).map(one).collect();
     let more = match shown.len().saturating_sub(OPS_NAMED) {

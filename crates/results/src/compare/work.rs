@@ -219,13 +219,13 @@ fn walk(
     }
     found.push(FieldChange {
         name: name_of(path),
-        before: words(path, before),
-        after: words(path, after),
+        before: value_text(path, before),
+        after: value_text(path, after),
     });
 }
 
 /// A value for people.
-fn words(path: &str, value: Option<&Value>) -> String {
+fn value_text(path: &str, value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => "-".into(),
         Some(Value::String(text)) => one_line(text),
@@ -248,7 +248,9 @@ pub fn setup(before: &RunRecord, after: &RunRecord) -> Vec<FieldChange> {
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
     let value = |rows: &BTreeMap<String, String>, name| -> String {
         let found: Option<&String> = rows.get(name);
-        found.map_or("-".into(), |v| words("", Some(&Value::from(v.as_str()))))
+        found.map_or("-".into(), |v| {
+            value_text("", Some(&Value::from(v.as_str())))
+        })
     };
     names
         .into_iter()

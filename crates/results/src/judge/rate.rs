@@ -35,14 +35,14 @@ const LOST_DATAGRAMS_PCNT_MIN: f64 = 10.0;
 /// What explains that a load point is below its rate, other than the time that the server
 /// took for its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum ShortfallCause {
     /// Another finding.
     Finding(Rule),
     /// A counter of the driver.
     Counter(&'static str, u64),
 }
 
-impl Cause {
+impl ShortfallCause {
     /// Whether it is a matter of the clients, and not of the server or the network.
     pub(crate) fn is_of_clients(self) -> bool {
         match self {
@@ -52,7 +52,7 @@ impl Cause {
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for ShortfallCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Finding(rule) => write!(f, "{rule}"),
@@ -73,7 +73,7 @@ pub(crate) fn is_missed(finding: &Finding) -> bool {
 
 /// What else than the server's speed explains that this load point missed its rate; `None`
 /// where nothing does, and where it did not miss it.
-pub(crate) fn other_cause(plan: &RunPlan, point: &PointRecord) -> Option<Cause> {
+pub(crate) fn other_cause(plan: &RunPlan, point: &PointRecord) -> Option<ShortfallCause> {
     let stats = point.measured()?;
     let missed = point.findings.iter().any(is_missed);
     missed
@@ -86,19 +86,22 @@ fn cause(
     load: LoadPoint,
     stats: &PointStats,
     findings: &[Finding],
-) -> Option<Cause> {
+) -> Option<ShortfallCause> {
     let is_said = |rule: &Rule| {
         let mut said = findings.iter().filter(|f| f.severity >= Severity::Warning);
         said.any(|f| f.rule == *rule)
     };
     // Those of the clients first: what they cause is not the server's, whatever else there is.
-    let of_clients = CLIENT_CAUSES.into_iter().find(is_said).map(Cause::Finding);
+    let of_clients = CLIENT_CAUSES
+        .into_iter()
+        .find(is_said)
+        .map(ShortfallCause::Finding);
     let counted = || {
-        let all = COUNTERS.map(|name| Cause::Counter(name, count(stats, name)));
+        let all = COUNTERS.map(|name| ShortfallCause::Counter(name, count(stats, name)));
         all.into_iter()
-            .find(|cause| matches!(cause, Cause::Counter(_, count) if *count > 0))
+            .find(|cause| matches!(cause, ShortfallCause::Counter(_, count) if *count > 0))
     };
-    let paused = || is_said(&Rule::NoReply).then_some(Cause::Finding(Rule::NoReply));
+    let paused = || is_said(&Rule::NoReply).then_some(ShortfallCause::Finding(Rule::NoReply));
     of_clients
         .or_else(|| lost_datagrams(plan, load, stats))
         .or_else(counted)
@@ -111,7 +114,7 @@ fn count(stats: &PointStats, name: &str) -> u64 {
 
 /// Calls or replies that UDP lost, or that this host did not send, where they explain what
 /// is missing.
-fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<Cause> {
+fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<ShortfallCause> {
     let resend_after = plan.driver.facts().resend_after?;
     let shortfall = Shortfall::of(plan, load, stats)?;
     let again = count(stats, RETRANSMITS).saturating_sub(count(stats, DUPLICATES));
@@ -125,7 +128,7 @@ fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option
         true => SEND_ERRORS,
         false => RETRANSMITS,
     };
-    explains.then(|| Cause::Counter(name, count(stats, name)))
+    explains.then(|| ShortfallCause::Counter(name, count(stats, name)))
 }
 
 /// What was done of what was wanted.

@@ -10,7 +10,7 @@ use filermark_model::plan::{DriverPlan, Transport};
 
 const LOAD: LoadPoint = LoadPoint {
     number: 1,
-    asked: OpsPerSec(1000.0),
+    entered: OpsPerSec(1000.0),
     requested: OpsPerSec(1000.0),
     units: 0.0,
     proc_count: 0,

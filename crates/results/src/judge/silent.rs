@@ -27,7 +27,7 @@ pub fn judge_silences(
     found.sort_by_key(|f| std::cmp::Reverse(f.1.length_ns));
     let longest = found.first()?.1;
     let named = found.iter().take(NAMED_MAX);
-    let named: Vec<String> = named.map(|found| sentence(found, stalls)).collect();
+    let named: Vec<String> = named.map(|found| describe(found, stalls)).collect();
     let more = match found.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         1 => "; and 1 more client".to_owned(),
@@ -47,7 +47,7 @@ pub fn judge_silences(
     )
 }
 
-fn sentence((client, silence): &(String, Silence), stalls: &[ProcessStalls]) -> String {
+fn describe((client, silence): &(String, Silence), stalls: &[ProcessStalls]) -> String {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let is_its = |p: &&ProcessStalls| p.role == ProcessRole::Agent && p.host == *client;
     let gap_ns = stalls

@@ -15,16 +15,16 @@ pub fn judge_stalls(processes: &[ProcessStalls], window_ns: u64, limits: &Limits
     let mut over = Vec::new();
     let mut below = Vec::new();
     for process in processes.iter().filter(|p| p.stalls.gap_count > 0) {
-        let share = Share::of(process.stalls.gap_sum_ns, window_ns);
+        let share = StallShare::of(process.stalls.gap_sum_ns, window_ns);
         match share.0 > limit {
             true => over.push((share, process)),
             false => below.push((share, process)),
         }
     }
-    let still = |severity, mut found: Vec<(Share, &ProcessStalls)>| {
+    let still = |severity, mut found: Vec<(StallShare, &ProcessStalls)>| {
         found.sort_by(|a, b| b.0.0.total_cmp(&a.0.0));
         let worst = found.first()?.0;
-        let message = format!("{}; the most is {limit} %", sentence(&found, gaps));
+        let message = format!("{}; the most is {limit} %", describe(&found, gaps));
         Some(finding(severity, message, worst, limits))
     };
     let findings = [
@@ -36,11 +36,11 @@ pub fn judge_stalls(processes: &[ProcessStalls], window_ns: u64, limits: &Limits
 }
 
 /// A figure of what was taken, where it is known.
-type Taken = fn(&Stalls) -> Option<u64>;
+type StolenTime = fn(&Stalls) -> Option<u64>;
 
 /// Time that others took from the processors, in pieces that may be too short for a gap.
 fn held_back(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Vec<Finding> {
-    let kinds: [(Taken, &str); 2] = [
+    let kinds: [(StolenTime, &str); 2] = [
         (
             |s| s.stolen_ns,
             "of processor time was taken by the hypervisor",
@@ -53,12 +53,12 @@ fn held_back(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Ve
     let said = kinds.into_iter().filter_map(|(of, what)| {
         let mut found: Vec<_> = processes
             .iter()
-            .filter_map(|p| Some((Share::of(of(&p.stalls)?, window_ns), p)))
+            .filter_map(|p| Some((StallShare::of(of(&p.stalls)?, window_ns), p)))
             .filter(|(share, _)| share.0 > limits.stall_pcnt_max)
             .collect();
         found.sort_by(|a, b| b.0.0.total_cmp(&a.0.0));
         let worst = found.first()?.0;
-        let said = sentence(&found, |p| {
+        let said = describe(&found, |p| {
             format!("for {} {what}", seconds(of(&p.stalls).unwrap_or(0)))
         });
         let message = format!("{said}; latencies may contain it");
@@ -69,15 +69,15 @@ fn held_back(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Ve
 
 /// A share of RUN, in percent; the time watched may be a little longer than RUN.
 #[derive(Clone, Copy)]
-struct Share(f64);
+struct StallShare(f64);
 
-impl Share {
+impl StallShare {
     fn of(ns: u64, window_ns: u64) -> Self {
         Self(percent_of(ns as f64, window_ns as f64).min(100.0))
     }
 }
 
-fn finding(severity: Severity, message: String, share: Share, limits: &Limits) -> Finding {
+fn finding(severity: Severity, message: String, share: StallShare, limits: &Limits) -> Finding {
     let limit = limits.stall_pcnt_max;
     let source = match limit == STALL_PCNT_STANDARD {
         true => OWN,
@@ -87,7 +87,10 @@ fn finding(severity: Severity, message: String, share: Share, limits: &Limits) -
 }
 
 /// The worst processes and what is said of each, with its share.
-fn sentence(found: &[(Share, &ProcessStalls)], say: impl Fn(&ProcessStalls) -> String) -> String {
+fn describe(
+    found: &[(StallShare, &ProcessStalls)],
+    say: impl Fn(&ProcessStalls) -> String,
+) -> String {
     let named = found.iter().take(NAMED_MAX).map(|(share, process)| {
         let who = match process.role {
             ProcessRole::Prime => "the prime on",
@@ -158,7 +161,7 @@ mod tests {
     }
 
     /// What is said over 10 s.
-    fn said(processes: &[ProcessStalls]) -> Vec<(Severity, String)> {
+    fn messages(processes: &[ProcessStalls]) -> Vec<(Severity, String)> {
         let found = judge_stalls(processes, 10 * SECOND, &plan().limits);
         assert!(found.iter().all(|f| f.rule == Rule::GeneratorStalled));
         found.into_iter().map(|f| (f.severity, f.message)).collect()
@@ -167,9 +170,9 @@ mod tests {
     #[test]
     fn above_half_a_percent_the_point_does_not_count() {
         let quiet = process(ProcessRole::Agent, "a", Stalls::default());
-        assert_eq!(said(std::slice::from_ref(&quiet)), []);
+        assert_eq!(messages(std::slice::from_ref(&quiet)), []);
         let below = process(ProcessRole::Agent, "b", stood(SECOND / 20));
-        let [(severity, message)] = &said(&[quiet, below.clone()])[..] else {
+        let [(severity, message)] = &messages(&[quiet, below.clone()])[..] else {
             panic!("one finding");
         };
         assert_eq!(*severity, Severity::Warning);
@@ -187,7 +190,7 @@ mod tests {
                 ..stood(2 * SECOND)
             },
         );
-        let found = said(&[below, above]);
+        let found = messages(&[below, above]);
         assert_eq!(
             (found.len(), found[0].0, found[1].0),
             (2, Severity::Invalid, Severity::Warning)
@@ -202,7 +205,7 @@ mod tests {
     #[test]
     fn of_many_the_worst_are_named() {
         let agent = |at: u64| process(ProcessRole::Agent, &format!("h{at}"), stood(at * SECOND));
-        let found = said(&(1..=5).map(agent).collect::<Vec<_>>());
+        let found = messages(&(1..=5).map(agent).collect::<Vec<_>>());
         assert_eq!(found.len(), 1);
         let message = &found[0].1;
         assert!(message.starts_with("client h5: "), "{message}");
@@ -219,7 +222,7 @@ mod tests {
             major_fault_count: Some(1),
             ..Stalls::default()
         };
-        let found = said(&[process(ProcessRole::Agent, "a", stalls)]);
+        let found = messages(&[process(ProcessRole::Agent, "a", stalls)]);
         assert!(found.iter().all(|(s, _)| *s == Severity::Warning));
         assert!(
             found[0]

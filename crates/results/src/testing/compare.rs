@@ -63,7 +63,7 @@ impl Simulated {
             let rate = OpsPerSec(f64::from(number) * 50.0);
             LoadPoint {
                 number,
-                asked: rate,
+                entered: rate,
                 requested: rate,
                 units: 0.0,
                 proc_count: 0,

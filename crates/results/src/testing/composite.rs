@@ -173,7 +173,7 @@ fn load_point(work: &CompositeWork, number: u32, units: u32) -> LoadPoint {
     let rate = OpsPerSec(f64::from(units) * work.ops_per_unit().unwrap_or(0.0));
     LoadPoint {
         number,
-        asked: rate,
+        entered: rate,
         requested: rate,
         units: f64::from(units),
         proc_count: units * work.procs_per_unit(),

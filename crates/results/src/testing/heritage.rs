@@ -77,7 +77,7 @@ fn plan() -> RunPlan {
         .zip(CURVE)
         .map(|(number, (rate, _))| LoadPoint {
             number,
-            asked: OpsPerSec(rate),
+            entered: OpsPerSec(rate),
             requested: OpsPerSec(rate),
             units: 0.0,
             proc_count: 0,

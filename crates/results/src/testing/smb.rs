@@ -103,7 +103,7 @@ pub fn sweep_record(change: impl FnOnce(&mut RunPlan, &mut PointStats)) -> RunRe
         .zip(SWEEP)
         .map(|(number, (requested, ..))| LoadPoint {
             number,
-            asked: OpsPerSec(requested),
+            entered: OpsPerSec(requested),
             requested: OpsPerSec(requested),
             ..like.load
         })
@@ -184,7 +184,7 @@ fn plan(protocol: Protocol) -> RunPlan {
     plan.procs_per_client = PROCS;
     plan.points = vec![LoadPoint {
         number: 10,
-        asked: load,
+        entered: load,
         requested: load,
         units: 0.0,
         proc_count: 0,

@@ -12,7 +12,7 @@ const MAX_SIGMA: f64 = 5.0;
 
 /// The distribution of the times for which replies are held back.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Delay {
+pub enum DelayDistribution {
     /// `2ms`: always the same.
     Constant {
         /// In ns.
@@ -53,28 +53,30 @@ pub enum Delay {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DelaySpec {
     /// For every procedure that is not in `procedures`.
-    pub default: Option<Delay>,
+    pub default: Option<DelayDistribution>,
     /// For single procedures; the last word on one counts.
-    pub procedures: Vec<(Procedure, Delay)>,
+    pub procedures: Vec<(Procedure, DelayDistribution)>,
 }
 
-impl Delay {
+impl DelayDistribution {
     /// The `nth` draw of the stream with this seed, in ns; at most an hour.
     pub(super) fn draw_ns(&self, seed: u64, nth: u64) -> u64 {
         let bits = mix(seed ^ mix(nth));
         match *self {
-            Delay::Constant { ns } => ns,
-            Delay::Uniform { min_ns, max_ns } => {
+            DelayDistribution::Constant { ns } => ns,
+            DelayDistribution::Uniform { min_ns, max_ns } => {
                 min_ns + (unit(bits) * (max_ns - min_ns) as f64) as u64
             }
-            Delay::Exponential { mean_ns } => limited(-unit_above_0(bits).ln() * mean_ns as f64),
-            Delay::Lognormal { median_ns, sigma } => {
+            DelayDistribution::Exponential { mean_ns } => {
+                limited(-unit_above_0(bits).ln() * mean_ns as f64)
+            }
+            DelayDistribution::Lognormal { median_ns, sigma } => {
                 // Box and Muller: two uniform numbers make a normal one.
                 let normal =
                     (-2.0 * unit_above_0(bits).ln()).sqrt() * (TAU * unit(mix(bits))).cos();
                 limited(median_ns as f64 * (sigma * normal).exp())
             }
-            Delay::Bimodal {
+            DelayDistribution::Bimodal {
                 usual_ns,
                 other_ns,
                 other_share,
@@ -94,9 +96,11 @@ impl Delay {
         item: &Item<'_>,
         text: &str,
         rest: &mut impl Iterator<Item = &'a str>,
-    ) -> Result<Delay, SpecError> {
+    ) -> Result<DelayDistribution, SpecError> {
         let Some((name, first)) = text.trim().split_once(':') else {
-            return item.time_ns(text).map(|ns| Delay::Constant { ns });
+            return item
+                .time_ns(text)
+                .map(|ns| DelayDistribution::Constant { ns });
         };
         let mut next = |what: &str| {
             rest.next()
@@ -104,16 +108,16 @@ impl Delay {
                 .ok_or_else(|| item.error(format!("{what} is missing")))
         };
         match name.trim() {
-            "uniform" => Delay::uniform(item, first),
+            "uniform" => DelayDistribution::uniform(item, first),
             "exp" => item
                 .time_ns(first)
-                .map(|mean_ns| Delay::Exponential { mean_ns }),
+                .map(|mean_ns| DelayDistribution::Exponential { mean_ns }),
             "lognormal" => {
                 let median_ns = item.time_ns(first)?;
                 let sigma = item.number(next("sigma, behind the median,")?, MAX_SIGMA)?;
-                Ok(Delay::Lognormal { median_ns, sigma })
+                Ok(DelayDistribution::Lognormal { median_ns, sigma })
             }
-            "bimodal" => Ok(Delay::Bimodal {
+            "bimodal" => Ok(DelayDistribution::Bimodal {
                 usual_ns: item.time_ns(first)?,
                 other_ns: item.time_ns(next("the second time")?)?,
                 other_share: item.percentage(next("the share of the second time")?)?,
@@ -124,7 +128,7 @@ impl Delay {
         }
     }
 
-    fn uniform(item: &Item<'_>, range: &str) -> Result<Delay, SpecError> {
+    fn uniform(item: &Item<'_>, range: &str) -> Result<DelayDistribution, SpecError> {
         let (min, max) = range
             .split_once('-')
             .ok_or_else(|| item.error("uniform needs two times"))?;
@@ -132,7 +136,7 @@ impl Delay {
         if min_ns > max_ns {
             return Err(item.error("the range begins above its end"));
         }
-        Ok(Delay::Uniform { min_ns, max_ns })
+        Ok(DelayDistribution::Uniform { min_ns, max_ns })
     }
 }
 
@@ -162,10 +166,10 @@ impl FromStr for DelaySpec {
             match text.split_once('=') {
                 Some((name, delay)) => {
                     let procedure = item.procedure(name.trim())?;
-                    let delay = Delay::read(&item, delay, &mut parts)?;
+                    let delay = DelayDistribution::read(&item, delay, &mut parts)?;
                     spec.procedures.push((procedure, delay));
                 }
-                None => spec.default = Some(Delay::read(&item, text, &mut parts)?),
+                None => spec.default = Some(DelayDistribution::read(&item, text, &mut parts)?),
             }
         }
         Ok(spec)
@@ -173,7 +177,7 @@ impl FromStr for DelaySpec {
 }
 
 impl DelaySpec {
-    pub(super) fn per_procedure(&self) -> [Option<Delay>; Procedure::COUNT] {
+    pub(super) fn per_procedure(&self) -> [Option<DelayDistribution>; Procedure::COUNT] {
         let mut all = [self.default; Procedure::COUNT];
         for (procedure, delay) in &self.procedures {
             all[*procedure as usize] = Some(*delay);

@@ -13,8 +13,8 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-pub use delay::{Delay, DelaySpec};
-pub use spec::{DropSpec, ErrorRule, ErrorSpec, Late, Share, SpecError, UnstableSpec};
+pub use delay::{DelayDistribution, DelaySpec};
+pub use spec::{DropSpec, ErrorRule, ErrorSpec, HitRate, Late, SpecError, UnstableSpec};
 pub use stop::StopSpec;
 
 use crate::options::ServerOptions;
@@ -30,15 +30,15 @@ const LATE: u64 = u64::MAX - 2;
 
 /// A rule's own sequence: which of its requests are hit.
 #[derive(Debug)]
-struct Draw {
-    share: Share,
+struct FaultSequence {
+    share: HitRate,
     seed: u64,
     seen: AtomicU64,
 }
 
-impl Draw {
-    fn new(share: Share, seed: u64, stream: u64) -> Draw {
-        Draw {
+impl FaultSequence {
+    fn new(share: HitRate, seed: u64, stream: u64) -> FaultSequence {
+        FaultSequence {
             share,
             seed: mix(seed ^ mix(stream)),
             seen: AtomicU64::new(0),
@@ -48,10 +48,10 @@ impl Draw {
     fn hit(&self) -> bool {
         let nth = self.seen.fetch_add(1, Ordering::Relaxed);
         match self.share {
-            Share::All => true,
-            Share::First(count) => nth < count,
-            Share::Every(n) => (nth + 1).is_multiple_of(n),
-            Share::Fraction(share) => unit(mix(self.seed ^ mix(nth))) < share,
+            HitRate::All => true,
+            HitRate::First(count) => nth < count,
+            HitRate::Every(n) => (nth + 1).is_multiple_of(n),
+            HitRate::Fraction(share) => unit(mix(self.seed ^ mix(nth))) < share,
         }
     }
 }
@@ -59,7 +59,7 @@ impl Draw {
 /// All faults of one server, ready to be asked.
 #[derive(Debug)]
 pub(crate) struct Faults {
-    delays: [Option<Delay>; Procedure::COUNT],
+    delays: [Option<DelayDistribution>; Procedure::COUNT],
     delay_seed: u64,
     delays_seen: AtomicU64,
     /// When the queue of delays is empty again, in ns; `None`: delays do not queue.
@@ -67,11 +67,11 @@ pub(crate) struct Faults {
     stop: Option<StopSpec>,
     /// From when the stops are counted, on the monotonic clock.
     started_ns: u64,
-    errors: Vec<(Procedure, Nfsstat3, Draw)>,
-    swallow_call: Option<Draw>,
-    swallow: Option<Draw>,
-    repeat: Option<Draw>,
-    late: Option<(Draw, u64)>,
+    errors: Vec<(Procedure, Nfsstat3, FaultSequence)>,
+    swallow_call: Option<FaultSequence>,
+    swallow: Option<FaultSequence>,
+    repeat: Option<FaultSequence>,
+    late: Option<(FaultSequence, u64)>,
     /// Requests of one connection after which it is closed.
     pub(crate) close_after: Option<u64>,
     /// Answer WRITE with UNSTABLE.
@@ -112,8 +112,9 @@ impl Faults {
     pub(crate) fn new(options: &ServerOptions, started_ns: u64) -> Faults {
         let seed = options.seed;
         let errors = options.errors.rules.iter().zip(1..);
-        let drawn =
-            |share: Option<Share>, stream| share.map(|share| Draw::new(share, seed, stream));
+        let drawn = |share: Option<HitRate>, stream| {
+            share.map(|share| FaultSequence::new(share, seed, stream))
+        };
         Faults {
             delays: options.delay.per_procedure(),
             delay_seed: mix(seed),
@@ -122,14 +123,20 @@ impl Faults {
             stop: options.stop,
             started_ns,
             errors: errors
-                .map(|(rule, n)| (rule.procedure, rule.status, Draw::new(rule.share, seed, n)))
+                .map(|(rule, n)| {
+                    (
+                        rule.procedure,
+                        rule.status,
+                        FaultSequence::new(rule.share, seed, n),
+                    )
+                })
                 .collect(),
             swallow_call: drawn(options.drop.call, CALLS),
             repeat: drawn(options.drop.copy, COPIES),
             late: options
                 .drop
                 .late
-                .map(|late| (Draw::new(late.share, seed, LATE), late.ns)),
+                .map(|late| (FaultSequence::new(late.share, seed, LATE), late.ns)),
             swallow: drawn(options.drop.reply, REPLIES),
             close_after: options.drop.connection_after,
             unstable: options.unstable.enabled,
@@ -155,7 +162,7 @@ impl Faults {
         let Some(delay) = self.delays[procedure as usize] else {
             return 0;
         };
-        if let Delay::Constant { ns } = delay {
+        if let DelayDistribution::Constant { ns } = delay {
             return ns;
         }
         let nth = self.delays_seen.fetch_add(1, Ordering::Relaxed);
@@ -170,13 +177,13 @@ impl Faults {
     /// Whether to lose this call.
     #[inline]
     pub(crate) fn swallow_call(&self) -> bool {
-        self.swallow_call.as_ref().is_some_and(Draw::hit)
+        self.swallow_call.as_ref().is_some_and(FaultSequence::hit)
     }
 
     /// Whether to send this reply twice.
     #[inline]
     pub(crate) fn repeat_reply(&self) -> bool {
-        self.repeat.as_ref().is_some_and(Draw::hit)
+        self.repeat.as_ref().is_some_and(FaultSequence::hit)
     }
 
     /// For how long to hold this reply back beside its delay, in ns; 0 for not at all.
@@ -191,7 +198,7 @@ impl Faults {
     /// Whether to lose this reply.
     #[inline]
     pub(crate) fn swallow_reply(&self) -> bool {
-        self.swallow.as_ref().is_some_and(Draw::hit)
+        self.swallow.as_ref().is_some_and(FaultSequence::hit)
     }
 
     /// Counts one WRITE; whether the write verifier is to change after it.

@@ -23,7 +23,7 @@ pub struct SpecError {
 
 /// How many of the requests a rule hits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Share {
+pub enum HitRate {
     /// Every one.
     All,
     /// The first so many.
@@ -42,7 +42,7 @@ pub struct ErrorRule {
     /// What they are answered; the operation is not done.
     pub status: Nfsstat3,
     /// How many of them.
-    pub share: Share,
+    pub share: HitRate,
 }
 
 /// `--error`: `READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3` (1 % of the READs, the first
@@ -62,11 +62,11 @@ pub struct DropSpec {
     /// N of `conn@N`.
     pub connection_after: Option<u64>,
     /// Which calls are lost.
-    pub call: Option<Share>,
+    pub call: Option<HitRate>,
     /// Which replies are lost.
-    pub reply: Option<Share>,
+    pub reply: Option<HitRate>,
     /// Which replies are sent twice, over UDP.
-    pub copy: Option<Share>,
+    pub copy: Option<HitRate>,
     /// Which replies are late, and how much.
     pub late: Option<Late>,
 }
@@ -75,7 +75,7 @@ pub struct DropSpec {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Late {
     /// Which.
-    pub share: Share,
+    pub share: HitRate,
     /// How long, in ns.
     pub ns: u64,
 }
@@ -141,14 +141,14 @@ impl Item<'_> {
         count.ok_or_else(|| self.error(format!("{text:?} is not a whole number above 0")))
     }
 
-    fn share(&self, text: &str) -> Result<Share, SpecError> {
+    fn share(&self, text: &str) -> Result<HitRate, SpecError> {
         if let Some(every) = text.strip_prefix("1/") {
-            return self.count(every).map(Share::Every);
+            return self.count(every).map(HitRate::Every);
         }
         if !text.ends_with('%') {
-            return self.count(text).map(Share::First);
+            return self.count(text).map(HitRate::First);
         }
-        self.percentage(text).map(Share::Fraction)
+        self.percentage(text).map(HitRate::Fraction)
     }
 
     /// A percentage as a share of 1.
@@ -212,7 +212,7 @@ impl FromStr for ErrorSpec {
                 .ok_or_else(|| item.error("no PROCEDURE=STATUS"))?;
             let (status, share) = match rest.split_once('@') {
                 Some((status, share)) => (status, item.share(share.trim())?),
-                None => (rest, Share::All),
+                None => (rest, HitRate::All),
             };
             spec.rules.push(ErrorRule {
                 procedure: item.procedure(name.trim())?,

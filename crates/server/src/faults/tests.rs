@@ -188,12 +188,12 @@ fn arguments_and_rules_are_told_apart_though_both_have_commas() {
     let all = spec.per_procedure();
     assert_eq!(
         all[Procedure::Write as usize],
-        Some(Delay::Constant { ns: 4_000_000 }),
+        Some(DelayDistribution::Constant { ns: 4_000_000 }),
         "the last word counts"
     );
     assert_eq!(
         all[Procedure::Commit as usize],
-        Some(Delay::Bimodal {
+        Some(DelayDistribution::Bimodal {
             usual_ns: 1_000_000,
             other_ns: 50_000_000,
             other_share: 0.01
@@ -201,7 +201,7 @@ fn arguments_and_rules_are_told_apart_though_both_have_commas() {
     );
     assert_eq!(
         all[Procedure::Read as usize],
-        Some(Delay::Exponential { mean_ns: 3_000_000 })
+        Some(DelayDistribution::Exponential { mean_ns: 3_000_000 })
     );
     let error = |text: &str| text.parse::<DelaySpec>().unwrap_err().to_string();
     assert!(error("lognormal:2ms").contains("sigma, behind the median, is missing"));

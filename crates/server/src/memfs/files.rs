@@ -33,7 +33,7 @@ impl MemFs {
     }
 
     /// The same; until the file's next COMMIT, stable WRITE or SETATTR,
-    /// [`MemFs::lose_uncommitted`] takes it back.
+    /// [`MemFs::revert_uncommitted`] takes it back.
     pub fn write_unstable(
         &self,
         id: FileId,
@@ -86,7 +86,7 @@ impl MemFs {
         })
     }
 
-    /// Makes sure that written data is safe (COMMIT): [`MemFs::lose_uncommitted`] leaves it.
+    /// Makes sure that written data is safe (COMMIT): [`MemFs::revert_uncommitted`] leaves it.
     /// What counts is [`MemFs::write_verifier`], which goes back with the answer.
     pub fn commit(&self, id: FileId, cred: &Cred<'_>) -> Changed<()> {
         // Not through `change`: nothing changes, so the lock is shared, and a read-only

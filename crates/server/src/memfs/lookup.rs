@@ -5,7 +5,7 @@ use super::dir::{COOKIE_DOT, COOKIE_DOT_DOT};
 use super::inode::{Body, MAY_EXEC, MAY_READ};
 use super::table::{Table, check_name, clock_ns};
 use super::types::{
-    Attr, Cred, DirEntry, FileId, Found, FsError, FsStat, Listing, ReadEnd, Rights,
+    Attr, Cred, DirEntry, FileId, FsError, FsStat, Listing, ObjectAttr, ReadEnd, Rights,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ impl MemFs {
         dir: FileId,
         name: &[u8],
         cred: &Cred<'_>,
-    ) -> (Option<Attr>, Result<Found, FsError>) {
+    ) -> (Option<Attr>, Result<ObjectAttr, FsError>) {
         self.look(dir, |table| {
             let (inode, names) = table.dir(dir)?;
             if !inode.permits(cred, MAY_EXEC) {
@@ -41,7 +41,7 @@ impl MemFs {
                 }
             };
             let id = table.id_of(number);
-            Ok(Found {
+            Ok(ObjectAttr {
                 id,
                 attr: table.attr(id).ok_or(FsError::Stale)?,
             })

@@ -20,7 +20,7 @@ mod tests;
 mod types;
 mod uncommitted;
 
-pub use rename::Place;
+pub use rename::DirEntryName;
 pub use table::{LINK_MAX, NAME_MAX, PATH_MAX};
 pub use types::*;
 

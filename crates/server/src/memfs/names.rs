@@ -4,7 +4,9 @@ use super::MemFs;
 use super::dir::DirData;
 use super::inode::{Body, MAY_EXEC, MAY_WRITE};
 use super::table::{LINK_MAX, PATH_MAX, Table, check_name, is_dots};
-use super::types::{Changed, CreateHow, Cred, FileId, Found, FsError, SetAttr, SpecialKind, Wcc};
+use super::types::{
+    Changed, CreateHow, Cred, FileId, FsError, ObjectAttr, SetAttr, SpecialKind, Wcc,
+};
 
 /// Mode of a file whose maker names none.
 const FILE_MODE: u32 = 0o644;
@@ -12,8 +14,8 @@ const FILE_MODE: u32 = 0o644;
 const DIR_MODE: u32 = 0o755;
 
 impl Table {
-    fn found(&self, id: FileId) -> Result<Found, FsError> {
-        Ok(Found {
+    fn found(&self, id: FileId) -> Result<ObjectAttr, FsError> {
+        Ok(ObjectAttr {
             id,
             attr: self.attr(id).ok_or(FsError::Stale)?,
         })
@@ -74,7 +76,7 @@ impl Table {
             return Err(FsError::Exist);
         }
         self.check_dir_writable(dir, cred)?;
-        self.check_room_for_name(name, body)
+        self.check_space_for_name(name, body)
     }
 
     /// Makes an object under a new name; everything is checked before anything changes.
@@ -86,7 +88,7 @@ impl Table {
         body: Body,
         default_mode: u32,
         set: &SetAttr,
-    ) -> Result<Found, FsError> {
+    ) -> Result<ObjectAttr, FsError> {
         self.check_new_name(dir, name, cred, Some(&body))?;
         let (dir_gid, dir_mode) = self.get(dir).map(|inode| (inode.gid, inode.mode))?;
         let is_dir = matches!(body, Body::Directory(_));
@@ -119,7 +121,7 @@ impl Table {
         name: &[u8],
         how: &CreateHow,
         cred: &Cred<'_>,
-    ) -> Result<Found, FsError> {
+    ) -> Result<ObjectAttr, FsError> {
         let existing = if is_dots(name) {
             None
         } else {
@@ -227,7 +229,7 @@ impl MemFs {
         name: &[u8],
         how: &CreateHow,
         cred: &Cred<'_>,
-    ) -> Changed<Found> {
+    ) -> Changed<ObjectAttr> {
         self.change(dir, |table| table.create(dir, name, how, cred))
     }
 
@@ -238,7 +240,7 @@ impl MemFs {
         name: &[u8],
         set: &SetAttr,
         cred: &Cred<'_>,
-    ) -> Changed<Found> {
+    ) -> Changed<ObjectAttr> {
         let body = Body::Directory(DirData::new(dir.number));
         self.change(dir, |table| {
             table.make(dir, name, cred, body, DIR_MODE, set)
@@ -253,7 +255,7 @@ impl MemFs {
         target: &[u8],
         set: &SetAttr,
         cred: &Cred<'_>,
-    ) -> Changed<Found> {
+    ) -> Changed<ObjectAttr> {
         self.change(dir, |table| {
             if target.len() > PATH_MAX {
                 return Err(FsError::NameTooLong);
@@ -273,7 +275,7 @@ impl MemFs {
         kind: SpecialKind,
         set: &SetAttr,
         cred: &Cred<'_>,
-    ) -> Changed<Found> {
+    ) -> Changed<ObjectAttr> {
         let (body, device) = match kind {
             SpecialKind::BlockDevice(major, minor) => (Body::BlockDevice(major, minor), true),
             SpecialKind::CharDevice(major, minor) => (Body::CharDevice(major, minor), true),

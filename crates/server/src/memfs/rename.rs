@@ -7,7 +7,7 @@ use super::types::{Cred, FileId, FsError, Wcc};
 
 /// A name in a directory.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct DirEntryName<'a> {
     /// The directory.
     pub dir: FileId,
     /// The name in it.
@@ -32,8 +32,8 @@ impl Table {
     /// The source, the target if there is one; every reason to refuse is found here.
     fn check_rename(
         &self,
-        from: Place<'_>,
-        to: Place<'_>,
+        from: DirEntryName<'_>,
+        to: DirEntryName<'_>,
         cred: &Cred<'_>,
     ) -> Result<(FileId, Option<FileId>), FsError> {
         self.dir(from.dir)?;
@@ -70,13 +70,18 @@ impl Table {
         Ok((source, target))
     }
 
-    fn rename(&mut self, from: Place<'_>, to: Place<'_>, cred: &Cred<'_>) -> Result<(), FsError> {
+    fn rename(
+        &mut self,
+        from: DirEntryName<'_>,
+        to: DirEntryName<'_>,
+        cred: &Cred<'_>,
+    ) -> Result<(), FsError> {
         let (source, target) = self.check_rename(from, to, cred)?;
         if target == Some(source) {
             return Ok(()); // two names of one file: nothing happens (RFC 1813, 3.3.14)
         }
         if target.is_none() && to.name.len() > from.name.len() {
-            self.check_room_for_growth((to.name.len() - from.name.len()) as u64)?;
+            self.check_space_for_growth((to.name.len() - from.name.len()) as u64)?;
         }
         let now = self.now();
         let is_dir = self.get(source)?.is_dir();
@@ -109,8 +114,8 @@ impl MemFs {
     /// for a directory under itself and for the dots.
     pub fn rename(
         &self,
-        from: Place<'_>,
-        to: Place<'_>,
+        from: DirEntryName<'_>,
+        to: DirEntryName<'_>,
         cred: &Cred<'_>,
     ) -> (Wcc, Wcc, Result<(), FsError>) {
         let mut table = self.write_lock();

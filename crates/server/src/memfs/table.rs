@@ -189,14 +189,14 @@ impl Table {
     }
 
     /// Whether one more name may be made, and, with `body`, an inode under it.
-    pub(super) fn check_room_for_name(
+    pub(super) fn check_space_for_name(
         &self,
         name: &[u8],
         body: Option<&Body>,
     ) -> Result<(), FsError> {
         let many = self.inodes() >= self.max_files;
         let bytes = charge_of_name(name) + body.map_or(0, charge_of_inode);
-        if self.names >= self.max_files || (body.is_some() && many) || !self.has_room(bytes) {
+        if self.names >= self.max_files || (body.is_some() && many) || !self.fits(bytes) {
             return Err(FsError::NoSpc);
         }
         Ok(())
@@ -204,15 +204,15 @@ impl Table {
 
     /// Whether so many bytes more fit. Places of inodes that were removed are kept for the next
     /// ones, and take memory until then.
-    fn has_room(&self, bytes: u64) -> bool {
+    fn fits(&self, bytes: u64) -> bool {
         let kept = self.free.len() as u64 * INODE_BYTES;
         let used = self.used_bytes.saturating_add(kept).saturating_add(bytes);
         used <= self.capacity_bytes
     }
 
     /// Whether a name may get so many bytes longer.
-    pub(super) fn check_room_for_growth(&self, bytes: u64) -> Result<(), FsError> {
-        if self.has_room(bytes) {
+    pub(super) fn check_space_for_growth(&self, bytes: u64) -> Result<(), FsError> {
+        if self.fits(bytes) {
             Ok(())
         } else {
             Err(FsError::NoSpc)
@@ -283,7 +283,7 @@ impl Table {
 
     /// Charges bytes against the capacity, or refuses.
     pub(super) fn charge(&mut self, bytes: u64) -> Result<(), FsError> {
-        if bytes > 0 && !self.has_room(bytes) {
+        if bytes > 0 && !self.fits(bytes) {
             return Err(FsError::NoSpc);
         }
         self.used_bytes += bytes;

@@ -179,7 +179,7 @@ pub enum SpecialKind {
 
 /// A new or found object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct ObjectAttr {
     /// Its handle.
     pub id: FileId,
     /// Its attributes.

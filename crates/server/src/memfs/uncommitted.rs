@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 /// What a write has replaced.
 #[derive(Debug)]
-struct Before {
+struct ReplacedData {
     offset: u64,
     data: Vec<u8>,
     size: u64,
@@ -18,7 +18,7 @@ struct Before {
 /// Per file the writes that no COMMIT has confirmed, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Uncommitted {
-    files: HashMap<FileId, Vec<Before>>,
+    files: HashMap<FileId, Vec<ReplacedData>>,
 }
 
 impl Uncommitted {
@@ -43,12 +43,12 @@ impl Table {
         };
         let (mut data, size) = (Vec::new(), content.size());
         content.read(offset, len as u32, &mut data);
-        let before = Before { offset, data, size };
+        let before = ReplacedData { offset, data, size };
         self.uncommitted.files.entry(id).or_default().push(before);
     }
 
     /// Takes back all writes that were not committed; gives their number.
-    fn lose(&mut self) -> u64 {
+    fn revert(&mut self) -> u64 {
         let mut count = 0;
         for (id, writes) in std::mem::take(&mut self.uncommitted.files) {
             let now = self.now();
@@ -76,9 +76,9 @@ impl MemFs {
     /// Restarts like a server that had written nothing to its disk but what was committed:
     /// the write verifier changes, and what [`MemFs::write_unstable`] wrote since the last
     /// COMMIT of its file is gone. Gives the number of writes that were lost.
-    pub fn lose_uncommitted(&self) -> u64 {
+    pub fn revert_uncommitted(&self) -> u64 {
         let mut table = self.write_lock();
         self.write_verifier.fetch_add(1, Ordering::AcqRel);
-        table.lose()
+        table.revert()
     }
 }

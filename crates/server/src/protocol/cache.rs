@@ -24,19 +24,19 @@ const LIFETIME: Duration = Duration::from_secs(120);
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     settled: AtomicBool,
-    lost_replies: AtomicBool,
+    dropped_replies: AtomicBool,
 }
 
 impl Session {
     /// A reply was lost on purpose: its client will ask again on another connection.
     pub(crate) fn lost_a_reply(&self) {
-        self.lost_replies.store(true, Ordering::Relaxed);
+        self.dropped_replies.store(true, Ordering::Relaxed);
     }
 
     /// The client closed the connection in order, and every reply had been sent. (Had it
     /// left some unread, its system would have reset the connection instead.)
     pub(crate) fn settle(&self) {
-        if !self.lost_replies.load(Ordering::Relaxed) {
+        if !self.dropped_replies.load(Ordering::Relaxed) {
             self.settled.store(true, Ordering::Release);
         }
     }
@@ -66,7 +66,7 @@ impl Key {
 }
 
 #[derive(Debug)]
-struct Remembered {
+struct CachedReply {
     reply: Box<[u8]>,
     session: Arc<Session>,
     at: Instant,
@@ -74,7 +74,7 @@ struct Remembered {
 
 #[derive(Debug, Default)]
 struct Shard {
-    replies: HashMap<Key, Remembered>,
+    replies: HashMap<Key, CachedReply>,
     /// Keys by age; each key of `replies` once.
     order: VecDeque<Key>,
 }
@@ -86,7 +86,7 @@ pub(super) struct ReplyCache {
 
 /// Whether a reply is worth remembering: only where something was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Done {
+pub(super) enum CacheDecision {
     Yes,
     No,
 }
@@ -99,7 +99,7 @@ impl ReplyCache {
         key: Key,
         session: &Arc<Session>,
         out: &mut Vec<u8>,
-        serve: impl FnOnce(&mut Vec<u8>) -> Done,
+        serve: impl FnOnce(&mut Vec<u8>) -> CacheDecision,
     ) -> bool {
         let shard = &self.shards[(key.checksum % SHARDS as u64) as usize];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,11 +112,11 @@ impl ReplyCache {
             }
         }
         let start = out.len();
-        if serve(out) == Done::Yes {
+        if serve(out) == CacheDecision::Yes {
             let reply = out[start..].into();
             shard.remember(
                 key,
-                Remembered {
+                CachedReply {
                     reply,
                     session: session.clone(),
                     at: now,
@@ -128,7 +128,7 @@ impl ReplyCache {
 }
 
 impl Shard {
-    fn remember(&mut self, key: Key, reply: Remembered) {
+    fn remember(&mut self, key: Key, reply: CachedReply) {
         match self.replies.entry(key) {
             Slot::Occupied(mut slot) => {
                 slot.insert(reply);
@@ -155,7 +155,7 @@ mod tests {
         let key = Key::new(xid, ([127, 0, 0, 1].into(), None), b"request");
         let repeated = cache.serve(key, session, &mut out, |out| {
             out.extend_from_slice(reply);
-            Done::Yes
+            CacheDecision::Yes
         });
         (repeated, out.split_off(6))
     }
@@ -187,7 +187,7 @@ mod tests {
         let total = (SHARDS * ENTRIES * 2) as u32;
         for xid in 0..total {
             let key = Key::new(xid, ([127, 0, 0, 1].into(), None), &xid.to_be_bytes());
-            cache.serve(key, &session, &mut Vec::new(), |_| Done::Yes);
+            cache.serve(key, &session, &mut Vec::new(), |_| CacheDecision::Yes);
         }
         for shard in &cache.shards {
             let shard = shard.lock().expect("lock");

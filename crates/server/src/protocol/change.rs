@@ -3,11 +3,11 @@
 use super::answer::{Refusal, put, reply};
 use super::context::Context;
 use super::convert::{create_how, file_id, ns, set_attr, status, wcc};
-use super::look::with_handle;
 use super::nfs::Served;
-use super::null::runs::{self, Named};
+use super::null::runs::{self, NameMeaning};
 use super::null::{Request, sample};
-use crate::memfs::{Changed, FileId, Found, Place, SpecialKind};
+use super::read_attributes::with_handle;
+use crate::memfs::{Changed, DirEntryName, FileId, ObjectAttr, SpecialKind};
 use crate::options::ServerOptions;
 use filermark_onc::nfs3::*;
 
@@ -42,7 +42,7 @@ fn make(
     cx: &Context<'_>,
     dir: &FileHandle<'_>,
     out: &mut Vec<u8>,
-    body: impl FnOnce(FileId) -> Changed<Found>,
+    body: impl FnOnce(FileId) -> Changed<ObjectAttr>,
 ) {
     let dir = match file_id(dir) {
         Ok(dir) => dir,
@@ -109,7 +109,7 @@ impl Served for CreateArgs<'_> {
     #[inline]
     fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
         let args: CreateArgs<'_> = request.args()?;
-        let Some(Named::Marker(id)) = runs::named_in(&args.location) else {
+        let Some(NameMeaning::Marker(id)) = runs::named_in(&args.location) else {
             return Ok(false);
         };
         let made = request.replies.runs.make_marker(id, &args.how);
@@ -143,7 +143,7 @@ impl Served for MkdirArgs<'_> {
     #[inline]
     fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
         let args: MkdirArgs<'_> = request.args()?;
-        let Some(Named::Run(name)) = runs::named_in(&args.location) else {
+        let Some(NameMeaning::Run(name)) = runs::named_in(&args.location) else {
             return Ok(false);
         };
         let made = request.replies.runs.make_dir(name);
@@ -231,7 +231,7 @@ impl Served for RemoveArgs<'_> {
     #[inline]
     fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
         let args: RemoveArgs<'_> = request.args()?;
-        let Some(Named::Marker(id)) = runs::named_in(&args.object) else {
+        let Some(NameMeaning::Marker(id)) = runs::named_in(&args.object) else {
             return Ok(false);
         };
         let removed = request.replies.runs.remove_marker(id);
@@ -256,7 +256,7 @@ impl Served for RmdirArgs<'_> {
     #[inline]
     fn canned(request: &mut Request<'_, '_>) -> Result<bool, Refusal> {
         let args: RmdirArgs<'_> = request.args()?;
-        let Some(Named::Run(name)) = runs::named_in(&args.object) else {
+        let Some(NameMeaning::Run(name)) = runs::named_in(&args.object) else {
             return Ok(false);
         };
         let removed = request.replies.runs.remove_dir(name);
@@ -312,11 +312,11 @@ impl Served for RenameArgs<'_> {
 }
 
 fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> RenameRes {
-    let from = Place {
+    let from = DirEntryName {
         dir: file_id(&args.from.dir).map_err(Failed::new)?,
         name: args.from.name,
     };
-    let to = Place {
+    let to = DirEntryName {
         dir: file_id(&args.to.dir).map_err(Failed::new)?,
         name: args.to.name,
     };

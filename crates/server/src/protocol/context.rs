@@ -125,11 +125,11 @@ impl Peer {
 
 /// What is to happen with the reply that was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ReplyAction {
     /// Send it.
     Send,
     /// Send it twice, where it travels in datagrams.
-    Twice,
+    SendTwice,
     /// Send it when so many ns have passed since the request came.
     Later(u64),
     /// Lose it.

@@ -12,17 +12,17 @@ mod change;
 mod context;
 mod convert;
 mod listing;
-mod look;
 mod mount;
 mod mounts;
 mod nfs;
 mod nfs2;
 mod null;
 mod portmap;
+mod read_attributes;
 mod transfer;
 
 pub(crate) use cache::Session;
-pub(crate) use context::{Peer, Service, Shared, Verdict};
+pub(crate) use context::{Peer, ReplyAction, Service, Shared};
 
 use crate::options::ServerOptions;
 use answer::{Refusal, mismatch, put};
@@ -46,7 +46,7 @@ impl Shared {
 impl Service {
     /// Serves one record; appends the reply, with its mark, to `out`.
     #[inline]
-    pub(crate) fn serve(&mut self, record: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Verdict {
+    pub(crate) fn serve(&mut self, record: &[u8], peer: &Peer, out: &mut Vec<u8>) -> ReplyAction {
         let mut d = Decoder::new(record);
         match CallHeader::decode(&mut d) {
             Ok(call) => self.call(record, &call, &mut d, peer, out),
@@ -54,18 +54,18 @@ impl Service {
         }
     }
 
-    fn refuse_header(&self, error: &CallError, peer: &Peer, out: &mut Vec<u8>) -> Verdict {
+    fn refuse_header(&self, error: &CallError, peer: &Peer, out: &mut Vec<u8>) -> ReplyAction {
         self.counters.refused.add(1);
         let malformed = matches!(error, CallError::Malformed { .. });
         let reply = match error.reply() {
             // Anybody can send datagrams in anybody's name: what is no call gets no answer.
             Some(reply) if !(malformed && peer.is_datagram()) => reply,
-            _ => return Verdict::Close,
+            _ => return ReplyAction::Close,
         };
         let open = OpenRecord::begin(out);
         put(out, &reply);
         open.finish(out);
-        Verdict::Send
+        ReplyAction::Send
     }
 
     fn call(
@@ -75,7 +75,7 @@ impl Service {
         d: &mut Decoder<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Verdict {
+    ) -> ReplyAction {
         let start = out.len();
         let served = match call.prog {
             nfs3::PROGRAM if call.vers == nfs3::VERSION => self.nfs(record, call, d, peer, out),
@@ -108,7 +108,7 @@ impl Service {
                 },
             );
             open.finish(out);
-            Verdict::Send
+            ReplyAction::Send
         })
     }
 }

@@ -2,7 +2,7 @@
 //! differs between them.
 
 use super::answer::{PROC_UNAVAIL, Refusal, put, reply};
-use super::context::{Peer, Service, Verdict};
+use super::context::{Peer, ReplyAction, Service};
 use super::convert::{HANDLE, handle};
 use super::{nfs2, null};
 use crate::memfs::{Cred, FileId, FileKind, FsError, MemFs};
@@ -83,7 +83,7 @@ impl Service {
         d: &mut Decoder<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<ReplyAction, Refusal> {
         let procedure = Procedure::from_u32(call.proc).ok_or(PROC_UNAVAIL)?;
         self.counters.mount[procedure as usize].add(1);
         let mounts = &self.shared.mounts;
@@ -132,7 +132,7 @@ impl Service {
                 });
             }
         }
-        Ok(Verdict::Send)
+        Ok(ReplyAction::Send)
     }
 
     fn mnt(&self, args: &MntArgs<'_>, peer: &Peer) -> Mounted {

@@ -4,8 +4,8 @@
 #![allow(clippy::extra_unused_lifetimes)]
 
 use super::answer::{Fails, PROC_UNAVAIL, Refusal, put, reply};
-use super::cache::{Done, Key};
-use super::context::{Caller, Context, Peer, Service, Verdict, caller};
+use super::cache::{CacheDecision, Key};
+use super::context::{Caller, Context, Peer, ReplyAction, Service, caller};
 use super::null::Request;
 use crate::options::ServerOptions;
 use filermark_onc::nfs3::*;
@@ -76,10 +76,10 @@ impl Service {
         d: &mut Decoder<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<ReplyAction, Refusal> {
         let procedure = Procedure::from_u32(call.proc).ok_or(PROC_UNAVAIL)?;
         if self.loses_call() {
-            return Ok(Verdict::Lose);
+            return Ok(ReplyAction::Lose);
         }
         self.counters.nfs[procedure as usize].add(1);
         if self.shared.options.null {
@@ -123,10 +123,10 @@ impl Service {
         let key = Key::new(call.xid, (peer.client, peer.udp_port), record);
         let repeated = shared.cache.serve(key, &peer.session, out, |out| {
             if self.inject_error(procedure, call.xid, out) {
-                return Done::No;
+                return CacheDecision::No;
             }
             self.run(&args, &caller, call.xid, peer, out);
-            Done::Yes
+            CacheDecision::Yes
         });
         self.counters.duplicates_answered.add(u64::from(repeated));
         Ok(())
@@ -157,21 +157,21 @@ impl Service {
     }
 
     #[inline]
-    pub(super) fn verdict(&self, procedure: Procedure, peer: &Peer) -> Verdict {
+    pub(super) fn verdict(&self, procedure: Procedure, peer: &Peer) -> ReplyAction {
         let faults = &self.shared.faults;
         if faults.swallow_reply() {
             self.counters.replies_dropped.add(1);
             peer.session.lost_a_reply();
-            return Verdict::Lose;
+            return ReplyAction::Lose;
         }
         let late = faults.late_ns();
         match faults.delay_ns(procedure).saturating_add(late) {
             0 if peer.is_datagram() && faults.repeat_reply() => {
                 self.counters.replies_repeated.add(1);
-                Verdict::Twice
+                ReplyAction::SendTwice
             }
-            0 => Verdict::Send,
-            ns => Verdict::Later(ns),
+            0 => ReplyAction::Send,
+            ns => ReplyAction::Later(ns),
         }
     }
 }

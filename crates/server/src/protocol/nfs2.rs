@@ -14,11 +14,11 @@
 mod change;
 mod convert;
 mod listing;
-mod look;
+mod read_attributes;
 
 use super::answer::{Fails, PROC_UNAVAIL, Refusal, put, reply};
-use super::cache::{Done, Key};
-use super::context::{Caller, Context, Peer, Service, Verdict, caller};
+use super::cache::{CacheDecision, Key};
+use super::context::{Caller, Context, Peer, ReplyAction, Service, caller};
 use super::null::Replies;
 use crate::stats::Counters;
 use filermark_onc::nfs2::*;
@@ -101,10 +101,10 @@ impl Service {
         d: &mut Decoder<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<ReplyAction, Refusal> {
         let procedure = Procedure::from_u32(call.proc).ok_or(PROC_UNAVAIL)?;
         if self.loses_call() {
-            return Ok(Verdict::Lose);
+            return Ok(ReplyAction::Lose);
         }
         self.counters.nfs2[procedure as usize].add(1);
         if self.shared.options.null {
@@ -120,11 +120,11 @@ impl Service {
                 match self.inject_error2(procedure, call.xid, out) {
                     Injected::No => {
                         self.run2(&args, &caller, call.xid, peer, out);
-                        return Done::Yes;
+                        return CacheDecision::Yes;
                     }
                     injected => dropped = injected == Injected::Dropped,
                 }
-                Done::No
+                CacheDecision::No
             });
             self.counters.duplicates_answered.add(u64::from(repeated));
         } else {
@@ -146,7 +146,7 @@ impl Service {
         d: &mut Decoder<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<ReplyAction, Refusal> {
         match self.inject_error2(procedure, xid, out) {
             Injected::No => {
                 let (args, replies) = (Args::decode(procedure, d)?, self.shared.null_for(peer));
@@ -158,10 +158,10 @@ impl Service {
         Ok(self.verdict(same_in_v3(procedure), peer))
     }
 
-    fn dropped2(&self, peer: &Peer) -> Verdict {
+    fn dropped2(&self, peer: &Peer) -> ReplyAction {
         self.counters.replies_dropped.add(1);
         peer.session.lost_a_reply();
-        Verdict::Lose
+        ReplyAction::Lose
     }
 
     fn run2(&mut self, args: &Args<'_>, caller: &Caller, xid: u32, peer: &Peer, out: &mut Vec<u8>) {

@@ -5,9 +5,9 @@
 //! prepared block with the xid patched in. What the blocks say stands beside what the file system
 //! would answer, in the files of the procedures.
 
-pub(super) mod old;
 pub(super) mod runs;
 pub(super) mod sample;
+pub(super) mod v2_handles;
 
 use super::answer::{Refusal, put, reply};
 use crate::options::ServerOptions;

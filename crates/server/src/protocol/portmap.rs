@@ -1,7 +1,7 @@
 //! The portmapper and rpcbind, as far as NFS clients ask them: everything is on this port.
 
 use super::answer::{PROC_UNAVAIL, Refusal, mismatch, put, reply};
-use super::context::{Peer, Service, Verdict};
+use super::context::{Peer, ReplyAction, Service};
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::rpcbind::{self, GetaddrArgs, GetaddrRes, Rpcb};
 use filermark_onc::xdr::{self, Decoder, Encoder, encode_list};
@@ -27,7 +27,7 @@ impl Service {
         d: &mut Decoder<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Result<Verdict, Refusal> {
+    ) -> Result<ReplyAction, Refusal> {
         let udp = self.shared.options.udp;
         match call.vers {
             portmap::VERSION => version2(call, d, peer, udp, out)?,
@@ -35,7 +35,7 @@ impl Service {
             _ => return Err(mismatch(portmap::VERSION, rpcbind::VERSION4)),
         }
         self.counters.portmap.add(1);
-        Ok(Verdict::Send)
+        Ok(ReplyAction::Send)
     }
 }
 

@@ -171,7 +171,7 @@ fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> WriteRes {
         .add(u64::from(data.len() < wanted));
     if shared.faults.verifier_changes() {
         match shared.faults.loses {
-            true => cx.counters.writes_lost.add(shared.fs.lose_uncommitted()),
+            true => cx.counters.writes_lost.add(shared.fs.revert_uncommitted()),
             false => shared.fs.change_write_verifier(),
         }
         cx.counters.verifier_changes.add(1);

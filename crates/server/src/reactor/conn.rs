@@ -1,6 +1,6 @@
 //! One connection, and the table of all.
 
-use super::Fate;
+use super::ConnState;
 use crate::protocol::Peer;
 use filermark_onc::record::RecordReader;
 use rustix::event::epoll::EventFlags;
@@ -47,7 +47,7 @@ pub(super) struct Conn {
     /// Bytes of a request in part that are counted for this connection.
     pub(super) partial_bytes: u64,
     /// When this thread last got something of it, in events.
-    pub(super) last_heard: u64,
+    pub(super) last_request_at: u64,
     /// The events that the queue watches for.
     pub(super) interest: EventFlags,
     /// Replies that the socket did not take yet.
@@ -74,7 +74,7 @@ impl Conn {
             at_end: false,
             requests: 0,
             partial_bytes: 0,
-            last_heard: 0,
+            last_request_at: 0,
             interest: EventFlags::IN,
             pending: Vec::new(),
             sent: 0,
@@ -119,20 +119,20 @@ impl Conn {
     }
 
     /// Sends `out` and empties it; keeps what the socket does not take.
-    pub(super) fn send(&mut self, out: &mut Vec<u8>) -> Fate {
+    pub(super) fn send(&mut self, out: &mut Vec<u8>) -> ConnState {
         let mut rest = &out[..];
         while self.pending.is_empty() && !rest.is_empty() {
             match (&self.stream).write(rest) {
-                Ok(0) => return Fate::Close,
+                Ok(0) => return ConnState::Close,
                 Ok(n) => rest = &rest[n..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Fate::Close,
+                Err(_) => return ConnState::Close,
             }
         }
         self.pending.extend_from_slice(rest);
         out.clear();
-        Fate::Keep
+        ConnState::Keep
     }
 
     /// Sends what is pending, as far as the socket takes it.
@@ -203,7 +203,7 @@ impl Conns {
         let conns = self.slots.iter().filter_map(|slot| slot.conn.as_deref());
         let stalled = conns.filter(|conn| conn.partial_bytes > 0);
         stalled
-            .min_by_key(|conn| conn.last_heard)
+            .min_by_key(|conn| conn.last_request_at)
             .map(|conn| conn.token)
     }
 

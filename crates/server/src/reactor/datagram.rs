@@ -8,7 +8,7 @@
 
 use super::timers::Target;
 use super::{INPUT, Reactor, now_ns};
-use crate::protocol::{MAX_DATAGRAM, Peer, RECORD_MARK, Session, Verdict};
+use crate::protocol::{MAX_DATAGRAM, Peer, RECORD_MARK, ReplyAction, Session};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -196,15 +196,15 @@ impl Reactor {
         let reply = out.get(RECORD_MARK..).unwrap_or_default();
         debug_assert!(reply.len() <= MAX_DATAGRAM, "serve() keeps to it");
         match verdict {
-            Verdict::Send => self.send_or_hold(index, datagrams, from, 0, reply),
-            Verdict::Twice => {
+            ReplyAction::Send => self.send_or_hold(index, datagrams, from, 0, reply),
+            ReplyAction::SendTwice => {
                 self.send_or_hold(index, datagrams, from, 0, reply);
                 self.send_or_hold(index, datagrams, from, 0, reply);
             }
-            Verdict::Later(delay_ns) => {
+            ReplyAction::Later(delay_ns) => {
                 self.send_or_hold(index, datagrams, from, delay_ns, reply);
             }
-            Verdict::Lose | Verdict::Close => {}
+            ReplyAction::Lose | ReplyAction::Close => {}
         }
         self.out = out;
     }

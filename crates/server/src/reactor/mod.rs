@@ -15,7 +15,7 @@ pub(crate) use accept::{Inbox, listen};
 pub(crate) use datagram::bind as bind_datagrams;
 
 use crate::options::ServerError;
-use crate::protocol::{Service, Verdict};
+use crate::protocol::{ReplyAction, Service};
 use accept::Acceptor;
 use conn::{Conn, Conns, Token};
 use datagram::Datagrams;
@@ -68,7 +68,7 @@ fn ask_for_precision() {
 
 /// Whether a connection lives on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ConnState {
     Keep,
     Close,
 }
@@ -250,13 +250,13 @@ impl Reactor {
     }
 
     /// Runs `body` on a connection and does afterwards what its state asks for.
-    fn with_conn(&mut self, token: Token, body: impl FnOnce(&mut Reactor, &mut Conn) -> Fate) {
+    fn with_conn(&mut self, token: Token, body: impl FnOnce(&mut Reactor, &mut Conn) -> ConnState) {
         let Some(mut conn) = self.conns.take(token) else {
             return;
         };
         conn.token = token;
         let fate = body(self, &mut conn);
-        if fate == Fate::Close || conn.is_finished() {
+        if fate == ConnState::Close || conn.is_finished() {
             if conn.is_finished() {
                 conn.peer.session.settle();
             }
@@ -294,7 +294,7 @@ impl Reactor {
     #[inline]
     fn count_partial(&mut self, conn: &mut Conn) -> bool {
         self.event_count += 1;
-        conn.last_heard = self.event_count;
+        conn.last_request_at = self.event_count;
         let holds = (conn.reader.partial_bytes() + conn.held.capacity()) as u64;
         if holds == conn.partial_bytes {
             return false;
@@ -318,46 +318,46 @@ impl Reactor {
         }
     }
 
-    fn conn_event(&mut self, conn: &mut Conn, flags: EventFlags) -> Fate {
-        if flags.contains(EventFlags::OUT) && self.write_pending(conn) == Fate::Close {
-            return Fate::Close;
+    fn conn_event(&mut self, conn: &mut Conn, flags: EventFlags) -> ConnState {
+        if flags.contains(EventFlags::OUT) && self.write_pending(conn) == ConnState::Close {
+            return ConnState::Close;
         }
         if flags.contains(EventFlags::IN) {
             return self.read(conn);
         }
         if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-            return Fate::Close;
+            return ConnState::Close;
         }
-        Fate::Keep
+        ConnState::Keep
     }
 
     /// Writes what waits; when all is gone, goes on with the input that had to wait for it.
-    fn write_pending(&mut self, conn: &mut Conn) -> Fate {
+    fn write_pending(&mut self, conn: &mut Conn) -> ConnState {
         if conn.flush().is_err() {
-            return Fate::Close;
+            return ConnState::Close;
         }
         if conn.is_blocked() || conn.held.is_empty() {
-            return Fate::Keep;
+            return ConnState::Keep;
         }
         let held = std::mem::take(&mut conn.held);
         self.process(conn, &held)
     }
 
-    fn read(&mut self, conn: &mut Conn) -> Fate {
+    fn read(&mut self, conn: &mut Conn) -> ConnState {
         if conn.is_blocked() || conn.at_end {
-            return Fate::Keep;
+            return ConnState::Keep;
         }
         let mut input = std::mem::take(&mut self.input);
         let fate = match (&conn.stream).read(&mut input) {
             Ok(0) => {
                 conn.at_end = true;
                 // A record cut off by the end was never a request.
-                Fate::Keep
+                ConnState::Keep
             }
             Ok(n) => self.process(conn, &input[..n]),
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::Interrupted => Fate::Keep,
-                _ => Fate::Close,
+                ErrorKind::WouldBlock | ErrorKind::Interrupted => ConnState::Keep,
+                _ => ConnState::Close,
             },
         };
         self.input = input;
@@ -366,13 +366,13 @@ impl Reactor {
 
     /// Serves every complete record of the input, in order, and sends the replies; input that
     /// must wait for earlier replies to leave is kept.
-    fn process(&mut self, conn: &mut Conn, mut input: &[u8]) -> Fate {
+    fn process(&mut self, conn: &mut Conn, mut input: &[u8]) -> ConnState {
         let delays = self.service.shared.faults.delays_replies();
         let received_ns = if delays { now_ns() } else { 0 };
         let mut out = std::mem::take(&mut self.out);
         out.clear();
-        let mut fate = Fate::Keep;
-        while fate == Fate::Keep {
+        let mut fate = ConnState::Keep;
+        while fate == ConnState::Keep {
             if out.len() >= BATCH || conn.is_blocked() {
                 fate = conn.send(&mut out);
                 if conn.is_blocked() {
@@ -392,7 +392,7 @@ impl Reactor {
         let few = self.conns.len() <= FEW;
         conn.reader.trim(if few { self.max_record } else { INPUT });
         self.out = out;
-        if fate == Fate::Close { fate } else { sent }
+        if fate == ConnState::Close { fate } else { sent }
     }
 
     /// Serves the next record of the input, if it is complete; a reply that is to leave with
@@ -404,13 +404,13 @@ impl Reactor {
         input: &mut &[u8],
         received_ns: u64,
         out: &mut Vec<u8>,
-    ) -> Option<Fate> {
+    ) -> Option<ConnState> {
         let start = out.len();
         let record = match conn.reader.next_record(input) {
             Ok(record) => record?,
             Err(_) => {
                 self.service.counters.refused.add(1);
-                return Some(Fate::Close); // out of step: nothing more can be read
+                return Some(ConnState::Close); // out of step: nothing more can be read
             }
         };
         let verdict = self.service.serve(record, &conn.peer, out);
@@ -419,16 +419,18 @@ impl Reactor {
             self.service.counters.connections_dropped.add(1);
             conn.peer.session.lost_a_reply();
             out.truncate(start);
-            return Some(Fate::Close);
+            return Some(ConnState::Close);
         }
         match verdict {
             // A stream never has anything twice.
-            Verdict::Send | Verdict::Twice => self.hold(conn, received_ns, 0, start, out),
-            Verdict::Later(delay_ns) => self.hold(conn, received_ns, delay_ns, start, out),
-            Verdict::Lose => out.truncate(start),
-            Verdict::Close => return Some(Fate::Close),
+            ReplyAction::Send | ReplyAction::SendTwice => {
+                self.hold(conn, received_ns, 0, start, out)
+            }
+            ReplyAction::Later(delay_ns) => self.hold(conn, received_ns, delay_ns, start, out),
+            ReplyAction::Lose => out.truncate(start),
+            ReplyAction::Close => return Some(ConnState::Close),
         }
-        Some(Fate::Keep)
+        Some(ConnState::Keep)
     }
 
     /// Holds the reply back that begins at `start`, where it is not to leave at once.

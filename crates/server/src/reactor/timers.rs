@@ -14,7 +14,7 @@ pub(super) enum Target {
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+struct DelayedReply {
     due_ns: u64,
     /// Replies that are due together leave in the order they were made.
     nth: u64,
@@ -25,14 +25,14 @@ struct Waiting {
 /// A queue by time. Its length is bounded by what connections and sockets may hold back.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    queue: BinaryHeap<Reverse<Waiting>>,
+    queue: BinaryHeap<Reverse<DelayedReply>>,
     added: u64,
 }
 
 impl Timers {
     pub(super) fn add(&mut self, due_ns: u64, target: Target, reply: Vec<u8>) {
         self.added += 1;
-        self.queue.push(Reverse(Waiting {
+        self.queue.push(Reverse(DelayedReply {
             due_ns,
             nth: self.added,
             target,

@@ -1,14 +1,14 @@
 //! What the rules of claiming need of a share.
 
-use crate::client::{Client, Failure, Files, Gone, Listing, NOT_THERE, OpenFor, advice};
+use crate::client::{Client, Failure, Files, Listing, NOT_THERE, OpenFor, RemoveTarget, advice};
 use crate::target::Target;
 use filermark_driver_kit::claim::{
-    A_REPARSE_POINT, Entry, EntryKind, FileFront, Found, NOT_A_DIRECTORY, Patch, Removal, Removed,
-    RunDirBackend,
+    A_REPARSE_POINT, DirLookup, Entry, EntryKind, FilePrefix, NOT_A_DIRECTORY, Patch, Removal,
+    Removed, RunDirBackend,
 };
 use filermark_driver_kit::marker::MARKER_BYTES_MAX;
 use filermark_engine::driver::{Claim, DriverError};
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_model::plan::SmbPlan;
 use filermark_smbwire::status;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl<'a> Share<'a> {
     }
 
     /// A failure as a sentence.
-    fn told(&mut self, step: &str, failure: &Failure) -> DriverError {
+    fn driver_error(&mut self, step: &str, failure: &Failure) -> DriverError {
         self.may_pass = failure.status().is_some_and(is_of_the_moment);
         advice::explain(&self.place, step, failure, self.plan)
     }
@@ -80,12 +80,12 @@ impl<'a> Share<'a> {
     fn change(
         &mut self,
         path: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), Failure> {
         let files = self.files();
         let file = files.open(path, OpenFor::Update)?;
         let bytes = files.read(file, 0, MARKER_BYTES_MAX);
-        let changed = bytes.and_then(|bytes| match change(FileFront::Bytes(bytes)) {
+        let changed = bytes.and_then(|bytes| match change(FilePrefix::Bytes(bytes)) {
             Some(patch) => files.write(file, patch.offset, &patch.bytes),
             None => Ok(()),
         });
@@ -94,18 +94,25 @@ impl<'a> Share<'a> {
     }
 
     /// What has a path, as a directory.
-    fn dir_at(&mut self, step: &str, path: String) -> Result<Found<String>, DriverError> {
-        let found = self.files().look(&path).map_err(|f| self.told(step, &f))?;
+    fn dir_at(&mut self, step: &str, path: String) -> Result<DirLookup<String>, DriverError> {
+        let found = self
+            .files()
+            .look(&path)
+            .map_err(|f| self.driver_error(step, &f))?;
         Ok(match found {
-            None => Found::Missing,
-            Some(entry) if entry.is_link => Found::Other(A_REPARSE_POINT),
-            Some(entry) if entry.is_dir => Found::Dir(path),
-            Some(_) => Found::Other(NOT_A_DIRECTORY),
+            None => DirLookup::Missing,
+            Some(entry) if entry.is_link => DirLookup::Other(A_REPARSE_POINT),
+            Some(entry) if entry.is_dir => DirLookup::Dir(path),
+            Some(_) => DirLookup::Other(NOT_A_DIRECTORY),
         })
     }
 
     /// Removes paths; those that are in use for a moment are tried again.
-    fn remove_with_patience(&mut self, what: Gone, paths: &[String]) -> Result<Vec<u32>, Failure> {
+    fn remove_with_patience(
+        &mut self,
+        what: RemoveTarget,
+        paths: &[String],
+    ) -> Result<Vec<u32>, Failure> {
         let mut statuses = self.files().remove_each(what, paths)?;
         for _ in 1..ATTEMPTS {
             let busy: Vec<usize> = (0..statuses.len())
@@ -114,7 +121,7 @@ impl<'a> Share<'a> {
             if busy.is_empty() {
                 break;
             }
-            stopping::sleep(PAUSE);
+            interrupt_guard::sleep(PAUSE);
             let again: Vec<String> = busy
                 .iter()
                 .filter_map(|at| paths.get(*at).cloned())
@@ -202,7 +209,7 @@ impl RunDirBackend for Share<'_> {
         '\\'
     }
 
-    fn find_run_dir(&mut self) -> Result<Found<String>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<DirLookup<String>, DriverError> {
         let path = self.path.clone();
         self.dir_at("look for the run's directory", path)
     }
@@ -212,29 +219,29 @@ impl RunDirBackend for Share<'_> {
         match self.files().make_dir(&path) {
             Ok(()) => Ok(true),
             Err(failure) if failure.is(&[status::OBJECT_NAME_COLLISION]) => Ok(false),
-            Err(failure) => Err(self.told("make the run's directory", &failure)),
+            Err(failure) => Err(self.driver_error("make the run's directory", &failure)),
         }
     }
 
     fn remove_run_dir(&mut self) -> Result<(), DriverError> {
         let (step, path) = ("remove the run's directory", self.path.clone());
-        self.remove_for_good(step, Gone::Dir, path)
+        self.remove_for_good(step, RemoveTarget::Dir, path)
     }
 
-    fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
+    fn find_dir(&mut self, parent: &String, name: &str) -> Result<DirLookup<String>, DriverError> {
         self.dir_at("look at a leftover", path_in(parent, name))
     }
 
-    fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
+    fn read_file(&mut self, dir: &String, name: &str) -> Result<FilePrefix, DriverError> {
         let path = path_in(dir, name);
         match self.front_of(&path) {
-            Ok(bytes) => Ok(FileFront::Bytes(bytes)),
+            Ok(bytes) => Ok(FilePrefix::Bytes(bytes)),
             Err(failure) => match failure.status() {
-                Some(status) if is_gone(status) => Ok(FileFront::Missing),
+                Some(status) if is_gone(status) => Ok(FilePrefix::Missing),
                 // The end of a file that is empty.
-                Some(status::END_OF_FILE) => Ok(FileFront::Bytes(Vec::new())),
-                Some(status) if is_other(status) => Ok(FileFront::NoFile),
-                _ => Err(self.told("read the marker file", &failure)),
+                Some(status::END_OF_FILE) => Ok(FilePrefix::Bytes(Vec::new())),
+                Some(status) if is_other(status) => Ok(FilePrefix::NoFile),
+                _ => Err(self.driver_error("read the marker file", &failure)),
             },
         }
     }
@@ -242,19 +249,19 @@ impl RunDirBackend for Share<'_> {
     fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
         let path = path_in(dir, name);
         self.put(&path, text)
-            .map_err(|f| self.told("write the marker file", &f))
+            .map_err(|f| self.driver_error("write the marker file", &f))
     }
 
     fn change_file(
         &mut self,
         dir: &String,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let path = path_in(dir, name);
         match self.change(&path, change) {
             Err(failure) if failure.status().is_some_and(is_gone) => Ok(()),
-            other => other.map_err(|f| self.told("renew the marker file", &f)),
+            other => other.map_err(|f| self.driver_error("renew the marker file", &f)),
         }
     }
 
@@ -262,13 +269,13 @@ impl RunDirBackend for Share<'_> {
         match self.files().begin_list(dir) {
             Ok(listing) => Ok(Some(listing)),
             Err(failure) if failure.status().is_some_and(is_gone) => Ok(None),
-            Err(failure) => Err(self.told("list the run's directory", &failure)),
+            Err(failure) => Err(self.driver_error("list the run's directory", &failure)),
         }
     }
 
     fn next_entries(&mut self, listing: &mut Listing) -> Result<Option<Vec<Entry>>, DriverError> {
         let entries = self.files().next_entries(listing);
-        let entries = entries.map_err(|f| self.told("list the run's directory", &f))?;
+        let entries = entries.map_err(|f| self.driver_error("list the run's directory", &f))?;
         let entry = |entry: crate::client::Entry| Entry {
             kind: kind(entry.is_dir, entry.is_link),
             name: entry.name.into_bytes(),
@@ -287,23 +294,23 @@ impl RunDirBackend for Share<'_> {
         names: &[&str],
     ) -> Result<Vec<Removed>, DriverError> {
         let (what, step) = match what {
-            Removal::File => (Gone::File, "remove leftovers"),
-            Removal::Dir => (Gone::Dir, "remove leftover directories"),
+            Removal::File => (RemoveTarget::File, "remove leftovers"),
+            Removal::Dir => (RemoveTarget::Dir, "remove leftover directories"),
         };
         let paths: Vec<String> = names.iter().map(|name| path_in(dir, name)).collect();
         let statuses = self.remove_with_patience(what, &paths);
-        let statuses = statuses.map_err(|f| self.told(step, &f))?;
+        let statuses = statuses.map_err(|f| self.driver_error(step, &f))?;
         let became = statuses.into_iter().map(|status| match status {
             status::SUCCESS => Ok(Removed::Done),
-            status if is_gone(status) => Ok(Removed::Gone),
-            status if is_other(status) => Ok(Removed::Stays),
+            status if is_gone(status) => Ok(Removed::NotFound),
+            status if is_other(status) => Ok(Removed::NotRemoved),
             status => {
                 let step_asked = "CREATE to remove";
                 let failure = Failure::Refused {
                     step: step_asked,
                     status,
                 };
-                Err(self.told(step, &failure))
+                Err(self.driver_error(step, &failure))
             }
         });
         became.collect()
@@ -315,16 +322,21 @@ impl RunDirBackend for Share<'_> {
 }
 
 impl Share<'_> {
-    fn remove_for_good(&mut self, step: &str, what: Gone, path: String) -> Result<(), DriverError> {
+    fn remove_for_good(
+        &mut self,
+        step: &str,
+        what: RemoveTarget,
+        path: String,
+    ) -> Result<(), DriverError> {
         let statuses = self.remove_with_patience(what, &[path]);
-        let statuses = statuses.map_err(|f| self.told(step, &f))?;
+        let statuses = statuses.map_err(|f| self.driver_error(step, &f))?;
         match statuses.first() {
             Some(status) if *status != status::SUCCESS && !is_gone(*status) => {
                 let failure = Failure::Refused {
                     step: "the removal",
                     status: *status,
                 };
-                Err(self.told(step, &failure))
+                Err(self.driver_error(step, &failure))
             }
             _ => Ok(()),
         }

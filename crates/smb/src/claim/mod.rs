@@ -6,12 +6,12 @@
 mod backend;
 
 use crate::client::Client;
-use crate::login::Refusals;
+use crate::login::LoginRefusals;
 use crate::target::Target;
 use backend::Share;
-use filermark_driver_kit::claim::lease::{Plain, Watch};
-use filermark_driver_kit::claim::{self, Emptied, Renewed, Turn};
-use filermark_driver_kit::driver::{ClaimReport, Reach, Space};
+use filermark_driver_kit::claim::lease::{LeaseWatch, SystemWatch};
+use filermark_driver_kit::claim::{self, ClaimRole, Emptied, RenewResult};
+use filermark_driver_kit::driver::{ClaimReport, ReleaseScope, Space};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use std::net::SocketAddr;
@@ -26,8 +26,8 @@ pub fn claim(
     plan: &SmbPlan,
     mount: &MountPoint,
     claim: &Claim,
-    refusals: &Refusals,
-    watch: &dyn Watch,
+    refusals: &LoginRefusals,
+    watch: &dyn LeaseWatch,
 ) -> Result<(ClaimReport, SocketAddr), DriverError> {
     let target = Target::of(mount)?;
     let (mut client, address) = Client::connect(&target, plan, refusals)?;
@@ -51,9 +51,9 @@ pub fn release(
     plan: &SmbPlan,
     mount: &MountPoint,
     claim: &Claim,
-    reach: Reach,
-    refusals: &Refusals,
-    watch: &dyn Watch,
+    reach: ReleaseScope,
+    refusals: &LoginRefusals,
+    watch: &dyn LeaseWatch,
 ) -> Result<ClaimReport, DriverError> {
     let target = Target::of(mount)?;
     let (mut client, _) = Client::connect(&target, plan, refusals).map_err(|mut error| {
@@ -79,7 +79,7 @@ pub fn release(
 pub fn space(
     plan: &SmbPlan,
     mount: &MountPoint,
-    refusals: &Refusals,
+    refusals: &LoginRefusals,
 ) -> Result<Option<Space>, DriverError> {
     let target = Target::of(mount)?;
     let (mut client, _) = Client::connect(&target, plan, refusals)?;
@@ -98,13 +98,13 @@ pub fn renew(
     plan: &SmbPlan,
     mount: &MountPoint,
     claim: &Claim,
-    turn: Turn,
-    refusals: &Refusals,
-) -> Result<Renewed, DriverError> {
+    turn: ClaimRole,
+    refusals: &LoginRefusals,
+) -> Result<RenewResult, DriverError> {
     let target = Target::of(mount)?;
     let (mut client, _) = Client::connect(&target, plan, refusals)?;
     let mut share = Share::new(&mut client, plan, &target, claim);
-    let renewed = claim::renew(&mut share, claim, turn, &Plain);
+    let renewed = claim::renew(&mut share, claim, turn, &SystemWatch);
     client.files().log_off();
     renewed
 }
@@ -129,7 +129,7 @@ pub(crate) fn report(
     }
     ClaimReport {
         removed_count: emptied.removed_count,
-        foreign: emptied.foreign,
+        not_ours: emptied.not_ours,
         not_removed: emptied.not_removed,
         occupied: emptied.occupied,
         nonce: String::new(),

@@ -35,7 +35,7 @@ pub(crate) fn explain(place: &str, step: &str, failure: &Failure, plan: &SmbPlan
             format!("the server answered {} to {step}", status::text(*status)),
             refusal_advice(*status, plan),
         ),
-        Failure::Lost { error, .. } => (error.to_string(), advice(error).to_owned()),
+        Failure::ConnectionLost { error, .. } => (error.to_string(), advice(error).to_owned()),
     };
     DriverError {
         place: place.to_owned(),

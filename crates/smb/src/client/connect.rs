@@ -6,7 +6,7 @@ use super::error::ClientError;
 use super::offered::{dialects_offered, names_of};
 use super::raw::{Raw, RawSession};
 use super::wire::Wire;
-use crate::login::{Login, Refusals, Session};
+use crate::login::{Login, LoginRefusals, Session};
 use crate::target::Target;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::SmbPlan;
@@ -22,7 +22,7 @@ const MESSAGES_MAX: usize = 64;
 
 /// Why there is no session at an address.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum ConnectError {
     /// No connection, or it ended.
     Wire {
         error: ClientError,
@@ -42,7 +42,7 @@ pub(super) const fn ms(count: u32) -> Duration {
 pub(super) fn connect(
     target: &Target,
     plan: &SmbPlan,
-    refusals: &Refusals,
+    refusals: &LoginRefusals,
 ) -> Result<(Raw, SocketAddr), DriverError> {
     let login = Login::new(target, plan, refusals);
     let mut first = None;
@@ -50,8 +50,8 @@ pub(super) fn connect(
         match session_at(address, &login, plan) {
             Ok(raw) => return Ok((raw, address)),
             // What the server says it says at all of its addresses.
-            Err(Trouble::Setup(error)) => return Err(refused(&login, plan, address, &error)),
-            Err(Trouble::Wire { error, is_mute }) => {
+            Err(ConnectError::Setup(error)) => return Err(refused(&login, plan, address, &error)),
+            Err(ConnectError::Wire { error, is_mute }) => {
                 first.get_or_insert((address, error, is_mute));
             }
         }
@@ -102,14 +102,14 @@ pub(crate) fn session_at(
     address: SocketAddr,
     login: &Login,
     plan: &SmbPlan,
-) -> Result<Raw, Trouble> {
-    let mut handshake = login.handshake().map_err(Trouble::Setup)?;
-    let lost = |is_mute| move |error| Trouble::Wire { error, is_mute };
+) -> Result<Raw, ConnectError> {
+    let mut handshake = login.handshake().map_err(ConnectError::Setup)?;
+    let lost = |is_mute| move |error| ConnectError::Wire { error, is_mute };
     let limit = ms(plan.connect_timeout_ms);
     let mut wire = Wire::connect(address, limit, SETUP_MESSAGE_MAX).map_err(lost(false))?;
     let until = Instant::now() + limit;
     let (mut out, mut message) = (Vec::new(), Vec::new());
-    handshake.first(&mut out).map_err(Trouble::Setup)?;
+    handshake.first(&mut out).map_err(ConnectError::Setup)?;
     for count in 0..MESSAGES_MAX {
         if !out.is_empty() {
             wire.send(&out, limit).map_err(lost(count == 0))?;
@@ -126,9 +126,9 @@ pub(crate) fn session_at(
         }
         match handshake
             .reply(&message, &mut out)
-            .map_err(Trouble::Setup)?
+            .map_err(ConnectError::Setup)?
         {
-            Next::Send | Next::Wait => {}
+            Next::Send | Next::Pending => {}
             Next::Ready(session) => {
                 let limit = ms(plan.reply_timeout_ms);
                 return Ok(match *session {

@@ -105,7 +105,7 @@ pub enum Failure {
     },
     /// There is no reply.
     #[error("{step}: {error}")]
-    Lost {
+    ConnectionLost {
         /// What was asked.
         step: &'static str,
         /// Why.
@@ -118,7 +118,7 @@ impl Failure {
     pub const fn status(&self) -> Option<u32> {
         match self {
             Self::Refused { status, .. } => Some(*status),
-            Self::Lost { .. } => None,
+            Self::ConnectionLost { .. } => None,
         }
     }
 

@@ -79,7 +79,7 @@ impl From<Space> for driver::Space {
 
 /// What is to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum RemoveTarget {
     /// A file.
     File,
     /// An empty directory.
@@ -124,7 +124,7 @@ pub trait Files {
     fn end_list(&mut self, listing: Listing) -> Result<(), Failure>;
 
     /// Removes many, several at a time; the NTSTATUS of each, in their order.
-    fn remove_each(&mut self, what: Gone, paths: &[String]) -> Result<Vec<u32>, Failure>;
+    fn remove_each(&mut self, what: RemoveTarget, paths: &[String]) -> Result<Vec<u32>, Failure>;
 
     /// Cuts or lengthens a file.
     fn set_end_of_file(&mut self, file: File, size: u64) -> Result<(), Failure>;
@@ -144,13 +144,13 @@ pub trait Files {
 
     /// Removes a file.
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
-        let became = self.remove_each(Gone::File, &[path.to_owned()])?;
+        let became = self.remove_each(RemoveTarget::File, &[path.to_owned()])?;
         refused("remove a file", &became)
     }
 
     /// Removes an empty directory.
     fn remove_dir(&mut self, path: &str) -> Result<(), Failure> {
-        let became = self.remove_each(Gone::Dir, &[path.to_owned()])?;
+        let became = self.remove_each(RemoveTarget::Dir, &[path.to_owned()])?;
         refused("remove a directory", &became)
     }
 
@@ -179,7 +179,7 @@ pub trait Files {
 
 fn endless(address: SocketAddr) -> Failure {
     let source = DecodeError::Bad("the length of a listing, which has no end,");
-    Failure::Lost {
+    Failure::ConnectionLost {
         step: "list a directory",
         error: ClientError::Garbage { address, source },
     }

@@ -26,12 +26,12 @@ mod requests;
 mod wire;
 
 pub use connect::try_connection;
-pub(crate) use connect::{Trouble, session_at};
+pub(crate) use connect::{ConnectError, session_at};
 pub use error::{ClientError, Failure, NOT_THERE};
-pub use files::{Entry, File, Files, Gone, Listing, OpenFor, Space};
+pub use files::{Entry, File, Files, Listing, OpenFor, RemoveTarget, Space};
 pub use offered::{dialects_offered, names_of};
 
-use crate::login::Refusals;
+use crate::login::LoginRefusals;
 use crate::target::Target;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::SmbPlan;
@@ -56,7 +56,7 @@ impl Client {
     pub fn connect(
         target: &Target,
         plan: &SmbPlan,
-        refusals: &Refusals,
+        refusals: &LoginRefusals,
     ) -> Result<(Self, SocketAddr), DriverError> {
         let (raw, address) = connect::connect(target, plan, refusals)?;
         Ok((Self { raw }, address))

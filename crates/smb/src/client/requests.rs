@@ -2,7 +2,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::error::{ClientError, Failure};
-use super::files::{Entry, File, Files, Gone, Listing, OpenFor, Space, or_nothing};
+use super::files::{Entry, File, Files, Listing, OpenFor, RemoveTarget, Space, or_nothing};
 use super::purpose::{self, ATTRIBUTES, READ, UPDATE};
 use super::raw::{Protocol, RawSession, Reply, good};
 use filermark_smbwire::bytes::text_of_utf16;
@@ -61,7 +61,7 @@ impl<P: Protocol> RawSession<P> {
     /// is a failure.
     pub(crate) fn replies_to(&mut self, request: &Request<'_>) -> Result<Vec<P::Reply>, Failure> {
         let step = P::step(request);
-        let lost = |error| Failure::Lost { step, error };
+        let lost = |error| Failure::ConnectionLost { step, error };
         let ids = self.send_request(request).map_err(lost)?;
         let replies: Result<Vec<_>, _> = ids.into_iter().map(|id| self.wait(id)).collect();
         let replies = replies.map_err(lost)?;
@@ -92,7 +92,7 @@ impl<P: Protocol> RawSession<P> {
     ) -> Failure {
         let (step, address) = (reply.step(asked), self.peer());
         let error = ClientError::Garbage { address, source };
-        Failure::Lost { step, error }
+        Failure::ConnectionLost { step, error }
     }
 
     fn open_file(&mut self, open: Open<'_>) -> Result<(File, u32), Failure> {
@@ -104,16 +104,16 @@ impl<P: Protocol> RawSession<P> {
         P::LIST_BYTES.min(self.session().limits().transact_max)
     }
 
-    fn removal<'a>(what: Gone, path: &'a str) -> Request<'a> {
+    fn removal<'a>(what: RemoveTarget, path: &'a str) -> Request<'a> {
         let link = options::OPEN_REPARSE_POINT;
         let open = |options| open(path, access::DELETE, disposition::OPEN, options | link);
         match what {
-            Gone::File => {
+            RemoveTarget::File => {
                 Request::RemoveFile(open(options::NON_DIRECTORY_FILE | options::DELETE_ON_CLOSE))
             }
             // A directory that is not empty would be left without a word if it were to go
             // on closing; asked like this the server says so.
-            Gone::Dir => Request::RemoveDir(open(options::DIRECTORY_FILE)),
+            RemoveTarget::Dir => Request::RemoveDir(open(options::DIRECTORY_FILE)),
         }
     }
 }
@@ -307,9 +307,9 @@ impl<P: Protocol> Files for RawSession<P> {
         }
     }
 
-    fn remove_each(&mut self, what: Gone, paths: &[String]) -> Result<Vec<u32>, Failure> {
+    fn remove_each(&mut self, what: RemoveTarget, paths: &[String]) -> Result<Vec<u32>, Failure> {
         let step = P::step(&Self::removal(what, ""));
-        let lost = |error| Failure::Lost { step, error };
+        let lost = |error| Failure::ConnectionLost { step, error };
         let mut statuses = Vec::with_capacity(paths.len());
         for row in paths.chunks(REMOVALS) {
             let mut sent = Vec::with_capacity(row.len());

@@ -1,7 +1,7 @@
 //! A TCP connection that carries messages: frames out, frames in, every wait limited.
 
 use super::error::ClientError;
-use filermark_engine::stopping;
+use filermark_engine::interrupt_guard;
 use filermark_smbwire::frame::{self, Front, MARK};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -33,7 +33,7 @@ impl Wire {
         message_max: usize,
     ) -> Result<Self, ClientError> {
         let limit = limit.max(Duration::from_millis(1));
-        let stream = stopping::apart(move || TcpStream::connect_timeout(&address, limit))
+        let stream = interrupt_guard::apart(move || TcpStream::connect_timeout(&address, limit))
             .ok_or(ClientError::Stopped)?
             .map_err(|source| match source.kind() {
                 io::ErrorKind::TimedOut => ClientError::ConnectTimedOut {
@@ -88,7 +88,7 @@ impl Wire {
         let until = Instant::now() + limit;
         loop {
             // Also from a server that sends its reply byte by byte.
-            if stopping::is_wished() {
+            if interrupt_guard::is_wished() {
                 return Err(ClientError::Stopped);
             }
             let waiting = self.input.get(self.taken..).unwrap_or_default();
@@ -98,19 +98,19 @@ impl Wire {
                 source,
             })?;
             match front {
-                Front::Whole(length) => {
+                Front::Complete(length) => {
                     let whole = waiting.get(MARK..MARK + length).unwrap_or_default();
                     message.clear();
                     message.extend_from_slice(whole);
                     self.taken += MARK + length;
                     return Ok(true);
                 }
-                Front::Lacks(_) => {
+                Front::Incomplete(_) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return Ok(false);
                     }
-                    self.fill(left.min(stopping::LOOK))?;
+                    self.fill(left.min(interrupt_guard::LOOK))?;
                 }
             }
         }

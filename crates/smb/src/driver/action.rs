@@ -4,7 +4,7 @@
 use super::calls::Kind;
 use super::core::{Core, FileId, Proc};
 use filermark_engine::driver::{Action, PROC_DIR};
-use filermark_engine::session_action::{OpenFor, Place, SessionAction, Setting};
+use filermark_engine::session_action::{AttributeChange, OpenFor, ProcPath, SessionAction};
 
 /// The first call of an action: what it is, on which file, and where.
 #[derive(Clone, Copy, Debug)]
@@ -117,26 +117,28 @@ fn first_of_session(proc: &Proc, action: SessionAction) -> Option<First> {
         SessionAction::QueryFile { handle } => on(handle, Kind::QueryFile),
         SessionAction::QuerySecurity { handle } => on(handle, Kind::QuerySecurity),
         SessionAction::SetFile { handle, setting } => match setting {
-            Setting::Times => on(handle, Kind::SetTimes),
-            Setting::Size(bytes) => on(handle, Kind::SetSize).map(|first| first.at(bytes, 0)),
-            Setting::Delete => on(handle, Kind::SetDelete),
+            AttributeChange::Times => on(handle, Kind::SetTimes),
+            AttributeChange::Size(bytes) => {
+                on(handle, Kind::SetSize).map(|first| first.at(bytes, 0))
+            }
+            AttributeChange::Delete => on(handle, Kind::SetDelete),
         },
     }
 }
 
 /// The proc's own directory.
-const OWN: Place = Place {
+const OWN: ProcPath = ProcPath {
     dir: PROC_DIR,
     name: None,
 };
 
 /// The place that an action of a protocol with open files is about.
-const fn place_of_session(action: SessionAction) -> Place {
+const fn place_of_session(action: SessionAction) -> ProcPath {
     match action {
         SessionAction::Open { place, .. }
         | SessionAction::QueryPath { place }
         | SessionAction::Truncate { place, .. } => place,
-        SessionAction::Find { dir } => Place { dir, name: None },
+        SessionAction::Find { dir } => ProcPath { dir, name: None },
         // These begin no call on a path.
         SessionAction::Echo
         | SessionAction::Close { .. }
@@ -153,13 +155,13 @@ const fn place_of_session(action: SessionAction) -> Place {
 
 impl Core {
     /// The place that a call on a path is about.
-    pub(crate) fn place_of(&self, op: u32) -> Place {
+    pub(crate) fn place_of(&self, op: u32) -> ProcPath {
         match self.ops.get(op).action {
             Action::Session(action) => place_of_session(action),
             Action::Mkdir { dir, name, .. }
             | Action::Rmdir { dir, name }
             | Action::Remove { dir, name }
-            | Action::Fill { dir, name, .. } => Place {
+            | Action::Fill { dir, name, .. } => ProcPath {
                 dir,
                 name: Some(name),
             },

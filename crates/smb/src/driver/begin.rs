@@ -17,9 +17,9 @@ const CALLS_PER_OP: usize = 64;
 
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CallOutcome {
     /// As it should.
-    Good,
+    Ok,
     /// A file was opened.
     Opened(FileId),
     /// So many bytes were read or written.
@@ -145,24 +145,24 @@ impl Core {
 
     /// A call is over: ends its operation, or lets it go on. `physical` frames
     /// of it were answered: 1, or 0 where it was never sent or never answered.
-    pub(crate) fn end_call(&mut self, slot: u32, verdict: Verdict, physical: u32, now: Nanos) {
+    pub(crate) fn end_call(&mut self, slot: u32, verdict: CallOutcome, physical: u32, now: Nanos) {
         let Some(call) = self.calls.end(slot) else {
             return;
         };
         let op = call.op;
         tracing::trace!(target: "filermark_smb::rpc", conn = self.conn_of(op), call = slot,
             kind = ?call.kind, ?verdict, frames = physical, "ended");
-        let verdict = forgive(call.kind, verdict);
+        let verdict = accept_existing(call.kind, verdict);
         let logical = self.ops.get_mut(op);
         logical.outstanding -= 1;
         logical.outcome.physical += physical;
         match verdict {
-            Verdict::Good => {}
-            Verdict::Opened(file) => self.opened(op, file),
-            Verdict::Moved(bytes) => self.moved(op, call.kind, call.offset, call.length, bytes),
-            Verdict::End => self.met_end(op, call.length),
-            Verdict::Failed(status) => logical.fail(Status::Refused(status)),
-            Verdict::Ends(status) => logical.fail(status),
+            CallOutcome::Ok => {}
+            CallOutcome::Opened(file) => self.opened(op, file),
+            CallOutcome::Moved(bytes) => self.moved(op, call.kind, call.offset, call.length, bytes),
+            CallOutcome::End => self.met_end(op, call.length),
+            CallOutcome::Failed(status) => logical.fail(Status::Refused(status)),
+            CallOutcome::Ends(status) => logical.fail(status),
         }
         if call.kind == Kind::Close {
             self.closed(op);
@@ -297,7 +297,7 @@ impl Core {
     }
 
     /// A file's data came: whether it is what had been written.
-    pub(crate) fn check(&mut self, op: u32, offset: u64, data: &[u8]) -> Verdict {
+    pub(crate) fn check(&mut self, op: u32, offset: u64, data: &[u8]) -> CallOutcome {
         let file = self.contents_of(op);
         let since = self.ops.get(op).since;
         let checked = self.history.check(since, file, offset, data);
@@ -307,18 +307,18 @@ impl Core {
         if !checked.good {
             self.counters.add(Tally::VerifyErrors);
             if self.history.fails_reads() {
-                return Verdict::Ends(Status::Corrupt);
+                return CallOutcome::Ends(Status::Corrupt);
             }
         }
-        Verdict::Moved(data.len() as u32)
+        CallOutcome::Moved(data.len() as u32)
     }
 }
 
 /// Forgives refusals that only say that somebody was there before.
-fn forgive(kind: Kind, verdict: Verdict) -> Verdict {
-    let exists = Verdict::Failed(status::OBJECT_NAME_COLLISION);
+fn accept_existing(kind: Kind, verdict: CallOutcome) -> CallOutcome {
+    let exists = CallOutcome::Failed(status::OBJECT_NAME_COLLISION);
     match kind == Kind::MakeDir && verdict == exists {
-        true => Verdict::Good,
+        true => CallOutcome::Ok,
         false => verdict,
     }
 }

@@ -8,11 +8,11 @@
 
 use super::core::{Core, Timer};
 use super::counters::Tally;
-use super::talk::{Heard, Talk};
+use super::session::{MessageOutcome, SessionProtocol};
 use crate::login::Login;
 use filermark_engine::driver::Status;
 use filermark_model::Nanos;
-use filermark_net::{BufferPool, ConnectOptions, Feed, Link, Reactor, Ready};
+use filermark_net::{BufferPool, ConnectOptions, FrameProgress, Link, Reactor, Ready};
 use filermark_smbwire::error::SetupError;
 use filermark_smbwire::frame::{self, Front};
 use std::collections::VecDeque;
@@ -46,13 +46,13 @@ pub(crate) struct Io {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// No connection; one is made when there is a call for it.
-    Down,
+    Closed,
     /// No connection, and a timer says when to try again.
     Waiting,
     Connecting,
     /// The session is being set up.
     Setup,
-    Up,
+    Ready,
     /// The server has refused the user: for good.
     Refused,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Conn {
     peer: SocketAddr,
     login: Arc<Login>,
     link: Option<Link>,
-    talk: Talk,
+    session: SessionProtocol,
     state: State,
     /// Counts handshakes, so that the time-out of an earlier one is recognised.
     setup: u32,
@@ -92,8 +92,8 @@ impl Conn {
             peer,
             login,
             link: None,
-            talk: Talk::default(),
-            state: State::Down,
+            session: SessionProtocol::default(),
+            state: State::Closed,
             setup: 0,
             epoch: 0,
             encoded: 0,
@@ -112,7 +112,7 @@ impl Conn {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.state == State::Up
+        self.state == State::Ready
     }
 
     /// Why the last attempt to connect failed, if it did.
@@ -153,7 +153,7 @@ impl Conn {
         if self.state == State::Refused && waiting {
             return core.fail_queue(self.number, Status::Disconnected);
         }
-        if self.state == State::Down && waiting {
+        if self.state == State::Closed && waiting {
             if self.was_up {
                 match self.login.try_again(core.now) {
                     Some(first) => self.tries_first = first,
@@ -165,7 +165,7 @@ impl Conn {
                 self.lost(core, io, &error);
             }
         }
-        if matches!(self.state, State::Up | State::Setup)
+        if matches!(self.state, State::Ready | State::Setup)
             && let Err(error) = self.send_all(core, io)
         {
             self.lost(core, io, &error);
@@ -187,10 +187,10 @@ impl Conn {
         }
         loop {
             io.send.clear();
-            self.talk.take_setup(&mut io.send);
-            while self.state == State::Up && io.send.len() < CHUNK {
+            self.session.take_setup(&mut io.send);
+            while self.state == State::Ready && io.send.len() < CHUNK {
                 let at = self.encoded.wrapping_add(io.send.len() as u32);
-                let Some(slot) = self.talk.encode_next(self.number, core, &mut io.send) else {
+                let Some(slot) = self.session.encode_next(self.number, core, &mut io.send) else {
                     break;
                 };
                 self.unstamped.push_back((slot, at));
@@ -217,7 +217,7 @@ impl Conn {
         if self.state == State::Connecting {
             self.finish_connect(ready, core, io);
         }
-        let talks = |state| matches!(state, State::Up | State::Setup);
+        let talks = |state| matches!(state, State::Ready | State::Setup);
         if talks(self.state) && (ready.readable || ready.broken) {
             self.receive(ready.ended || ready.broken, core, io);
         }
@@ -232,7 +232,7 @@ impl Conn {
     fn finish_connect(&mut self, ready: Ready, core: &mut Core, io: &mut Io) {
         let connected = self.link.as_ref().map_or(Ok(false), Link::connected);
         match connected {
-            Ok(true) => match self.talk.begin(&self.login) {
+            Ok(true) => match self.session.begin(&self.login) {
                 Ok(()) => {
                     self.state = State::Setup;
                     self.pump(core, io);
@@ -253,7 +253,7 @@ impl Conn {
                 Ok(_) => return,
                 Err(error) => return self.lost(core, io, &error),
             }
-            if !matches!(self.state, State::Up | State::Setup) {
+            if !matches!(self.state, State::Ready | State::Setup) {
                 return;
             }
         }
@@ -272,8 +272,8 @@ impl Conn {
         // Waking up is our own affair: what came, came when the kernel noted it.
         let (number, now) = (self.number, core.now.since(input.age));
         let bytes = io.scratch.get_mut(..input.scratch_len).unwrap_or_default();
-        let talk = &mut self.talk;
-        let mut heard = Heard::Nothing;
+        let talk = &mut self.session;
+        let mut heard = MessageOutcome::NoEvent;
         let fed = link.feed(bytes, &mut io.pool, |bytes| {
             split(bytes, talk.message_max(), |message| {
                 heard = heard.with(talk.message(number, message, core, now));
@@ -283,21 +283,26 @@ impl Conn {
             core.counters.add(Tally::StreamErrors);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
-        self.heed(heard, core, io)?;
+        self.handle_outcome(heard, core, io)?;
         Ok(Some(input.more))
     }
 
-    fn heed(&mut self, heard: Heard, core: &mut Core, io: &mut Io) -> io::Result<()> {
+    fn handle_outcome(
+        &mut self,
+        heard: MessageOutcome,
+        core: &mut Core,
+        io: &mut Io,
+    ) -> io::Result<()> {
         match heard {
-            Heard::Nothing => {}
-            Heard::Replies => {
+            MessageOutcome::NoEvent => {}
+            MessageOutcome::Replies => {
                 self.backoff = Nanos::ZERO;
                 // Credits came: more may go.
                 if !core.queues[self.number as usize].is_empty() {
                     core.mark_dirty(self.number);
                 }
             }
-            Heard::Expired => match self.talk.renew(&self.login, core) {
+            MessageOutcome::Expired => match self.session.renew(&self.login, core) {
                 Ok(true) => {
                     self.state = State::Setup;
                     self.limit_setup(core);
@@ -306,21 +311,23 @@ impl Conn {
                 Ok(false) => {}
                 Err(error) => self.refused(core, io, &error),
             },
-            Heard::Send => core.mark_dirty(self.number),
-            Heard::Gone => return Err(io::Error::other("the server has ended the session")),
-            Heard::Ready => {
-                self.state = State::Up;
+            MessageOutcome::Send => core.mark_dirty(self.number),
+            MessageOutcome::SessionDeleted => {
+                return Err(io::Error::other("the server has ended the session"));
+            }
+            MessageOutcome::Ready => {
+                self.state = State::Ready;
                 self.failure = None;
                 self.login.let_in(core.now);
                 self.tries_first = false;
                 self.was_up = true;
                 self.down_since = None;
                 self.backoff = Nanos::ZERO;
-                core.transfers[self.number as usize] = self.talk.transfers(&core.settings);
+                core.transfers[self.number as usize] = self.session.transfers(&core.settings);
                 core.mark_dirty(self.number);
             }
-            Heard::Refused => {
-                if let Some(error) = self.talk.take_refusal() {
+            MessageOutcome::Refused => {
+                if let Some(error) = self.session.take_refusal() {
                     match Login::is_final(&error) {
                         true => self.refused(core, io, &error),
                         // A server that is just coming up, or too busy: it may do later.
@@ -328,7 +335,7 @@ impl Conn {
                     }
                 }
             }
-            Heard::Broken => {
+            MessageOutcome::ProtocolError => {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "a forged message",
@@ -357,7 +364,7 @@ impl Conn {
     /// after a while, if there is something to send.
     fn lost(&mut self, core: &mut Core, io: &mut Io, error: &io::Error) {
         tracing::debug!(peer = %self.peer, %error, "connection lost");
-        if self.state != State::Up {
+        if self.state != State::Ready {
             core.counters.add(Tally::ConnectFailures);
         }
         self.failure = Some(error.to_string().into());
@@ -393,7 +400,7 @@ impl Conn {
     }
 
     fn close_with(&mut self, status: Status, core: &mut Core, io: &mut Io) {
-        self.state = State::Down;
+        self.state = State::Closed;
         self.epoch = self.epoch.wrapping_add(1);
         self.unstamped.clear();
         if let Some(link) = self.link.take() {
@@ -403,13 +410,13 @@ impl Conn {
         if std::mem::take(&mut self.tries_first) {
             self.login.end_trial();
         }
-        self.talk.end(status, core);
+        self.session.end(status, core);
     }
 
     /// The wait after a failure is over.
     pub(crate) fn try_again(&mut self, epoch: u32, core: &mut Core) {
         if self.state == State::Waiting && epoch == self.epoch {
-            self.state = State::Down;
+            self.state = State::Closed;
             core.mark_dirty(self.number);
         }
     }
@@ -424,10 +431,10 @@ impl Conn {
     /// A reply that did not come in time ends the connection, and with it everything
     /// that was under way there.
     pub(crate) fn look_at_replies(&mut self, core: &mut Core, io: &mut Io) {
-        if self.state == State::Up {
+        if self.state == State::Ready {
             core.fail_late(self.number);
         }
-        if self.state == State::Up && self.talk.is_late(core) {
+        if self.state == State::Ready && self.session.is_late(core) {
             core.counters.add(Tally::Timeouts);
             self.close_with(Status::TimedOut, core, io);
             core.mark_dirty(self.number);
@@ -436,7 +443,7 @@ impl Conn {
 
     /// Everybody wishes to stop: nothing waits for a connection any more.
     pub(crate) fn give_up_waiting(&mut self, core: &mut Core) {
-        if self.state != State::Up {
+        if self.state != State::Ready {
             core.fail_queue(self.number, Status::Disconnected);
         }
     }
@@ -465,24 +472,24 @@ fn split(
     bytes: &mut [u8],
     max: usize,
     mut each: impl FnMut(&mut [u8]),
-) -> Result<Feed, frame::FrameError> {
+) -> Result<FrameProgress, frame::FrameError> {
     let mut at = 0;
     loop {
         let rest = bytes.get_mut(at..).unwrap_or_default();
         if rest.is_empty() {
-            return Ok(Feed {
+            return Ok(FrameProgress {
                 consumed: at,
                 wanted: 0,
             });
         }
         match frame::front(rest, max)? {
-            Front::Whole(len) => {
+            Front::Complete(len) => {
                 let whole = frame::MARK + len;
                 each(rest.get_mut(frame::MARK..whole).unwrap_or_default());
                 at += whole;
             }
-            Front::Lacks(wanted) => {
-                return Ok(Feed {
+            Front::Incomplete(wanted) => {
+                return Ok(FrameProgress {
                     consumed: at,
                     wanted,
                 });

@@ -3,7 +3,7 @@
 //! It makes calls and judges what came of them, and never touches a connection itself:
 //! it puts calls into the queues of connections and marks those `dirty`.
 
-use super::begin::Verdict;
+use super::begin::CallOutcome;
 use super::calls::{Call, Calls, Kind};
 use super::counters::Counters;
 use super::ops::Ops;
@@ -12,7 +12,7 @@ use filermark_engine::clock::Clock;
 use filermark_engine::data::History;
 use filermark_engine::driver::{Completion, ObjectId, Status, StopFlag};
 use filermark_engine::name::{Name, NameKind};
-use filermark_engine::session_action::{HandleId, Place};
+use filermark_engine::session_action::{HandleId, ProcPath};
 use filermark_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -92,7 +92,7 @@ impl Proc {
     }
 
     /// Puts the path of a place into `out`.
-    pub(crate) fn path(&self, place: Place, out: &mut String) {
+    pub(crate) fn path(&self, place: ProcPath, out: &mut String) {
         out.clear();
         out.push_str(&self.base);
         if let Some(Some(name)) = self.dirs.get(place.dir.0 as usize) {
@@ -140,11 +140,11 @@ fn push_name(path: &mut String, name: Name) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionState {
     /// It is there.
-    Good,
+    Valid,
     /// It has expired: the user is to be proved anew.
     Expired,
     /// The server has ended it, or its tree: the connection is to be made anew.
-    Gone,
+    Deleted,
 }
 
 /// Something that is to happen later.
@@ -300,7 +300,7 @@ impl Core {
                 return;
             }
             self.queues[conn as usize].pop_front();
-            self.end_call(slot, Verdict::Ends(Status::TimedOut), 0, now);
+            self.end_call(slot, CallOutcome::Ends(Status::TimedOut), 0, now);
         }
     }
 
@@ -310,7 +310,7 @@ impl Core {
         let now = self.now;
         // What goes on after a failure (the close of a file) may come in behind.
         while let Some(slot) = self.queues[conn as usize].pop_front() {
-            self.end_call(slot, Verdict::Ends(status), 0, now);
+            self.end_call(slot, CallOutcome::Ends(status), 0, now);
         }
     }
 
@@ -361,7 +361,7 @@ mod tests {
             (3, Some(file), r"sub\filermark.x\p000007\d0002\f0000000012"),
         ] {
             proc.path(
-                Place {
+                ProcPath {
                     dir: ObjectId(dir),
                     name,
                 },

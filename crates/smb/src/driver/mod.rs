@@ -26,17 +26,17 @@ mod core;
 mod counters;
 mod open;
 mod ops;
+mod session;
 mod shard;
 mod status;
-mod talk;
 pub(crate) mod window;
 mod wire;
 
-use crate::login::Refusals;
+use crate::login::LoginRefusals;
 use crate::target::Target;
-use filermark_driver_kit::claim::lease::Watch;
-use filermark_driver_kit::claim::{Renewed, Turn};
-use filermark_driver_kit::driver::{ClaimReport, Driver, Reach, Space};
+use filermark_driver_kit::claim::lease::LeaseWatch;
+use filermark_driver_kit::claim::{ClaimRole, RenewResult};
+use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope, Space};
 use filermark_driver_kit::nonces::Nonces;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
@@ -53,7 +53,7 @@ pub use shard::Shard;
 #[derive(Debug)]
 pub struct SmbDriver {
     plan: SmbPlan,
-    refusals: Refusals,
+    refusals: LoginRefusals,
     /// Where servers were reached, so that not every shard looks anew. Locked only while
     /// shards are opened.
     addresses: Mutex<HashMap<String, SocketAddr>>,
@@ -65,7 +65,7 @@ impl SmbDriver {
     pub fn new(plan: SmbPlan) -> Self {
         Self {
             plan,
-            refusals: Refusals::default(),
+            refusals: LoginRefusals::default(),
             addresses: Mutex::new(HashMap::new()),
             nonces: Nonces::default(),
         }
@@ -104,7 +104,7 @@ impl Driver for SmbDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        watch: &dyn Watch,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         let refusals = &self.refusals;
         let (report, address) = crate::claim::claim(&self.plan, mount, claim, refusals, watch)?;
@@ -117,13 +117,18 @@ impl Driver for SmbDriver {
         &self,
         mount: &MountPoint,
         claim: &Claim,
-        reach: Reach,
-        watch: &dyn Watch,
+        reach: ReleaseScope,
+        watch: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         crate::claim::release(&self.plan, mount, claim, reach, &self.refusals, watch)
     }
 
-    fn renew(&self, mount: &MountPoint, claim: &Claim, turn: Turn) -> Result<Renewed, DriverError> {
+    fn renew(
+        &self,
+        mount: &MountPoint,
+        claim: &Claim,
+        turn: ClaimRole,
+    ) -> Result<RenewResult, DriverError> {
         crate::claim::renew(&self.plan, mount, claim, turn, &self.refusals)
     }
 

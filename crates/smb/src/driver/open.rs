@@ -29,7 +29,7 @@ const TRANSFER_MAX: u32 = 1 << 20;
 
 /// A share as it was found.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct ShareState {
     pub(super) address: SocketAddr,
     pub(super) login: Arc<Login>,
     /// The run's directory, from the share on.
@@ -53,7 +53,7 @@ impl Settings {
 }
 
 /// Hands out connections to procs.
-struct Spread {
+struct ConnectionAssigner {
     rule: Connections,
     /// The shard's number and how many there are.
     shard: (u32, u32),
@@ -62,8 +62,8 @@ struct Spread {
     shares: HashMap<MountPoint, (u32, u32)>,
 }
 
-impl Spread {
-    fn add(&mut self, place: &Place) -> u32 {
+impl ConnectionAssigner {
+    fn add(&mut self, place: &ShareState) -> u32 {
         let number = self.conns.len() as u32;
         let conn = Conn::new(number, place.address, place.login.clone());
         self.conns.push(conn);
@@ -72,7 +72,7 @@ impl Spread {
 
     /// The connection of the next proc that works on this share. A connection has one
     /// tree: shares do not mix.
-    fn next(&mut self, mount: &MountPoint, place: &Place) -> u32 {
+    fn next(&mut self, mount: &MountPoint, place: &ShareState) -> u32 {
         let per_share = match self.rule {
             Connections::PerProc => return self.add(place),
             // This shard's part of the agent's connections.
@@ -99,13 +99,13 @@ impl SmbDriver {
         // As many connections as the system allows; where that is not enough,
         // connecting says so.
         open_files_limit(u64::MAX);
-        let mut spread = Spread {
+        let mut spread = ConnectionAssigner {
             rule: self.plan.connections,
             shard: (setup.shard, setup.shard_count.max(1)),
             conns: Vec::new(),
             shares: HashMap::new(),
         };
-        let mut places: HashMap<&MountPoint, Place> = HashMap::new();
+        let mut places: HashMap<&MountPoint, ShareState> = HashMap::new();
         let mut procs = Vec::with_capacity(setup.procs.len());
         for proc in &setup.procs {
             let place = match places.get(&proc.mount) {
@@ -127,10 +127,10 @@ impl SmbDriver {
         Ok(shard)
     }
 
-    fn place(&self, mount: &MountPoint, dir_name: &str) -> Result<Place, DriverError> {
+    fn place(&self, mount: &MountPoint, dir_name: &str) -> Result<ShareState, DriverError> {
         let target = Target::of(mount)?;
         let address = self.address(&target)?;
-        Ok(Place {
+        Ok(ShareState {
             address,
             login: Arc::new(Login::new(&target, &self.plan, &self.refusals)),
             run_dir: target.run_dir(dir_name).into(),
@@ -170,7 +170,7 @@ fn assemble(
         is_dirty: vec![false; conns.len()],
         done: Vec::new(),
         path: String::new(),
-        session: SessionState::Good,
+        session: SessionState::Valid,
         epochs: vec![0; conns.len()],
         filetime_base: filetime_at_zero(now),
     };

@@ -28,7 +28,7 @@ pub(crate) struct Credits {
     credits: u32,
     /// Calls by id, at the id's low bits; as large as the span of ids under way.
     by_id: Vec<(u64, u32)>,
-    under_way: u32,
+    pending: u32,
 }
 
 /// SMB1.
@@ -46,7 +46,7 @@ impl Credits {
             next_id,
             credits,
             by_id: vec![(0, NONE); 16],
-            under_way: 0,
+            pending: 0,
         }
     }
 
@@ -66,7 +66,7 @@ impl Credits {
         self.next_id += u64::from(charge.max(1));
         let at = self.index(id);
         self.by_id[at] = (id, slot);
-        self.under_way += 1;
+        self.pending += 1;
         Some(id)
     }
 
@@ -172,7 +172,7 @@ impl Window {
                 let at = credits.index(id);
                 if credits.by_id[at].0 == id && credits.by_id[at].1 != NONE {
                     credits.by_id[at].1 = NONE;
-                    credits.under_way -= 1;
+                    credits.pending -= 1;
                 }
             }
             Self::Smb1(multiplex) => {
@@ -215,7 +215,7 @@ impl Window {
     /// Whether nothing is under way.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Self::Smb2(credits) => credits.under_way == 0,
+            Self::Smb2(credits) => credits.pending == 0,
             Self::Smb1(multiplex) => multiplex.free.len() == multiplex.by_id.len(),
         }
     }

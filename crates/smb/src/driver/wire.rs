@@ -3,12 +3,12 @@
 //! with SMB2 one frame, which may be a compound.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::begin::Verdict;
+use super::begin::CallOutcome;
 use super::calls::{Call, Kind};
 use super::core::{Core, FileId, SessionState};
 use super::counters::Tally;
+use super::session::part_answered;
 use super::status::{NETWORK_SESSION_EXPIRED, ends_session};
-use super::talk::part_answered;
 use super::window::Window;
 use filermark_engine::driver::Status;
 use filermark_engine::session_action::OpenFor;
@@ -347,48 +347,50 @@ fn judge<C: Codec>(
     call: &Call,
     came: (u16, u32),
     message: &[u8],
-) -> Option<Verdict> {
+) -> Option<CallOutcome> {
     let status = came.1;
     let verdict = match read::<C>(core, call, came, message) {
-        Answer::Garbage => Verdict::Ends(Status::Garbage),
+        Answer::Garbage => CallOutcome::Ends(Status::Garbage),
         Answer::Good(reply) => good(core, slot, call, reply)?,
         // Without renewal the connection is made anew with everything on it.
         Answer::Refused
             if ends_session(status) || !C::RENEWS && status == NETWORK_SESSION_EXPIRED =>
         {
-            core.session = SessionState::Gone;
-            Verdict::Ends(Status::Disconnected)
+            core.session = SessionState::Deleted;
+            CallOutcome::Ends(Status::Disconnected)
         }
         // Not an error, and not an answer to what was asked.
-        Answer::Refused if !C::is_refusal(status) => Verdict::Ends(Status::Garbage),
-        Answer::Refused => Verdict::Failed(status),
+        Answer::Refused if !C::is_refusal(status) => CallOutcome::Ends(Status::Garbage),
+        Answer::Refused => CallOutcome::Failed(status),
     };
     if let Some(call) = core.calls.get_mut(slot) {
-        if let Verdict::Failed(status) = verdict
+        if let CallOutcome::Failed(status) = verdict
             && call.status == 0
         {
             call.status = status;
         }
-        call.is_garbage |= verdict == Verdict::Ends(Status::Garbage);
-        call.is_lost |= verdict == Verdict::Ends(Status::Disconnected);
+        call.is_garbage |= verdict == CallOutcome::Ends(Status::Garbage);
+        call.is_lost |= verdict == CallOutcome::Ends(Status::Disconnected);
     }
     Some(verdict)
 }
 
 /// What a good reply comes to.
-fn good(core: &mut Core, slot: u32, call: &Call, reply: Reply<'_>) -> Option<Verdict> {
+fn good(core: &mut Core, slot: u32, call: &Call, reply: Reply<'_>) -> Option<CallOutcome> {
     Some(match reply {
-        Reply::Done => Verdict::Good,
-        Reply::Opened(file) => Verdict::Opened(FileId(file.persistent, file.volatile)),
-        Reply::Data(data) if data.len() > call.length as usize => Verdict::Ends(Status::Garbage),
+        Reply::Done => CallOutcome::Ok,
+        Reply::Opened(file) => CallOutcome::Opened(FileId(file.persistent, file.volatile)),
+        Reply::Data(data) if data.len() > call.length as usize => {
+            CallOutcome::Ends(Status::Garbage)
+        }
         Reply::Data(data) => core.check(call.op, call.offset, data),
-        Reply::End => Verdict::End,
-        Reply::Written(count) => Verdict::Moved(count),
+        Reply::End => CallOutcome::End,
+        Reply::Written(count) => CallOutcome::Moved(count),
         // Complete with the last byte.
         Reply::Part { came, total } => {
             let call = core.calls.get_mut(slot)?;
             call.received = call.received.saturating_add(came as u32);
-            return (call.received as usize >= total).then_some(Verdict::Good);
+            return (call.received as usize >= total).then_some(CallOutcome::Ok);
         }
     })
 }

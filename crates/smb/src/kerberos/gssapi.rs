@@ -43,7 +43,7 @@ const CODES: u32 = 0x96C7_3A00;
 /// Why a call failed, in the library's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    words: String,
+    text: String,
     /// The mechanism's status.
     minor: u32,
 }
@@ -52,7 +52,7 @@ impl Failure {
     /// With these words.
     pub fn new(words: &str) -> Self {
         Self {
-            words: words.into(),
+            text: words.into(),
             minor: 0,
         }
     }
@@ -65,7 +65,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
+        f.write_str(&self.text)
     }
 }
 
@@ -166,15 +166,15 @@ impl Library {
         const OF_MECHANISM: i32 = 2;
         let mut words = match minor {
             0 => String::new(),
-            _ => self.words(minor, OF_MECHANISM),
+            _ => self.status_text(minor, OF_MECHANISM),
         };
         if words.is_empty() {
-            words = self.words(major, GENERAL);
+            words = self.status_text(major, GENERAL);
         }
-        Failure { words, minor }
+        Failure { text: words, minor }
     }
 
-    fn words(self, status: u32, kind: i32) -> String {
+    fn status_text(self, status: u32, kind: i32) -> String {
         let kerberos = Oid::of(&KERBEROS);
         let mut lines = Vec::new();
         let mut more = 0;
@@ -254,7 +254,7 @@ mod tests {
         let is_refusal = |code: i32| {
             let minor = code as u32;
             let words = String::new();
-            Failure { words, minor }.is_refusal()
+            Failure { text: words, minor }.is_refusal()
         };
         // Preauthentication failed, unknown, revoked, expired.
         for code in [-1765328360, -1765328378, -1765328366, -1765328361] {

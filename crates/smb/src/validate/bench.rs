@@ -2,8 +2,8 @@
 //! have come and what came.
 
 use super::session::{Facts, Open, Opened, Session};
-use crate::client::{Client, Failure, Trouble, session_at};
-use crate::login::{Login, Refusals};
+use crate::client::{Client, ConnectError, Failure, session_at};
+use crate::login::{Login, LoginRefusals};
 use crate::target::Target;
 use filermark_driver_kit::checks::{Stop, same, same_bytes};
 use filermark_model::plan::SmbPlan;
@@ -48,7 +48,7 @@ impl<T> Judge<T> for Result<T, Failure> {
         match self {
             Ok(value) => Ok(Ok(value)),
             Err(Failure::Refused { status, .. }) => Ok(Err(status)),
-            Err(Failure::Lost { error, .. }) => {
+            Err(Failure::ConnectionLost { error, .. }) => {
                 Err(Stop::fail(format!("{what}: an answer"), error))
             }
         }
@@ -69,7 +69,7 @@ pub struct Bench<'a> {
     pub(super) plan: SmbPlan,
     pub(super) dialect: Dialect,
     pub(super) target: &'a Target,
-    pub(super) refusals: Refusals,
+    pub(super) refusals: LoginRefusals,
     pub(super) address: SocketAddr,
     /// The session that most calls go by.
     pub(super) smb: Session,
@@ -81,7 +81,7 @@ pub struct Bench<'a> {
     pub(super) dir: String,
     pub(super) notes: Vec<String>,
     /// Why there is no session any more.
-    pub(super) lost: Option<Trouble>,
+    pub(super) lost: Option<ConnectError>,
 }
 
 impl<'a> Bench<'a> {
@@ -94,8 +94,8 @@ impl<'a> Bench<'a> {
         target: &'a Target,
         address: SocketAddr,
         run_dir: String,
-    ) -> Result<Self, Trouble> {
-        let refusals = Refusals::default();
+    ) -> Result<Self, ConnectError> {
+        let refusals = LoginRefusals::default();
         let smb = session(address, target, &plan, &refusals)?;
         Ok(Self {
             dialect: plan.dialects.0,
@@ -157,13 +157,13 @@ impl<'a> Bench<'a> {
         change(&mut plan);
         let another = session(self.address, self.target, &plan, &self.refusals);
         another.map_err(|trouble| match trouble {
-            Trouble::Wire { error, .. } => Stop::fail("another session", error),
-            Trouble::Setup(
+            ConnectError::Wire { error, .. } => Stop::fail("another session", error),
+            ConnectError::Setup(
                 error @ (SetupError::Lacking { .. }
                 | SetupError::Requires(_)
                 | SetupError::NoDialect),
             ) => Stop::skip(format!("no such session: {error}")),
-            Trouble::Setup(error) => Stop::fail("another session", error),
+            ConnectError::Setup(error) => Stop::fail("another session", error),
         })
     }
 
@@ -272,17 +272,17 @@ pub(super) fn session(
     address: SocketAddr,
     target: &Target,
     plan: &SmbPlan,
-    refusals: &Refusals,
-) -> Result<Session, Trouble> {
+    refusals: &LoginRefusals,
+) -> Result<Session, ConnectError> {
     let login = Login::new(target, plan, refusals);
     let raw = session_at(address, &login, plan)?;
     Ok(Session::new(Client::of(raw)))
 }
 
 /// Why there is no session, for people.
-pub(super) fn text_of(trouble: &Trouble) -> String {
+pub(super) fn text_of(trouble: &ConnectError) -> String {
     match trouble {
-        Trouble::Wire { error, .. } => error.to_string(),
-        Trouble::Setup(error) => error.to_string(),
+        ConnectError::Wire { error, .. } => error.to_string(),
+        ConnectError::Setup(error) => error.to_string(),
     }
 }

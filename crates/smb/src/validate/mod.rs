@@ -17,13 +17,13 @@ pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 pub use suite::{Check, Smb};
 
 use crate::claim;
-use crate::client::{Trouble, dialects_offered, names_of};
-use crate::login::Refusals;
+use crate::client::{ConnectError, dialects_offered, names_of};
+use crate::login::LoginRefusals;
 use crate::target::Target;
 use bench::{Bench, text_of};
 use filermark_driver_kit::checks::{Course as Checks, Stop};
-use filermark_driver_kit::claim::lease::Plain;
-use filermark_driver_kit::driver::Reach;
+use filermark_driver_kit::claim::lease::SystemWatch;
+use filermark_driver_kit::driver::ReleaseScope;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::Dialect;
@@ -51,14 +51,14 @@ pub fn validate(
     claim: &Claim,
     level: Level,
     stop: &StopFlag,
-    refusals: &Refusals,
+    refusals: &LoginRefusals,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
     let target = Target::of(mount)?;
-    let (claimed, address) = claim::claim(plan, mount, claim, refusals, &Plain)?;
+    let (claimed, address) = claim::claim(plan, mount, claim, refusals, &SystemWatch)?;
     let mut report = Report::new("SMB", mount.to_string(), claimed.server_facts, level);
-    report.foreign = claimed.foreign;
-    let mut course = Course {
+    report.not_ours = claimed.not_ours;
+    let mut course = ValidationRun {
         plan,
         target: &target,
         address,
@@ -75,19 +75,26 @@ pub fn validate(
         }
         course.by(dialect);
     }
-    let released = claim::release(plan, mount, claim, Reach::All, refusals, &Plain);
+    let released = claim::release(
+        plan,
+        mount,
+        claim,
+        ReleaseScope::All,
+        refusals,
+        &SystemWatch,
+    );
     Ok(course.checks.end(released))
 }
 
 /// The way through the dialects and their checks.
-struct Course<'a> {
+struct ValidationRun<'a> {
     plan: &'a SmbPlan,
     target: &'a Target,
     address: SocketAddr,
     run_dir: String,
     /// The dialects that the server has.
     offered: Vec<Dialect>,
-    refusals: &'a Refusals,
+    refusals: &'a LoginRefusals,
     checks: Checks<'a>,
 }
 
@@ -100,7 +107,7 @@ const SESSION: Check = Check::new(
 )
 .by(("MS-SMB 3.3.5", "MS-SMB2 3.3.5.4, 3.3.5.5, 3.3.5.7"));
 
-impl Course<'_> {
+impl ValidationRun<'_> {
     /// All checks by one dialect.
     fn by(&mut self, dialect: Dialect) {
         let begun = Instant::now();
@@ -140,7 +147,7 @@ impl Course<'_> {
     }
 
     /// Why there is no session: lawful, or not.
-    fn without_session(&self, dialect: Dialect, trouble: &Trouble) -> Stop {
+    fn without_session(&self, dialect: Dialect, trouble: &ConnectError) -> Stop {
         if !self.offered.contains(&dialect) {
             return Stop::skip(format!(
                 "the server does not have it; it offers {}",
@@ -149,7 +156,7 @@ impl Course<'_> {
         }
         let why = text_of(trouble);
         match trouble {
-            Trouble::Setup(error) if is_lawful(error, dialect) => {
+            ConnectError::Setup(error) if is_lawful(error, dialect) => {
                 Stop::skip(format!("no session: {why}"))
             }
             _ => Stop::fail("a session", why),
@@ -158,9 +165,9 @@ impl Course<'_> {
 }
 
 /// Whether the server does not know the user any more whom it has let in before.
-fn is_refusal_of_user(trouble: &Trouble) -> bool {
+fn is_refusal_of_user(trouble: &ConnectError) -> bool {
     match trouble {
-        Trouble::Setup(SetupError::Refused { step, status }) => {
+        ConnectError::Setup(SetupError::Refused { step, status }) => {
             step.contains("SESSION_SETUP") && *status != status::ACCESS_DENIED
         }
         _ => false,

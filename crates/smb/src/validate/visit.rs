@@ -1,8 +1,8 @@
 //! A check's directory: made for it, and removed with all that is in it.
 
 use super::bench::{Bench, Judge, session, text_of};
-use super::session::{Open, Set};
-use crate::client::{Entry, Failure, Gone, Trouble};
+use super::session::{AttributeSet, Open};
+use crate::client::{ConnectError, Entry, Failure, RemoveTarget};
 use filermark_driver_kit::checks::{self, Outcome, Stop};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::name::{Name, NameKind};
@@ -67,7 +67,7 @@ impl Bench<'_> {
     /// Removes the check's directory with all that is in it. After a check that did not
     /// come out well there are new sessions, which know nothing of what was under way.
     /// What cannot be removed is told as a note; the claim's release will tell of it again.
-    fn tidy(&mut self, is_done: bool) -> Result<(), Trouble> {
+    fn tidy(&mut self, is_done: bool) -> Result<(), ConnectError> {
         if is_done {
             self.smb.close_all();
             if let Some(other) = &mut self.other {
@@ -103,11 +103,11 @@ impl Bench<'_> {
                 self.clear(&below, depth + 1)?;
             }
         }
-        self.remove(Gone::File, paths(&files))?;
-        self.remove(Gone::Dir, vec![dir.to_owned()])
+        self.remove(RemoveTarget::File, paths(&files))?;
+        self.remove(RemoveTarget::Dir, vec![dir.to_owned()])
     }
 
-    fn remove(&mut self, what: Gone, mut paths: Vec<String>) -> Result<(), Failure> {
+    fn remove(&mut self, what: RemoveTarget, mut paths: Vec<String>) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
         while !paths.is_empty() {
             let became = self.smb.client().files().remove_each(what, &paths)?;
@@ -142,7 +142,7 @@ impl Bench<'_> {
         }
         let open = Open::file(path).rights(READ_ATTRIBUTES | WRITE_ATTRIBUTES);
         if let Ok(opened) = self.smb.open(&open) {
-            let normal = Set::Basic([0; 4], attributes::NORMAL);
+            let normal = AttributeSet::Basic([0; 4], attributes::NORMAL);
             let _ = self.smb.calls().set(opened.file, &normal);
             let _ = self.smb.close(opened.file);
         }

@@ -2,7 +2,7 @@
 //! a sentence.
 
 use super::rig::{plan, samba};
-use filermark_driver_kit::driver::{ClaimReport, Driver, Reach};
+use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope};
 use filermark_driver_kit::marker::{marker_run, marker_text, owner_text};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::name::MARKER;
@@ -10,7 +10,7 @@ use filermark_model::Secret;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::Dialect;
 use filermark_smb::driver::SmbDriver;
-use filermark_smb::login::Refusals;
+use filermark_smb::login::LoginRefusals;
 use filermark_smb::survey::survey;
 use filermark_testbed::{Samba, SambaOptions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -38,7 +38,7 @@ pub fn claim(plan: &SmbPlan, path: &str) -> Result<ClaimReport, DriverError> {
 }
 
 pub fn release(plan: &SmbPlan, path: &str) -> Result<ClaimReport, DriverError> {
-    SmbDriver::new(plan.clone()).release(&mount(path), &this_run(), Reach::All)
+    SmbDriver::new(plan.clone()).release(&mount(path), &this_run(), ReleaseScope::All)
 }
 
 /// Makes what a path below a directory says, for smbd's user to do with as it likes:
@@ -93,7 +93,7 @@ fn a_directory_is_claimed_joined_and_given_back() {
         let plan = plan(&samba, dialect);
         samba.sandbox().run(|| {
             let report = claim(&plan, Samba::SECOND).expect("claimed");
-            assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
+            assert_eq!((report.removed_count, report.not_ours.len()), (0, 0));
             assert!(
                 report.space.is_some_and(|space| space.free_bytes > 0),
                 "{report:?}"
@@ -109,7 +109,7 @@ fn a_directory_is_claimed_joined_and_given_back() {
             claim(&plan, Samba::SECOND).expect("joined");
             assert!(dir.join("filermark.claimed/p000000").exists());
             let driver = SmbDriver::new(plan.clone());
-            let rest = driver.release(&mount(Samba::SECOND), &this_run(), Reach::Rest);
+            let rest = driver.release(&mount(Samba::SECOND), &this_run(), ReleaseScope::Rest);
             assert_eq!(rest.expect("nothing done").removed_count, 0);
             let gone = release(&plan, Samba::SECOND).expect("given back");
             assert_eq!(gone.removed_count, 1);
@@ -146,9 +146,9 @@ fn leftovers_are_swept_many_at_a_time_and_foreign_names_stay() {
                 report.removed_count,
                 FILES as u64 + 2,
                 "{:?}",
-                report.foreign
+                report.not_ours
             );
-            let foreign = report.foreign.join("\n");
+            let foreign = report.not_ours.join("\n");
             assert!(
                 foreign.contains(r"filermark.claimed\p000000\d0000\thesis.doc"),
                 "{foreign}"
@@ -157,7 +157,7 @@ fn leftovers_are_swept_many_at_a_time_and_foreign_names_stay() {
             assert_eq!(run_in(&dir).as_deref(), Some("20260101-this"));
             assert!(run.join("p000000/d0000/thesis.doc").exists());
             let released = release(&plan, Samba::SECOND).expect("given back as far as it goes");
-            assert!(!released.foreign.is_empty());
+            assert!(!released.not_ours.is_empty());
         });
         assert!(run.join(MARKER).exists(), "it stays with what is foreign");
         std::fs::remove_dir_all(&run).expect("removed");
@@ -200,13 +200,13 @@ fn links_that_the_server_follows_are_not_entered() {
         let plan = plan(&samba, dialect);
         samba.sandbox().run(|| {
             let report = claim(&plan, Samba::SECOND).expect("claimed");
-            let foreign = report.foreign.join("\n");
+            let foreign = report.not_ours.join("\n");
             for named in [r"claimed\p000077", r"p000001\d0003", r"claimed\p000005"] {
                 assert!(foreign.contains(named), "{dialect}: {named} in {foreign}");
             }
             assert!(report.occupied.contains(&"p000077".to_owned()));
             let released = release(&plan, Samba::SECOND).expect("given back as far as it goes");
-            assert!(!released.foreign.is_empty());
+            assert!(!released.not_ours.is_empty());
             for link in ["p000077", "p000001/d0003", "p000005"] {
                 let _ = std::fs::remove_file(run.join(link));
             }
@@ -267,7 +267,7 @@ fn what_is_not_ours_is_left_alone() {
                 ..this_run()
             };
             let driver = SmbDriver::new(plan.clone());
-            let swept = driver.release(&mount(Samba::SECOND), &early, Reach::Leftovers);
+            let swept = driver.release(&mount(Samba::SECOND), &early, ReleaseScope::Leftovers);
             assert_eq!(swept.expect("swept").removed_count, 8);
             assert!(!dir.join("filermark.claimed").exists());
         });
@@ -336,7 +336,7 @@ fn connections_that_have_just_ended_are_waited_for() {
             make(&dir, "p000000/d0000/f0000000001", b"");
             let target = filermark_smb::target::Target::of(&mount(Samba::SECOND)).unwrap();
             let (mut client, _) =
-                filermark_smb::client::Client::connect(&target, &plan, &Refusals::default())
+                filermark_smb::client::Client::connect(&target, &plan, &LoginRefusals::default())
                     .expect("a session");
             let path = r"filermark.claimed\p000000\d0000\f0000000001";
             let update = filermark_smb::client::OpenFor::Update;
@@ -346,7 +346,7 @@ fn connections_that_have_just_ended_are_waited_for() {
                 drop(client);
             });
             let released = release(&plan, Samba::SECOND).expect("given back");
-            assert_eq!(released.foreign, [""; 0]);
+            assert_eq!(released.not_ours, [""; 0]);
             assert!(!dir.exists());
             ends.join().expect("ended");
         });
@@ -368,7 +368,7 @@ fn servers_are_looked_at_and_left_as_they_were() {
             .collect();
         let servers = samba
             .sandbox()
-            .run(|| survey(&mounts, &plan, &Refusals::default()));
+            .run(|| survey(&mounts, &plan, &LoginRefusals::default()));
         let after: Vec<_> = std::fs::read_dir(samba.files(Samba::DATA))
             .unwrap()
             .collect();
@@ -396,7 +396,7 @@ fn servers_are_looked_at_and_left_as_they_were() {
     let before = samba.logons().len();
     samba.sandbox().run(|| {
         let mounts = [Samba::DATA, Samba::SECOND].map(mount);
-        let servers = survey(&mounts, &wrong, &Refusals::default());
+        let servers = survey(&mounts, &wrong, &LoginRefusals::default());
         assert!(
             servers[0].shares.iter().all(|s| s.entered.is_err()),
             "{servers:?}"

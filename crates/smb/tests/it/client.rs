@@ -7,7 +7,7 @@ use filermark_model::Secret;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
 use filermark_smb::client::{Client, Files, OpenFor, dialects_offered};
-use filermark_smb::login::Refusals;
+use filermark_smb::login::LoginRefusals;
 use filermark_smb::target::Target;
 use filermark_smbwire::status;
 use filermark_testbed::{Samba, SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
@@ -21,7 +21,7 @@ fn target(share: &str) -> Target {
 }
 
 fn connect(plan: &SmbPlan, share: &str) -> Result<Client, DriverError> {
-    Client::connect(&target(share), plan, &Refusals::default()).map(|(client, _)| client)
+    Client::connect(&target(share), plan, &LoginRefusals::default()).map(|(client, _)| client)
 }
 
 /// Why not.
@@ -100,7 +100,7 @@ fn listing(files: &mut dyn Files) {
     let mut paths: Vec<String> = names.iter().map(|name| format!(r"top\{name}")).collect();
     paths.push(r"top\nothing".into());
     let became = files
-        .remove_each(filermark_smb::client::Gone::File, &paths)
+        .remove_each(filermark_smb::client::RemoveTarget::File, &paths)
         .expect("answers");
     let (last, all) = became.split_last().expect("some");
     assert_eq!(*last, status::OBJECT_NAME_NOT_FOUND);
@@ -172,7 +172,7 @@ fn a_wrong_password_is_tried_once() {
             password: Secret::new("wrong"),
             ..plan(&samba, dialect)
         };
-        let refusals = Refusals::default();
+        let refusals = LoginRefusals::default();
         samba.sandbox().run(|| {
             let first = Client::connect(&target(Samba::DATA), &plan, &refusals).unwrap_err();
             assert!(

@@ -1,9 +1,11 @@
 //! Every action on every dialect, and what goes wrong.
 
-use super::rig::{DIR, Rig, file, plan, samba};
+use super::rig::{DIR, ShardFixture, file, plan, samba};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
-use filermark_engine::session_action::{HandleId, OpenFor, Place, SessionAction, Setting};
+use filermark_engine::session_action::{
+    AttributeChange, HandleId, OpenFor, ProcPath, SessionAction,
+};
 use filermark_model::smb::Dialect;
 use filermark_testbed::{Samba, SambaOptions};
 
@@ -11,7 +13,7 @@ use filermark_testbed::{Samba, SambaOptions};
 const SIZE: u64 = 3 << 20;
 
 fn everything(samba: &Samba, dialect: Dialect) {
-    let mut rig = Rig::ready(plan(samba, dialect));
+    let mut rig = ShardFixture::ready(plan(samba, dialect));
     rig.fill(1, SIZE);
     rig.fill(2, 0);
     let handle = HandleId(0);
@@ -19,7 +21,7 @@ fn everything(samba: &Samba, dialect: Dialect) {
     rig.good(SessionAction::QueryFs);
     rig.good(SessionAction::QueryPath { place: file(1) });
     rig.good(SessionAction::QueryPath {
-        place: Place {
+        place: ProcPath {
             dir: PROC_DIR,
             name: Some(Name::new(NameKind::Dir, 0)),
         },
@@ -52,7 +54,7 @@ fn everything(samba: &Samba, dialect: Dialect) {
     }
 }
 
-fn updates(rig: &mut Rig) {
+fn updates(rig: &mut ShardFixture) {
     let handle = HandleId(3);
     rig.open_file(1, 3, OpenFor::Update);
     let range = |unlock| SessionAction::Lock {
@@ -78,7 +80,10 @@ fn updates(rig: &mut Rig) {
     });
     assert_eq!(again.read_bytes, 50_000);
     rig.good(SessionAction::Flush { handle });
-    for setting in [Setting::Times, Setting::Size(SIZE + 100_000)] {
+    for setting in [
+        AttributeChange::Times,
+        AttributeChange::Size(SIZE + 100_000),
+    ] {
         rig.good(SessionAction::SetFile { handle, setting });
     }
     rig.good(SessionAction::Close { handle });
@@ -91,7 +96,7 @@ fn updates(rig: &mut Rig) {
     });
 }
 
-fn made_and_gone(rig: &mut Rig, samba: &Samba) {
+fn made_and_gone(rig: &mut ShardFixture, samba: &Samba) {
     let dir = samba
         .files(Samba::DATA)
         .join("filermark.test/p000000/d0000");
@@ -110,7 +115,7 @@ fn made_and_gone(rig: &mut Rig, samba: &Samba) {
     assert!(dir.join("f0000000009").exists());
     rig.good(SessionAction::SetFile {
         handle,
-        setting: Setting::Delete,
+        setting: AttributeChange::Delete,
     });
     rig.good(SessionAction::Close { handle });
     assert!(!dir.join("f0000000009").exists());
@@ -159,7 +164,7 @@ fn many_requests_go_at_once_on_one_connection() {
         return;
     };
     samba.sandbox().run(|| {
-        let mut rig = Rig::ready(plan(&samba, Dialect::V311));
+        let mut rig = ShardFixture::ready(plan(&samba, Dialect::V311));
         rig.fill(1, SIZE);
         rig.open_file(1, 0, OpenFor::Read);
         for at in 0..64 {

@@ -3,10 +3,10 @@
 mod check_list;
 mod claim;
 mod client;
+mod corrupted;
 mod driver;
+mod failures;
 mod raw;
 mod reparse;
 mod rig;
-mod spoilt;
-mod trouble;
 mod validation;

@@ -6,7 +6,7 @@ use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::{Dialect, Encryption, Signing};
 use filermark_smb::client::raw::{RawSmb1, RawSmb2};
 use filermark_smb::client::{Client, Files};
-use filermark_smb::login::Refusals;
+use filermark_smb::login::LoginRefusals;
 use filermark_smb::target::Target;
 use filermark_smbwire::smb1;
 use filermark_smbwire::smb2::file::{access, attributes, disposition, options, share};
@@ -28,7 +28,7 @@ fn connect(plan: &SmbPlan) -> Client {
         host: "127.0.0.1".into(),
         path: format!(r"\{}", Samba::SECOND),
     });
-    let connected = Client::connect(&target.expect("a share"), plan, &Refusals::default());
+    let connected = Client::connect(&target.expect("a share"), plan, &LoginRefusals::default());
     connected.expect("a session").0
 }
 
@@ -188,7 +188,7 @@ fn shares_may_require_encryption_and_refer_elsewhere() {
             path: format!(r"\{share}"),
         });
         let target = target.expect("a share");
-        Client::connect(&target, &plan(&samba, dialect), &Refusals::default())
+        Client::connect(&target, &plan(&samba, dialect), &LoginRefusals::default())
     };
     samba.sandbox().run(|| {
         for dialect in [Dialect::V300, Dialect::V311] {
@@ -263,7 +263,7 @@ fn servers_that_make_no_sense_are_said_to() {
                     path: r"\data".into(),
                 });
                 let target = target.expect("a share");
-                let refused = Client::connect(&target, &plan, &Refusals::default());
+                let refused = Client::connect(&target, &plan, &LoginRefusals::default());
                 let error = refused.expect_err("no server").to_string();
                 let is_closed = error.contains("closed the connection");
                 assert!(error.contains(reason) || is_closed, "{bytes:?}: {error}");

@@ -11,7 +11,7 @@ use super::claim::{DIALECTS, claim, leave_behind, make, own, release, this_run};
 use super::rig::{plan, samba};
 use filermark_model::plan::SmbPlan;
 use filermark_model::smb::{Dialect, Encryption, Signing};
-use filermark_testbed::{Act, Passing, Samba, SambaOptions, SmbProxy, Way};
+use filermark_testbed::{Direction, ProxiedMessage, ProxyAction, Samba, SambaOptions, SmbProxy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 
 /// Where the proxy says that a name is a reparse point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum ReparseState {
     Everywhere,
     /// Not in listings.
     WhenOpened,
@@ -43,9 +43,9 @@ struct Seen {
 }
 
 /// Says of names that they are reparse points.
-struct Liar {
+struct ReparseProxy {
     points: Vec<(&'static str, u32)>,
-    told: Told,
+    told: ReparseState,
     /// Requests that have a reparse point as their object, by connection and number.
     objects: BTreeMap<(usize, u64), &'static str>,
     /// SMB1: searches, by connection and number.
@@ -103,17 +103,17 @@ fn mark(entries: &mut [u8], name_at: usize, points: &[(&'static str, u32)]) -> V
     marked
 }
 
-impl Liar {
-    fn hear(&mut self, passing: &Passing<'_>) -> Vec<Act> {
+impl ReparseProxy {
+    fn hear(&mut self, passing: &ProxiedMessage<'_>) -> Vec<ProxyAction> {
         let mut message = passing.message.to_vec();
         let is_second = message.first() == Some(&0xFE);
         match (passing.way, is_second) {
-            (Way::ToServer, true) => self.request_two(passing.connection, &message),
-            (Way::ToServer, false) => self.request_one(passing.connection, &message),
-            (Way::ToClient, true) => self.reply_two(passing.connection, &mut message),
-            (Way::ToClient, false) => self.reply_one(passing.connection, &mut message),
+            (Direction::ToServer, true) => self.request_two(passing.connection, &message),
+            (Direction::ToServer, false) => self.request_one(passing.connection, &message),
+            (Direction::ToClient, true) => self.reply_two(passing.connection, &mut message),
+            (Direction::ToClient, false) => self.reply_one(passing.connection, &mut message),
         }
-        vec![Act::Send(message)]
+        vec![ProxyAction::Send(message)]
     }
 
     fn note(&self, led: String) {
@@ -173,7 +173,7 @@ impl Liar {
                     put(part, 64 + 56, attributes | REPARSE_POINT);
                     self.say(point);
                 }
-                (QUERY_DIRECTORY, _) if self.told == Told::Everywhere => {
+                (QUERY_DIRECTORY, _) if self.told == ReparseState::Everywhere => {
                     let at = u16_at(part, 64 + 2);
                     let entries = part.get_mut(at..).unwrap_or_default();
                     for point in mark(entries, 68, &self.points) {
@@ -238,10 +238,10 @@ fn lied_to(
     samba: &Samba,
     dialect: Dialect,
     points: &[(&'static str, u32)],
-    told: Told,
+    told: ReparseState,
 ) -> (SmbPlan, SmbProxy, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let mut liar = Liar {
+    let mut liar = ReparseProxy {
         points: points.to_vec(),
         told,
         objects: BTreeMap::new(),
@@ -249,7 +249,7 @@ fn lied_to(
         seen: seen.clone(),
     };
     let server = samba.address();
-    let script = move |passing: &Passing<'_>| liar.hear(passing);
+    let script = move |passing: &ProxiedMessage<'_>| liar.hear(passing);
     let proxy = samba
         .sandbox()
         .run(|| SmbProxy::start(server, script).expect("a proxy"));
@@ -279,9 +279,9 @@ fn reparse_points_of_every_kind_are_named_and_not_entered() {
     let run = dir.join("filermark.claimed");
     let points = [&DIRS[..], &FILES[..]].concat();
     for dialect in DIALECTS {
-        for told in [Told::Everywhere, Told::WhenOpened] {
+        for told in [ReparseState::Everywhere, ReparseState::WhenOpened] {
             // SMB1 says it in listings only.
-            if (dialect, told) == (Dialect::Nt1, Told::WhenOpened) {
+            if (dialect, told) == (Dialect::Nt1, ReparseState::WhenOpened) {
                 continue;
             }
             leave_behind(&dir, 3);
@@ -296,7 +296,7 @@ fn reparse_points_of_every_kind_are_named_and_not_entered() {
                 .sandbox()
                 .run(|| claim(&plan, Samba::SECOND).expect("claimed"));
             let case = format!("{dialect} {told:?}");
-            let foreign = report.foreign.join("\n");
+            let foreign = report.not_ours.join("\n");
             for (path, file) in [
                 ("p000000/d0000", "f0000000001"),
                 ("p000004", "n000001"),
@@ -333,7 +333,7 @@ fn a_run_directory_that_is_a_reparse_point_is_refused() {
     for dialect in DIALECTS {
         leave_behind(&dir, 3);
         let points = [("filermark.claimed", UNKNOWN)];
-        let (plan, _proxy, seen) = lied_to(&samba, dialect, &points, Told::Everywhere);
+        let (plan, _proxy, seen) = lied_to(&samba, dialect, &points, ReparseState::Everywhere);
         samba.sandbox().run(|| {
             let error = claim(&plan, Samba::SECOND)
                 .expect_err("refused")
@@ -363,7 +363,7 @@ fn an_owner_file_that_is_a_reparse_point_says_nothing() {
     for dialect in [Dialect::V202, Dialect::V311] {
         leave_behind(&dir, 3);
         let points = [(filermark_engine::name::MARKER, LX_SYMLINK)];
-        let (plan, _proxy, seen) = lied_to(&samba, dialect, &points, Told::Everywhere);
+        let (plan, _proxy, seen) = lied_to(&samba, dialect, &points, ReparseState::Everywhere);
         samba.sandbox().run(|| {
             let error = claim(&plan, Samba::SECOND)
                 .expect_err("refused")

@@ -1,10 +1,10 @@
 //! A shard of the driver and a server to drive it against.
 
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
-use filermark_engine::session_action::{HandleId, OpenFor, Place, SessionAction};
+use filermark_engine::session_action::{HandleId, OpenFor, ProcPath, SessionAction};
 use filermark_model::plan::{IpChoice, MountPoint, SmbPlan};
 use filermark_model::smb::{Auth, Dialect};
 use filermark_model::{Nanos, Secret};
@@ -64,7 +64,7 @@ pub fn setup(procs: u32) -> ShardSetup {
         shard: 0,
         shard_count: 1,
         clock: Clock::real(),
-        data: Arc::new(DataSource::new(1, Checking::All)),
+        data: Arc::new(DataSource::new(1, VerifyLevel::All)),
         procs: (0..procs).map(proc).collect(),
         claim: Claim {
             dir_name: RUN_DIR.into(),
@@ -74,21 +74,21 @@ pub fn setup(procs: u32) -> ShardSetup {
     }
 }
 
-pub fn file(number: u32) -> Place {
-    Place {
+pub fn file(number: u32) -> ProcPath {
+    ProcPath {
         dir: DIR,
         name: Some(Name::new(NameKind::File, number)),
     }
 }
 
 /// A shard, one operation at a time or many.
-pub struct Rig {
+pub struct ShardFixture {
     pub shard: Box<dyn ShardDriver>,
     clock: Clock,
     next_token: u32,
 }
 
-impl Rig {
+impl ShardFixture {
     pub fn open(plan: SmbPlan, procs: u32) -> Result<Self, DriverError> {
         let driver = SmbDriver::new(plan);
         let setup = setup(procs);

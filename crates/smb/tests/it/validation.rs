@@ -4,7 +4,7 @@ use super::rig::{mount, plan, samba};
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::{Auth, Dialect};
-use filermark_smb::login::Refusals;
+use filermark_smb::login::LoginRefusals;
 use filermark_smb::validate::{CheckResult, Level, Report, Verdict, checks, validate};
 use filermark_testbed::{Samba, SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ fn run_on(share: &str, plan: &SmbPlan) -> Report {
         &claim(),
         Level::All,
         &stop,
-        &Refusals::default(),
+        &LoginRefusals::default(),
         &mut sink,
     )
     .expect("a share to claim")
@@ -57,7 +57,7 @@ fn passed(result: &CheckResult) -> CheckResult {
 /// Nothing failed, nothing was cut short, nothing stays on the share.
 fn assert_sound(report: &Report, samba: &Samba) {
     assert!(report.is_success(), "{}", report.summary());
-    assert_eq!(report.foreign, Vec::<String>::new());
+    assert_eq!(report.not_ours, Vec::<String>::new());
     assert!(!samba.files(Samba::DATA).join("filermark.validate").exists());
 }
 

@@ -1,7 +1,7 @@
 //! AV_PAIRs (MS-NLMP 2.2.2.1): what the server tells about itself, and what we add.
 
 use crate::auth::AuthError;
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 
 const EOL: u16 = 0;
 const FLAGS: u16 = 6;
@@ -15,7 +15,7 @@ const BAD: AuthError = AuthError::Token("its target information is cut short");
 
 /// The pairs up to the end mark, with their ids.
 fn pairs(info: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), AuthError>> {
-    let mut reader = Reader::new(info);
+    let mut reader = ByteReader::new(info);
     let mut ended = false;
     std::iter::from_fn(move || {
         if ended {
@@ -60,12 +60,12 @@ pub fn target_info(info: &[u8], server: &str) -> Result<TargetInfo, AuthError> {
     for pair in pairs(info) {
         let (id, value) = pair?;
         match id {
-            FLAGS => flags = Reader::new(value).u32().map_err(|_| BAD)?,
+            FLAGS => flags = ByteReader::new(value).u32().map_err(|_| BAD)?,
             TARGET_NAME | CHANNEL_BINDINGS => continue,
             _ => put(&mut out, id, value),
         }
         if id == TIMESTAMP {
-            timestamp = Some(Reader::new(value).u64().map_err(|_| BAD)?);
+            timestamp = Some(ByteReader::new(value).u64().map_err(|_| BAD)?);
         }
     }
     if timestamp.is_some() {

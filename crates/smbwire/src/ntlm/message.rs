@@ -2,7 +2,7 @@
 
 use super::keys::Key;
 use crate::auth::AuthError;
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
@@ -86,7 +86,7 @@ impl<'a> Challenge<'a> {
     }
 
     fn parts(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(bytes);
+        let mut r = ByteReader::new(bytes);
         if r.take(8)? != SIGNATURE || r.u32()? != 2 {
             return Err(DecodeError::Bad("the signature"));
         }
@@ -104,7 +104,7 @@ impl<'a> Challenge<'a> {
 }
 
 /// Bytes that a field points to.
-fn payload<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+fn payload<'a>(r: &mut ByteReader<'a>) -> Result<&'a [u8], DecodeError> {
     let length = r.u16()?;
     r.u16()?;
     let offset = r.u32()?;

@@ -103,13 +103,13 @@ pub fn smb1_handshake(data: &[u8]) {
         let mut out = Vec::new();
         handshake.first(&mut out);
         let mut rest = data;
-        while let Ok(crate::frame::Front::Whole(length)) = crate::frame::front(rest, 1 << 17) {
+        while let Ok(crate::frame::Front::Complete(length)) = crate::frame::front(rest, 1 << 17) {
             let (message, after) = rest.split_at(MARK + length);
             rest = after;
             out.clear();
             match handshake.reply(&message[MARK..], &mut out) {
                 Ok(Next::Send) => assert!(out.len() > MARK + HEADER),
-                Ok(Next::Wait) => {}
+                Ok(Next::Pending) => {}
                 Ok(Next::Ready(session)) => {
                     assert!(session.limits.read_max > 0 && session.limits.write_max > 0);
                     break;

@@ -1,6 +1,6 @@
 //! The SMB header (MS-CIFS 2.2.3.1, MS-SMB 2.2.3.1).
 
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// Bytes of the header.
@@ -158,7 +158,7 @@ impl Header {
     /// # Errors
     /// There is none, or it is not SMB1's.
     pub fn read(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(message);
+        let mut r = ByteReader::new(message);
         if r.take(4)? != PROTOCOL {
             return Err(DecodeError::Bad("the protocol identifier"));
         }

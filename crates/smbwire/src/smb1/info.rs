@@ -1,6 +1,6 @@
 //! Levels of information (MS-CIFS 2.2.8, MS-FSCC 2.4, 2.5 where a level is passed through).
 
-use crate::bytes::Reader;
+use crate::bytes::ByteReader;
 use crate::error::DecodeError;
 
 /// Levels as numbers.
@@ -50,10 +50,10 @@ impl BasicInfo {
     /// # Errors
     /// It is cut short.
     pub fn read(data: &[u8]) -> Result<Self, DecodeError> {
-        Self::take(&mut Reader::new(data))
+        Self::take(&mut ByteReader::new(data))
     }
 
-    pub(super) fn take(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(super) fn take(r: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             created: r.u64()?,
             accessed: r.u64()?,
@@ -95,10 +95,10 @@ impl StandardInfo {
     /// # Errors
     /// It is cut short.
     pub fn read(data: &[u8]) -> Result<Self, DecodeError> {
-        Self::take(&mut Reader::new(data))
+        Self::take(&mut ByteReader::new(data))
     }
 
-    fn take(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn take(r: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             allocation: r.u64()?,
             size: r.u64()?,
@@ -128,7 +128,7 @@ impl<'a> AllInfo<'a> {
     /// # Errors
     /// It is cut short.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(data);
+        let mut r = ByteReader::new(data);
         let basic = BasicInfo::take(&mut r)?;
         r.take(4)?;
         let standard = StandardInfo::take(&mut r)?;
@@ -161,7 +161,7 @@ impl FsSize {
     /// # Errors
     /// It is cut short.
     pub fn read(data: &[u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(data);
+        let mut r = ByteReader::new(data);
         let (total, free) = (r.u64()?, r.u64()?);
         Self::in_bytes(&mut r, [total, free, free])
     }
@@ -171,12 +171,12 @@ impl FsSize {
     /// # Errors
     /// It is cut short.
     pub fn read_full(data: &[u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(data);
+        let mut r = ByteReader::new(data);
         let units = [r.u64()?, r.u64()?, r.u64()?];
         Self::in_bytes(&mut r, units)
     }
 
-    fn in_bytes(r: &mut Reader<'_>, units: [u64; 3]) -> Result<Self, DecodeError> {
+    fn in_bytes(r: &mut ByteReader<'_>, units: [u64; 3]) -> Result<Self, DecodeError> {
         let unit = u64::from(r.u32()?) * u64::from(r.u32()?);
         let [total, available, free] = units.map(|n| n.saturating_mul(unit));
         Ok(Self {
@@ -224,7 +224,7 @@ impl<'a> Entries<'a> {
     }
 
     fn entry(&mut self) -> Result<Entry<'a>, DecodeError> {
-        let mut r = Reader::new(self.data);
+        let mut r = ByteReader::new(self.data);
         let next = r.u32()? as usize;
         let index = r.u32()?;
         let mut basic = BasicInfo {

@@ -3,7 +3,7 @@
 
 use super::header::Command;
 use super::reply::Reply;
-use crate::bytes::Reader;
+use crate::bytes::ByteReader;
 use crate::error::DecodeError;
 
 /// The answer to a transaction.
@@ -43,7 +43,7 @@ impl<'a> Piece<'a> {
             _ if offset < reply.bytes_at() => {
                 return Err(DecodeError::Bad("the offset of a transaction's part"));
             }
-            _ => Reader::new(reply.message).at(offset, count)?,
+            _ => ByteReader::new(reply.message).at(offset, count)?,
         };
         match at.checked_add(count) {
             Some(end) if end <= total => Ok(Self { total, at, bytes }),

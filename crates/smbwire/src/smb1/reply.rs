@@ -6,7 +6,7 @@ use super::header::{HEADER, Header};
 use super::info::BasicInfo;
 use super::pieces::Transaction;
 use super::transfer::lock_type;
-use crate::bytes::Reader;
+use crate::bytes::ByteReader;
 use crate::error::DecodeError;
 
 /// A message of the server, in its parts.
@@ -29,7 +29,7 @@ impl<'a> Reply<'a> {
     /// It ends too early, or is no SMB1.
     pub fn read(message: &'a [u8]) -> Result<Self, DecodeError> {
         let header = Header::read(message)?;
-        let mut r = Reader::new(message);
+        let mut r = ByteReader::new(message);
         r.take(HEADER)?;
         let words = usize::from(r.u8()?);
         let words = r.take(words * 2)?;
@@ -44,9 +44,9 @@ impl<'a> Reply<'a> {
     }
 
     /// Its words, which are so many at least.
-    pub(super) fn words(&self, least: usize) -> Result<Reader<'a>, DecodeError> {
+    pub(super) fn words(&self, least: usize) -> Result<ByteReader<'a>, DecodeError> {
         match self.words.len() >= least * 2 {
-            true => Ok(Reader::new(self.words)),
+            true => Ok(ByteReader::new(self.words)),
             false => Err(DecodeError::Bad("the count of words")),
         }
     }
@@ -124,7 +124,7 @@ impl<'a> ReadData<'a> {
         if offset < reply.bytes_at() {
             return Err(DecodeError::Bad("the offset of the data"));
         }
-        let data = Reader::new(reply.message).at(offset, length)?;
+        let data = ByteReader::new(reply.message).at(offset, length)?;
         Ok(Self { data })
     }
 }
@@ -217,7 +217,7 @@ impl FindFirstReply {
     /// # Errors
     /// It is cut short.
     pub fn read(answer: &Transaction<'_>) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(answer.parameters);
+        let mut r = ByteReader::new(answer.parameters);
         Ok(Self {
             sid: r.u16()?,
             count: r.u16()?,
@@ -241,7 +241,7 @@ impl FindNextReply {
     /// # Errors
     /// It is cut short.
     pub fn read(answer: &Transaction<'_>) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(answer.parameters);
+        let mut r = ByteReader::new(answer.parameters);
         Ok(Self {
             count: r.u16()?,
             end: r.u16()? != 0,
@@ -264,7 +264,7 @@ impl<'a> SecurityReply<'a> {
     /// # Errors
     /// It is cut short.
     pub fn read(answer: &Transaction<'a>) -> Result<Self, DecodeError> {
-        let needed = Reader::new(answer.parameters).u32()?;
+        let needed = ByteReader::new(answer.parameters).u32()?;
         Ok(Self {
             needed,
             descriptor: answer.data,
@@ -273,7 +273,7 @@ impl<'a> SecurityReply<'a> {
 
     /// Whether the descriptor looks like one: revision 1, self-relative, offsets within.
     pub fn is_sound(&self) -> bool {
-        let mut r = Reader::new(self.descriptor);
+        let mut r = ByteReader::new(self.descriptor);
         let parts = (|| {
             let revision = r.u8()?;
             r.u8()?;

@@ -1,7 +1,7 @@
 //! What 3.1.1 adds to NEGOTIATE: contexts (MS-SMB2 2.2.3.1, 2.2.4.1).
 
 use super::{align8, patch};
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::crypto::{Cipher, SigningAlgorithm};
 use crate::error::DecodeError;
 
@@ -88,13 +88,13 @@ impl Choices {
     /// They are cut, or say more than one thing.
     pub fn decode(contexts: &[u8], count: u16) -> Result<Self, DecodeError> {
         let mut choices = Self::default();
-        let mut r = Reader::new(contexts);
+        let mut r = ByteReader::new(contexts);
         for _ in 0..count {
             let lacking = r.position().wrapping_neg() & 7;
             r.take(lacking)?;
             let (kind, length) = (r.u16()?, usize::from(r.u16()?));
             r.u32()?;
-            let data = Reader::new(r.take(length)?);
+            let data = ByteReader::new(r.take(length)?);
             match kind {
                 PREAUTH_INTEGRITY => choices.sha_512 = hash_algorithm(data)? == SHA_512,
                 ENCRYPTION => {
@@ -119,14 +119,14 @@ impl Choices {
     }
 }
 
-fn the_one(mut data: Reader<'_>, what: &'static str) -> Result<u16, DecodeError> {
+fn the_one(mut data: ByteReader<'_>, what: &'static str) -> Result<u16, DecodeError> {
     match data.u16()? {
         1 => data.u16(),
         _ => Err(DecodeError::Bad(what)),
     }
 }
 
-fn hash_algorithm(mut data: Reader<'_>) -> Result<u16, DecodeError> {
+fn hash_algorithm(mut data: ByteReader<'_>) -> Result<u16, DecodeError> {
     let count = data.u16()?;
     data.u16()?; // the salt's length
     match count {

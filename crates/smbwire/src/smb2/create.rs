@@ -3,7 +3,7 @@
 use super::file::{FileFacts, FileId};
 use super::header::{Command, LEN};
 use super::{Request, Response, align8, body, part, patch};
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// How much a client may keep to itself.
@@ -282,7 +282,7 @@ impl<'a> CreateResponse<'a> {
     pub fn context(&self, name: &[u8]) -> Result<Option<&'a [u8]>, DecodeError> {
         let mut rest = self.contexts;
         while !rest.is_empty() {
-            let mut r = Reader::new(rest);
+            let mut r = ByteReader::new(rest);
             let next = r.u32()? as usize;
             let (name_at, name_length) = (r.u16()?, r.u16()?);
             r.u16()?;
@@ -310,7 +310,7 @@ impl<'a> CreateResponse<'a> {
         let Some(data) = self.context(b"RqLs")? else {
             return Ok(None);
         };
-        let mut r = Reader::new(data);
+        let mut r = ByteReader::new(data);
         let (key, state, flags) = (r.array()?, r.u32()?, r.u32()?);
         r.u64()?; // duration
         let epoch = match r.rest().len() {
@@ -336,7 +336,7 @@ impl<'a> CreateResponse<'a> {
         let Some(data) = self.context(b"MxAc")? else {
             return Ok(None);
         };
-        let mut r = Reader::new(data);
+        let mut r = ByteReader::new(data);
         let (status, access) = (r.u32()?, r.u32()?);
         Ok((status == crate::status::SUCCESS).then_some(access))
     }

@@ -4,7 +4,7 @@
 use super::file::{FileFacts, FileId};
 use super::header::{Command, LEN};
 use super::{Request, Response, body, part, patch};
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// What is told of each entry.
@@ -179,7 +179,7 @@ impl<'a> Iterator for Entries<'a> {
 
 #[inline]
 fn entry(bytes: &[u8], class: DirectoryClass) -> Result<(Entry<'_>, &[u8]), DecodeError> {
-    let mut r = Reader::new(bytes);
+    let mut r = ByteReader::new(bytes);
     let next = r.u32()? as usize;
     r.u32()?; // index
     // End of file and allocation are the other way round than in CREATE.
@@ -195,7 +195,7 @@ fn entry(bytes: &[u8], class: DirectoryClass) -> Result<(Entry<'_>, &[u8]), Deco
     facts.attributes = r.u32()?;
     let name_length = r.u32()? as usize;
     let file_id = match class.id_at() {
-        Some(at) => Reader::new(r.at(at, 8)?).u64()?,
+        Some(at) => ByteReader::new(r.at(at, 8)?).u64()?,
         None => 0,
     };
     let name = r.at(class.name_at(), name_length)?;

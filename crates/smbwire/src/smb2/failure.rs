@@ -3,7 +3,7 @@
 //! STATUS_MORE_PROCESSING_REQUIRED and some answers to IOCTL with their own.
 
 use super::{Response, body};
-use crate::bytes::Reader;
+use crate::bytes::ByteReader;
 use crate::error::DecodeError;
 
 /// What a failure says besides its status.
@@ -30,7 +30,7 @@ impl<'a> ErrorResponse<'a> {
     /// What it says, piece by piece, with the identifier of each.
     pub const fn contexts(&self) -> Contexts<'a> {
         Contexts {
-            reader: Reader::new(self.data),
+            reader: ByteReader::new(self.data),
             left: self.count,
             is_bare: self.count == 0,
         }
@@ -39,14 +39,14 @@ impl<'a> ErrorResponse<'a> {
     /// STATUS_BUFFER_TOO_SMALL: how many bytes would have been enough.
     pub fn needed(&self) -> Option<u32> {
         let (_, data) = self.contexts().next()?.ok()?;
-        Reader::new(data).u32().ok()
+        ByteReader::new(data).u32().ok()
     }
 }
 
 /// The contexts of a failure, each with its identifier (0: the default one).
 #[derive(Clone, Debug)]
 pub struct Contexts<'a> {
-    reader: Reader<'a>,
+    reader: ByteReader<'a>,
     left: u8,
     /// There are none, but there may be data.
     is_bare: bool,

@@ -1,6 +1,6 @@
 //! What names and describes an open file: its id, rights, share modes, options, times.
 
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// An open file, directory or stream.
@@ -26,7 +26,7 @@ impl FileId {
     }
 
     #[inline]
-    pub(crate) fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             persistent: r.u64()?,
             volatile: r.u64()?,
@@ -128,7 +128,7 @@ pub struct FileFacts {
 
 impl FileFacts {
     #[inline]
-    pub(crate) fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(r: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         Ok(Self {
             creation_time: r.u64()?,
             last_access_time: r.u64()?,

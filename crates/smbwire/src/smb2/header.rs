@@ -1,6 +1,6 @@
 //! The 64 bytes before every message (MS-SMB2 2.2.1).
 
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// Bytes of a header.
@@ -199,7 +199,7 @@ impl Header {
     /// It is too short, is no SMB2 message, or has a command that there is not.
     #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(message);
+        let mut r = ByteReader::new(message);
         if r.array::<4>()? != PROTOCOL_ID {
             return Err(DecodeError::Bad("the protocol's mark"));
         }

@@ -3,7 +3,7 @@
 use super::file::FileId;
 use super::header::{Command, LEN};
 use super::{Request, Response, body, part, patch};
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 use filermark_model::smb::Dialect;
 
@@ -131,7 +131,7 @@ pub struct ValidateResponse {
 
 impl Response<'_> for ValidateResponse {
     fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(IoctlResponse::decode(message)?.output);
+        let mut r = ByteReader::new(IoctlResponse::decode(message)?.output);
         Ok(Self {
             capabilities: r.u32()?,
             server_guid: r.array()?,

@@ -64,7 +64,7 @@ pub use session::{Session, User};
 pub use set::{SetInfoRequest, SetInfoResponse};
 pub use setup::{CancelRequest, EchoRequest, EmptyResponse, LogoffRequest, TreeDisconnectRequest};
 
-use crate::bytes::Reader;
+use crate::bytes::ByteReader;
 use crate::error::DecodeError;
 
 /// The body of a request.
@@ -92,8 +92,8 @@ pub trait Response<'a>: Sized {
 }
 
 /// A reader behind the header and the structure size, which must be `size`.
-pub(crate) fn body(message: &[u8], size: u16) -> Result<Reader<'_>, DecodeError> {
-    let mut r = Reader::new(message);
+pub(crate) fn body(message: &[u8], size: u16) -> Result<ByteReader<'_>, DecodeError> {
+    let mut r = ByteReader::new(message);
     r.take(header::LEN)?;
     match r.u16()? == size {
         true => Ok(r),
@@ -102,7 +102,11 @@ pub(crate) fn body(message: &[u8], size: u16) -> Result<Reader<'_>, DecodeError>
 }
 
 /// `len` bytes at an offset from the header; the offset means nothing where there are none.
-pub(crate) fn part<'a>(r: &Reader<'a>, offset: usize, len: usize) -> Result<&'a [u8], DecodeError> {
+pub(crate) fn part<'a>(
+    r: &ByteReader<'a>,
+    offset: usize,
+    len: usize,
+) -> Result<&'a [u8], DecodeError> {
     match len {
         0 => Ok(&[]),
         _ if offset < header::LEN => Err(DecodeError::Bad("an offset into the header")),

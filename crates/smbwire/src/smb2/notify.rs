@@ -4,7 +4,7 @@ use super::Request;
 use super::directory::following;
 use super::file::FileId;
 use super::header::Command;
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// What is watched for.
@@ -86,7 +86,7 @@ impl<'a> Iterator for Changes<'a> {
 }
 
 fn change(bytes: &[u8]) -> Result<(Change<'_>, &[u8]), DecodeError> {
-    let mut r = Reader::new(bytes);
+    let mut r = ByteReader::new(bytes);
     let (next, action, length) = (r.u32()? as usize, r.u32()?, r.u32()? as usize);
     let name = r.take(length)?;
     let rest = following(bytes, next, r.position())?;

@@ -5,7 +5,7 @@
 use super::Request;
 use super::file::{FileFacts, FileId};
 use super::header::Command;
-use crate::bytes::{Put, Reader};
+use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 /// What is asked for.
@@ -103,10 +103,10 @@ impl BasicInfo {
     /// # Errors
     /// It is cut.
     pub fn decode(output: &[u8]) -> Result<Self, DecodeError> {
-        Self::read(&mut Reader::new(output))
+        Self::read(&mut ByteReader::new(output))
     }
 
-    fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(r: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         let info = Self {
             creation_time: r.u64()?,
             last_access_time: r.u64()?,
@@ -136,10 +136,10 @@ impl StandardInfo {
     /// # Errors
     /// It is cut.
     pub fn decode(output: &[u8]) -> Result<Self, DecodeError> {
-        Self::read(&mut Reader::new(output))
+        Self::read(&mut ByteReader::new(output))
     }
 
-    fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+    fn read(r: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         let info = Self {
             allocation_size: r.u64()?,
             end_of_file: r.u64()?,
@@ -157,7 +157,7 @@ impl StandardInfo {
 /// # Errors
 /// It is cut.
 pub fn internal(output: &[u8]) -> Result<u64, DecodeError> {
-    Reader::new(output).u64()
+    ByteReader::new(output).u64()
 }
 
 /// FileNetworkOpenInformation.
@@ -165,7 +165,7 @@ pub fn internal(output: &[u8]) -> Result<u64, DecodeError> {
 /// # Errors
 /// It is cut.
 pub fn network_open(output: &[u8]) -> Result<FileFacts, DecodeError> {
-    FileFacts::decode(&mut Reader::new(output))
+    FileFacts::decode(&mut ByteReader::new(output))
 }
 
 /// FileAllInformation.
@@ -194,7 +194,7 @@ impl<'a> AllInfo<'a> {
     /// # Errors
     /// It is cut before the name.
     pub fn decode(output: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(output);
+        let mut r = ByteReader::new(output);
         let mut info = Self {
             basic: BasicInfo::read(&mut r)?,
             standard: StandardInfo::read(&mut r)?,
@@ -232,7 +232,7 @@ impl FsSizeInfo {
     /// # Errors
     /// It is cut, or of another class.
     pub fn decode(output: &[u8], class: FsClass) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(output);
+        let mut r = ByteReader::new(output);
         let (total, available) = (r.u64()?, r.u64()?);
         let free = match class {
             FsClass::Size => available,
@@ -266,7 +266,7 @@ impl<'a> AttributeInfo<'a> {
     /// # Errors
     /// It is cut.
     pub fn decode(output: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(output);
+        let mut r = ByteReader::new(output);
         let (attributes, name_max) = (r.u32()?, r.u32()?);
         let length = r.u32()? as usize;
         let kind = r.take(length)?;
@@ -295,7 +295,7 @@ impl<'a> VolumeInfo<'a> {
     /// # Errors
     /// It is cut.
     pub fn decode(output: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(output);
+        let mut r = ByteReader::new(output);
         let (creation_time, serial) = (r.u64()?, r.u32()?);
         let length = r.u32()? as usize;
         r.u16()?;

@@ -1,7 +1,7 @@
 //! Security descriptors: who owns a file, and who may do what with it (MS-DTYP 2.4).
 //! SMB1's NT_TRANSACT_QUERY_SECURITY_DESC gives the same bytes.
 
-use crate::bytes::Reader;
+use crate::bytes::ByteReader;
 use crate::error::DecodeError;
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl<'a> Descriptor<'a> {
     /// # Errors
     /// It is cut, points outside of itself, or is of an unknown revision.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(bytes);
+        let mut r = ByteReader::new(bytes);
         if r.u8()? != 1 {
             return Err(DecodeError::Bad("the security descriptor's revision"));
         }
@@ -69,7 +69,7 @@ const NUMBERS_MAX: u8 = 15;
 
 impl<'a> Sid<'a> {
     fn front(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(bytes);
+        let mut r = ByteReader::new(bytes);
         let (revision, count) = (r.u8()?, r.u8()?);
         if revision != 1 || count > NUMBERS_MAX {
             return Err(DecodeError::Bad("a security identifier"));
@@ -107,7 +107,7 @@ pub struct Acl<'a> {
 
 impl<'a> Acl<'a> {
     fn front(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut r = Reader::new(bytes);
+        let mut r = ByteReader::new(bytes);
         r.u16()?; // revision
         let size = usize::from(r.u16()?);
         let count = r.u16()?;
@@ -166,10 +166,10 @@ impl<'a> Iterator for Aces<'a> {
 }
 
 fn ace(bytes: &[u8]) -> Result<(Ace<'_>, &[u8]), DecodeError> {
-    let mut r = Reader::new(bytes);
+    let mut r = ByteReader::new(bytes);
     let (kind, flags, size) = (r.u8()?, r.u8()?, usize::from(r.u16()?));
     let (own, rest) = bytes.split_at_checked(size).ok_or(DecodeError::TooShort)?;
-    let mut r = Reader::new(own);
+    let mut r = ByteReader::new(own);
     r.u32()?;
     let mask = r.u32()?;
     let who = match kind {

@@ -120,7 +120,7 @@ impl Client {
             let message = receive(&mut stream);
             match handshake.reply(&message, &mut out)? {
                 Next::Send => {}
-                Next::Wait => panic!("nothing to wait for in SMB1"),
+                Next::Pending => panic!("nothing to wait for in SMB1"),
                 Next::Ready(session) => {
                     return Ok(Self {
                         stream,

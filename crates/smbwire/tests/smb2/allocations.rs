@@ -151,7 +151,7 @@ fn requests_are_sent_without_allocation() {
         assert!(out.len() > 71_000, "something was encoded");
         // Frames one after the other, each of which its own session opens.
         let (mut rest, mut messages) = (&mut out[..], 0);
-        while let Ok(frame::Front::Whole(length)) = frame::front(rest, 1 << 20) {
+        while let Ok(frame::Front::Complete(length)) = frame::front(rest, 1 << 20) {
             let (whole, more) = rest.split_at_mut(frame::MARK + length);
             rest = more;
             let plain = session.unprotect(&mut whole[frame::MARK..]).expect("sound");
@@ -181,7 +181,7 @@ fn answers_are_taken_without_allocation() {
         let mut entries = 0;
         let count = allocations(|| {
             let mut rest = &mut received[..];
-            while let Ok(frame::Front::Whole(length)) = frame::front(rest, 1 << 20) {
+            while let Ok(frame::Front::Complete(length)) = frame::front(rest, 1 << 20) {
                 let (whole, more) = rest.split_at_mut(frame::MARK + length);
                 rest = more;
                 let plain = session.unprotect(&mut whole[frame::MARK..]).expect("sound");

@@ -25,7 +25,7 @@ pub fn shake_as(
             match handshake.reply(&message, &mut out)? {
                 Next::Ready(session) => ready = Some(*session),
                 Next::Send => assert!(!out.is_empty()),
-                Next::Wait => assert!(out.is_empty()),
+                Next::Pending => assert!(out.is_empty()),
             }
         }
         if let Some(session) = ready {

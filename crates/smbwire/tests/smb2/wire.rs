@@ -42,12 +42,12 @@ impl Wire {
     pub fn receive(&mut self) -> std::io::Result<Vec<u8>> {
         loop {
             match frame::front(&self.received, 1 << 24).expect("a mark") {
-                Front::Whole(length) => {
+                Front::Complete(length) => {
                     let message = self.received[MARK..MARK + length].to_vec();
                     self.received.drain(..MARK + length);
                     return Ok(message);
                 }
-                Front::Lacks(_) => {
+                Front::Incomplete(_) => {
                     let mut bytes = [0; 65_536];
                     let read = self.stream.read(&mut bytes)?;
                     if read == 0 {
@@ -69,7 +69,7 @@ impl Wire {
             match handshake.reply(&message, &mut out)? {
                 Next::Ready(session) => return Ok(*session),
                 Next::Send => assert!(!out.is_empty()),
-                Next::Wait => assert!(out.is_empty()),
+                Next::Pending => assert!(out.is_empty()),
             }
         }
     }

@@ -1,25 +1,25 @@
 //! Checking, saving and quitting, and what is asked before.
 
-use super::{Editor, Mode, Turn, Wish};
+use super::{Editor, EditorRequest, EditorStep, Mode};
 
 /// What is asked with y or n.
 #[derive(Clone, Debug)]
 pub(super) enum Question {
     /// Save what is not valid under this name, and quit then.
-    SaveInvalid(String, Quits),
+    SaveInvalid(String, QuitChoice),
     SaveUnsaved,
     QuitUnsaved,
     QuitInvalid,
     ListFaults,
 }
 
-pub(super) type Quits = bool;
+pub(super) type QuitChoice = bool;
 
 impl Editor {
-    pub(super) fn quit(&mut self) -> Turn {
+    pub(super) fn quit(&mut self) -> EditorStep {
         let is_valid = self.document.faults().is_empty();
         let question = match (is_valid, self.is_saved) {
-            (true, true) => return Turn::wish(Wish::Quit),
+            (true, true) => return EditorStep::request(EditorRequest::Quit),
             (true, false) => Question::SaveUnsaved,
             (false, true) => Question::QuitInvalid,
             (false, false) => Question::SaveInvalid(self.output.clone(), true),
@@ -27,58 +27,60 @@ impl Editor {
         self.ask(question)
     }
 
-    pub(super) fn save(&mut self, name: Option<&str>) -> Turn {
+    pub(super) fn save(&mut self, name: Option<&str>) -> EditorStep {
         let name = name.unwrap_or(&self.output).to_owned();
         match self.document.faults().is_empty() {
-            true => Turn::wish(Wish::Save(name)),
+            true => EditorStep::request(EditorRequest::Save(name)),
             false => self.ask(Question::SaveInvalid(name, false)),
         }
     }
 
-    pub(super) fn validate(&mut self) -> Turn {
+    pub(super) fn validate(&mut self) -> EditorStep {
         let count = self.document.faults().len();
         if count == 0 {
-            return Turn::say(format!("Document is valid\n{}", self.position()));
+            return EditorStep::print(format!("Document is valid\n{}", self.position()));
         }
         let nodes = if count == 1 { "node is" } else { "nodes are" };
         let mut turn = self.ask(Question::ListFaults);
-        turn.said = format!("Document is not valid: {count} {nodes} missing or wrong\n");
+        turn.output = format!("Document is not valid: {count} {nodes} missing or wrong\n");
         turn
     }
 
-    pub(super) fn ask(&mut self, question: Question) -> Turn {
+    pub(super) fn ask(&mut self, question: Question) -> EditorStep {
         self.mode = Mode::Asked(question);
-        Turn::default()
+        EditorStep::default()
     }
 
-    pub(super) fn answer(&mut self, question: Question, line: &str) -> Turn {
+    pub(super) fn answer(&mut self, question: Question, line: &str) -> EditorStep {
         let yes = match line.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => true,
             "n" | "no" => false,
             _ => {
                 self.mode = Mode::Asked(question);
-                return Turn::say("Please answer y or n.");
+                return EditorStep::print("Please answer y or n.");
             }
         };
         match (question, yes) {
             (Question::SaveInvalid(name, quits), true) => {
                 self.quits_when_saved = quits;
-                Turn::wish(Wish::Save(name))
+                EditorStep::request(EditorRequest::Save(name))
             }
             (Question::SaveUnsaved, true) => {
                 self.quits_when_saved = true;
-                Turn::wish(Wish::Save(self.output.clone()))
+                EditorStep::request(EditorRequest::Save(self.output.clone()))
             }
             (Question::SaveInvalid(_, true) | Question::SaveUnsaved, false) => {
                 self.ask(Question::QuitUnsaved)
             }
-            (Question::QuitUnsaved | Question::QuitInvalid, true) => Turn::wish(Wish::Quit),
+            (Question::QuitUnsaved | Question::QuitInvalid, true) => {
+                EditorStep::request(EditorRequest::Quit)
+            }
             (Question::ListFaults, true) => {
                 let faults = self.document.faults();
                 let list: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
-                Turn::say(list + &self.position())
+                EditorStep::print(list + &self.position())
             }
-            (_, false) => Turn::say(self.position()),
+            (_, false) => EditorStep::print(self.position()),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) enum Input<'a> {
     Lines,
     Text(Cow<'a, str>),
     /// No command; why, in words.
-    Wrong(String),
+    Unknown(String),
 }
 
 /// The escape: a `\` before a first `.`, `?` or `\` makes a value of the line.
@@ -63,9 +63,9 @@ fn command(line: &str) -> Input<'_> {
         "v" => Input::Validate,
         "u" => Input::Up(1),
         "s" => Input::Save(None),
-        "r" => {
-            Input::Wrong("Which item? For example .r2 removes item 2; ?c shows the numbers.".into())
-        }
+        "r" => Input::Unknown(
+            "Which item? For example .r2 removes item 2; ?c shows the numbers.".into(),
+        ),
         _ => {
             if let Some(number) = number(word) {
                 Input::Child(number)
@@ -92,7 +92,7 @@ fn save(name: &str) -> Input<'_> {
     let lower = name.to_ascii_lowercase();
     match [".xml", ".zip"].iter().any(|end| lower.ends_with(end)) {
         true => Input::Save(Some(name)),
-        false => Input::Wrong(
+        false => Input::Unknown(
             "Give a name that ends in .xml (the document) or .zip (with all its files).".into(),
         ),
     }
@@ -103,7 +103,7 @@ fn wrong(line: &str) -> Input<'_> {
     if shown.len() < line.len() {
         shown.push('…');
     }
-    Input::Wrong(format!(
+    Input::Unknown(format!(
         "There is no command {shown}; ? lists them. A value that begins so: put a \\ before it."
     ))
 }
@@ -144,7 +144,7 @@ mod tests {
         for line in [
             ".x", "..", ".s a.txt", ".r", ".u-1", "?x", ".d3", ".é", ".sx",
         ] {
-            assert!(matches!(parse(line), Input::Wrong(_)), "{line}");
+            assert!(matches!(parse(line), Input::Unknown(_)), "{line}");
         }
     }
 }

@@ -1,24 +1,24 @@
 //! Values: of one line, of many, and what happens to those that are not right.
 
-use super::{Editor, Mode, Turn, Wish, sentence};
+use super::{Editor, EditorRequest, EditorStep, Mode, to_sentence};
 use crate::document::TEXT_LEN_MAX;
 use crate::form::{Kind, ROOT_NAME, Value};
-use crate::place::Place;
+use crate::node_path::NodePath;
 
 impl Editor {
-    pub(super) fn begin_lines(&mut self) -> Turn {
+    pub(super) fn begin_lines(&mut self) -> EditorStep {
         if let Err(why) = self.can_hold_text() {
             self.mode = Mode::Refused;
-            return Turn::say(format!(
+            return EditorStep::print(format!(
                 "{why}\nLines that follow are left out: a line with a lone . or Ctrl-C ends that.\n"
             ));
         }
         self.mode = Mode::Lines(String::new());
-        Turn::say("Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n")
+        EditorStep::print("Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n")
     }
 
     /// Lines of a value; those behind the lone `.` are lines like any other.
-    pub(super) fn more(&mut self, mut lines: String, line: &str) -> Turn {
+    pub(super) fn more(&mut self, mut lines: String, line: &str) -> EditorStep {
         let mut rest = line.split('\n');
         while let Some(line) = rest.next() {
             let line = line.strip_suffix('\r').unwrap_or(line);
@@ -32,42 +32,46 @@ impl Editor {
             } else {
                 self.mode = Mode::Lines(lines);
                 self.typed();
-                return Turn::say(
+                return EditorStep::print(
                     "That is more than 1 MiB: this line and the rest are left out. A lone . ends the entry.",
                 );
             }
         }
         self.mode = Mode::Lines(lines);
         self.typed();
-        Turn::default()
+        EditorStep::default()
     }
 
     /// Lines of a value that is not taken, up to a line with a lone `.`: as commands they
     /// would do what nobody wants.
-    pub(super) fn leave_out(&mut self, line: &str) -> Turn {
+    pub(super) fn leave_out(&mut self, line: &str) -> EditorStep {
         let mut lines = line.split('\n');
         if lines.any(|line| line.trim_end() == ".") {
-            let turn = Turn::say(self.position());
+            let turn = EditorStep::print(self.position());
             return self.enter_each(turn, lines);
         }
         self.mode = Mode::Refused;
-        Turn::default()
+        EditorStep::default()
     }
 
     /// Takes lines that were pasted behind what `turn` came of.
-    fn enter_each<'l>(&mut self, mut turn: Turn, lines: impl Iterator<Item = &'l str>) -> Turn {
+    fn enter_each<'l>(
+        &mut self,
+        mut turn: EditorStep,
+        lines: impl Iterator<Item = &'l str>,
+    ) -> EditorStep {
         for line in lines {
-            if turn.wish == Wish::Go {
+            if turn.request == EditorRequest::Go {
                 let next = self.enter(line);
-                turn.said.push_str(&next.said);
-                turn.wish = next.wish;
+                turn.output.push_str(&next.output);
+                turn.request = next.request;
             }
         }
         turn
     }
 
     /// Text at a node: a value; or, where a node holds none, the name of a child.
-    pub(super) fn text(&mut self, text: &str) -> Turn {
+    pub(super) fn text(&mut self, text: &str) -> EditorStep {
         // A whole path, as lists of invalid nodes have it, leads there from anywhere.
         if let Some(place) = self.whole_path(text) {
             return self.move_to(Some(place), "");
@@ -78,13 +82,13 @@ impl Editor {
         let path = format!("{}.{}", self.path(), text.trim_matches('.'));
         match self.document.find(&path) {
             Some(place) => self.move_to(Some(place), ""),
-            None => Turn::say(
+            None => EditorStep::print(
                 "This node has children and holds no text itself. ?c shows them; Enter goes to the first one.",
             ),
         }
     }
 
-    fn whole_path(&self, text: &str) -> Option<Place> {
+    fn whole_path(&self, text: &str) -> Option<NodePath> {
         let path = text.trim().trim_matches('.');
         let is_whole = path == ROOT_NAME || path.starts_with(&format!("{ROOT_NAME}."));
         is_whole.then(|| self.document.find(path)).flatten()
@@ -102,10 +106,10 @@ impl Editor {
     }
 
     /// Stores a value here, and goes on when it is right.
-    pub(super) fn store(&mut self, text: &str) -> Turn {
+    pub(super) fn store(&mut self, text: &str) -> EditorStep {
         let value = match self.can_hold_text() {
             Ok(value) => value,
-            Err(why) => return Turn::say(why),
+            Err(why) => return EditorStep::print(why),
         };
         let mut said = String::new();
         if text.len() > TEXT_LEN_MAX {
@@ -116,12 +120,12 @@ impl Editor {
         }
         let text = as_choice(value, text);
         if let Err(why) = self.document.set(&self.place, text) {
-            return Turn::say(sentence(why));
+            return EditorStep::print(to_sentence(why));
         }
         self.changed();
         let faults = self.document.faults();
         match faults.iter().find(|fault| fault.place == self.place) {
-            Some(fault) => Turn::say(format!(
+            Some(fault) => EditorStep::print(format!(
                 "{said}Stored, but not valid: {}.\nType it again, or go on with Enter.\n",
                 fault.reason
             )),

@@ -14,7 +14,7 @@ mod show;
 mod tests;
 
 use crate::document::{Document, Element};
-use crate::place::Place;
+use crate::node_path::NodePath;
 use ask::Question;
 use command::Input;
 
@@ -22,7 +22,7 @@ use command::Input;
 #[derive(Clone, Debug)]
 pub struct Editor {
     document: Document,
-    place: Place,
+    place: NodePath,
     output: String,
     mode: Mode,
     is_saved: bool,
@@ -47,16 +47,16 @@ enum Mode {
 
 /// What comes of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct EditorStep {
     /// To be printed: whole lines, or nothing.
-    pub said: String,
+    pub output: String,
     /// To be done.
-    pub wish: Wish,
+    pub request: EditorRequest,
 }
 
 /// What the editor wants done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Wish {
+pub enum EditorRequest {
     /// Read the next line.
     #[default]
     Go,
@@ -67,22 +67,22 @@ pub enum Wish {
     Quit,
 }
 
-impl Turn {
-    fn say(said: impl Into<String>) -> Self {
+impl EditorStep {
+    fn print(said: impl Into<String>) -> Self {
         let mut said = said.into();
         if !said.is_empty() && !said.ends_with('\n') {
             said.push('\n');
         }
         Self {
-            said,
-            wish: Wish::Go,
+            output: said,
+            request: EditorRequest::Go,
         }
     }
 
-    fn wish(wish: Wish) -> Self {
+    fn request(wish: EditorRequest) -> Self {
         Self {
-            said: String::new(),
-            wish,
+            output: String::new(),
+            request: wish,
         }
     }
 }
@@ -92,7 +92,7 @@ impl Editor {
     pub fn new(document: Document, output: impl Into<String>) -> Self {
         Self {
             document,
-            place: Place::root(),
+            place: NodePath::root(),
             output: output.into(),
             mode: Mode::Line,
             is_saved: false,
@@ -159,12 +159,12 @@ impl Editor {
     }
 
     /// What is printed first.
-    pub fn begin(&self) -> Turn {
-        Turn::say(self.position())
+    pub fn begin(&self) -> EditorStep {
+        EditorStep::print(self.position())
     }
 
     /// Takes a line. A line break in it comes from text that was pasted.
-    pub fn enter(&mut self, line: &str) -> Turn {
+    pub fn enter(&mut self, line: &str) -> EditorStep {
         match std::mem::take(&mut self.mode) {
             Mode::Line => self.line(line),
             Mode::Lines(lines) => self.more(lines, line),
@@ -174,17 +174,17 @@ impl Editor {
     }
 
     /// Gives up what is being entered: the lines so far, or a question.
-    pub fn abandon(&mut self) -> Turn {
+    pub fn abandon(&mut self) -> EditorStep {
         match std::mem::take(&mut self.mode) {
-            Mode::Line => Turn::default(),
-            Mode::Refused => Turn::say(self.position()),
+            Mode::Line => EditorStep::default(),
+            Mode::Refused => EditorStep::print(self.position()),
             Mode::Lines(_) => {
                 self.revision += 1;
-                Turn::say(self.position())
+                EditorStep::print(self.position())
             }
             Mode::Asked(_) => {
                 self.quits_when_saved = false;
-                Turn::say(self.position())
+                EditorStep::print(self.position())
             }
         }
     }
@@ -204,23 +204,23 @@ impl Editor {
     }
 
     /// The document was saved as `name`.
-    pub fn saved(&mut self, name: &str) -> Turn {
+    pub fn saved(&mut self, name: &str) -> EditorStep {
         self.is_saved = true;
         self.is_typed = false;
         let said = format!("Saved {name}\n");
         match std::mem::take(&mut self.quits_when_saved) {
-            true => Turn {
-                said,
-                wish: Wish::Quit,
+            true => EditorStep {
+                output: said,
+                request: EditorRequest::Quit,
             },
-            false => Turn::say(said + &self.position()),
+            false => EditorStep::print(said + &self.position()),
         }
     }
 
     /// The document could not be saved, for this reason.
-    pub fn not_saved(&mut self, why: &str) -> Turn {
+    pub fn not_saved(&mut self, why: &str) -> EditorStep {
         self.quits_when_saved = false;
-        Turn::say(format!("Not saved: {why}"))
+        EditorStep::print(format!("Not saved: {why}"))
     }
 
     fn here(&self) -> &Element {
@@ -230,7 +230,7 @@ impl Editor {
             .unwrap_or_else(|| self.document.root())
     }
 
-    fn line(&mut self, line: &str) -> Turn {
+    fn line(&mut self, line: &str) -> EditorStep {
         match command::parse(line) {
             Input::Down => self.down(String::new()),
             Input::Up(levels) => self.move_to(Some(self.document.up(&self.place, levels)), ""),
@@ -253,56 +253,56 @@ impl Editor {
             Input::Quit => self.quit(),
             Input::Save(name) => self.save(name),
             Input::Validate => self.validate(),
-            Input::Children => Turn::say(self.children()),
-            Input::Explain => Turn::say(self.explanation()),
-            Input::Help => Turn::say(show::HELP),
+            Input::Children => EditorStep::print(self.children()),
+            Input::Explain => EditorStep::print(self.explanation()),
+            Input::Help => EditorStep::print(show::HELP),
             Input::Lines => self.begin_lines(),
             Input::Text(text) => self.text(&text),
-            Input::Wrong(why) => Turn::say(why),
+            Input::Unknown(why) => EditorStep::print(why),
         }
     }
 
-    fn move_to(&mut self, place: Option<Place>, otherwise: &str) -> Turn {
+    fn move_to(&mut self, place: Option<NodePath>, otherwise: &str) -> EditorStep {
         match place {
             Some(place) => {
                 self.place = place;
-                Turn::say(self.position())
+                EditorStep::print(self.position())
             }
-            None => Turn::say(otherwise),
+            None => EditorStep::print(otherwise),
         }
     }
 
     /// `.d`, with something said before it.
-    fn down(&mut self, mut said: String) -> Turn {
+    fn down(&mut self, mut said: String) -> EditorStep {
         match self.document.next(&self.place) {
             Some(place) => self.place = place,
             None => said.push_str(
                 "This is the last node of the document; .v checks it, .s saves it, .q quits.\n",
             ),
         }
-        Turn::say(said + &self.position())
+        EditorStep::print(said + &self.position())
     }
 
-    fn add(&mut self) -> Turn {
+    fn add(&mut self) -> EditorStep {
         match self.document.add_item(&self.place) {
             Ok(place) => {
                 self.changed();
                 let number = place.number().map_or(1, |at| at + 1);
                 let said = format!("Added item {number}; .{number} goes there.\n");
-                Turn::say(said + &self.position())
+                EditorStep::print(said + &self.position())
             }
-            Err(why) => Turn::say(sentence(why)),
+            Err(why) => EditorStep::print(to_sentence(why)),
         }
     }
 
-    fn remove(&mut self, number: usize) -> Turn {
+    fn remove(&mut self, number: usize) -> EditorStep {
         let at = number.checked_sub(1).unwrap_or(usize::MAX);
         match self.document.remove_item(&self.place, at) {
             Ok(()) => {
                 self.changed();
-                Turn::say(format!("Removed item {number}.\n{}", self.position()))
+                EditorStep::print(format!("Removed item {number}.\n{}", self.position()))
             }
-            Err(why) => Turn::say(sentence(why)),
+            Err(why) => EditorStep::print(to_sentence(why)),
         }
     }
 
@@ -319,7 +319,7 @@ impl Editor {
 }
 
 /// A reason as a sentence.
-fn sentence(why: &str) -> String {
+fn to_sentence(why: &str) -> String {
     let mut chars = why.chars();
     let first = chars.next().map(|c| c.to_ascii_uppercase());
     let text: String = first.into_iter().chain(chars).collect();

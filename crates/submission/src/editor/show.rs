@@ -68,7 +68,7 @@ impl Editor {
                 true => "*",
                 false => "",
             };
-            let told = told(here, child);
+            let told = distinguishing_fields(here, child);
             text.push_str(&format!("{}. {star}{}{told}\n", at + 1, child.node().name));
         }
         text
@@ -87,7 +87,7 @@ impl Editor {
 }
 
 /// Of an item of a list, the fields that tell it from the others.
-fn told(list: &Element, item: &Element) -> String {
+fn distinguishing_fields(list: &Element, item: &Element) -> String {
     let Kind::List(_, told_by) = list.node().kind else {
         return String::new();
     };

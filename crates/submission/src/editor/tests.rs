@@ -1,9 +1,9 @@
 //! The dialogue: the seed's sessions, and what no line may do.
 
-use super::{Editor, Wish};
+use super::{Editor, EditorRequest};
 use crate::testing::of_record;
 use crate::tests::complete;
-use crate::{Document, Place, read_xml, write_xml};
+use crate::{Document, NodePath, read_xml, write_xml};
 use filermark_results::testing;
 use proptest::prelude::*;
 
@@ -27,17 +27,17 @@ fn session(editor: &mut Editor, lines: &[&str]) -> String {
     let mut out = String::new();
     for line in lines {
         let turn = editor.enter(line);
-        out.push_str(&turn.said);
-        match turn.wish {
-            Wish::Go => {}
-            Wish::Save(name) => {
+        out.push_str(&turn.output);
+        match turn.request {
+            EditorRequest::Go => {}
+            EditorRequest::Save(name) => {
                 let turn = editor.saved(&name);
-                out.push_str(&turn.said);
-                if turn.wish == Wish::Quit {
+                out.push_str(&turn.output);
+                if turn.request == EditorRequest::Quit {
                     return out + "(end)";
                 }
             }
-            Wish::Quit => return out + "(end)",
+            EditorRequest::Quit => return out + "(end)",
         }
     }
     out + editor.prompt()
@@ -54,7 +54,7 @@ const VENDOR: &str = "productInfo.vendorAndProduct.vendor";
 #[test]
 fn the_seeds_second_scenario() {
     let mut editor = fresh();
-    assert_eq!(editor.begin().said, ".filermarkSubmission\n");
+    assert_eq!(editor.begin().output, ".filermarkSubmission\n");
     assert_eq!(editor.prompt(), ":");
     assert_eq!(
         session(&mut editor, &["?c"]),
@@ -112,14 +112,17 @@ fn saving_and_quitting_ask_where_something_could_be_lost() {
 fn a_failed_save_keeps_the_session() {
     let mut editor = whole();
     editor.enter(".q");
-    assert_eq!(editor.enter("y").wish, Wish::Save("sub.xml".into()));
+    assert_eq!(
+        editor.enter("y").request,
+        EditorRequest::Save("sub.xml".into())
+    );
     let turn = editor.not_saved("the disk is full");
-    assert_eq!(turn.said, "Not saved: the disk is full\n");
-    assert_eq!(turn.wish, Wish::Go);
+    assert_eq!(turn.output, "Not saved: the disk is full\n");
+    assert_eq!(turn.request, EditorRequest::Go);
     assert!(!editor.is_saved());
     // The next save does not quit.
     editor.enter(".s");
-    assert_eq!(editor.saved("sub.xml").wish, Wish::Go);
+    assert_eq!(editor.saved("sub.xml").request, EditorRequest::Go);
 }
 
 #[test]
@@ -336,7 +339,7 @@ fn what_is_long_is_shown_and_kept_within_limits() {
     for _ in 0..300 {
         editor.enter(&"x".repeat(3000));
     }
-    let said = editor.enter(&"y".repeat(1 << 20)).said;
+    let said = editor.enter(&"y".repeat(1 << 20)).output;
     assert!(said.contains("more than 1 MiB"), "{said}");
     session(&mut editor, &["."]);
     let text = session(&mut editor, &[".p"]);
@@ -365,7 +368,7 @@ fn lines_are_completed() {
 }
 
 /// Whether a document has the form's shape.
-fn has_shape(document: &Document, place: &Place) -> bool {
+fn has_shape(document: &Document, place: &NodePath) -> bool {
     let element = document.element(place).unwrap();
     let (node, children) = (element.node(), element.children());
     let same = match node.is_list() {
@@ -414,13 +417,13 @@ proptest! {
                 prop_assert!(editor.revision() > revision);
                 prop_assert!(editor.is_typed());
             }
-            match turn.wish {
-                Wish::Quit => break,
-                Wish::Save(name) => { editor.saved(&name); }
-                Wish::Go => {}
+            match turn.request {
+                EditorRequest::Quit => break,
+                EditorRequest::Save(name) => { editor.saved(&name); }
+                EditorRequest::Go => {}
             }
         }
-        prop_assert!(has_shape(editor.document(), &Place::root()));
+        prop_assert!(has_shape(editor.document(), &NodePath::root()));
         let text = write_xml(editor.document());
         prop_assert_eq!(write_xml(&read_xml(&text).unwrap()), text);
     }

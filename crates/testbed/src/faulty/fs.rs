@@ -30,7 +30,7 @@ pub(super) struct FaultyFs {
     pub(super) handles: AtomicU64,
 }
 
-pub(super) type Answer<T> = Result<T, Errno>;
+pub(super) type FuseReply<T> = Result<T, Errno>;
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -49,16 +49,16 @@ impl FaultyFs {
         }
     }
 
-    pub(super) fn path(&self, number: INodeNo) -> Answer<PathBuf> {
+    pub(super) fn path(&self, number: INodeNo) -> FuseReply<PathBuf> {
         locked(&self.tree).path(number.0).ok_or(Errno::ESTALE)
     }
 
-    pub(super) fn child(&self, parent: INodeNo, name: &OsStr) -> Answer<PathBuf> {
+    pub(super) fn child(&self, parent: INodeNo, name: &OsStr) -> FuseReply<PathBuf> {
         let tree = locked(&self.tree);
         tree.child(parent.0, name).ok_or(Errno::ESTALE)
     }
 
-    fn file(&self, handle: FileHandle) -> Answer<Arc<File>> {
+    fn file(&self, handle: FileHandle) -> FuseReply<Arc<File>> {
         locked(&self.files)
             .get(&handle.0)
             .map(|(_, file)| Arc::clone(file))
@@ -80,7 +80,7 @@ impl FaultyFs {
         &self,
         number: INodeNo,
         handle: Option<FileHandle>,
-    ) -> Answer<FileAttr> {
+    ) -> FuseReply<FileAttr> {
         let meta = match (handle.map(|handle| self.file(handle)), self.path(number)) {
             (Some(Ok(file)), _) => file.metadata()?,
             (_, Ok(path)) => path.symlink_metadata()?,
@@ -94,14 +94,14 @@ impl FaultyFs {
         attributes(number.0, &meta)
     }
 
-    pub(super) fn look_up(&self, parent: INodeNo, name: &OsStr) -> Answer<FileAttr> {
+    pub(super) fn look_up(&self, parent: INodeNo, name: &OsStr) -> FuseReply<FileAttr> {
         self.faults.meet(Kind::Lookup)?;
         let meta = self.child(parent, name)?.symlink_metadata()?;
         let number = locked(&self.tree).found(parent.0, name);
         attributes(number, &meta)
     }
 
-    pub(super) fn make_dir(&self, parent: INodeNo, name: &OsStr, mode: u32) -> Answer<FileAttr> {
+    pub(super) fn make_dir(&self, parent: INodeNo, name: &OsStr, mode: u32) -> FuseReply<FileAttr> {
         self.faults.meet(Kind::Mkdir)?;
         let path = self.child(parent, name)?;
         std::fs::create_dir(&path)?;
@@ -116,7 +116,7 @@ impl FaultyFs {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-    ) -> Answer<(FileAttr, File)> {
+    ) -> FuseReply<(FileAttr, File)> {
         self.faults.meet(Kind::Create)?;
         self.faults.take_space(0)?;
         let path = self.child(parent, name)?;
@@ -128,7 +128,7 @@ impl FaultyFs {
         Ok((attributes(number, &meta)?, file))
     }
 
-    pub(super) fn open_file(&self, number: INodeNo, flags: OpenFlags) -> Answer<File> {
+    pub(super) fn open_file(&self, number: INodeNo, flags: OpenFlags) -> FuseReply<File> {
         self.faults.meet(Kind::Open)?;
         let write = flags.acc_mode() != OpenAccMode::O_RDONLY;
         let mut options = OpenOptions::new();
@@ -136,7 +136,12 @@ impl FaultyFs {
         Ok(options.open(self.path(number)?)?)
     }
 
-    pub(super) fn read_range(&self, handle: FileHandle, offset: u64, size: u32) -> Answer<Vec<u8>> {
+    pub(super) fn read_range(
+        &self,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+    ) -> FuseReply<Vec<u8>> {
         self.faults.meet(Kind::Read)?;
         let file = self.file(handle)?;
         let mut bytes = vec![0; size as usize];
@@ -153,7 +158,12 @@ impl FaultyFs {
         Ok(bytes)
     }
 
-    pub(super) fn write_range(&self, handle: FileHandle, offset: u64, data: &[u8]) -> Answer<u32> {
+    pub(super) fn write_range(
+        &self,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+    ) -> FuseReply<u32> {
         self.faults.meet(Kind::Write)?;
         self.faults.take_space(data.len())?;
         let file = self.file(handle)?;
@@ -163,7 +173,7 @@ impl FaultyFs {
         u32::try_from(data.len()).map_err(|_| Errno::EINVAL)
     }
 
-    pub(super) fn list(&self, number: INodeNo) -> Answer<Listing> {
+    pub(super) fn list(&self, number: INodeNo) -> FuseReply<Listing> {
         self.faults.meet(Kind::Opendir)?;
         let mut listing = vec![
             (FileType::Directory, OsString::from(".")),
@@ -177,7 +187,7 @@ impl FaultyFs {
         Ok(Arc::new(listing))
     }
 
-    pub(super) fn list_on(&self, handle: FileHandle) -> Answer<Listing> {
+    pub(super) fn list_on(&self, handle: FileHandle) -> FuseReply<Listing> {
         self.faults.meet(Kind::Readdir)?;
         locked(&self.listings)
             .get(&handle.0)
@@ -185,7 +195,7 @@ impl FaultyFs {
             .ok_or(Errno::EBADF)
     }
 
-    pub(super) fn remove(&self, kind: Kind, parent: INodeNo, name: &OsStr) -> Answer<()> {
+    pub(super) fn remove(&self, kind: Kind, parent: INodeNo, name: &OsStr) -> FuseReply<()> {
         self.faults.meet(kind)?;
         let path = self.child(parent, name)?;
         match kind {
@@ -196,7 +206,11 @@ impl FaultyFs {
         Ok(())
     }
 
-    pub(super) fn move_name(&self, from: (INodeNo, &OsStr), to: (INodeNo, &OsStr)) -> Answer<()> {
+    pub(super) fn move_name(
+        &self,
+        from: (INodeNo, &OsStr),
+        to: (INodeNo, &OsStr),
+    ) -> FuseReply<()> {
         self.faults.meet(Kind::Rename)?;
         std::fs::rename(self.child(from.0, from.1)?, self.child(to.0, to.1)?)?;
         let (from, to) = ((from.0.0, from.1), (to.0.0, to.1));
@@ -210,7 +224,7 @@ impl FaultyFs {
         number: INodeNo,
         handle: Option<FileHandle>,
         to: &Change,
-    ) -> Answer<FileAttr> {
+    ) -> FuseReply<FileAttr> {
         self.faults.meet(Kind::Setattr)?;
         if let Some(size) = to.size {
             match handle.map(|handle| self.file(handle)) {
@@ -251,7 +265,7 @@ impl Change {
     }
 }
 
-fn attributes(number: u64, meta: &Metadata) -> Answer<FileAttr> {
+fn attributes(number: u64, meta: &Metadata) -> FuseReply<FileAttr> {
     let time = |seconds: i64, ns: i64| {
         let ns = u32::try_from(ns).unwrap_or(0);
         UNIX_EPOCH + Duration::new(u64::try_from(seconds).unwrap_or(0), ns)

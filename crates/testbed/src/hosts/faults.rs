@@ -168,6 +168,6 @@ impl Hosts {
     ///
     /// When there is no such host.
     pub fn log(&self, host: &str) -> Result<String> {
-        self.place(host).map(super::place::Place::log)
+        self.place(host).map(super::host_root::HostRoot::log)
     }
 }

@@ -12,13 +12,13 @@
 //! machine's.
 
 mod faults;
-mod place;
+mod host_root;
 mod six;
 mod ssh;
 
 use crate::tools::{need, search_path};
 use crate::{Error, Export, Result, Sandbox, ScriptOutput};
-use place::Place;
+use host_root::HostRoot;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -60,8 +60,8 @@ exec nsenter --net="$namespaces/net" --uts="$namespaces/uts" --mount="$namespace
 /// `h1`, `h2`, ... and `prime`, in one sandbox; there is room for one such set.
 #[derive(Debug)]
 pub struct Hosts {
-    clients: Vec<Place>,
-    prime: Place,
+    clients: Vec<HostRoot>,
+    prime: HostRoot,
     ssh: ssh::Client,
     /// The settings of all: a directory for each host.
     dir: PathBuf,
@@ -98,17 +98,17 @@ impl Hosts {
         )?;
 
         let ssh = ssh::Client::new(&dir)?;
-        let home = place::home_of_root()?;
+        let home = host_root::home_of_root()?;
         let names: Vec<(String, Ipv4Addr)> = (1..=count)
             .zip(BEFORE_FIRST + 1..)
             .map(|(number, last)| (format!("h{number}"), Ipv4Addr::new(10, 77, 0, last)))
             .collect();
-        let shared = place::Settings::new(&dir, &names, &ssh, &home)?;
+        let shared = host_root::Settings::new(&dir, &names, &ssh, &home)?;
         let mut clients = Vec::with_capacity(count);
         for (name, address) in &names {
-            clients.push(Place::start(sandbox, &shared, name, *address)?);
+            clients.push(HostRoot::start(sandbox, &shared, name, *address)?);
         }
-        let mut prime = Place::start(sandbox, &shared, PRIME, PRIME_ADDRESS)?;
+        let mut prime = HostRoot::start(sandbox, &shared, PRIME, PRIME_ADDRESS)?;
         for place in clients.iter_mut().chain([&mut prime]) {
             place.link(sandbox, START_LIMIT)?;
         }
@@ -331,14 +331,14 @@ impl Hosts {
         Ok(ids)
     }
 
-    fn place(&self, host: &str) -> Result<&Place> {
+    fn place(&self, host: &str) -> Result<&HostRoot> {
         if host == PRIME {
             return Ok(&self.prime);
         }
         self.client(host)
     }
 
-    fn client(&self, host: &str) -> Result<&Place> {
+    fn client(&self, host: &str) -> Result<&HostRoot> {
         let found = self.clients.iter().find(|place| place.name == host);
         found.ok_or_else(|| Error::failed("hosts", format!("there is no client host {host}"), ""))
     }

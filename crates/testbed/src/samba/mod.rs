@@ -13,8 +13,8 @@ use crate::processes::{self, Process};
 use crate::tools::{need, search_path, write};
 use crate::{Error, Kdc, Result, Sandbox};
 pub use logons::Logon;
-use options::{Places, configuration};
 pub use options::{SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
+use options::{SambaPaths, configuration};
 use rustix::process::Signal;
 use start::{add_user, client_configuration, kerberos_lines, make_shares, start_server};
 pub use status::{SmbOpenFile, SmbProtection, SmbSession, SmbStatus, SmbTree};
@@ -34,7 +34,7 @@ const SMALL_MIB: u32 = 4;
 #[derive(Debug)]
 pub struct Samba {
     options: SambaOptions,
-    places: Places,
+    places: SambaPaths,
     config: PathBuf,
     client_config: PathBuf,
     log: PathBuf,
@@ -124,7 +124,7 @@ impl Samba {
         let name = format!("samba-{}", options.port);
         let run = format!("/run/{name}");
         let log = sandbox.dir().join(format!("{name}.log"));
-        let places = Places {
+        let places = SambaPaths {
             run: run.clone(),
             log: log.display().to_string(),
             kerberos: kdc.map(kerberos_lines).unwrap_or_default(),

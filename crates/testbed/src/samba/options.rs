@@ -95,7 +95,7 @@ pub enum SmbGuests {
 
 /// Where smbd of a sandbox keeps what, as it sees it itself.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct SambaPaths {
     /// State that goes with the sandbox.
     pub(super) run: String,
     /// Its log, on the host: the file that its output goes to as well.
@@ -105,7 +105,7 @@ pub(super) struct Places {
 }
 
 /// smb.conf.
-pub(super) fn configuration(options: &SambaOptions, places: &Places) -> String {
+pub(super) fn configuration(options: &SambaOptions, places: &SambaPaths) -> String {
     let run = &places.run;
     let mut text = format!("[global]\n{FIXED}{}", places.kerberos);
     for (name, directory) in [

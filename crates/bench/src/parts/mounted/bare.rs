@@ -1,6 +1,6 @@
 //! The bare loops.
 
-use super::{Calls, FILE_BYTES};
+use super::{FILE_BYTES, LoopCalls};
 use filermark_model::Rng;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, openat, statat, unlinkat};
 use std::ffi::CString;
@@ -14,40 +14,40 @@ const TURN: u32 = 64;
 const MODE: Mode = Mode::from_raw_mode(0o700);
 const BUCKETS: u32 = 24;
 
-fn say(e: impl Display) -> String {
+fn to_string(e: impl Display) -> String {
     format!("bare loop: {e}")
 }
 
 /// Calls per second on a tree as a proc has it.
 pub fn metadata(
     dir: &Path,
-    calls: Calls,
+    calls: LoopCalls,
     dirs: u32,
     files: u32,
     window: Duration,
 ) -> Result<f64, String> {
     let top = dir.join("bare");
-    std::fs::create_dir_all(&top).map_err(say)?;
+    std::fs::create_dir_all(&top).map_err(to_string)?;
     let mut names = Vec::new();
     for d in 0..dirs {
         for b in 0..BUCKETS {
-            std::fs::create_dir_all(top.join(format!("d{d:04}/b{b:02}"))).map_err(say)?;
+            std::fs::create_dir_all(top.join(format!("d{d:04}/b{b:02}"))).map_err(to_string)?;
             for f in 0..files {
                 let name = format!("d{d:04}/b{b:02}/f{f:07}");
-                if !matches!(calls, Calls::CreateUnlink | Calls::MkdirRmdir) {
-                    std::fs::write(top.join(&name), b"x").map_err(say)?;
+                if !matches!(calls, LoopCalls::CreateUnlink | LoopCalls::MkdirRmdir) {
+                    std::fs::write(top.join(&name), b"x").map_err(to_string)?;
                 }
-                names.push(CString::new(name).map_err(say)?);
+                names.push(CString::new(name).map_err(to_string)?);
             }
         }
     }
-    let fd = open(&top, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(say)?;
+    let fd = open(&top, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(to_string)?;
     let rate = match calls {
-        Calls::Stat => looped(window, |rng| {
+        LoopCalls::Stat => looped(window, |rng| {
             let name = &names[rng.below(names.len() as u64) as usize];
             statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW).map(|_| 1)
         }),
-        Calls::Readdir => looped(window, |rng| {
+        LoopCalls::Readdir => looped(window, |rng| {
             let d = rng.below(u64::from(dirs * BUCKETS)) as u32;
             let name = format!("d{:04}/b{:02}", d / BUCKETS, d % BUCKETS);
             let list = openat(&fd, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
@@ -58,7 +58,7 @@ pub fn metadata(
             std::hint::black_box(count);
             Ok(1)
         }),
-        Calls::CreateUnlink => alternating(
+        LoopCalls::CreateUnlink => alternating(
             window,
             &names,
             &fd,
@@ -68,7 +68,7 @@ pub fn metadata(
             },
             AtFlags::empty(),
         ),
-        Calls::MkdirRmdir => alternating(
+        LoopCalls::MkdirRmdir => alternating(
             window,
             &names,
             &fd,
@@ -76,7 +76,7 @@ pub fn metadata(
             AtFlags::REMOVEDIR,
         ),
     };
-    std::fs::remove_dir_all(&top).map_err(say)?;
+    std::fs::remove_dir_all(&top).map_err(to_string)?;
     rate
 }
 
@@ -100,8 +100,8 @@ fn alternating(
 /// Reads or writes of 4 KiB at random places of one file, per second.
 pub fn transfers(dir: &Path, write: bool, window: Duration) -> Result<f64, String> {
     let path = dir.join("bare.data");
-    std::fs::write(&path, vec![7; FILE_BYTES as usize]).map_err(say)?;
-    let fd = open(&path, OFlags::RDWR, Mode::empty()).map_err(say)?;
+    std::fs::write(&path, vec![7; FILE_BYTES as usize]).map_err(to_string)?;
+    let fd = open(&path, OFlags::RDWR, Mode::empty()).map_err(to_string)?;
     let mut block = vec![1u8; 4096];
     let rate = looped(window, |rng| {
         let offset = rng.below(FILE_BYTES / 4096) * 4096;
@@ -110,7 +110,7 @@ pub fn transfers(dir: &Path, write: bool, window: Duration) -> Result<f64, Strin
             false => rustix::io::pread(&fd, &mut block, offset).map(|_| 1),
         }
     });
-    std::fs::remove_file(&path).map_err(say)?;
+    std::fs::remove_file(&path).map_err(to_string)?;
     rate
 }
 
@@ -123,7 +123,7 @@ fn looped(
     let mut count = 0u64;
     while began.elapsed() < window {
         for _ in 0..TURN {
-            count += u64::from(call(&mut rng).map_err(say)?);
+            count += u64::from(call(&mut rng).map_err(to_string)?);
         }
     }
     Ok(count as f64 / began.elapsed().as_secs_f64())

@@ -3,7 +3,7 @@
 
 use super::{FILE, RUN_DIR, Shard, plan};
 use crate::cpu;
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::name::{Name, NameKind};
@@ -31,7 +31,7 @@ const OPEN: SessionAction = SessionAction::Open {
 };
 
 /// See the module.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let samba = Samba::start(SambaOptions::default()).map_err(|e| e.to_string())?;
     let dir = samba.files(Samba::DATA).join(RUN_DIR);
     std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
@@ -40,7 +40,7 @@ pub fn measure(rounds: u32) -> Measured {
     samba.sandbox().run(|| all(&samba, rounds))
 }
 
-fn all(samba: &Samba, rounds: u32) -> Measured {
+fn all(samba: &Samba, rounds: u32) -> FiguresOrSkip {
     // A child that is not waited for would keep its time to itself.
     let _ = getrlimit(Resource::Nofile);
     let auth = Auth::Ntlm {
@@ -109,7 +109,7 @@ fn reads(
     plan: filermark_model::plan::SmbPlan,
     dialect: Dialect,
     rounds: u32,
-) -> Measured {
+) -> FiguresOrSkip {
     let count = (FILE_BYTES / u64::from(READ_BYTES)) as usize;
     let mut theirs = Vec::new();
     for _ in 0..rounds {

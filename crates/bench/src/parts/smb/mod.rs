@@ -5,15 +5,15 @@ mod beside;
 mod ciphers;
 mod sessions;
 
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
     Action, Claim, Completion, LoadDriver, PROC_DIR, ProcSetup, Request, ShardDriver, ShardSetup,
     Status, StopFlag, Submit,
 };
 use filermark_engine::name::{Name, NameKind};
-use filermark_engine::session_action::{Place, SessionAction};
+use filermark_engine::session_action::{ProcPath, SessionAction};
 use filermark_model::plan::{IpChoice, MountPoint, SmbPlan};
 use filermark_model::smb::{Auth, Dialect};
 use filermark_model::{Nanos, Secret};
@@ -28,7 +28,7 @@ const RUN_DIR: &str = "filermark.bench";
 const PATIENCE: Nanos = Nanos::from_secs(60);
 
 /// All of it.
-pub fn measure(rounds: u32) -> Measured {
+pub fn measure(rounds: u32) -> FiguresOrSkip {
     let mut figures = ciphers::measure(rounds)?;
     figures.extend(beside::measure(rounds)?);
     figures.extend(sessions::measure()?);
@@ -71,7 +71,7 @@ impl Shard {
             shard: 0,
             shard_count: 1,
             clock: clock.clone(),
-            data: Arc::new(DataSource::new(1, Checking::Sample)),
+            data: Arc::new(DataSource::new(1, VerifyLevel::Sample)),
             procs: (0..procs).map(proc).collect(),
             claim: Claim {
                 dir_name: RUN_DIR.into(),
@@ -153,7 +153,7 @@ impl Shard {
 }
 
 /// The file that everything is about.
-const FILE: Place = Place {
+const FILE: ProcPath = ProcPath {
     dir: PROC_DIR,
     name: Some(Name::new(NameKind::File, 1)),
 };

@@ -5,7 +5,7 @@
 
 use super::{Shard, plan};
 use crate::cpu;
-use crate::figure::Measured;
+use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use filermark_engine::driver::Action;
 use filermark_engine::session_action::SessionAction;
@@ -29,7 +29,7 @@ const ROUNDS: usize = 20;
 const STACK: usize = 128 << 10;
 
 /// See the module.
-pub fn measure() -> Measured {
+pub fn measure() -> FiguresOrSkip {
     let server = Server::start()?;
     let plan = plan(server.port, Dialect::V210, Auth::Anonymous, Secret::NONE);
     let idle = cpu::resident_bytes();

@@ -2,17 +2,17 @@
 //! about every client.
 
 use super::TokenLine;
-use crate::error::{ConfigError, Place, quoted};
+use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::hosts::{CLIENTS_MAX, Pattern, key};
 use crate::params::PROCS_MAX;
 use std::collections::HashMap;
 
 /// A line whose clients are still together.
-pub(super) struct Parsed {
+pub(super) struct ParsedLine {
     pub pattern: Pattern,
     pub line: TokenLine,
     /// Where the user and the program stand.
-    pub account_places: [Option<Place>; 2],
+    pub login_locations: [Option<SourceLocation>; 2],
 }
 
 /// The lines so far, a line of each client.
@@ -21,13 +21,13 @@ pub(super) struct Lines {
     pub found: Vec<TokenLine>,
     procs: u64,
     /// For every client the user and the program that it has, and on which line.
-    accounts: HashMap<String, [Option<(String, Place)>; 2]>,
+    accounts: HashMap<String, [Option<(String, SourceLocation)>; 2]>,
 }
 
 impl Lines {
     /// Takes a line in, once for every client that it stands for.
-    pub fn take(&mut self, parsed: &Parsed, errors: &mut Vec<ConfigError>) {
-        let Parsed { pattern, line, .. } = parsed;
+    pub fn take(&mut self, parsed: &ParsedLine, errors: &mut Vec<ConfigError>) {
+        let ParsedLine { pattern, line, .. } = parsed;
         self.procs += pattern.count() as u64 * u64::from(line.instances);
         // Too many are only counted.
         if self.procs > PROCS_MAX || self.accounts.len() > CLIENTS_MAX {
@@ -48,10 +48,10 @@ impl Lines {
     fn is_same_account(
         &mut self,
         client: &str,
-        parsed: &Parsed,
+        parsed: &ParsedLine,
         errors: &mut Vec<ConfigError>,
     ) -> bool {
-        let [user_place, program_place] = &parsed.account_places;
+        let [user_place, program_place] = &parsed.login_locations;
         let given = [
             ("Username", &parsed.line.user, user_place),
             ("Execpath", &parsed.line.program, program_place),
@@ -84,7 +84,7 @@ impl Lines {
     pub fn complain(&self, file: &str, errors: &mut Vec<ConfigError>) {
         let mut error = |message: String, hint: String| {
             errors.push(ConfigError::new(
-                Place::File(file.to_owned()),
+                SourceLocation::File(file.to_owned()),
                 message,
                 hint,
             ));

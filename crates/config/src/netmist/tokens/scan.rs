@@ -1,6 +1,6 @@
 //! The words of one line: `Key=value`, with blanks, quotes and comments.
 
-use crate::error::{ConfigError, Place, nearest, quoted};
+use crate::error::{ConfigError, SourceLocation, nearest, quoted};
 
 const KEYS: [&str; 8] = [
     "Clientname",
@@ -18,7 +18,7 @@ pub(super) struct Word {
     pub key: &'static str,
     pub value: String,
     /// Of the key.
-    pub place: Place,
+    pub location: SourceLocation,
 }
 
 /// Where reading stands on a line.
@@ -47,8 +47,8 @@ impl<'a> Scan<'a> {
         self.chars.get(self.at).copied()
     }
 
-    fn place(&self, at: usize) -> Place {
-        Place::line(self.file, self.line, at + 1)
+    fn place(&self, at: usize) -> SourceLocation {
+        SourceLocation::line(self.file, self.line, at + 1)
     }
 
     pub fn skip_blanks(&mut self) {
@@ -99,7 +99,11 @@ impl<'a> Scan<'a> {
             };
             return Err(ConfigError::new(place, message, hint));
         }
-        Ok(Word { key, value, place })
+        Ok(Word {
+            key,
+            value,
+            location: place,
+        })
     }
 
     /// Reads a value; blanks before it are allowed, unless what follows is the next key.

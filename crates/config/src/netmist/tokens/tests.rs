@@ -176,7 +176,7 @@ fn all_mistakes_are_told_up_to_a_bound() {
     assert_eq!(errors.len(), ERRORS_MAX);
     let text = "Clientname=a Workdir=b Workload=X Oprate=0\nWorkdir=/x\n";
     let errors = parse_tokens("t", text).unwrap_err();
-    let lines: Vec<String> = errors.iter().map(|e| e.place.to_string()).collect();
+    let lines: Vec<String> = errors.iter().map(|e| e.location.to_string()).collect();
     assert_eq!(lines, ["t:1:14", "t:1:35", "t:2:1", "t:2:1"]);
 }
 

@@ -2,7 +2,7 @@
 
 use super::map::{Map, World};
 use super::*;
-use crate::claim::again::TRIES;
+use crate::claim::retry::TRIES;
 
 /// A run directory with two directories of a proc and a file in each.
 fn made() -> Map {
@@ -16,7 +16,7 @@ fn made() -> Map {
 }
 
 fn give_back(map: &mut Map, world: &World) -> Result<Emptied, DriverError> {
-    super::super::release(map, &this_run(), Reach::All, world)
+    super::super::release(map, &this_run(), ReleaseScope::All, world)
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn what_fails_for_a_moment_is_tried_again() {
     (map.failing_reads, map.passing) = (1, true);
     assert!(claim(&mut map, &this_run()).is_ok());
     map.failing_reads = TRIES - 1;
-    let renewed = renew(&mut map, &this_run(), Turn::Own, &lease::Plain);
-    assert_eq!(renewed, Ok(Renewed::Done));
+    let renewed = renew(&mut map, &this_run(), ClaimRole::Own, &lease::SystemWatch);
+    assert_eq!(renewed, Ok(RenewResult::Done));
 }
 
 /// Each failed call removed a part: what is gone at the next try was removed by this one.

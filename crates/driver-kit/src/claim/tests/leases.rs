@@ -36,7 +36,7 @@ fn marker(map: &Map) -> Marker {
 }
 
 /// A world in which the other run renews its marker now and then.
-struct Renewing<'a> {
+struct RenewingRun<'a> {
     world: World,
     map: &'a std::cell::RefCell<Map>,
 }
@@ -57,7 +57,8 @@ fn a_run_under_way_is_refused_with_who_where_and_since_when() {
     assert!(error.advice.contains("another suffix (-s)"), "{error}");
     assert_eq!(here.waited.get(), Duration::ZERO);
     assert!(map.has("filermark.t/p000000/n000001"));
-    let error = super::super::release(&mut map, &run(""), Reach::Leftovers, &here).unwrap_err();
+    let error =
+        super::super::release(&mut map, &run(""), ReleaseScope::Leftovers, &here).unwrap_err();
     assert!(error.reason.contains("in use by run theirs"), "{error}");
     assert!(map.has("filermark.t/p000000/n000001"));
 }
@@ -84,14 +85,14 @@ fn a_heartbeat_that_stands_still_for_two_periods_is_that_of_a_dead_run() {
     }
 }
 
-impl Watch for Renewing<'_> {
+impl LeaseWatch for RenewingRun<'_> {
     fn pause(&self, time: Duration) -> bool {
         self.world.pause(time);
         if self.world.waited.get() == HEARTBEAT {
             let toad = World::of("toad", None);
             let mut map = self.map.borrow_mut();
-            let renewed = renew(&mut *map, &run("theirs"), Turn::Own, &toad);
-            assert_eq!(renewed, Ok(Renewed::Done));
+            let renewed = renew(&mut *map, &run("theirs"), ClaimRole::Own, &toad);
+            assert_eq!(renewed, Ok(RenewResult::Done));
         }
         true
     }
@@ -131,7 +132,7 @@ impl RunDirBackend for Shared<'_> {
     fn place(&self) -> String {
         self.map.borrow().place()
     }
-    fn find_run_dir(&mut self) -> Result<Found<String>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<DirLookup<String>, DriverError> {
         self.map.borrow_mut().find_run_dir()
     }
     fn make_run_dir(&mut self) -> Result<bool, DriverError> {
@@ -140,10 +141,10 @@ impl RunDirBackend for Shared<'_> {
     fn remove_run_dir(&mut self) -> Result<(), DriverError> {
         self.map.borrow_mut().remove_run_dir()
     }
-    fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
+    fn find_dir(&mut self, parent: &String, name: &str) -> Result<DirLookup<String>, DriverError> {
         self.map.borrow_mut().find_dir(parent, name)
     }
-    fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
+    fn read_file(&mut self, dir: &String, name: &str) -> Result<FilePrefix, DriverError> {
         self.map.borrow_mut().read_file(dir, name)
     }
     fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
@@ -156,7 +157,7 @@ impl RunDirBackend for Shared<'_> {
         &mut self,
         dir: &String,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let front = self.read_file(dir, name)?;
         let patch = change(front);
@@ -192,7 +193,7 @@ impl RunDirBackend for Shared<'_> {
 #[test]
 fn a_heartbeat_that_moves_is_that_of_a_run_under_way() {
     let map = std::cell::RefCell::new(at_work());
-    let watch = Renewing {
+    let watch = RenewingRun {
         world: World::of("frog", None),
         map: &map,
     };
@@ -210,37 +211,40 @@ fn the_writer_of_a_marker_renews_it_and_others_where_it_does_not() {
     let mut map = at_work();
     let (toad, frog) = (World::of("toad", None), World::of("frog", None));
     let theirs = run("theirs");
-    let by = |heartbeat| Ok(Renewed::ByAnother(heartbeat));
-    assert_eq!(renew(&mut map, &theirs, Turn::Own, &frog), by(0));
+    let by = |heartbeat| Ok(RenewResult::ByAnother(heartbeat));
+    assert_eq!(renew(&mut map, &theirs, ClaimRole::Own, &frog), by(0));
     assert!(marker(&map).shared, "two clients are at work");
     assert_eq!(
-        renew(&mut map, &theirs, Turn::Own, &toad),
-        Ok(Renewed::Done)
+        renew(&mut map, &theirs, ClaimRole::Own, &toad),
+        Ok(RenewResult::Done)
     );
     // Its heartbeat has moved since it was looked at.
-    assert_eq!(renew(&mut map, &theirs, Turn::StandIn(0), &frog), by(1));
-    let stood_in = renew(&mut map, &theirs, Turn::StandIn(1), &frog);
-    assert_eq!(stood_in, Ok(Renewed::Done));
+    assert_eq!(
+        renew(&mut map, &theirs, ClaimRole::StandIn(0), &frog),
+        by(1)
+    );
+    let stood_in = renew(&mut map, &theirs, ClaimRole::StandIn(1), &frog);
+    assert_eq!(stood_in, Ok(RenewResult::Done));
     assert_eq!(
         (marker(&map).heartbeat, marker(&map).process),
         (2, frog.this())
     );
-    assert_eq!(renew(&mut map, &theirs, Turn::Own, &toad), by(2));
-    let lost = renew(&mut map, &this_run(), Turn::Own, &frog);
-    assert!(matches!(lost, Ok(Renewed::Lost(who)) if who.contains("run theirs")));
+    assert_eq!(renew(&mut map, &theirs, ClaimRole::Own, &toad), by(2));
+    let lost = renew(&mut map, &this_run(), ClaimRole::Own, &frog);
+    assert!(matches!(lost, Ok(RenewResult::TakenOver(who)) if who.contains("run theirs")));
     // KEEP=on: the files stay, and nobody has to wait for a run that is over.
     assert_eq!(
-        renew(&mut map, &theirs, Turn::End, &frog),
-        Ok(Renewed::Done)
+        renew(&mut map, &theirs, ClaimRole::End, &frog),
+        Ok(RenewResult::Done)
     );
     assert_eq!(marker(&map).state, State::Ended);
-    let late = renew(&mut map, &theirs, Turn::StandIn(3), &toad);
+    let late = renew(&mut map, &theirs, ClaimRole::StandIn(3), &toad);
     assert_eq!(late, by(3), "what has ended is not begun again");
     assert!(take(&mut map, &World::of("frog2", Some(true))).is_ok());
     map.nodes.clear();
     assert_eq!(
-        renew(&mut map, &theirs, Turn::Own, &toad),
-        Ok(Renewed::Gone)
+        renew(&mut map, &theirs, ClaimRole::Own, &toad),
+        Ok(RenewResult::Missing)
     );
 }
 
@@ -252,7 +256,7 @@ fn the_death_of_one_client_of_several_is_not_that_of_the_run() {
     super::super::claim(&mut map, &run("theirs"), false, &frog).unwrap();
     assert!(marker(&map).shared, "another client has joined it");
     let map = std::cell::RefCell::new(map);
-    let watch = Renewing {
+    let watch = RenewingRun {
         world: World::of("toad2", Some(false)),
         map: &map,
     };
@@ -271,8 +275,8 @@ fn a_heartbeat_and_a_note_of_another_client_at_the_same_moment_both_stay() {
     for first in [&toad, &frog] {
         let map = std::cell::RefCell::new(at_work());
         for _ in 0..9 {
-            let renewed = renew(&mut *map.borrow_mut(), &theirs, Turn::Own, &toad);
-            assert_eq!(renewed, Ok(Renewed::Done));
+            let renewed = renew(&mut *map.borrow_mut(), &theirs, ClaimRole::Own, &toad);
+            assert_eq!(renewed, Ok(RenewResult::Done));
         }
         let second = if std::ptr::eq(first, &toad) {
             &frog
@@ -280,11 +284,11 @@ fn a_heartbeat_and_a_note_of_another_client_at_the_same_moment_both_stay() {
             &toad
         };
         let meanwhile = |map: &mut Map| {
-            renew(map, &theirs, Turn::Own, second).unwrap();
+            renew(map, &theirs, ClaimRole::Own, second).unwrap();
         };
         let mut shared = Shared::of(&map);
         shared.between = Some(&meanwhile);
-        renew(&mut shared, &theirs, Turn::Own, first).unwrap();
+        renew(&mut shared, &theirs, ClaimRole::Own, first).unwrap();
         let now = marker(&map.borrow());
         assert!(now.shared, "the note is lost: {now:?}");
         assert_eq!((now.heartbeat, now.process), (10, toad.this()));
@@ -300,16 +304,16 @@ fn a_late_heartbeat_does_not_take_the_lease_back() {
     let theirs = run("theirs");
     let map = std::cell::RefCell::new(at_work());
     let meanwhile = |map: &mut Map| {
-        let stood_in = renew(map, &theirs, Turn::StandIn(0), &frog);
-        assert_eq!(stood_in, Ok(Renewed::Done));
+        let stood_in = renew(map, &theirs, ClaimRole::StandIn(0), &frog);
+        assert_eq!(stood_in, Ok(RenewResult::Done));
         for _ in 0..4 {
-            let renewed = renew(map, &theirs, Turn::Own, &frog);
-            assert_eq!(renewed, Ok(Renewed::Done));
+            let renewed = renew(map, &theirs, ClaimRole::Own, &frog);
+            assert_eq!(renewed, Ok(RenewResult::Done));
         }
     };
     let mut shared = Shared::of(&map);
     shared.between = Some(&meanwhile);
-    renew(&mut shared, &theirs, Turn::Own, &toad).unwrap();
+    renew(&mut shared, &theirs, ClaimRole::Own, &toad).unwrap();
     let now = marker(&map.into_inner());
     assert!(now.shared && now.state == State::Running, "{now:?}");
     assert_eq!((now.process, now.path), (frog.this(), "filermark.t".into()));
@@ -338,13 +342,18 @@ fn two_that_stand_in_at_the_same_moment_leave_the_marker_of_one() {
     for (first, second) in pairs(&HOSTS) {
         let map = std::cell::RefCell::new(at_work_by("theirs", "node01"));
         let meanwhile = |map: &mut Map| {
-            let stood_in = renew(map, &theirs, Turn::StandIn(0), &World::of(second, None));
-            assert_eq!(stood_in, Ok(Renewed::Done));
+            let stood_in = renew(
+                map,
+                &theirs,
+                ClaimRole::StandIn(0),
+                &World::of(second, None),
+            );
+            assert_eq!(stood_in, Ok(RenewResult::Done));
         };
         let mut shared = Shared::of(&map);
         shared.between = Some(&meanwhile);
         let world = World::of(first, None);
-        renew(&mut shared, &theirs, Turn::StandIn(0), &world).unwrap();
+        renew(&mut shared, &theirs, ClaimRole::StandIn(0), &world).unwrap();
         let now = marker(&map.into_inner());
         assert_eq!(now.process, world.this(), "{first} after {second}");
         assert_eq!((now.run.as_str(), now.path.as_str()), ("theirs", RUN_DIR));
@@ -431,17 +440,17 @@ fn a_client_that_joins_sees_that_another_run_was_faster() {
         );
         assert_eq!(marker(&map.borrow()).run, "other", "its marker stays");
     };
-    let mark = |map: &std::cell::RefCell<Map>, watch: &dyn Watch| {
+    let mark = |map: &std::cell::RefCell<Map>, watch: &dyn LeaseWatch| {
         let mut shared = Shared::of(map);
         let dir = RUN_DIR.to_owned();
-        let mut claimant = Claimant::new(&mut shared, &theirs, watch).unwrap();
+        let mut claimant = RunDirClaim::new(&mut shared, &theirs, watch).unwrap();
         claimant
             .mark(&dir, false)
             .map_err(|unmarked| unmarked.error)
     };
     let map = marked();
     map.borrow_mut().put(MARKER_PATH, &by_toad);
-    let watch = Rival {
+    let watch = CompetingRun {
         world: World::of("frog", None),
         map: &map,
         text: rival.clone(),
@@ -450,7 +459,7 @@ fn a_client_that_joins_sees_that_another_run_was_faster() {
     let map = marked();
     map.borrow_mut().put(MARKER_PATH, &rival);
     let mut shared = Shared::of(&map);
-    let mut claimant = Claimant::new(&mut shared, &theirs, &frog).unwrap();
+    let mut claimant = RunDirClaim::new(&mut shared, &theirs, &frog).unwrap();
     expect(claimant.join().unwrap_err(), &map);
     map.borrow_mut().nodes.remove(MARKER_PATH);
     let error = claimant.join().unwrap_err();
@@ -473,11 +482,11 @@ fn clients_that_mark_a_directory_at_the_same_moment_note_that_it_is_shared() {
     super::super::claim(&mut shared, &theirs, false, &frog).unwrap();
     assert_eq!(marker(&map.borrow()).process, frog.this(), "written last");
     // Its own look, at the latest 5 s later.
-    renew(&mut *map.borrow_mut(), &theirs, Turn::Own, &toad).unwrap();
+    renew(&mut *map.borrow_mut(), &theirs, ClaimRole::Own, &toad).unwrap();
     assert!(marker(&map.borrow()).shared);
     let by_toad = Marker::new(&theirs, toad.this(), "then".into()).text();
     let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
-    let watch = Rival {
+    let watch = CompetingRun {
         world: World::of("frog", None),
         map: &map,
         text: by_toad,
@@ -530,7 +539,7 @@ fn a_take_over_is_seen_before_it_has_emptied_the_directory() {
     for number in 10..80 {
         map.put(&format!("filermark.t/p000000/n0000{number}"), "");
     }
-    super::super::release(&mut map, &this_run(), Reach::All, &slow("frog")).unwrap();
+    super::super::release(&mut map, &this_run(), ReleaseScope::All, &slow("frog")).unwrap();
     let first = map.markers.first().cloned();
     assert!(
         first.is_some() && first != map.markers.last().cloned(),
@@ -571,20 +580,20 @@ fn emptying_ends_when_another_run_has_taken_the_directory_over() {
     .unwrap();
     map.intruder = Some((0, theirs.text()));
     let here = World::of("frog", None);
-    let error = super::super::release(&mut map, &this_run(), Reach::All, &here).unwrap_err();
+    let error = super::super::release(&mut map, &this_run(), ReleaseScope::All, &here).unwrap_err();
     assert!(error.reason.contains("taken over by run other"), "{error}");
     assert_eq!(marker(&map).run, "other", "its marker stays");
 }
 
 /// A world in which another run takes the directory over in the same moment, behind the
 /// short looks for a marker.
-struct Rival<'a> {
+struct CompetingRun<'a> {
     world: World,
     map: &'a std::cell::RefCell<Map>,
     text: String,
 }
 
-impl Watch for Rival<'_> {
+impl LeaseWatch for CompetingRun<'_> {
     fn pause(&self, time: Duration) -> bool {
         self.world.pause(time);
         if time >= SETTLE {
@@ -607,7 +616,7 @@ impl Watch for Rival<'_> {
 fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
     let map = std::cell::RefCell::new(at_work());
     let rival = Process::of("cat", "system", "9 from 1");
-    let watch = Rival {
+    let watch = CompetingRun {
         world: World::of("frog", Some(false)),
         map: &map,
         text: Marker::new(&run("other"), rival, "then".into()).text(),
@@ -629,7 +638,7 @@ fn of_two_runs_that_take_over_at_once_one_ends_before_it_removes_anything() {
 fn of_two_runs_that_mark_an_empty_directory_at_once_one_ends() {
     let map = std::cell::RefCell::new(Map::with(&[("filermark.t/", "")]));
     let rival = Process::of("cat", "system", "9 from 1");
-    let watch = Rival {
+    let watch = CompetingRun {
         world: World::of("frog", Some(true)),
         map: &map,
         text: Marker::new(&run("other"), rival, "then".into()).text(),
@@ -659,7 +668,7 @@ fn a_client_waits_while_another_one_of_its_run_empties_the_directory() {
     (emptying.state, emptying.nonce) = (State::Emptying, run("theirs").nonce());
     map.put(MARKER_PATH, &emptying.text());
     let map = std::cell::RefCell::new(map);
-    let watch = Rival {
+    let watch = CompetingRun {
         world: World::of("cat", None),
         map: &map,
         text: ready.text(),

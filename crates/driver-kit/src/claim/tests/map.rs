@@ -151,12 +151,12 @@ impl Map {
             .collect()
     }
 
-    fn found(&self, path: String) -> Found<String> {
+    fn found(&self, path: String) -> DirLookup<String> {
         match self.nodes.get(&self.real(&path)) {
-            None => Found::Missing,
-            Some(Node::Dir | Node::Through(_)) => Found::Dir(path),
-            Some(Node::Mount) => Found::Other(OTHER_FILE_SYSTEM),
-            Some(Node::File(_)) => Found::Other(NOT_A_DIRECTORY),
+            None => DirLookup::Missing,
+            Some(Node::Dir | Node::Through(_)) => DirLookup::Dir(path),
+            Some(Node::Mount) => DirLookup::Other(OTHER_FILE_SYSTEM),
+            Some(Node::File(_)) => DirLookup::Other(NOT_A_DIRECTORY),
         }
     }
 }
@@ -168,7 +168,7 @@ impl RunDirBackend for Map {
     fn place(&self) -> String {
         format!("map/{RUN_DIR}")
     }
-    fn find_run_dir(&mut self) -> Result<Found<String>, DriverError> {
+    fn find_run_dir(&mut self) -> Result<DirLookup<String>, DriverError> {
         Ok(self.found(RUN_DIR.to_owned()))
     }
     fn make_run_dir(&mut self) -> Result<bool, DriverError> {
@@ -183,20 +183,20 @@ impl RunDirBackend for Map {
         self.nodes.remove(RUN_DIR);
         Ok(())
     }
-    fn find_dir(&mut self, parent: &String, name: &str) -> Result<Found<String>, DriverError> {
+    fn find_dir(&mut self, parent: &String, name: &str) -> Result<DirLookup<String>, DriverError> {
         Self::fail(&mut self.failing_calls)?;
         Ok(self.found(format!("{parent}/{name}")))
     }
-    fn read_file(&mut self, dir: &String, name: &str) -> Result<FileFront, DriverError> {
+    fn read_file(&mut self, dir: &String, name: &str) -> Result<FilePrefix, DriverError> {
         Self::fail(&mut self.failing_reads)?;
         if self.failing_reads_of.is_some_and(|end| dir.ends_with(end)) {
             return Err(refusal("broken"));
         }
         let path = self.real(&format!("{dir}/{name}"));
         Ok(match self.nodes.get(&path) {
-            None => FileFront::Missing,
-            Some(Node::File(bytes)) => FileFront::Bytes(bytes.clone()),
-            Some(_) => FileFront::NoFile,
+            None => FilePrefix::Missing,
+            Some(Node::File(bytes)) => FilePrefix::Bytes(bytes.clone()),
+            Some(_) => FilePrefix::NoFile,
         })
     }
     fn write_file(&mut self, dir: &String, name: &str, text: &str) -> Result<(), DriverError> {
@@ -217,7 +217,7 @@ impl RunDirBackend for Map {
         &mut self,
         dir: &String,
         name: &str,
-        change: &mut dyn FnMut(FileFront) -> Option<Patch>,
+        change: &mut dyn FnMut(FilePrefix) -> Option<Patch>,
     ) -> Result<(), DriverError> {
         let front = self.read_file(dir, name)?;
         if let Some(patch) = change(front) {
@@ -286,7 +286,7 @@ impl RunDirBackend for Map {
         let became = names.iter().map(|name| {
             let path = format!("{}/{name}", self.real(dir));
             match (self.nodes.get(&path), what) {
-                (None, _) => Removed::Gone,
+                (None, _) => Removed::NotFound,
                 (Some(Node::File(_)), Removal::File) => {
                     self.nodes.remove(&path);
                     Removed::Done
@@ -297,7 +297,7 @@ impl RunDirBackend for Map {
                     self.nodes.remove(&path);
                     Removed::Done
                 }
-                _ => Removed::Stays,
+                _ => Removed::NotRemoved,
             }
         });
         let became = became.collect();
@@ -342,7 +342,7 @@ impl World {
     }
 }
 
-impl Watch for World {
+impl LeaseWatch for World {
     fn pause(&self, time: Duration) -> bool {
         self.waited.set(self.waited.get() + time);
         true

@@ -30,11 +30,11 @@ fn left_by(id: &str) -> Map {
 }
 
 fn claim(map: &mut Map, claim: &Claim) -> Result<Emptied, DriverError> {
-    super::claim(map, claim, false, &lease::Plain).map(|claimed| claimed.emptied)
+    super::claim(map, claim, false, &lease::SystemWatch).map(|claimed| claimed.emptied)
 }
 
-fn release(map: &mut Map, claim: &Claim, reach: Reach) -> Result<Emptied, DriverError> {
-    super::release(map, claim, reach, &lease::Plain)
+fn release(map: &mut Map, claim: &Claim, reach: ReleaseScope) -> Result<Emptied, DriverError> {
+    super::release(map, claim, reach, &lease::SystemWatch)
 }
 
 fn owner(map: &Map) -> Option<String> {
@@ -56,12 +56,12 @@ fn a_directory_is_made_joined_and_given_back() {
         "joined"
     );
     assert!(map.has("filermark.t/p000000"));
-    let kept = release(&mut map, &this_run(), Reach::Rest).unwrap();
+    let kept = release(&mut map, &this_run(), ReleaseScope::Rest).unwrap();
     assert_eq!(kept.removed_count, 0, "others are at work");
-    let gone = release(&mut map, &this_run(), Reach::All).unwrap();
+    let gone = release(&mut map, &this_run(), ReleaseScope::All).unwrap();
     assert_eq!((gone.removed_count, map.nodes.len()), (1, 0));
     assert_eq!(
-        release(&mut map, &this_run(), Reach::All),
+        release(&mut map, &this_run(), ReleaseScope::All),
         Ok(Emptied::default())
     );
     assert_eq!(map.listings, 0, "every listing is ended");
@@ -95,7 +95,7 @@ fn leftovers_go_and_foreign_names_stay() {
     }
     let emptied = claim(&mut map, &this_run()).unwrap();
     assert_eq!(emptied.removed_count, 105);
-    let mut foreign = emptied.foreign.clone();
+    let mut foreign = emptied.not_ours.clone();
     foreign.sort();
     assert_eq!(
         foreign,
@@ -111,12 +111,12 @@ fn leftovers_go_and_foreign_names_stay() {
     );
     assert_eq!(emptied.occupied, ["p000000", "p000001"]);
     assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
-    let released = release(&mut map, &this_run(), Reach::All).unwrap();
+    let released = release(&mut map, &this_run(), ReleaseScope::All).unwrap();
     assert!(
         map.has("filermark.t/.filermark-owner"),
         "it stays with them"
     );
-    assert!(!released.foreign.is_empty());
+    assert!(!released.not_ours.is_empty());
     assert_eq!(map.listings, 0, "every listing is ended");
 }
 
@@ -159,7 +159,7 @@ fn nothing_outside_of_the_tree_is_entered() {
     ] {
         assert!(map.has(canary), "{canary}");
     }
-    let foreign = emptied.foreign.join("\n");
+    let foreign = emptied.not_ours.join("\n");
     for named in [
         "p000000/d0001 (not entered",
         "p000003 (not entered",
@@ -213,18 +213,18 @@ fn what_is_kept_stays_with_its_nonce() {
     map.put("filermark.t/letter", "x");
     map.put("filermark.t/SM_DB/", "x");
     map.put("filermark.t/SM_DB/not ours", "x");
-    let claimed = super::claim(&mut map, &this_run(), true, &lease::Plain).unwrap();
+    let claimed = super::claim(&mut map, &this_run(), true, &lease::SystemWatch).unwrap();
     assert_eq!(claimed.nonce, old.nonce());
     assert_eq!(claimed.emptied.occupied, ["SM_DB"]);
     assert!(
         claimed
             .emptied
-            .foreign
+            .not_ours
             .contains(&"map/filermark.t/letter".to_owned())
     );
     assert!(map.has("filermark.t/CL0_VDA1/d0000/b00/f0000000"));
     assert!(!map.has(&format!("filermark.t/CL0_VDA1/d0000/{passing}/f0000001")));
-    release(&mut map, &this_run(), Reach::All).unwrap();
+    release(&mut map, &this_run(), ReleaseScope::All).unwrap();
     assert!(
         !map.has("filermark.t/CL0_VDA1"),
         "by the nonce in the marker"
@@ -263,16 +263,20 @@ fn what_is_not_ours_is_refused() {
         let before = map.nodes.clone();
         let error = claim(&mut map, &this_run()).unwrap_err();
         assert!(error.reason.contains(reason), "{error}");
-        assert!(release(&mut map, &this_run(), Reach::All).is_err());
+        assert!(release(&mut map, &this_run(), ReleaseScope::All).is_err());
         assert_eq!(map.nodes, before);
     }
     let mut map = left_by("20250101-other");
     map.own("filermark.t/p000000", &run("20250101-other"));
-    for reach in [Reach::All, Reach::Rest, Reach::Leftovers] {
+    for reach in [
+        ReleaseScope::All,
+        ReleaseScope::Rest,
+        ReleaseScope::Leftovers,
+    ] {
         let error = release(&mut map, &this_run(), reach).unwrap_err();
         assert!(error.reason.contains("20250101-other"), "{error}");
     }
-    assert!(release(&mut map, &run("20250101-"), Reach::Leftovers).is_ok());
+    assert!(release(&mut map, &run("20250101-"), ReleaseScope::Leftovers).is_ok());
     assert!(map.nodes.is_empty());
     // The whole directory is a link to that of another run.
     let mut map = Map::with(&[("filermark.u/", "")]);
@@ -300,7 +304,7 @@ fn a_cut_marker_is_ours_where_nothing_else_is() {
         claim(&mut map, &this_run()).unwrap();
         assert_eq!(owner(&map).as_deref(), Some("20260101-this"));
         map.put("filermark.t/.filermark-owner", bytes);
-        release(&mut map, &run(""), Reach::Leftovers).unwrap();
+        release(&mut map, &run(""), ReleaseScope::Leftovers).unwrap();
         assert!(map.nodes.is_empty());
     }
 }
@@ -321,7 +325,7 @@ fn names_that_lead_elsewhere_are_refused() {
         };
         let error = claim(&mut map, &bad).unwrap_err();
         assert!(error.reason.contains("no name"), "{error}");
-        assert!(release(&mut map, &bad, Reach::All).is_err());
+        assert!(release(&mut map, &bad, ReleaseScope::All).is_err());
     }
 }
 
@@ -350,10 +354,10 @@ fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
     map.pinned = vec!["filermark.t/p000000/d0000", RUN_DIR];
     let emptied = claim(&mut map, &this_run()).unwrap();
     assert_eq!(emptied.not_removed, ["map/filermark.t/p000000/d0000"]);
-    assert_eq!(emptied.foreign, [""; 0], "it is ours");
+    assert_eq!(emptied.not_ours, [""; 0], "it is ours");
     assert!(map.has("filermark.t/p000000/d0000/.filermark-owner"));
     map.pinned = vec![RUN_DIR];
-    let error = release(&mut map, &this_run(), Reach::All).unwrap_err();
+    let error = release(&mut map, &this_run(), ReleaseScope::All).unwrap_err();
     assert_eq!(error.reason, "busy");
     assert_eq!(
         owner(&map).as_deref(),
@@ -361,7 +365,7 @@ fn a_directory_that_cannot_be_removed_keeps_its_owner_file() {
         "the marker is back"
     );
     map.pinned.clear();
-    release(&mut map, &this_run(), Reach::All).unwrap();
+    release(&mut map, &this_run(), ReleaseScope::All).unwrap();
     assert!(map.nodes.is_empty(), "{:?}", map.nodes);
 }
 
@@ -374,7 +378,7 @@ fn what_another_run_has_written_meanwhile_is_not_overwritten() {
     map.pinned = vec![RUN_DIR];
     let theirs = marker_text(&run("20260101-next"));
     map.meanwhile = Some(("filermark.t/.filermark-owner", theirs));
-    let error = release(&mut map, &this_run(), Reach::All).unwrap_err();
+    let error = release(&mut map, &this_run(), ReleaseScope::All).unwrap_err();
     assert_eq!(error.reason, "busy");
     assert_eq!(owner(&map).as_deref(), Some("20260101-next"));
     // The same with the owner file of a directory in it.

@@ -1,11 +1,11 @@
 //! Choosing: which file, which range, how.
 
-use super::{Sharing, TreeHold, TreePool, TreeSlice};
+use super::{Sharing, TreePendingEffect, TreePool, TreeSlice};
 use crate::driver::Action;
 use crate::file_action::{FileAction, FileKind, FileRef, Io};
-use crate::proc::{Choice, Hold};
-use filermark_model::moved::GEOMETRIC_PART;
+use crate::proc::{ChosenAction, PendingEffect};
 use filermark_model::rng::hash3;
+use filermark_model::transfer_bytes::GEOMETRIC_PART;
 use filermark_model::workload::HotSpot;
 use filermark_model::{Bucket, Nanos, Op, Rng};
 
@@ -18,7 +18,7 @@ const LOCK_ALIGN: u64 = 4096;
 
 impl TreeSlice {
     /// Decides on which file `op` works, at about `now`.
-    pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> Choice {
+    pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> ChosenAction {
         match op {
             Op::Mkdir => return self.make_name(rng, TreePool::Dirs),
             Op::Rmdir => return self.remove_name(rng, TreePool::Dirs),
@@ -31,15 +31,15 @@ impl TreeSlice {
             _ => {}
         }
         let Some((bucket, number)) = self.pick(rng, op) else {
-            return Choice::Impossible;
+            return ChosenAction::Impossible;
         };
         self.count_access(bucket, number);
         plain(self.transfer(rng, op, now, bucket, number))
     }
 
     /// Puts the books right after an operation.
-    pub fn settle(&mut self, hold: TreeHold, worked: bool) {
-        self.books.settle(hold, worked);
+    pub fn settle(&mut self, hold: TreePendingEffect, worked: bool) {
+        self.state.settle(hold, worked);
     }
 
     fn transfer(
@@ -195,7 +195,7 @@ impl TreeSlice {
     }
 
     fn existing(&self, bucket: Bucket, number: u64) -> FileRef {
-        let second = bucket == Bucket::RENAME && self.books.is_renamed(number);
+        let second = bucket == Bucket::RENAME && self.state.is_renamed(number);
         let kind = if second {
             FileKind::Renamed
         } else {
@@ -215,7 +215,7 @@ impl TreeSlice {
         let length = self.draw_length(rng, op);
         let lane = usize::from(bucket.number() / 2) * 2 + usize::from(op == Op::Write);
         let key = number as usize * 4 + lane;
-        self.books.advance(key, size, length)
+        self.state.advance(key, size, length)
     }
 
     fn at_random(&self, rng: &mut Rng, op: Op, now: Nanos, size: u64) -> (u64, u32) {
@@ -250,16 +250,16 @@ impl TreeSlice {
         }
     }
 
-    fn make_name(&mut self, rng: &mut Rng, pool: TreePool) -> Choice {
-        let free = self.books.pool(pool).and_then(|names| names.take_free());
+    fn make_name(&mut self, rng: &mut Rng, pool: TreePool) -> ChosenAction {
+        let free = self.state.pool(pool).and_then(|names| names.take_free());
         let Some(slot) = free else {
             // Full: make room first, unmeasured.
             return match self.removal(rng, pool) {
-                Some((action, hold)) => Choice::Prepare(Action::File(action), hold),
-                None => Choice::Impossible,
+                Some((action, hold)) => ChosenAction::Prepare(Action::File(action), hold),
+                None => ChosenAction::Impossible,
             };
         };
-        let number = self.books.number(slot);
+        let number = self.state.number(slot);
         let action = match pool {
             TreePool::Dirs => FileAction::Mkdir {
                 file: self.named(pool.bucket(), number, FileKind::MadeDir),
@@ -274,22 +274,22 @@ impl TreeSlice {
                 reuse: false,
             },
         };
-        held(action, TreeHold::Make(pool, slot))
+        held(action, TreePendingEffect::Make(pool, slot))
     }
 
-    fn remove_name(&mut self, rng: &mut Rng, pool: TreePool) -> Choice {
+    fn remove_name(&mut self, rng: &mut Rng, pool: TreePool) -> ChosenAction {
         if let Some((action, hold)) = self.removal(rng, pool) {
-            return Choice::Measured(Action::File(action), hold);
+            return ChosenAction::Measured(Action::File(action), hold);
         }
         match self.make_name(rng, pool) {
-            Choice::Measured(action, hold) => Choice::Prepare(action, hold),
+            ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
             other => other,
         }
     }
 
-    fn removal(&mut self, rng: &mut Rng, pool: TreePool) -> Option<(FileAction, Hold)> {
-        let slot = self.books.pool(pool)?.take_live(rng)?;
-        let number = self.books.number(slot);
+    fn removal(&mut self, rng: &mut Rng, pool: TreePool) -> Option<(FileAction, PendingEffect)> {
+        let slot = self.state.pool(pool)?.take_live(rng)?;
+        let number = self.state.number(slot);
         let action = match pool {
             TreePool::Dirs => FileAction::Rmdir {
                 file: self.named(pool.bucket(), number, FileKind::MadeDir),
@@ -298,14 +298,17 @@ impl TreeSlice {
                 file: self.file(pool.bucket(), number),
             },
         };
-        Some((action, Hold::Tree(TreeHold::Unmake(pool, slot))))
+        Some((
+            action,
+            PendingEffect::Tree(TreePendingEffect::UndoCreate(pool, slot)),
+        ))
     }
 
-    fn rename(&mut self, rng: &mut Rng) -> Choice {
+    fn rename(&mut self, rng: &mut Rng) -> ChosenAction {
         let (count, index) = (u64::from(self.sharing.count), u64::from(self.sharing.index));
         let n = self.sizes.count();
         if index >= n {
-            return Choice::Impossible;
+            return ChosenAction::Impossible;
         }
         // Of a shared tree every proc renames its own share of the files.
         let mine = (n - index).div_ceil(count);
@@ -319,16 +322,16 @@ impl TreeSlice {
         self.count_access(Bucket::RENAME, number);
         held(
             FileAction::Rename { from, to },
-            TreeHold::Rename(number as u32),
+            TreePendingEffect::Rename(number as u32),
         )
     }
 
     /// Files of APPEND grow up to twice their size, then are cut back `[own]`: that is
     /// the space by which a run may grow (sources.md 3.7).
-    fn append(&mut self, rng: &mut Rng) -> Choice {
+    fn append(&mut self, rng: &mut Rng) -> ChosenAction {
         let number = self.pick_file(rng);
         let file = self.file(Bucket::APPEND, number);
-        let size = self.books.grown(number);
+        let size = self.state.grown(number);
         let created = self.sizes.created(Bucket::APPEND, number);
         let length = self.setup.workload.write_transfers.draw(rng);
         let most = created.saturating_mul(2);
@@ -337,8 +340,8 @@ impl TreeSlice {
                 file,
                 size: created,
             });
-            let hold = Hold::Tree(TreeHold::Grow(number as u32, created));
-            return Choice::Prepare(action, hold);
+            let hold = PendingEffect::Tree(TreePendingEffect::Grow(number as u32, created));
+            return ChosenAction::Prepare(action, hold);
         }
         let length = u64::from(length).min(most.max(1) - size) as u32;
         self.count_access(Bucket::APPEND, number);
@@ -350,15 +353,15 @@ impl TreeSlice {
             io: self.write_io(rng),
         };
         let grown = size + u64::from(length);
-        held(action, TreeHold::Grow(number as u32, grown))
+        held(action, TreePendingEffect::Grow(number as u32, grown))
     }
 
     /// Copies a file of the bucket over the next one.
-    fn copy(&mut self, rng: &mut Rng) -> Choice {
+    fn copy(&mut self, rng: &mut Rng) -> ChosenAction {
         let n = self.sizes.count();
         let from_number = self.pick_file(rng);
         let from = self.file(Bucket::COPYFILE, from_number);
-        let size = self.books.copied(from_number);
+        let size = self.state.copied(from_number);
         let seed = rng.next_u64();
         self.count_access(Bucket::COPYFILE, from_number);
         if n == 1 {
@@ -372,7 +375,7 @@ impl TreeSlice {
         }
         let to_number = (from_number + 1 + rng.below(n - 1)) % n;
         let to = self.file(Bucket::COPYFILE, to_number);
-        let hold = TreeHold::Copy(from_number as u32, to_number as u32);
+        let hold = TreePendingEffect::Copy(from_number as u32, to_number as u32);
         held(
             FileAction::Copy {
                 from,
@@ -424,10 +427,10 @@ fn range(
     (place * align, length as u32)
 }
 
-fn plain(action: FileAction) -> Choice {
-    Choice::Measured(Action::File(action), Hold::None)
+fn plain(action: FileAction) -> ChosenAction {
+    ChosenAction::Measured(Action::File(action), PendingEffect::None)
 }
 
-fn held(action: FileAction, hold: TreeHold) -> Choice {
-    Choice::Measured(Action::File(action), Hold::Tree(hold))
+fn held(action: FileAction, hold: TreePendingEffect) -> ChosenAction {
+    ChosenAction::Measured(Action::File(action), PendingEffect::Tree(hold))
 }

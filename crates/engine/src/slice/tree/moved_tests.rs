@@ -2,9 +2,9 @@
 //! before a run (`filermark_model::moved`): one chooses, the other reckons.
 
 use super::*;
-use crate::data::{Checking, DataSource};
+use crate::data::{DataSource, VerifyLevel};
 use crate::driver::Action;
-use crate::proc::{Choice, Hold};
+use crate::proc::{ChosenAction, PendingEffect};
 use filermark_model::{Nanos, Registry, Rng, WorkloadObject};
 
 /// Operations on each tree.
@@ -34,7 +34,7 @@ fn tree(component: &Component, seed: u64) -> TreeSlice {
         component: 0,
         name: "CL0_TEST".into(),
         workload: Arc::new(component.workload.clone()),
-        data: Arc::new(DataSource::new(1, Checking::Sample)),
+        data: Arc::new(DataSource::new(1, VerifyLevel::Sample)),
     };
     let parts = TreeParts {
         setup: Arc::new(setup),
@@ -64,11 +64,11 @@ fn bytes(action: &FileAction) -> u64 {
 fn moved_by(tree: &mut TreeSlice, rng: &mut Rng, op: Op) -> u64 {
     for _ in 0..3 {
         let (action, hold, ready) = match tree.choose(rng, op, Nanos::ZERO) {
-            Choice::Measured(action, hold) => (action, hold, true),
-            Choice::Prepare(action, hold) => (action, hold, false),
-            Choice::Impossible => return 0,
+            ChosenAction::Measured(action, hold) => (action, hold, true),
+            ChosenAction::Prepare(action, hold) => (action, hold, false),
+            ChosenAction::Impossible => return 0,
         };
-        if let Hold::Tree(hold) = hold {
+        if let PendingEffect::Tree(hold) = hold {
             tree.settle(hold, true);
         }
         if let (true, Action::File(action)) = (ready, action) {

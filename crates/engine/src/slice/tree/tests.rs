@@ -1,9 +1,9 @@
 //! What a tree chooses, and what INIT makes of it.
 
 use super::*;
-use crate::data::{Checking, DataSource};
+use crate::data::{DataSource, VerifyLevel};
 use crate::driver::Action;
-use crate::proc::{Choice, Hold};
+use crate::proc::{ChosenAction, PendingEffect};
 use filermark_model::bucket::MadeBuckets;
 use filermark_model::workload::{Attributes, HotSpot};
 use filermark_model::{Mix, Nanos, Rng, TransferTable, WorkloadObject};
@@ -64,7 +64,7 @@ fn tree_with(
 fn contents() -> Arc<DataSource> {
     static CONTENTS: OnceLock<Arc<DataSource>> = OnceLock::new();
     CONTENTS
-        .get_or_init(|| Arc::new(DataSource::new(1, Checking::Sample)))
+        .get_or_init(|| Arc::new(DataSource::new(1, VerifyLevel::Sample)))
         .clone()
 }
 
@@ -173,12 +173,12 @@ fn drive(tree: &mut TreeSlice, names: &mut Names, op: Op, rng: &mut Rng) -> u32 
     let mut measured = 0;
     for n in 0..600 {
         let (action, hold, counts) = match tree.choose(rng, op, Nanos::from_secs(n)) {
-            Choice::Measured(Action::File(action), hold) => (action, hold, 1),
-            Choice::Prepare(Action::File(action), hold) => (action, hold, 0),
+            ChosenAction::Measured(Action::File(action), hold) => (action, hold, 1),
+            ChosenAction::Prepare(Action::File(action), hold) => (action, hold, 0),
             other => panic!("{op}: {other:?}"),
         };
         names.apply(action).unwrap_or_else(|e| panic!("{op}: {e}"));
-        if let Hold::Tree(hold) = hold {
+        if let PendingEffect::Tree(hold) = hold {
             tree.settle(hold, true);
         }
         measured += counts;
@@ -300,7 +300,7 @@ fn only_the_buckets_that_the_mix_reaches_are_made() {
     }
     for _ in 0..200 {
         let chosen = tree.choose(&mut rng, Op::Rmw, Nanos::ZERO);
-        let Choice::Measured(Action::File(FileAction::Rmw { length, .. }), _) = chosen else {
+        let ChosenAction::Measured(Action::File(FileAction::Rmw { length, .. }), _) = chosen else {
             panic!("a read-modify-write");
         };
         assert!(length > 0);
@@ -323,7 +323,7 @@ fn sequential_reads_walk_through_the_file() {
     let mut rng = Rng::new(1, 1);
     let mut next: HashMap<FileRef, u64> = HashMap::new();
     for _ in 0..200 {
-        let Choice::Measured(
+        let ChosenAction::Measured(
             Action::File(FileAction::Read {
                 file,
                 offset,
@@ -361,7 +361,7 @@ fn a_hot_spot_takes_its_share_and_moves() {
         let mut twentieths = [0u32; 21];
         for _ in 0..4000 {
             let now = Nanos::from_secs(second);
-            let Choice::Measured(Action::File(FileAction::Read { offset, .. }), _) =
+            let ChosenAction::Measured(Action::File(FileAction::Read { offset, .. }), _) =
                 tree.choose(&mut rng, Op::ReadRandom, now)
             else {
                 panic!("a read");
@@ -414,7 +414,7 @@ fn the_geometric_share_prefers_the_first_files() {
         let mut rng = Rng::new(1, 1);
         let mut sum = 0;
         for _ in 0..4000 {
-            let Choice::Measured(Action::File(FileAction::Read { file, .. }), _) =
+            let ChosenAction::Measured(Action::File(FileAction::Read { file, .. }), _) =
                 tree.choose(&mut rng, Op::ReadRandom, Nanos::ZERO)
             else {
                 panic!("a read");
@@ -442,7 +442,7 @@ fn writes_are_direct_synchronous_and_committed_in_their_shares() {
     let mut rng = Rng::new(1, 1);
     let (mut direct, mut sync, mut commit) = (0u32, 0u32, 0u32);
     for _ in 0..10_000 {
-        let Choice::Measured(Action::File(FileAction::Write { io, .. }), _) =
+        let ChosenAction::Measured(Action::File(FileAction::Write { io, .. }), _) =
             tree.choose(&mut rng, Op::WriteRandom, Nanos::ZERO)
         else {
             panic!("a write");

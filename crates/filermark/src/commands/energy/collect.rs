@@ -1,15 +1,15 @@
 //! `energy collect`.
 
-use super::setup::{self, Also};
+use super::setup::{self, ExtraSources};
 use crate::cli::energy::CollectArgs;
-use crate::exit::{Ended, Failure};
-use crate::live::{self, View, energy, say_line};
-use crate::{interrupt, product, talk};
+use crate::exit::{CommandError, CommandResult};
+use crate::live::{self, LiveView, energy, print_stderr_line};
+use crate::{interrupt, progress, stdout};
 use filermark_energy::log::{ClockFacts, WriteError};
 use filermark_energy::setup::{Setup, SourceSetup, SourceSpec};
 use filermark_engine::driver::StopFlag;
 use filermark_link::wall_offset;
-use filermark_meters::collect::{Collecting, Summary};
+use filermark_meters::collect::{Collection, Summary};
 use filermark_model::units::counted;
 use serde_json::json;
 use std::path::Path;
@@ -22,10 +22,10 @@ const LOOK: Duration = Duration::from_millis(200);
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
 /// Collects until it is interrupted, or for as long as was asked.
-pub fn collect(args: &CollectArgs) -> Ended {
+pub fn collect(args: &CollectArgs) -> CommandResult {
     let setup = setup(args)?;
     if args.output.exists() {
-        return Err(Failure::Usage(vec![
+        return Err(CommandError::Usage(vec![
             WriteError::Exists(args.output.clone()).to_string(),
         ]));
     }
@@ -36,21 +36,21 @@ pub fn collect(args: &CollectArgs) -> Ended {
     let stop = StopFlag::new();
     interrupt::on_interrupt_alone(stop.clone(), "ending; everything is read once more");
     let version = env!("CARGO_PKG_VERSION");
-    let collecting = Collecting::start_beside(&setup, &args.output, version, &host_clock)
-        .map_err(Failure::of)?;
+    let collecting = Collection::start_beside(&setup, &args.output, version, &host_clock)
+        .map_err(CommandError::of)?;
     if !args.quiet {
-        tell_what(&setup, args, &collecting, &host_clock);
+        print_setup(&setup, args, &collecting, &host_clock);
     }
     let failure = watch(args, &collecting, &stop);
     let last = collecting.snapshot();
     let simulated = last.sources.iter().any(|s| s.simulated);
     if !args.quiet {
         // The view is gone; its last figures stay.
-        say_line(format!("last: {}", energy::sentence(&last)));
+        print_stderr_line(format!("last: {}", energy::status_line(&last)));
     }
-    let summary = collecting.stop().map_err(Failure::of);
+    let summary = collecting.stop().map_err(CommandError::of);
     if let Some(failure) = failure {
-        return Err(Failure::Failed(failure));
+        return Err(CommandError::Failed(failure));
     }
     let summary = summary?;
     let sources = setup.meters.len() + setup.sensors.len() + usize::from(setup.sflow.is_some());
@@ -59,13 +59,13 @@ pub fn collect(args: &CollectArgs) -> Ended {
 }
 
 /// The file and the options together.
-fn setup(args: &CollectArgs) -> Result<Setup, Failure> {
+fn setup(args: &CollectArgs) -> Result<Setup, CommandError> {
     let (meters, client_meters) = (
         specs("--meter", &args.meter)?,
         specs("--client-meter", &args.client_meter)?,
     );
     let sensors = specs("--temp", &args.temp)?;
-    let also = Also {
+    let also = ExtraSources {
         sflow: args.sflow,
         ports: &args.ports,
         meters: &meters,
@@ -75,7 +75,7 @@ fn setup(args: &CollectArgs) -> Result<Setup, Failure> {
     };
     let setup = setup::read(args.setup.energy.as_deref(), &also)?;
     if setup.sflow.is_none() && setup.meters.is_empty() && setup.sensors.is_empty() {
-        return Err(Failure::Usage(vec![
+        return Err(CommandError::Usage(vec![
             "nothing to collect: name what there is by a file (--energy FILE) or by options: --sflow ADDR:PORT, --meter SOURCE, --client-meter SOURCE, --temp SOURCE".into(),
         ]));
     }
@@ -84,20 +84,20 @@ fn setup(args: &CollectArgs) -> Result<Setup, Failure> {
 
 /// Sources of an option. They are read here since clap shows what was typed where it is
 /// wrong, with its password.
-fn specs(option: &str, words: &[String]) -> Result<Vec<SourceSpec>, Failure> {
+fn specs(option: &str, words: &[String]) -> Result<Vec<SourceSpec>, CommandError> {
     let read = |word: &String| {
         let spec = word.parse::<SourceSpec>();
-        spec.map_err(|error| Failure::Usage(vec![format!("{option} {error}")]))
+        spec.map_err(|error| CommandError::Usage(vec![format!("{option} {error}")]))
     };
     words.iter().map(read).collect()
 }
 
 /// How this host's clock stands to the prime's.
-fn host_clock(place: &str) -> Result<ClockFacts, Failure> {
+fn host_clock(place: &str) -> Result<ClockFacts, CommandError> {
     let bad = || {
         let sentence =
             format!("--clock \"{place}\": give HOST:PORT of `filermark clock` on the prime");
-        Failure::Usage(vec![sentence])
+        CommandError::Usage(vec![sentence])
     };
     let (host, port) = place.rsplit_once(':').ok_or_else(bad)?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -106,7 +106,7 @@ fn host_clock(place: &str) -> Result<ClockFacts, Failure> {
         return Err(bad());
     }
     let offset = wall_offset(host, port).map_err(|why| {
-        Failure::Failed(format!(
+        CommandError::Failed(format!(
             "--clock: {why}; is `filermark clock` running on the prime?"
         ))
     })?;
@@ -119,19 +119,19 @@ fn host_clock(place: &str) -> Result<ClockFacts, Failure> {
 }
 
 /// What is collected, and where it goes.
-fn tell_what(setup: &Setup, args: &CollectArgs, collecting: &Collecting, clock: &ClockFacts) {
+fn print_setup(setup: &Setup, args: &CollectArgs, collecting: &Collection, clock: &ClockFacts) {
     if let Some(listens) = collecting.listens() {
         let chosen = setup.sflow.as_ref().map_or(0, |sflow| sflow.ports.len());
-        say_line(format!("listening for sFlow on udp://{listens}"));
+        print_stderr_line(format!("listening for sFlow on udp://{listens}"));
         if chosen == 0 {
-            say_line(
+            print_stderr_line(
                 "no interface is chosen (--ports): all are written, and `energy merge --ports` may choose later",
             );
         }
     }
     let tell = |what: &str, source: &SourceSetup| {
         let seconds = source.interval.as_secs_f64();
-        say_line(format!(
+        print_stderr_line(format!(
             "{what} {}: {} every {seconds} s",
             source.name, source.at
         ));
@@ -143,21 +143,21 @@ fn tell_what(setup: &Setup, args: &CollectArgs, collecting: &Collecting, clock: 
         tell("sensor", sensor);
     }
     if let Some(bound_s) = clock.bound_s {
-        say_line(format!(
+        print_stderr_line(format!(
             "the prime's clock is {:+.6} s from this host's, within {bound_s:.6} s",
             clock.offset_s
         ));
     }
-    say_line(format!("writing {}; Ctrl-C ends it", args.output.display()));
+    print_stderr_line(format!("writing {}; Ctrl-C ends it", args.output.display()));
 }
 
 /// Shows what goes on until the end. Gives why it ended too early, if it did.
-fn watch(args: &CollectArgs, collecting: &Collecting, stop: &StopFlag) -> Option<String> {
+fn watch(args: &CollectArgs, collecting: &Collection, stop: &StopFlag) -> Option<String> {
     let began = Instant::now();
     let drawn = !args.quiet && live::wanted();
-    let colour = drawn && !args.print.no_color && talk::colour_wanted();
+    let colour = drawn && !args.print.no_color && progress::colour_wanted();
     let view = drawn
-        .then(|| View::of_energy(log_name(&args.output), colour))
+        .then(|| LiveView::of_energy(log_name(&args.output), colour))
         .flatten();
     let mut said = began;
     while !stop.is_raised() {
@@ -166,7 +166,10 @@ fn watch(args: &CollectArgs, collecting: &Collecting, stop: &StopFlag) -> Option
             return Some(failure);
         }
         if !args.quiet {
-            collecting.news().into_iter().for_each(say_line);
+            collecting
+                .take_messages()
+                .into_iter()
+                .for_each(print_stderr_line);
         }
         let left = match args.seconds.map(|seconds| seconds.checked_sub(passed)) {
             Some(None) => return None,
@@ -177,7 +180,7 @@ fn watch(args: &CollectArgs, collecting: &Collecting, stop: &StopFlag) -> Option
             Some(view) => view.see(collecting.snapshot()),
             None if !args.quiet && said.elapsed() >= SAY_EVERY => {
                 said = Instant::now();
-                say_line(energy::sentence(&collecting.snapshot()));
+                print_stderr_line(energy::status_line(&collecting.snapshot()));
             }
             None => {}
         }
@@ -194,13 +197,13 @@ fn log_name(path: &Path) -> String {
 /// The product: what the log has.
 fn print(args: &CollectArgs, summary: &Summary, sources: usize, simulated: bool) {
     if args.print.json {
-        product::print_json(&json!({
+        stdout::print_json(&json!({
             "log": args.output.display().to_string(),
             "sources": sources,
             "readings": summary.readings,
             "samples": summary.samples,
             "simulated": simulated,
-            "troubles": summary.troubles,
+            "troubles": summary.problems,
         }));
         return;
     }
@@ -214,8 +217,8 @@ fn print(args: &CollectArgs, summary: &Summary, sources: usize, simulated: bool)
     if simulated {
         text.push_str("SIMULATED: figures of at least one source are made up\n");
     }
-    for trouble in &summary.troubles {
+    for trouble in &summary.problems {
         text.push_str(&format!("trouble: {trouble}\n"));
     }
-    product::print(&text);
+    stdout::print(&text);
 }

@@ -1,9 +1,9 @@
 //! `energy import`: files of other programs become an energy log.
 
 use crate::cli::energy::{ImportArgs, RoleArg};
-use crate::exit::{Ended, Failure};
-use crate::files::{Draft, refuse_inputs};
-use crate::{interrupt, live, product};
+use crate::exit::{CommandError, CommandResult};
+use crate::files::{PendingFile, refuse_inputs};
+use crate::{interrupt, live, stdout};
 use filermark_energy::import::{
     self, Columns, Ids, ImportError, ImportReport, Options, Sink, Table,
 };
@@ -33,23 +33,23 @@ enum Kind {
 }
 
 /// Does it.
-pub fn import(args: &ImportArgs) -> Ended {
+pub fn import(args: &ImportArgs) -> CommandResult {
     let files = files(args);
     let options = options(args, &files)?;
     let inputs: Vec<&Path> = files.iter().map(|(_, path)| path.as_path()).collect();
     refuse_inputs(&args.output, &inputs)?;
-    let draft = Draft::new(&args.output, args.force)?;
+    let draft = PendingFile::new(&args.output, args.force)?;
     let stop = StopFlag::new();
     interrupt::on_interrupt_alone(stop.clone(), "stopping: nothing is kept of the log");
-    let mut writer = LogWriter::create(draft.path()).map_err(Failure::of)?;
+    let mut writer = LogWriter::create(draft.path()).map_err(CommandError::of)?;
     let reports = lines(&files, &options, &stop, &mut |line| writer.line(&line));
     let reports = reports.map_err(|error| match stop.is_raised() {
-        true => Failure::Stopped,
-        false => Failure::of(error),
+        true => CommandError::Stopped,
+        false => CommandError::of(error),
     })?;
-    writer.end(Timestamp::now()).map_err(Failure::of)?;
+    writer.end(Timestamp::now()).map_err(CommandError::of)?;
     draft.keep()?;
-    tell(&reports, args);
+    print(&reports, args);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -65,15 +65,15 @@ fn files(args: &ImportArgs) -> Vec<(Kind, PathBuf)> {
     .collect()
 }
 
-fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, Failure> {
-    let usage = |sentence: &str| Err(Failure::Usage(vec![sentence.into()]));
+fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, CommandError> {
+    let usage = |sentence: &str| Err(CommandError::Usage(vec![sentence.into()]));
     if files.is_empty() {
         return usage(
             "nothing to import; give --sflowtool, --pcap, --power or --environment with a file",
         );
     }
     let columns = Columns::parse(args.columns.iter().map(String::as_str))
-        .map_err(|e| Failure::Usage(vec![format!("--{e}")]))?;
+        .map_err(|e| CommandError::Usage(vec![format!("--{e}")]))?;
     let is_chosen = !args.columns.is_empty();
     if is_chosen && args.power.is_empty() && args.environment.is_empty() {
         return usage("--columns is of --power and --environment only; neither is given");
@@ -108,7 +108,7 @@ fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, Fail
 }
 
 /// What the power meter is, as the options say.
-fn instrument(args: &ImportArgs) -> Result<Instrument, Failure> {
+fn instrument(args: &ImportArgs) -> Result<Instrument, CommandError> {
     let said = &args.instrument;
     let instrument = Instrument {
         make: said.make.clone(),
@@ -119,7 +119,7 @@ fn instrument(args: &ImportArgs) -> Result<Instrument, Failure> {
     };
     match instrument.is_empty() || args.power.len() == 1 {
         true => Ok(instrument),
-        false => Err(Failure::Usage(vec![
+        false => Err(CommandError::Usage(vec![
             "--make, --model, --serial and --calibrated are of one power meter: give one --power, and import others into logs of their own; \"filermark energy merge\" takes all of them".into(),
         ])),
     }
@@ -151,7 +151,7 @@ fn lines(
     };
     let mut reports = Vec::new();
     for (kind, path) in files {
-        live::say_line(format!("reading {}", path.display()));
+        live::print_stderr_line(format!("reading {}", path.display()));
         let file = File::open(path).map_err(|source| ImportError::Io {
             path: path.clone(),
             source,
@@ -169,9 +169,9 @@ fn lines(
     Ok(reports)
 }
 
-fn tell(reports: &[ImportReport], args: &ImportArgs) {
-    if args.told.json {
-        product::print_json(&json!({ "log": args.output, "files": reports }));
+fn print(reports: &[ImportReport], args: &ImportArgs) {
+    if args.output_args.json {
+        stdout::print_json(&json!({ "log": args.output, "files": reports }));
         return;
     }
     let mut out = String::new();
@@ -179,9 +179,9 @@ fn tell(reports: &[ImportReport], args: &ImportArgs) {
         file_text(&mut out, report);
     }
     let _ = writeln!(out, "{} is written", args.output.display());
-    product::print(&out);
+    stdout::print(&out);
     if reports.iter().any(|r| !r.ports.is_empty()) {
-        live::say_line(format!(
+        live::print_stderr_line(format!(
             "next: filermark energy merge RUN.run.jsonl {} --ports AGENT/INTERFACE (those that face the server)",
             args.output.display()
         ));

@@ -1,15 +1,15 @@
 //! `energy merge`: run records and energy logs into one merged log.
 
 use crate::cli::energy::{LabArgs, MergeArgs};
-use crate::exit::{Ended, Failure};
-use crate::files::{Draft, folder_of, refuse_inputs};
-use crate::live::say_line;
-use crate::product;
-use filermark_energy::foreign::{self, ForeignError};
+use crate::exit::{CommandError, CommandResult};
+use crate::files::{PendingFile, folder_of, refuse_inputs};
+use crate::live::print_stderr_line;
+use crate::stdout;
 use filermark_energy::log::{
     EnergyPhase, Head, Instrument, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION,
 };
 use filermark_energy::merge::{MergeOptions, Merged, merge as merge_logs, merged_run};
+use filermark_energy::other_kits::{self, OtherKitError};
 use filermark_energy::setup::Setup;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::units::counted;
@@ -30,11 +30,11 @@ const SHIFT_MAX_S: f64 = 315_360_000.0;
 enum Kind {
     Record,
     Log,
-    Foreign,
+    OtherKit,
 }
 
 /// Merges, and says what became of the samples.
-pub fn merge(args: &MergeArgs) -> Ended {
+pub fn merge(args: &MergeArgs) -> CommandResult {
     if !args.shift.is_finite() || args.shift.abs() > SHIFT_MAX_S {
         return Err(usage(format!(
             "--shift {}: give seconds, at most {SHIFT_MAX_S} (ten years)",
@@ -51,7 +51,7 @@ pub fn merge(args: &MergeArgs) -> Ended {
     for place in [Some(&output), args.csv.as_ref()].into_iter().flatten() {
         refuse_inputs(place, &inputs)?;
         // Told before hours of samples are read.
-        Draft::new(place, args.force)?;
+        PendingFile::new(place, args.force)?;
     }
     if args
         .csv
@@ -77,7 +77,7 @@ pub fn merge(args: &MergeArgs) -> Ended {
     if let Some(csv) = &args.csv {
         super::samples_csv::write(&output, csv, args.force)?;
     }
-    tell(&merged, &runs, &output);
+    print(&merged, &runs, &output);
     // The log is there, for those who look what is wrong; a script must not go on with it.
     Ok(ExitCode::from(u8::from(merged.in_run == 0)))
 }
@@ -92,14 +92,14 @@ pub fn merge_into(
     options: &MergeOptions,
     output: &Path,
     force: bool,
-) -> Result<Merged, Failure> {
+) -> Result<Merged, CommandError> {
     let inputs: Vec<&Path> = logs.iter().map(PathBuf::as_path).collect();
-    let open = |path: &PathBuf| Log::open(path).map_err(Failure::of);
+    let open = |path: &PathBuf| Log::open(path).map_err(CommandError::of);
     let open: Vec<Log> = logs.iter().map(open).collect::<Result<_, _>>()?;
     refuse_inputs(output, &inputs)?;
-    let draft = Draft::new(output, force)?;
-    let writer = LogWriter::create(draft.path()).map_err(Failure::of)?;
-    let (merged, _) = merge_logs(head(), runs, open, options, writer).map_err(Failure::of)?;
+    let draft = PendingFile::new(output, force)?;
+    let writer = LogWriter::create(draft.path()).map_err(CommandError::of)?;
+    let (merged, _) = merge_logs(head(), runs, open, options, writer).map_err(CommandError::of)?;
     draft.keep()?;
     Ok(merged)
 }
@@ -126,7 +126,7 @@ pub fn head() -> Head {
 }
 
 /// What options and setup say of the lab, and of instruments by their names.
-fn lab(args: &LabArgs) -> Result<(Lab, BTreeMap<String, Instrument>), Failure> {
+fn lab(args: &LabArgs) -> Result<(Lab, BTreeMap<String, Instrument>), CommandError> {
     let mut lab = Lab {
         drives: args.drives,
         raw_capacity_gb: args.raw_capacity,
@@ -146,10 +146,10 @@ fn lab(args: &LabArgs) -> Result<(Lab, BTreeMap<String, Instrument>), Failure> {
 }
 
 /// Runs, logs, and the hosts that are known to be the prime's.
-type Sorted = (Vec<(PathBuf, MergedRun)>, Vec<PathBuf>, Vec<String>);
+type MergeInputs = (Vec<(PathBuf, MergedRun)>, Vec<PathBuf>, Vec<String>);
 
 /// Which files are runs, and which are logs.
-fn sort(args: &MergeArgs) -> Result<Sorted, Failure> {
+fn sort(args: &MergeArgs) -> Result<MergeInputs, CommandError> {
     let mut runs: Vec<(PathBuf, MergedRun)> = Vec::new();
     let mut logs = Vec::new();
     let mut hosts = Vec::new();
@@ -163,14 +163,14 @@ fn sort(args: &MergeArgs) -> Result<Sorted, Failure> {
                 hosts.extend(prime_hosts(&record));
                 runs.push((path.clone(), run_of(&record, number, path)));
             }
-            Kind::Foreign => {
+            Kind::OtherKit => {
                 any_foreign = true;
-                runs.push((path.clone(), foreign(path, number, args)?));
+                runs.push((path.clone(), read_other_kit(path, number, args)?));
             }
         }
     }
     if args.zone.is_some() && !any_foreign {
-        say_line(
+        print_stderr_line(
             "--zone has no use here: no log of another kit is among the files, and the times of energy logs are set when they are imported (energy import --zone)",
         );
     }
@@ -182,39 +182,38 @@ fn sort(args: &MergeArgs) -> Result<Sorted, Failure> {
     Err(usage(missing.into()))
 }
 
-fn usage(sentence: String) -> Failure {
-    Failure::Usage(vec![sentence])
+fn usage(sentence: String) -> CommandError {
+    CommandError::Usage(vec![sentence])
 }
 
 /// A foreign kit's log, with the summary that lies beside it.
-fn foreign(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, Failure> {
+fn read_other_kit(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, CommandError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = File::open(path)
-        .map_err(|e| Failure::of(format!("{}: cannot be read: {e}", path.display())))?;
-    let mut run = foreign::read_sfslog(path, file, args.zone.clone(), &run_name(&name)).map_err(
-        |e| match own_suffix(path, &name, &e) {
+        .map_err(|e| CommandError::of(format!("{}: cannot be read: {e}", path.display())))?;
+    let mut run = other_kits::read_sfslog(path, file, args.zone.clone(), &run_name(&name))
+        .map_err(|e| match own_suffix(path, &name, &e) {
             Some(suffix) => usage(format!(
                 "{}: this is Filermark's own, and has no times of phases; give {suffix}.run.jsonl",
                 path.display()
             )),
             None => usage(e.to_string()),
-        },
-    )?;
+        })?;
     run.run = number;
-    let beside = foreign::sfssum_names(&name).into_iter();
+    let beside = other_kits::sfssum_names(&name).into_iter();
     let beside = beside.map(|name| path.with_file_name(name));
     if let Some(summary) = beside.into_iter().find(|path| path.is_file()) {
         let read = read_sfssum(&summary).map_err(|e| usage(e.to_string()))?;
-        foreign::add_sfssum(&mut run, &read).map_err(|e| usage(e.to_string()))?;
-        say_line(format!("loads and verdicts from {}", summary.display()));
+        other_kits::add_sfssum(&mut run, &read).map_err(|e| usage(e.to_string()))?;
+        print_stderr_line(format!("loads and verdicts from {}", summary.display()));
     }
     Ok(run)
 }
 
 /// The suffix, where a file that has no load point is `sfslog.SUFFIX` of a run of ours.
-fn own_suffix(path: &Path, name: &str, why: &ForeignError) -> Option<String> {
+fn own_suffix(path: &Path, name: &str, why: &OtherKitError) -> Option<String> {
     let suffix = name.strip_prefix("sfslog.")?;
-    let ForeignError::NoPoint(_) = why else {
+    let OtherKitError::NoPoint(_) = why else {
         return None;
     };
     let mut first = Vec::new();
@@ -260,7 +259,7 @@ fn kind(path: &Path) -> Result<Kind, String> {
     Ok(match line.trim_start() {
         line if line.starts_with("{\"type\":\"energy\"") => Kind::Log,
         line if line.starts_with("{\"type\":\"run\"") => Kind::Record,
-        _ => Kind::Foreign,
+        _ => Kind::OtherKit,
     })
 }
 
@@ -275,7 +274,7 @@ fn prime_hosts(record: &RunRecord) -> Option<String> {
 
 /// Where the merged log goes: beside the first run, by its name. A record is somebody
 /// else's, and its name may be a path.
-fn beside(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, Failure> {
+fn beside(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, CommandError> {
     let Some((path, run)) = runs.first() else {
         return Ok(PathBuf::from("merged.jsonl"));
     };
@@ -302,7 +301,7 @@ fn same_place(a: &Path, b: &Path) -> bool {
 }
 
 /// The product: what became of the samples.
-fn tell(merged: &Merged, runs: &[(PathBuf, MergedRun)], output: &Path) {
+fn print(merged: &Merged, runs: &[(PathBuf, MergedRun)], output: &Path) {
     let mut text = format!(
         "{} tagged, {} of them in RUN\n",
         counted(merged.tagged, "sample"),
@@ -317,15 +316,15 @@ fn tell(merged: &Merged, runs: &[(PathBuf, MergedRun)], output: &Path) {
             measured
         );
     }
-    product::print(&text);
-    for sentence in troubles(merged, runs) {
-        say_line(format!("filermark: {sentence}"));
+    stdout::print(&text);
+    for sentence in warnings(merged, runs) {
+        print_stderr_line(format!("filermark: {sentence}"));
     }
-    say_line(format!("merged: {}", output.display()));
+    print_stderr_line(format!("merged: {}", output.display()));
 }
 
 /// What whoever merged should know.
-fn troubles(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
+fn warnings(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
     let mut said = merged.cut.clone();
     let name = |number: u32| {
         let run = runs.iter().find(|(_, run)| run.run == number);

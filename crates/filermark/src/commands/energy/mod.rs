@@ -1,6 +1,6 @@
 //! `energy`: power and traffic beside runs, and what they say of efficiency.
 
-mod beside;
+mod background;
 mod collect;
 mod import;
 mod merge;
@@ -9,13 +9,13 @@ mod samples_csv;
 mod setup;
 mod suite;
 
-pub use beside::{Beside, Collected};
+pub use background::{BackgroundCollection, CollectedLog};
 
 use crate::cli::energy::{EnergyArgs, EnergyCommand};
-use crate::exit::Ended;
+use crate::exit::CommandResult;
 
 /// Does what the subcommand says.
-pub fn energy(args: &EnergyArgs) -> Ended {
+pub fn energy(args: &EnergyArgs) -> CommandResult {
     match &args.command {
         EnergyCommand::Collect(args) => collect::collect(args),
         EnergyCommand::Import(args) => import::import(args),

@@ -2,17 +2,17 @@
 //! report.
 
 use crate::cli::energy::{ReduceArgs, ReduceFormat};
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::{refuse_inputs, refuse_older, write_whole};
-use crate::live::say_line;
-use crate::product;
+use crate::live::print_stderr_line;
+use crate::stdout;
 use filermark_energy::reduce::{ReduceOptions, Reduction, reduce_files};
 use filermark_report::{Templates, energy};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Reduces; prints the tables; writes what was asked for.
-pub fn reduce(args: &ReduceArgs) -> Ended {
+pub fn reduce(args: &ReduceArgs) -> CommandResult {
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     let outputs = Outputs::of(args)?;
     for output in outputs.paths() {
@@ -25,19 +25,19 @@ pub fn reduce(args: &ReduceArgs) -> Ended {
     let options = ReduceOptions {
         without_tail: args.without_tail,
     };
-    let reduction = reduce_files(&args.files, &options).map_err(Failure::of)?;
+    let reduction = reduce_files(&args.files, &options).map_err(CommandError::of)?;
     outputs.write(&reduction)?;
     match args.format {
         ReduceFormat::Text => print_text(&reduction),
-        ReduceFormat::Json => product::print_json(&energy::json(&reduction)),
-        ReduceFormat::Csv => product::print(&energy::csv(&reduction)),
+        ReduceFormat::Json => stdout::print_json(&energy::json(&reduction)),
+        ReduceFormat::Csv => stdout::print(&energy::csv(&reduction)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the tables for a terminal.
 pub fn print_text(reduction: &Reduction) {
-    product::print(&energy::text(reduction, product::width()));
+    stdout::print(&energy::text(reduction, stdout::width()));
 }
 
 /// Where page, workbook and table go.
@@ -66,11 +66,11 @@ impl Outputs {
         }
     }
 
-    fn of(args: &ReduceArgs) -> Result<Self, Failure> {
+    fn of(args: &ReduceArgs) -> Result<Self, CommandError> {
         let named = args.output.as_deref().map(Self::named).unwrap_or_default();
         let templates = match &args.templates {
             Some(dir) => {
-                Templates::with_dir(dir).map_err(|e| Failure::Usage(vec![e.to_string()]))?
+                Templates::with_dir(dir).map_err(|e| CommandError::Usage(vec![e.to_string()]))?
             }
             None => Templates::builtin(),
         };
@@ -85,7 +85,7 @@ impl Outputs {
         for (i, path) in paths.iter().enumerate() {
             if paths.iter().skip(i + 1).any(|other| other == path) {
                 let sentence = format!("{}: two files of one name are asked for", path.display());
-                return Err(Failure::Usage(vec![sentence]));
+                return Err(CommandError::Usage(vec![sentence]));
             }
         }
         Ok(outputs)
@@ -99,23 +99,23 @@ impl Outputs {
     ///
     /// # Errors
     /// One cannot be made or written.
-    pub fn write(&self, reduction: &Reduction) -> Result<(), Failure> {
+    pub fn write(&self, reduction: &Reduction) -> Result<(), CommandError> {
         let mut made: Vec<(&Path, Vec<u8>)> = Vec::new();
         if let Some(path) = &self.html {
-            let page = energy::html_by(reduction, &self.templates).map_err(Failure::of)?;
+            let page = energy::html_by(reduction, &self.templates).map_err(CommandError::of)?;
             made.push((path, page.into_bytes()));
         }
         if let Some(path) = &self.xlsx {
-            made.push((path, energy::xlsx(reduction).map_err(Failure::of)?));
+            made.push((path, energy::xlsx(reduction).map_err(CommandError::of)?));
         }
         if let Some(path) = &self.csv {
             made.push((path, energy::csv(reduction).into_bytes()));
         }
         for (path, bytes) in made {
-            write_whole(path, &bytes).map_err(Failure::of)?;
+            write_whole(path, &bytes).map_err(CommandError::of)?;
         }
         for path in self.paths() {
-            say_line(format!("energy report: {}", path.display()));
+            print_stderr_line(format!("energy report: {}", path.display()));
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn one_name_stands_for_three_files() {
-        let paths = |html, output| -> Result<Vec<String>, Failure> {
+        let paths = |html, output| -> Result<Vec<String>, CommandError> {
             let outputs = Outputs::of(&args(html, output))?;
             Ok(outputs.paths().map(|p| p.display().to_string()).collect())
         };
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(own[0], "page.html");
         assert!(matches!(
             paths(Some("lab.csv"), Some("lab")),
-            Err(Failure::Usage(_))
+            Err(CommandError::Usage(_))
         ));
     }
 }

@@ -1,8 +1,8 @@
 //! The samples of a merged log as CSV, with run and phase in front, for those who go on in
 //! a spreadsheet (sources.md 4.3).
 
-use crate::exit::Failure;
-use crate::files::Draft;
+use crate::exit::CommandError;
+use crate::files::PendingFile;
 use filermark_energy::MIB;
 use filermark_energy::log::{EnergyPhase, Log, LogLine, PortSample, Tag};
 use filermark_results::Timestamp;
@@ -27,9 +27,10 @@ const HEADER: [&str; 8] = [
 ///
 /// # Errors
 /// The log cannot be read, or the table is there or cannot be written.
-pub fn write(merged: &Path, csv: &Path, force: bool) -> Result<(), Failure> {
-    let draft = Draft::new(csv, force)?;
-    let failed = |e: io::Error| Failure::of(format!("{}: cannot be written: {e}", csv.display()));
+pub fn write(merged: &Path, csv: &Path, force: bool) -> Result<(), CommandError> {
+    let draft = PendingFile::new(csv, force)?;
+    let failed =
+        |e: io::Error| CommandError::of(format!("{}: cannot be written: {e}", csv.display()));
     let other = |e: csv::Error| failed(e.into());
     let file = File::create_new(draft.path()).map_err(failed)?;
     let mut table = Table {
@@ -39,8 +40,8 @@ pub fn write(merged: &Path, csv: &Path, force: bool) -> Result<(), Failure> {
         runs: BTreeMap::new(),
     };
     table.out.write_record(HEADER).map_err(other)?;
-    let mut log = Log::open(merged).map_err(Failure::of)?;
-    while let Some(line) = log.next_line().map_err(Failure::of)? {
+    let mut log = Log::open(merged).map_err(CommandError::of)?;
+    while let Some(line) = log.next_line().map_err(CommandError::of)? {
         table.line(line).map_err(other)?;
     }
     table.out.flush().map_err(failed)?;

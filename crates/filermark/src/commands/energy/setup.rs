@@ -1,6 +1,6 @@
 //! What is to be collected, from a file and from options.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use filermark_energy::log::{Instrument, Role, SourceKind};
 use filermark_energy::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, belongs};
 use filermark_energy::sflow::{PortPattern, Selection};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// What options add to a file.
-pub struct Also<'a> {
+pub struct ExtraSources<'a> {
     /// Where sFlow is listened for.
     pub sflow: Option<SocketAddr>,
     /// Interfaces that face the server.
@@ -25,9 +25,9 @@ pub struct Also<'a> {
 }
 
 /// Reads the file, and adds the options.
-pub fn read(file: Option<&Path>, also: &Also<'_>) -> Result<Setup, Failure> {
+pub fn read(file: Option<&Path>, also: &ExtraSources<'_>) -> Result<Setup, CommandError> {
     let mut setup = match file {
-        Some(file) => Setup::read(file).map_err(|e| Failure::Usage(vec![e.to_string()]))?,
+        Some(file) => Setup::read(file).map_err(|e| CommandError::Usage(vec![e.to_string()]))?,
         None => Setup::default(),
     };
     add_sflow(&mut setup, also)?;
@@ -36,7 +36,7 @@ pub fn read(file: Option<&Path>, also: &Also<'_>) -> Result<Setup, Failure> {
     Ok(setup)
 }
 
-fn add_sflow(setup: &mut Setup, also: &Also<'_>) -> Result<(), Failure> {
+fn add_sflow(setup: &mut Setup, also: &ExtraSources<'_>) -> Result<(), CommandError> {
     match (&mut setup.sflow, also.sflow) {
         (Some(sflow), Some(listen)) => sflow.listen = listen,
         (None, Some(listen)) => setup.sflow = Some(SflowSetup::new(listen)),
@@ -45,7 +45,7 @@ fn add_sflow(setup: &mut Setup, also: &Also<'_>) -> Result<(), Failure> {
     let Some(sflow) = &mut setup.sflow else {
         return match also.ports.is_empty() {
             true => Ok(()),
-            false => Err(Failure::Usage(vec![
+            false => Err(CommandError::Usage(vec![
                 "--ports chooses interfaces of sFlow, and none is listened for; add --sflow ADDR:PORT".into(),
             ])),
         };
@@ -57,7 +57,7 @@ fn add_sflow(setup: &mut Setup, also: &Also<'_>) -> Result<(), Failure> {
 }
 
 /// A thermometer among the meters would be found by nobody.
-fn check(also: &Also<'_>) -> Result<(), Failure> {
+fn check(also: &ExtraSources<'_>) -> Result<(), CommandError> {
     let lists = [
         ("--meter", also.meters, SourceKind::Meter),
         ("--client-meter", also.client_meters, SourceKind::Meter),
@@ -65,14 +65,15 @@ fn check(also: &Also<'_>) -> Result<(), Failure> {
     ];
     for (option, specs, kind) in lists {
         for spec in specs {
-            belongs(spec, kind)
-                .map_err(|reason| Failure::Usage(vec![format!("{option} {spec}: {reason}")]))?;
+            belongs(spec, kind).map_err(|reason| {
+                CommandError::Usage(vec![format!("{option} {spec}: {reason}")])
+            })?;
         }
     }
     Ok(())
 }
 
-fn add_sources(setup: &mut Setup, also: &Also<'_>) {
+fn add_sources(setup: &mut Setup, also: &ExtraSources<'_>) {
     let source = |name: String, at: &SourceSpec, role: Role| SourceSetup {
         name,
         at: at.clone(),

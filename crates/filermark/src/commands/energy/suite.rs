@@ -2,16 +2,16 @@
 //! reduction (slides E, "Example script to run the 4 mandatory workloads"). What is done
 //! already is not done again: neither a workload nor a load point of one that was cut.
 
-use super::beside::{logs_of, read_setup};
+use super::background::{logs_of, read_setup};
 use super::merge::{merge_into, run_of};
 use super::reduce::{Outputs, print_text};
 use crate::cli::SourceArgs;
 use crate::cli::energy::SuiteArgs;
 use crate::cli::{EventsArgs, OutputArgs};
-use crate::commands::run::{self, Way};
-use crate::exit::{Ended, Failure, NOTHING_COUNTS};
-use crate::live::say_line;
-use crate::{interrupt, plain, product};
+use crate::commands::run::{self, RunMode};
+use crate::exit::{CommandError, CommandResult, NOTHING_COUNTS};
+use crate::live::print_stderr_line;
+use crate::{interrupt, resolve_args, stdout};
 use filermark_config::Resolved;
 use filermark_energy::log::{Lab, Log, LogLine};
 use filermark_energy::merge::MergeOptions;
@@ -31,15 +31,15 @@ const RCS: [&str; 4] = [
 ];
 
 /// A workload of the suite.
-struct Part {
+struct SuiteStep {
     rc: PathBuf,
     resolved: Resolved,
-    state: State,
+    state: StepState,
 }
 
 /// How far it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum StepState {
     /// Nothing is there.
     ToDo,
     /// A run was cut before a load point was measured: its files are moved away, and it is
@@ -58,8 +58,8 @@ enum State {
     Done,
 }
 
-impl State {
-    fn words(self) -> String {
+impl StepState {
+    fn label(self) -> String {
         match self {
             Self::ToDo => "to be run".into(),
             Self::Cut => "cut; to be run anew".into(),
@@ -73,20 +73,20 @@ impl State {
 }
 
 /// Runs what is not done yet, then reduces all of it.
-pub fn suite(args: &SuiteArgs) -> Ended {
+pub fn suite(args: &SuiteArgs) -> CommandResult {
     let setup = args.energy.as_deref().map(read_setup).transpose()?;
     let input = setup.as_ref().map(|(_, input)| input);
     let parts = parts(args, input)?;
     let setup = setup.as_ref().map(|(setup, _)| setup);
     let file = args.energy.as_deref().unwrap_or(Path::new("energy.toml"));
     for sentence in parts.iter().filter_map(|part| later(part, setup, file)) {
-        say_line(format!("filermark: {sentence}"));
+        print_stderr_line(format!("filermark: {sentence}"));
     }
     if args.dry_run {
         for part in &parts {
-            let state = part.state.words();
+            let state = part.state.label();
             let rc = part.rc.display();
-            product::print(&format!("{:<12} {rc:<24} {state}\n", part.resolved.suffix));
+            stdout::print(&format!("{:<12} {rc:<24} {state}\n", part.resolved.suffix));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -95,16 +95,16 @@ pub fn suite(args: &SuiteArgs) -> Ended {
     let mut merged = Vec::new();
     for (i, part) in parts.into_iter().enumerate() {
         if interrupt::wished() {
-            return Err(Failure::Stopped);
+            return Err(CommandError::Stopped);
         }
         let (suffix, dir) = (part.resolved.suffix.clone(), part.resolved.work_dir.clone());
         let log = dir.join(format!("{suffix}.merged.jsonl"));
         match measure(part, args, &format!("[{} of {count}] {suffix}", i + 1)) {
             Ok(()) if log.exists() => merged.push(log),
             Ok(()) => {}
-            Err(Failure::Stopped) => return Err(Failure::Stopped),
+            Err(CommandError::Stopped) => return Err(CommandError::Stopped),
             Err(failure) if args.keep_going => {
-                say_line(format!("filermark: {suffix}: {}", failure.reason()));
+                print_stderr_line(format!("filermark: {suffix}: {}", failure.reason()));
                 failed.push(suffix);
             }
             Err(failure) => return Err(with_hint(failure)),
@@ -113,7 +113,7 @@ pub fn suite(args: &SuiteArgs) -> Ended {
     reduce(args, &merged)?;
     match failed.is_empty() {
         true => Ok(ExitCode::SUCCESS),
-        false => Err(Failure::Failed(format!(
+        false => Err(CommandError::Failed(format!(
             "not measured: {}; the same command tries them again",
             failed.join(", ")
         ))),
@@ -121,50 +121,50 @@ pub fn suite(args: &SuiteArgs) -> Ended {
 }
 
 /// Measures one workload, or says that it is done.
-fn measure(part: Part, args: &SuiteArgs, title: &str) -> Result<(), Failure> {
+fn measure(part: SuiteStep, args: &SuiteArgs, title: &str) -> Result<(), CommandError> {
     let (rc, suffix) = (part.rc.display().to_string(), part.resolved.suffix.clone());
     match part.state {
-        State::Done => {
-            say_line(format!("{title}: done already ({rc})"));
+        StepState::Done => {
+            print_stderr_line(format!("{title}: done already ({rc})"));
             return match args.energy {
                 Some(_) => merge_again(&part.resolved.work_dir, &suffix),
                 None => Ok(()),
             };
         }
-        State::Cut | State::Failed => {
+        StepState::Cut | StepState::Failed => {
             let kept = move_away(&part.resolved.work_dir, &suffix)?;
             let what = match part.state {
-                State::Failed => "failed",
+                StepState::Failed => "failed",
                 _ => "was cut",
             };
-            say_line(format!(
+            print_stderr_line(format!(
                 "{title}: a run that {what} is kept in {}",
                 kept.display()
             ));
         }
-        State::GoesOn { .. } => say_line(format!("{title}: {}", part.state.words())),
-        State::ToDo => {}
+        StepState::GoesOn { .. } => print_stderr_line(format!("{title}: {}", part.state.label())),
+        StepState::ToDo => {}
     }
-    say_line(format!("{title}: {rc}"));
-    plain::listen_to_rooms(&part.resolved.debug, 0);
+    print_stderr_line(format!("{title}: {rc}"));
+    resolve_args::init_tracing(&part.resolved.debug, 0);
     let output = OutputArgs::default();
     let events = EventsArgs::default();
-    let way = Way {
+    let way = RunMode {
         energy: args.energy.as_deref(),
-        goes_on: matches!(part.state, State::GoesOn { .. }),
+        goes_on: matches!(part.state, StepState::GoesOn { .. }),
     };
     let code = run::carry_out(part.resolved, &output, &events, way)?;
     // A run of which no load point counts is done, too: its report says why.
     let done = [ExitCode::SUCCESS, ExitCode::from(NOTHING_COUNTS)];
     match done.contains(&code) {
         true => Ok(()),
-        false if interrupt::wished() => Err(Failure::Stopped),
-        false => Err(Failure::Failed(format!("{suffix}: the run failed"))),
+        false if interrupt::wished() => Err(CommandError::Stopped),
+        false => Err(CommandError::Failed(format!("{suffix}: the run failed"))),
     }
 }
 
 /// A run that is done, and whose merged log is missing: its report failed, or was removed.
-fn merge_again(dir: &Path, suffix: &str) -> Result<(), Failure> {
+fn merge_again(dir: &Path, suffix: &str) -> Result<(), CommandError> {
     let place = |ending: &str| dir.join(format!("{suffix}.{ending}.jsonl"));
     let (record, merged) = (place("run"), place("merged"));
     if merged.exists() {
@@ -172,35 +172,35 @@ fn merge_again(dir: &Path, suffix: &str) -> Result<(), Failure> {
     }
     let logs = logs_of(dir, suffix).0;
     if logs.is_empty() {
-        return Err(Failure::Failed(format!(
+        return Err(CommandError::Failed(format!(
             "{suffix} was measured without --energy: {} is not there; move {} away to measure it again",
             place("energy").display(),
             record.display()
         )));
     }
-    let read = read_record(&record).map_err(Failure::of)?;
+    let read = read_record(&record).map_err(CommandError::of)?;
     let runs = [run_of(&read, 0, &record)];
     merge_into(&runs, &logs, &MergeOptions::default(), &merged, false)?;
-    say_line(format!("merged: {}", merged.display()));
+    print_stderr_line(format!("merged: {}", merged.display()));
     Ok(())
 }
 
 /// The workloads of the command line, resolved: a mistake in the last is told before the
 /// first has run for hours.
-fn parts(args: &SuiteArgs, input: Option<&InputFile>) -> Result<Vec<Part>, Failure> {
+fn parts(args: &SuiteArgs, input: Option<&InputFile>) -> Result<Vec<SuiteStep>, CommandError> {
     let default = RCS.map(str::to_owned);
     let rcs: &[String] = match args.rcs.is_empty() {
         true => &default,
         false => &args.rcs,
     };
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<SuiteStep> = Vec::new();
     for text in rcs {
         let (suffix, rc) = match text.split_once('=') {
             Some((suffix, rc)) => (suffix.to_owned(), PathBuf::from(rc)),
             None => (suffix_of(text), PathBuf::from(text)),
         };
         let part = part(suffix, rc, args, input)?;
-        let same = |other: &&Part| other.resolved.suffix == part.resolved.suffix;
+        let same = |other: &&SuiteStep| other.resolved.suffix == part.resolved.suffix;
         if let Some(other) = parts.iter().find(same) {
             let sentence = format!(
                 "{} and {} both have the suffix {}; say SUFFIX=RC",
@@ -208,7 +208,7 @@ fn parts(args: &SuiteArgs, input: Option<&InputFile>) -> Result<Vec<Part>, Failu
                 part.rc.display(),
                 part.resolved.suffix
             );
-            return Err(Failure::Usage(vec![sentence]));
+            return Err(CommandError::Usage(vec![sentence]));
         }
         parts.push(part);
     }
@@ -233,11 +233,11 @@ fn part(
     rc: PathBuf,
     args: &SuiteArgs,
     input: Option<&InputFile>,
-) -> Result<Part, Failure> {
+) -> Result<SuiteStep, CommandError> {
     // Each workload needs the space that the one before had (slides E).
     let mut options = vec!["KEEP=no".to_owned()];
     options.extend(args.options.iter().cloned());
-    let resolved = plain::resolved(&SourceArgs {
+    let resolved = resolve_args::resolved(&SourceArgs {
         rc: Some(rc.clone()),
         suffix: Some(suffix),
         dir: args.dir.clone(),
@@ -245,7 +245,7 @@ fn part(
         benchmarks: None,
     })?;
     let state = state(&resolved, input)?;
-    Ok(Part {
+    Ok(SuiteStep {
         rc,
         resolved,
         state,
@@ -253,19 +253,23 @@ fn part(
 }
 
 /// What is there of it. `input`: the file of the collection.
-fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<State, Failure> {
+fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, CommandError> {
     let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);
     let path = dir.join(format!("{suffix}.run.jsonl"));
     if !path.exists() {
         // A suite that was ended while the server rested leaves a log without a record.
         let is_left = !logs_of(dir, suffix).0.is_empty();
-        return Ok(if is_left { State::Cut } else { State::ToDo });
+        return Ok(if is_left {
+            StepState::Cut
+        } else {
+            StepState::ToDo
+        });
     }
-    let usage = |sentence: String| Failure::Usage(vec![sentence]);
+    let usage = |sentence: String| CommandError::Usage(vec![sentence]);
     let record = read_record(&path).map_err(|e| usage(e.to_string()))?;
     // One that never came to a load point has nothing that another plan could not have.
     if record.points.is_empty() {
-        return Ok(State::Cut);
+        return Ok(StepState::Cut);
     }
     if record.run.fingerprint != fingerprint(&resolved.plan) {
         return Err(usage(format!(
@@ -274,23 +278,23 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<State, Failur
         )));
     }
     match record.end.as_ref().map(|end| &end.outcome) {
-        Some(Outcome::Complete) => return Ok(State::Done),
+        Some(Outcome::Complete) => return Ok(StepState::Done),
         // What made it fail stays in its record; all of it is measured anew.
-        Some(Outcome::Failed { .. }) => return Ok(State::Failed),
+        Some(Outcome::Failed { .. }) => return Ok(StepState::Failed),
         Some(Outcome::Interrupted) | None => {}
     }
     // It was killed behind the load point that failed.
     if record.failed_points().next().is_some() {
-        return Ok(State::Failed);
+        return Ok(StepState::Failed);
     }
     let measured = record.points.iter().filter(|p| p.measured().is_some());
     let measured = measured.count();
     if measured == 0 {
-        return Ok(State::Cut);
+        return Ok(StepState::Cut);
     }
     let changes = changes_since(&record, resolved, input);
     match changes.is_empty() {
-        true => Ok(State::GoesOn {
+        true => Ok(StepState::GoesOn {
             measured,
             of: resolved.plan.points.len(),
         }),
@@ -343,8 +347,8 @@ fn changes_since(
 
 /// Where a part is done: what the file of the collection says now, and its merged log does
 /// not. Nothing is merged again by itself.
-fn later(part: &Part, setup: Option<&Setup>, file: &Path) -> Option<String> {
-    let setup = setup.filter(|_| part.state == State::Done)?;
+fn later(part: &SuiteStep, setup: Option<&Setup>, file: &Path) -> Option<String> {
+    let setup = setup.filter(|_| part.state == StepState::Done)?;
     let (dir, suffix) = (&part.resolved.work_dir, &part.resolved.suffix);
     let log = dir.join(format!("{suffix}.merged.jsonl"));
     if !log.exists() {
@@ -421,8 +425,8 @@ fn changes(now: &Lab, merged: &Lab, file: &Path) -> Vec<(String, String)> {
 }
 
 /// Moves the files of a run that was cut into a directory of their own; nothing is removed.
-fn move_away(dir: &Path, suffix: &str) -> Result<PathBuf, Failure> {
-    let failed = |e: std::io::Error| Failure::of(format!("{}: {e}", dir.display()));
+fn move_away(dir: &Path, suffix: &str) -> Result<PathBuf, CommandError> {
+    let failed = |e: std::io::Error| CommandError::of(format!("{}: {e}", dir.display()));
     let free = (1..).map(|n| dir.join(format!("{suffix}.cut{n}")));
     let kept = free
         .into_iter()
@@ -439,22 +443,22 @@ fn move_away(dir: &Path, suffix: &str) -> Result<PathBuf, Failure> {
 }
 
 /// The tables and the report of all workloads together.
-fn reduce(args: &SuiteArgs, merged: &[PathBuf]) -> Result<(), Failure> {
+fn reduce(args: &SuiteArgs, merged: &[PathBuf]) -> Result<(), CommandError> {
     let Some(first) = merged.first() else {
         if args.energy.is_some() {
-            say_line("nothing to reduce: no run has an energy log");
+            print_stderr_line("nothing to reduce: no run has an energy log");
         }
         return Ok(());
     };
-    let reduction = reduce_files(merged, &ReduceOptions::default()).map_err(Failure::of)?;
+    let reduction = reduce_files(merged, &ReduceOptions::default()).map_err(CommandError::of)?;
     Outputs::named(&first.with_file_name("suite.energy")).write(&reduction)?;
     print_text(&reduction);
     Ok(())
 }
 
-fn with_hint(failure: Failure) -> Failure {
+fn with_hint(failure: CommandError) -> CommandError {
     match failure {
-        Failure::Failed(reason) => Failure::Failed(format!(
+        CommandError::Failed(reason) => CommandError::Failed(format!(
             "{reason}; what is done stays, the same command goes on from here (--keep-going: with the next workload)"
         )),
         other => other,

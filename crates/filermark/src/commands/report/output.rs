@@ -1,7 +1,7 @@
 //! Where a report goes: to a file, with its chart beside it, or to standard output.
 
 use crate::cli::report::Format;
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::files::write_whole;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -25,18 +25,18 @@ pub fn is_stdout(out: &Path) -> bool {
 }
 
 /// Writes a report; says so where it is a file.
-pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     if !is_stdout(out) {
-        write_whole(out, bytes).map_err(Failure::Failed)?;
+        write_whole(out, bytes).map_err(CommandError::Failed)?;
         eprintln!("Creating {}", out.display());
         return Ok(());
     }
     let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"%PDF-");
     if std::io::stdout().is_terminal() && !is_text {
         let sentence = "this is no text for a terminal: give -o FILE";
-        return Err(Failure::Usage(vec![sentence.into()]));
+        return Err(CommandError::Usage(vec![sentence.into()]));
     }
-    crate::product::print_bytes(bytes);
+    crate::stdout::print_bytes(bytes);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use crate::browser;
 use crate::cli::report::{Format, ReportArgs};
 use crate::commands::bundle::now;
 use crate::commands::subedit::read_submission;
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::{read_named, refuse_inputs};
 use filermark_report::{
     Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, record_sections, results_svg,
@@ -21,10 +21,10 @@ use std::process::ExitCode;
 const RECORD_LEN_MAX: u64 = 1 << 30;
 
 /// The report that is asked for.
-pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
+pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> CommandResult {
     if args.dir.is_some() {
         let sentence = "-d is for run records; a submission's report needs -o FILE";
-        return Err(Failure::Usage(vec![sentence.into()]));
+        return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let document = read_submission(input)?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
@@ -32,7 +32,7 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
     let page = || {
         let mut extras = extras(args, input, &document);
         add_details(&mut extras, input, &document, templates)?;
-        submission_html(&document, &extras, templates).map_err(Failure::of)
+        submission_html(&document, &extras, templates).map_err(CommandError::of)
     };
     let bytes = match format {
         Format::Html => page()?.into_bytes(),
@@ -40,11 +40,13 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Ended {
             let mut extras = extras(args, input, &document);
             add_details(&mut extras, input, &document, templates)?;
             let text = submission_text(&document, &extras, templates);
-            text.map_err(Failure::of)?.into_bytes()
+            text.map_err(CommandError::of)?.into_bytes()
         }
         Format::Summary => submission_summary(&document).into_bytes(),
         Format::Json => format!("{:#}\n", submission_json(&document)).into_bytes(),
-        Format::Pdf => browser::pdf(&page()?, args.browser.as_deref()).map_err(Failure::Failed)?,
+        Format::Pdf => {
+            browser::pdf(&page()?, args.browser.as_deref()).map_err(CommandError::Failed)?
+        }
         Format::Svg => chart(&document)?.into_bytes(),
         Format::Png => super::png(&chart(&document)?)?,
     };
@@ -98,7 +100,7 @@ fn add_details(
     input: &Path,
     document: &Document,
     templates: &Templates,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let folder = input.parent().unwrap_or(Path::new(""));
     for (number, (result, _)) in (1..).zip(&document.results()) {
         let name = result.value("runFiles.recordFile");
@@ -119,7 +121,9 @@ fn add_details(
                     extras.contradictions.insert(number, differing);
                 }
                 let html = record_sections(&record, templates, extras.edition, &prefix);
-                extras.details.insert(number, html.map_err(Failure::of)?);
+                extras
+                    .details
+                    .insert(number, html.map_err(CommandError::of)?);
             }
             Err(_) if !folder.join(name).exists() => {
                 let what = format!(
@@ -157,8 +161,10 @@ fn image(folder: &Path, name: &str) -> Result<Image, String> {
 }
 
 /// The results chart of the first result.
-fn chart(document: &Document) -> Result<String, Failure> {
+fn chart(document: &Document) -> Result<String, CommandError> {
     let results = document.results();
     let drawn = results.first().and_then(|(_, curve)| results_svg(curve));
-    drawn.ok_or_else(|| Failure::of("there is nothing to draw: the submission has no load point"))
+    drawn.ok_or_else(|| {
+        CommandError::of("there is nothing to draw: the submission has no load point")
+    })
 }

@@ -15,7 +15,7 @@ pub struct Autosave {
 
 /// What an autosave holds.
 #[derive(Debug)]
-pub struct Found {
+pub struct AutosaveContent {
     /// The submission.
     pub text: String,
     /// The path that the session was at.
@@ -43,7 +43,7 @@ impl Autosave {
     }
 
     /// What is there; `None`: nothing, or nothing that can be read.
-    pub fn found(&self) -> Option<Found> {
+    pub fn found(&self) -> Option<AutosaveContent> {
         // Some more than a document has: the comment.
         let content = read_limited(&self.path, (XML_LEN_MAX as u64) << 1).ok()?;
         let text = String::from_utf8_lossy(&content).into_owned();
@@ -58,7 +58,7 @@ impl Autosave {
         let text = text
             .rsplit_once(COMMENT)
             .map_or(text.clone(), |(xml, _)| xml.to_owned());
-        Some(Found { text, at, typed })
+        Some(AutosaveContent { text, at, typed })
     }
 
     /// Keeps a document, the path that the session is at, and the line so far.
@@ -77,7 +77,7 @@ impl Autosave {
     }
 
     /// Puts it aside under another name, which it gives.
-    pub fn set_aside(&self) -> Option<String> {
+    pub fn move_away(&self) -> Option<String> {
         // Never over another one that was put aside.
         let aside = (1..1000).find_map(|number| {
             let mut name = self.path.file_name()?.to_owned();
@@ -93,7 +93,7 @@ impl Autosave {
     }
 
     /// Tells on stderr that there is one, where nobody is asked.
-    pub fn tell_if_found(&self) {
+    pub fn print_if_found(&self) {
         if self.path.exists() {
             eprintln!(
                 "{}: there is unsaved work of an earlier session; it is not part of this. Start subedit with this -o at a terminal to take it up",
@@ -137,10 +137,10 @@ mod tests {
         }
         let whole = fs::read_to_string(&autosave.path).expect("the file");
         assert!(read_xml(&whole).is_ok(), "it is a submission by itself");
-        let aside = autosave.set_aside().expect("it is renamed");
+        let aside = autosave.move_away().expect("it is renamed");
         assert!(aside.ends_with(".sub.xml.autosave.old"), "{aside}");
         autosave.keep(&document, "a.b", "").expect("it is written");
-        let aside = autosave.set_aside().expect("it is renamed");
+        let aside = autosave.move_away().expect("it is renamed");
         assert!(aside.ends_with(".sub.xml.autosave.old2"), "{aside}");
         assert!(autosave.found().is_none());
     }

@@ -1,7 +1,7 @@
 //! What a submission is made of: summary files, rc files, run records, each read once,
 //! and held against each other.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::files::read_limited;
 use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
@@ -50,14 +50,14 @@ impl Inputs {
     /// # Errors
     /// A file cannot be read or is something else, or (without `force`) files do not
     /// belong together.
-    pub fn read(files: &[PathBuf], force: bool) -> Result<Self, Failure> {
+    pub fn read(files: &[PathBuf], force: bool) -> Result<Self, CommandError> {
         let pairs = files.chunks_exact(2);
         if let [alone] = pairs.remainder() {
             let sentence = format!(
                 "{}: a result and its rc file are given together: sfssum.mine sfs_rc",
                 alone.display()
             );
-            return Err(Failure::Usage(vec![sentence]));
+            return Err(CommandError::Usage(vec![sentence]));
         }
         let mut runs = Vec::new();
         for pair in pairs {
@@ -88,7 +88,7 @@ impl Inputs {
 pub type IsRc = bool;
 
 impl Run {
-    fn read(result: &Path, rc: &Path, force: bool) -> Result<Self, Failure> {
+    fn read(result: &Path, rc: &Path, force: bool) -> Result<Self, CommandError> {
         let mut doubts = Vec::new();
         let summary = Source::read(result)?;
         let (read, record_path) = match is_record(result)? {
@@ -107,7 +107,7 @@ impl Run {
             _ => None,
         };
         if let (Some(summary), Some(record)) = (&read, &record)
-            && !says_the_same(summary, record)
+            && !figures_match(summary, record)
         {
             doubts.push(format!(
                 "{}: says something else than the run record beside it, {}: one of the two was changed, or is of another run",
@@ -121,11 +121,11 @@ impl Run {
             (None, None) => return Err(one(format!("{}: no result in it", result.display()))),
         };
         let biods = read.as_ref().and_then(|summary| summary.biods);
-        let verdict = read.as_ref().map_or(UNKNOWN, Summary::verdict_word);
+        let verdict = read.as_ref().map_or(UNKNOWN, Summary::verdict_label);
         let plan = plan_of(rc, result, &curve, biods, record.as_ref(), &mut doubts)?;
         if !doubts.is_empty() && !force {
             doubts.push("give the files of one run, or --force to take these".into());
-            return Err(Failure::Usage(doubts));
+            return Err(CommandError::Usage(doubts));
         }
         for doubt in &doubts {
             eprintln!("{doubt}");
@@ -155,7 +155,7 @@ impl Run {
 }
 
 impl Source {
-    fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(path: &Path) -> Result<Self, CommandError> {
         let content = read_limited(path, FILE_LEN_MAX).map_err(one)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {
@@ -169,7 +169,7 @@ impl Source {
 ///
 /// # Errors
 /// It cannot be read, or is none; with path and line.
-pub fn read_submission(path: &Path) -> Result<Document, Failure> {
+pub fn read_submission(path: &Path) -> Result<Document, CommandError> {
     let content = read_limited(path, XML_LEN_MAX as u64).map_err(one)?;
     let shown = path.display();
     let text = String::from_utf8(content)
@@ -177,8 +177,8 @@ pub fn read_submission(path: &Path) -> Result<Document, Failure> {
     read_xml(&text).map_err(|e| one(format!("{shown}:{e}")))
 }
 
-fn one(sentence: String) -> Failure {
-    Failure::Usage(vec![sentence])
+fn one(sentence: String) -> CommandError {
+    CommandError::Usage(vec![sentence])
 }
 
 fn shown(path: Option<&Path>) -> String {
@@ -186,7 +186,7 @@ fn shown(path: Option<&Path>) -> String {
 }
 
 /// A run record begins with a JSON object, a summary never does.
-fn is_record(path: &Path) -> Result<bool, Failure> {
+fn is_record(path: &Path) -> Result<bool, CommandError> {
     use std::io::Read;
     let mut first = [0; 1];
     let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
@@ -216,7 +216,7 @@ fn read_beside(
     has_summary: bool,
     force: bool,
     doubts: &mut Vec<String>,
-) -> Result<Option<RunRecord>, Failure> {
+) -> Result<Option<RunRecord>, CommandError> {
     match read_record(path) {
         Ok(record) => {
             if let Some(cut) = &record.cut {
@@ -241,7 +241,7 @@ fn read_beside(
 
 /// Whether a summary has the figures that the record would give it. Figures, not the
 /// text: another version of the program may word its comments in another way.
-fn says_the_same(summary: &Summary, record: &RunRecord) -> bool {
+fn figures_match(summary: &Summary, record: &RunRecord) -> bool {
     let text = match record.run.plan.benchmark.composite() {
         Some(_) => sfssum_txt::sfssum_txt(record),
         None => sfssum::sfssum(record),
@@ -264,7 +264,7 @@ fn plan_of(
     biods: Option<(u32, u32)>,
     record: Option<&RunRecord>,
     doubts: &mut Vec<String>,
-) -> Result<RunPlan, Failure> {
+) -> Result<RunPlan, CommandError> {
     let resolved = Sources::from_rc(Some(rc))
         .map_err(|e| vec![e])
         .and_then(|mut sources| {
@@ -279,7 +279,7 @@ fn plan_of(
     }
     match (resolved, record) {
         (Ok(resolved), None) => {
-            tell_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
+            print_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
             Ok(resolved.plan)
         }
         (Ok(resolved), Some(record)) => {
@@ -299,7 +299,7 @@ fn plan_of(
                         rc.display(),
                         result.display()
                     ));
-                    tell_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
+                    print_mismatches(rc, result, &resolved.plan, curve, biods, doubts);
                 }
             }
             Ok(plan.clone())
@@ -328,7 +328,7 @@ fn other_rc(rc: &Path, record: &RunRecord) -> Option<String> {
     ))
 }
 
-fn tell_mismatches(
+fn print_mismatches(
     rc: &Path,
     result: &Path,
     plan: &RunPlan,

@@ -13,35 +13,35 @@ use std::io::{BufRead, IsTerminal, Read, StdinLock};
 
 /// What somebody typed.
 #[derive(Debug)]
-pub enum Typed {
+pub enum InputEvent {
     /// A line, without its end.
     Line(String),
     /// Ctrl-C.
-    GivenUp,
+    Interrupted,
     /// Ctrl-D, the end of the pipe, or a terminal that is gone.
     End,
 }
 
 /// What the keyboard asks while a line is being typed.
-pub trait Listener {
+pub trait LineListener {
     /// The whole lines that this beginning can become.
     fn completions(&self, line: &str) -> Vec<String>;
     /// The line is this far now.
-    fn hear(&self, line: &str);
+    fn on_line_change(&self, line: &str);
 }
 
 /// Where lines come from.
-pub enum Keyboard<L: Listener> {
+pub enum Keyboard<L: LineListener> {
     /// A terminal.
-    Terminal(Box<rustyline::Editor<Ears<L>, MemHistory>>),
+    Terminal(Box<rustyline::Editor<RustylineHelper<L>, MemHistory>>),
     /// Anything else.
     Pipe(StdinLock<'static>),
 }
 
-/// rustyline's view of a [`Listener`].
-pub struct Ears<L>(L);
+/// rustyline's view of a [`LineListener`].
+pub struct RustylineHelper<L>(L);
 
-impl<L: Listener> Keyboard<L> {
+impl<L: LineListener> Keyboard<L> {
     /// Of this process's standard input.
     pub fn new(listener: L) -> Self {
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
@@ -51,7 +51,7 @@ impl<L: Listener> Keyboard<L> {
                 .build();
             let history = MemHistory::with_config(&config);
             if let Ok(mut editor) = rustyline::Editor::with_history(config, history) {
-                editor.set_helper(Some(Ears(listener)));
+                editor.set_helper(Some(RustylineHelper(listener)));
                 return Self::Terminal(Box::new(editor));
             }
         }
@@ -64,7 +64,7 @@ impl<L: Listener> Keyboard<L> {
     }
 
     /// Reads a line behind a prompt; `begun` is there already, where it can be edited.
-    pub fn read(&mut self, prompt: &str, begun: &str) -> Typed {
+    pub fn read(&mut self, prompt: &str, begun: &str) -> InputEvent {
         match self {
             Self::Terminal(editor) => {
                 let prompt = format!("{prompt} ");
@@ -73,17 +73,17 @@ impl<L: Listener> Keyboard<L> {
                         if !line.trim().is_empty() {
                             let _ = editor.add_history_entry(line.as_str());
                         }
-                        Typed::Line(line)
+                        InputEvent::Line(line)
                     }
-                    Err(ReadlineError::Interrupted) => Typed::GivenUp,
-                    Err(_) => Typed::End,
+                    Err(ReadlineError::Interrupted) => InputEvent::Interrupted,
+                    Err(_) => InputEvent::End,
                 }
             }
             Self::Pipe(stdin) => {
-                crate::product::print(&format!("{prompt}\n"));
+                crate::stdout::print(&format!("{prompt}\n"));
                 match line_of(stdin) {
-                    Some(line) => Typed::Line(line),
-                    None => Typed::End,
+                    Some(line) => InputEvent::Line(line),
+                    None => InputEvent::End,
                 }
             }
         }
@@ -121,21 +121,21 @@ fn skip_line(source: &mut impl BufRead) {
     }
 }
 
-impl<L: Listener> Helper for Ears<L> {}
-impl<L> Highlighter for Ears<L> {}
-impl<L> Validator for Ears<L> {}
+impl<L: LineListener> Helper for RustylineHelper<L> {}
+impl<L> Highlighter for RustylineHelper<L> {}
+impl<L> Validator for RustylineHelper<L> {}
 
 /// It hears every change of the line; it hints nothing.
-impl<L: Listener> Hinter for Ears<L> {
+impl<L: LineListener> Hinter for RustylineHelper<L> {
     type Hint = String;
 
     fn hint(&self, line: &str, _pos: usize, _ctx: &Context<'_>) -> Option<String> {
-        self.0.hear(line);
+        self.0.on_line_change(line);
         None
     }
 }
 
-impl<L: Listener> Completer for Ears<L> {
+impl<L: LineListener> Completer for RustylineHelper<L> {
     type Candidate = String;
 
     fn complete(

@@ -11,9 +11,9 @@ mod session;
 mod store;
 
 use crate::cli::SubeditArgs;
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::folder_of;
-use crate::product;
+use crate::stdout;
 use autosave::Autosave;
 use filermark_submission::{Document, Fault, xsd};
 use inputs::Inputs;
@@ -26,9 +26,9 @@ use store::Store;
 const MARKED: &str = "Marked as non-compliant by filermark subedit -n.";
 
 /// Does what the options say.
-pub fn subedit(args: &SubeditArgs) -> Ended {
+pub fn subedit(args: &SubeditArgs) -> CommandResult {
     if args.xsd {
-        product::print(&xsd());
+        stdout::print(&xsd());
         return Ok(ExitCode::SUCCESS);
     }
     if args.validate {
@@ -64,29 +64,29 @@ pub fn subedit(args: &SubeditArgs) -> Ended {
         }
         return session::session(document, store, output);
     }
-    Autosave::beside(output).tell_if_found();
-    let code = tell_faults(&document.faults());
-    tell_missing(&document, output);
+    Autosave::beside(output).print_if_found();
+    let code = print_faults(&document.faults());
+    print_missing(&document, output);
     let saved = match args.zip {
         true => store.save_zip(&document, output),
         false => store.save_xml(&document, output),
     };
-    saved.map_err(Failure::Failed)?;
-    product::print(&format!("Saved {}\n", output.display()));
+    saved.map_err(CommandError::Failed)?;
+    stdout::print(&format!("Saved {}\n", output.display()));
     Ok(code)
 }
 
 /// `-v`.
-fn validate(args: &SubeditArgs) -> Ended {
+fn validate(args: &SubeditArgs) -> CommandResult {
     let path = wanted(args.input.as_deref(), "-i SUB.xml: what is to be checked?")?;
     let document = read_submission(path)?;
-    let code = tell_faults(&document.faults());
-    tell_missing(&document, path);
+    let code = print_faults(&document.faults());
+    print_missing(&document, path);
     Ok(code)
 }
 
 /// Pictures that are named and not there: no fault of the XML, and missing in every report.
-fn tell_missing(document: &Document, path: &Path) {
+fn print_missing(document: &Document, path: &Path) {
     let folder = folder_of(path);
     for name in document.diagram_files() {
         if !folder.join(name).is_file() {
@@ -96,7 +96,7 @@ fn tell_missing(document: &Document, path: &Path) {
 }
 
 /// `-n`.
-fn non_compliant(args: &SubeditArgs) -> Ended {
+fn non_compliant(args: &SubeditArgs) -> CommandResult {
     let input = wanted(args.input.as_deref(), "-i SUB.xml: what is to be marked?")?;
     let output = wanted(args.output.as_deref(), "-o OUT: where is it to be written?")?;
     let mut document = read_submission(input)?;
@@ -108,32 +108,34 @@ fn non_compliant(args: &SubeditArgs) -> Ended {
     };
     for (path, text) in [("isCompliant", "no"), ("reason", reason)] {
         if let Some(place) = document.find(&format!("resultCompliance.{path}")) {
-            document.set(&place, text).map_err(Failure::of)?;
+            document.set(&place, text).map_err(CommandError::of)?;
         }
     }
-    let code = tell_faults(&document.faults());
+    let code = print_faults(&document.faults());
     let store = Store::new(Inputs::default(), Some(input), output)?;
-    store.save_xml(&document, output).map_err(Failure::Failed)?;
-    product::print(&format!("Saved {}\n", output.display()));
+    store
+        .save_xml(&document, output)
+        .map_err(CommandError::Failed)?;
+    stdout::print(&format!("Saved {}\n", output.display()));
     Ok(code)
 }
 
 /// Says whether a document is valid, and what of it is not; gives the exit code.
-fn tell_faults(faults: &[Fault]) -> ExitCode {
+fn print_faults(faults: &[Fault]) -> ExitCode {
     if faults.is_empty() {
-        product::print("Document is valid\n");
+        stdout::print("Document is valid\n");
         return ExitCode::SUCCESS;
     }
     let list: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
-    product::print(&format!("Document is not valid\n{list}"));
+    stdout::print(&format!("Document is not valid\n{list}"));
     ExitCode::FAILURE
 }
 
-fn usage<T>(sentence: &str) -> Result<T, Failure> {
-    Err(Failure::Usage(vec![sentence.into()]))
+fn usage<T>(sentence: &str) -> Result<T, CommandError> {
+    Err(CommandError::Usage(vec![sentence.into()]))
 }
 
-fn wanted<'a>(path: Option<&'a Path>, otherwise: &str) -> Result<&'a Path, Failure> {
+fn wanted<'a>(path: Option<&'a Path>, otherwise: &str) -> Result<&'a Path, CommandError> {
     match path {
         Some(path) => Ok(path),
         None => usage(otherwise),

@@ -1,12 +1,12 @@
 //! The session: lines in, what the editor says out, files saved; and nothing typed is
 //! lost when the terminal is.
 
-use super::autosave::{Autosave, Found};
-use super::keyboard::{Keyboard, Listener, Typed};
+use super::autosave::{Autosave, AutosaveContent};
+use super::keyboard::{InputEvent, Keyboard, LineListener};
 use super::store::Store;
-use crate::exit::{Ended, INTERRUPTED};
-use crate::product;
-use filermark_submission::{Document, Editor, Turn, Wish, read_xml};
+use crate::exit::{CommandResult, INTERRUPTED};
+use crate::stdout;
+use filermark_submission::{Document, Editor, EditorRequest, EditorStep, read_xml};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -59,46 +59,46 @@ impl Shared {
     }
 
     /// The last moment: also the line that is not ended.
-    fn keep_all(&mut self) -> Unsaved {
+    fn keep_all(&mut self) -> UnsavedOutcome {
         if std::mem::replace(&mut self.is_over, true) {
-            return Unsaved::Nothing;
+            return UnsavedOutcome::Nothing;
         }
         let line = std::mem::take(&mut self.line);
         let is_lost = self.editor.is_typed() || !line.trim().is_empty();
         match is_lost && self.write(&line) {
-            true => Unsaved::Kept,
-            false if is_lost => Unsaved::Lost,
-            false => Unsaved::Nothing,
+            true => UnsavedOutcome::Autosaved,
+            false if is_lost => UnsavedOutcome::Lost,
+            false => UnsavedOutcome::Nothing,
         }
     }
 }
 
 /// What became of work that nobody has saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unsaved {
+enum UnsavedOutcome {
     /// There was none.
     Nothing,
     /// It is in the autosave.
-    Kept,
+    Autosaved,
     /// It could not be written.
     Lost,
 }
 
 /// The keyboard's ears.
-struct Ears(Handle);
+struct SessionListener(Handle);
 
-impl Listener for Ears {
+impl LineListener for SessionListener {
     fn completions(&self, line: &str) -> Vec<String> {
         lock(&self.0).editor.completions(line)
     }
 
-    fn hear(&self, line: &str) {
+    fn on_line_change(&self, line: &str) {
         line.clone_into(&mut lock(&self.0).line);
     }
 }
 
 /// Edits a document till somebody ends it.
-pub fn session(document: Document, store: Store, output: &Path) -> Ended {
+pub fn session(document: Document, store: Store, output: &Path) -> CommandResult {
     let autosave = Autosave::beside(output);
     let shared = Arc::new(Mutex::new(Shared {
         editor: Editor::new(document, output.display().to_string()),
@@ -108,22 +108,22 @@ pub fn session(document: Document, store: Store, output: &Path) -> Ended {
         is_warned: false,
         is_over: false,
     }));
-    let mut keyboard = Keyboard::new(Ears(Arc::clone(&shared)));
+    let mut keyboard = Keyboard::new(SessionListener(Arc::clone(&shared)));
     watch_signals(&shared);
     let begun = match offer(&autosave, &mut keyboard) {
-        Offer::Nothing => String::new(),
-        Offer::Taken(found) => take_up(&shared, &store, &found),
-        Offer::NoAnswer => return Ok(ExitCode::FAILURE),
+        AutosaveOffer::Nothing => String::new(),
+        AutosaveOffer::Accepted(found) => take_up(&shared, &store, &found),
+        AutosaveOffer::NoAnswer => return Ok(ExitCode::FAILURE),
     };
     let first = lock(&shared).editor.begin();
-    product::print(&first.said);
+    stdout::print(&first.output);
     Ok(converse(&shared, &store, &mut keyboard, begun))
 }
 
 fn converse(
     shared: &Handle,
     store: &Store,
-    keyboard: &mut Keyboard<Ears>,
+    keyboard: &mut Keyboard<SessionListener>,
     mut begun: String,
 ) -> ExitCode {
     loop {
@@ -131,28 +131,28 @@ fn converse(
         let typed = keyboard.read(prompt, &std::mem::take(&mut begun));
         let mut state = lock(shared);
         let turn = match typed {
-            Typed::Line(line) => {
+            InputEvent::Line(line) => {
                 state.line.clear();
                 state.editor.enter(&line)
             }
-            Typed::GivenUp => {
+            InputEvent::Interrupted => {
                 state.line.clear();
                 state.editor.abandon()
             }
             // Ctrl-D at an empty line is .q; asked twice, or in the middle of a line,
             // nobody is there any more.
-            Typed::End
+            InputEvent::End
                 if keyboard.is_terminal() && state.line.is_empty() && !state.editor.is_asked() =>
             {
                 state.editor.end_entry();
-                product::print("\n");
+                stdout::print("\n");
                 state.editor.enter(".q")
             }
-            Typed::End => return end(&mut state),
+            InputEvent::End => return end(&mut state),
         };
         let wish = carry_out(&mut state, store, turn);
         state.keep();
-        if wish == Wish::Quit {
+        if wish == EditorRequest::Quit {
             state.autosave.remove();
             return ExitCode::SUCCESS;
         }
@@ -160,10 +160,10 @@ fn converse(
 }
 
 /// Prints what the editor says, and saves where it wants that.
-fn carry_out(state: &mut Shared, store: &Store, turn: Turn) -> Wish {
-    product::print(&turn.said);
-    let Wish::Save(name) = turn.wish else {
-        return turn.wish;
+fn carry_out(state: &mut Shared, store: &Store, turn: EditorStep) -> EditorRequest {
+    stdout::print(&turn.output);
+    let EditorRequest::Save(name) = turn.request else {
+        return turn.request;
     };
     let saved = store.save(state.editor.document(), &PathBuf::from(&name));
     let turn = match saved {
@@ -173,8 +173,8 @@ fn carry_out(state: &mut Shared, store: &Store, turn: Turn) -> Wish {
         }
         Err(why) => state.editor.not_saved(&why),
     };
-    product::print(&turn.said);
-    turn.wish
+    stdout::print(&turn.output);
+    turn.request
 }
 
 /// The input is at its end, and nobody has quit.
@@ -182,19 +182,19 @@ fn end(state: &mut Shared) -> ExitCode {
     state.editor.end_entry();
     let shown = state.autosave.shown();
     match state.keep_all() {
-        Unsaved::Kept => {
+        UnsavedOutcome::Autosaved => {
             eprintln!(
                 "the input ended before .q; what was typed and not saved is in {shown}, and the next subedit with this -o offers it"
             );
             return ExitCode::FAILURE;
         }
-        Unsaved::Lost => {
+        UnsavedOutcome::Lost => {
             eprintln!(
                 "the input ended before .q; what was typed and not saved is lost: {shown} cannot be written"
             );
             return ExitCode::FAILURE;
         }
-        Unsaved::Nothing => {}
+        UnsavedOutcome::Nothing => {}
     }
     match state.editor.is_saved() {
         true => ExitCode::SUCCESS,
@@ -205,50 +205,50 @@ fn end(state: &mut Shared) -> ExitCode {
     }
 }
 
-enum Offer {
+enum AutosaveOffer {
     Nothing,
-    Taken(Found),
+    Accepted(AutosaveContent),
     /// Nobody answers.
     NoAnswer,
 }
 
 /// Unsaved work of an earlier session: offered at a terminal, put aside elsewhere, as
 /// the first line of a script is no answer to this.
-fn offer(autosave: &Autosave, keyboard: &mut Keyboard<Ears>) -> Offer {
+fn offer(autosave: &Autosave, keyboard: &mut Keyboard<SessionListener>) -> AutosaveOffer {
     let Some(found) = autosave.found() else {
-        return Offer::Nothing;
+        return AutosaveOffer::Nothing;
     };
     let shown = autosave.shown();
     let is_wanted = keyboard.is_terminal() && {
-        product::print(&format!(
+        stdout::print(&format!(
             "{shown} has work of an earlier session that was not saved.\n"
         ));
         loop {
             match keyboard.read("Take it up (y/n)?", "") {
-                Typed::Line(line) if line.trim().eq_ignore_ascii_case("y") => break true,
-                Typed::Line(line) if line.trim().eq_ignore_ascii_case("n") => break false,
-                Typed::Line(_) => product::print("Please answer y or n.\n"),
-                Typed::GivenUp | Typed::End => return Offer::NoAnswer,
+                InputEvent::Line(line) if line.trim().eq_ignore_ascii_case("y") => break true,
+                InputEvent::Line(line) if line.trim().eq_ignore_ascii_case("n") => break false,
+                InputEvent::Line(_) => stdout::print("Please answer y or n.\n"),
+                InputEvent::Interrupted | InputEvent::End => return AutosaveOffer::NoAnswer,
             }
         }
     };
     if is_wanted {
-        return Offer::Taken(found);
+        return AutosaveOffer::Accepted(found);
     }
-    match autosave.set_aside() {
+    match autosave.move_away() {
         Some(aside) => eprintln!("the unsaved work of an earlier session is kept as {aside}"),
         None => eprintln!("{shown}: the unsaved work of an earlier session cannot be put aside"),
     }
-    Offer::Nothing
+    AutosaveOffer::Nothing
 }
 
 /// Goes on where an earlier session was; gives the line that was being typed.
-fn take_up(shared: &Handle, store: &Store, found: &Found) -> String {
+fn take_up(shared: &Handle, store: &Store, found: &AutosaveContent) -> String {
     let mut state = lock(shared);
     let mut document = match read_xml(&found.text) {
         Ok(document) => document,
         Err(e) => {
-            let aside = state.autosave.set_aside().unwrap_or_default();
+            let aside = state.autosave.move_away().unwrap_or_default();
             eprintln!("it cannot be read, and is kept as {aside}: line {e}");
             return String::new();
         }
@@ -268,7 +268,7 @@ fn watch_signals(shared: &Handle) {
     let watch = move || {
         if signals.forever().next().is_some() {
             let mut state = lock(&shared);
-            if state.keep_all() == Unsaved::Kept {
+            if state.keep_all() == UnsavedOutcome::Autosaved {
                 eprintln!(
                     "\nwhat was typed and not saved is in {}",
                     state.autosave.shown()

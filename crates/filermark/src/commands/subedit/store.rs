@@ -2,7 +2,7 @@
 
 use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::files::{folder_of, read_limited, read_named, write_whole};
 use filermark_archive::{Bundle, Role, secrets};
 use filermark_submission::{Document, ResultFile, XML_LEN_MAX, write_xml};
@@ -23,7 +23,7 @@ impl Store {
     ///
     /// # Errors
     /// The output is one of the run's own files, or its folder is not there.
-    pub fn new(inputs: Inputs, input: Option<&Path>, output: &Path) -> Result<Self, Failure> {
+    pub fn new(inputs: Inputs, input: Option<&Path>, output: &Path) -> Result<Self, CommandError> {
         let mut folders: Vec<PathBuf> = Vec::new();
         for path in [Some(output), input].into_iter().flatten() {
             let folder = folder_of(path);
@@ -33,7 +33,7 @@ impl Store {
         }
         let folder = folder_of(output);
         if !folder.is_dir() {
-            return Err(Failure::Usage(vec![format!(
+            return Err(CommandError::Usage(vec![format!(
                 "{}: there is no folder {}; make it first",
                 output.display(),
                 folder.display()
@@ -42,7 +42,7 @@ impl Store {
         let store = Self { inputs, folders };
         store
             .check_target(output)
-            .map_err(|why| Failure::Usage(vec![why]))?;
+            .map_err(|why| CommandError::Usage(vec![why]))?;
         Ok(store)
     }
 

@@ -3,11 +3,11 @@
 
 use super::sequence;
 use crate::cli::ShowArgs;
-use crate::exit::Failure;
-use filermark_config::definitions::Classic;
+use crate::exit::CommandError;
+use filermark_config::definitions::ClassicDefinitions;
 use filermark_model::benchmark::{ClassicWork, SHIPPED};
+use filermark_model::text::quoted;
 use filermark_model::units::counted;
-use filermark_model::words::quoted;
 use filermark_model::{Benchmark, Bytes, Severity, SizeDistribution};
 use filermark_report::{sequence_dot, sequence_svg};
 use filermark_results::definition_fingerprint;
@@ -22,17 +22,17 @@ macro_rules! line {
 }
 
 /// Those that ship with the program.
-pub fn shipped() -> Result<Vec<Classic>, Failure> {
+pub fn shipped() -> Result<Vec<ClassicDefinitions>, CommandError> {
     let read = |(name, text): &(&str, &str)| {
-        let benchmark = Benchmark::from_toml(name, text).map_err(Failure::of)?;
+        let benchmark = Benchmark::from_toml(name, text).map_err(CommandError::of)?;
         let text = (*text).to_owned();
-        Ok(Classic { text, benchmark })
+        Ok(ClassicDefinitions { text, benchmark })
     };
     SHIPPED.iter().map(read).collect()
 }
 
 /// The list of them.
-pub fn list(all: &[Classic]) -> String {
+pub fn list(all: &[ClassicDefinitions]) -> String {
     let mut out = String::new();
     line!(
         out,
@@ -43,7 +43,7 @@ pub fn list(all: &[Classic]) -> String {
         "MEAN WRITE",
         "STATES"
     );
-    for Classic { benchmark: b, .. } in all {
+    for ClassicDefinitions { benchmark: b, .. } in all {
         let Some(work) = b.classic() else { continue };
         let states = work
             .sequence
@@ -103,7 +103,7 @@ pub fn checked(file: &str, b: &Benchmark) -> String {
 }
 
 /// What `workload show` prints of one.
-pub fn show(found: &Classic, args: &ShowArgs) -> Result<String, Failure> {
+pub fn show(found: &ClassicDefinitions, args: &ShowArgs) -> Result<String, CommandError> {
     let b = &found.benchmark;
     if args.toml {
         return Ok(found.text.clone());
@@ -127,9 +127,9 @@ pub fn show(found: &Classic, args: &ShowArgs) -> Result<String, Failure> {
 }
 
 /// The message where a drawing or a sample is asked for and there is nothing to draw.
-pub fn no_sequence(name: &str) -> Failure {
+pub fn no_sequence(name: &str) -> CommandError {
     let name = quoted(name);
-    Failure::Usage(vec![format!(
+    CommandError::Usage(vec![format!(
         "{name} has no sequence of operations: they come in any order; general-smb1 and \
          general-smb2 have one"
     )])
@@ -232,7 +232,7 @@ fn rules(out: &mut String, b: &Benchmark) {
         },
         s.proc_pcnt_min
     );
-    line!(out, "  result: {}", b.headline_words(s.response_limit_ms));
+    line!(out, "  result: {}", b.headline_text(s.response_limit_ms));
     line!(
         out,
         "  operations within {} points of their share",

@@ -2,16 +2,16 @@
 //! product; what became of the counts is talk.
 
 use crate::cli::FromNfsstatArgs;
-use crate::exit::{Ended, Failure};
+use crate::exit::{CommandError, CommandResult};
 use crate::files::{read_limited, refuse_inputs, write_whole};
-use crate::live::say_line;
-use crate::product;
+use crate::live::print_stderr_line;
+use crate::stdout;
 use filermark_config::nfsstat::{
     Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
 };
 use filermark_model::benchmark::{Protocol, SHIPPED};
+use filermark_model::text::{nearest, quoted};
 use filermark_model::units::counted;
-use filermark_model::words::{nearest, quoted};
 use filermark_model::{Benchmark, Op};
 use std::io::Read;
 use std::path::Path;
@@ -29,36 +29,39 @@ const CALLS_FEW: u128 = 1_000;
 
 /// The benchmark to run with a mix of a version's operations: of those that ship and speak
 /// that version the one whose own mix is nearest.
-fn nearest_benchmark(made: &MixOfCounts) -> Result<Benchmark, Failure> {
+fn nearest_benchmark(made: &MixOfCounts) -> Result<Benchmark, CommandError> {
     let protocol = match made.version {
         Version::V2 => Protocol::Nfs2,
         Version::V3 | Version::V4 => Protocol::Nfs3,
     };
     let mut best: Option<(f64, Benchmark)> = None;
     for (name, _) in SHIPPED {
-        let benchmark = Benchmark::shipped(name).map_err(Failure::of)?;
+        let benchmark = Benchmark::shipped(name).map_err(CommandError::of)?;
         if benchmark.protocol != protocol {
             continue;
         }
         let differences = made.differences(&benchmark.mix);
-        let sum = differences.iter().map(|d| (d.here - d.there).abs()).sum();
+        let sum = differences
+            .iter()
+            .map(|d| (d.share - d.other_share).abs())
+            .sum();
         if best.as_ref().is_none_or(|(least, _)| sum < *least) {
             best = Some((sum, benchmark));
         }
     }
-    let none = || Failure::of("no shipped benchmark speaks this version");
+    let none = || CommandError::of("no shipped benchmark speaks this version");
     best.map(|(_, benchmark)| benchmark).ok_or_else(none)
 }
 
 /// Makes the mix file.
-pub fn from_nfsstat(args: &FromNfsstatArgs) -> Ended {
+pub fn from_nfsstat(args: &FromNfsstatArgs) -> CommandResult {
     let inputs: Vec<&Path> = [Some(args.file.as_path()), args.since.as_deref()]
         .into_iter()
         .flatten()
         .collect();
     if inputs.iter().all(|i| *i == Path::new(STDIN)) && inputs.len() > 1 {
         let text = "standard input can be read once: name a file for one of the two looks";
-        return Err(Failure::Usage(vec![text.into()]));
+        return Err(CommandError::Usage(vec![text.into()]));
     }
     if let Some(out) = &args.output {
         refuse_inputs(out, &inputs)?;
@@ -74,14 +77,14 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> Ended {
     let made = statistics.mix(version, &wanted(&args.without)?)?;
     let text = mix_file(&made, earlier.as_deref());
     match &args.output {
-        Some(out) => write_whole(out, text.as_bytes()).map_err(Failure::of)?,
-        None => product::print(&text),
+        Some(out) => write_whole(out, text.as_bytes()).map_err(CommandError::of)?,
+        None => stdout::print(&text),
     }
     let near = nearest_benchmark(&made)?;
-    tell(&made, &near);
+    print(&made, &near);
     let mine = args.output.as_deref().map(Path::display);
     let options = format!("-o BENCHMARK={} ", near.name);
-    say_line(match mine {
+    print_stderr_line(match mine {
         Some(mine) => format!("next: filermark run -r RC {options}-o MIXFILE={mine}"),
         None => format!(
             "next: put this into a file (-o mine.mix); filermark run -r RC {options}-o \
@@ -92,7 +95,7 @@ pub fn from_nfsstat(args: &FromNfsstatArgs) -> Ended {
 }
 
 /// The operations that the mix may have.
-fn wanted(without: &[String]) -> Result<Vec<Op>, Failure> {
+fn wanted(without: &[String]) -> Result<Vec<Op>, CommandError> {
     let mut ops = Protocol::Nfs3.ops().to_vec();
     for name in without.iter().map(|n| n.trim().to_lowercase()) {
         let names = Protocol::Nfs3.ops().iter().map(|op| op.name());
@@ -103,7 +106,7 @@ fn wanted(without: &[String]) -> Result<Vec<Op>, Failure> {
             };
             let name = quoted(&name);
             let text = format!("--without: there is no operation '{name}'; {hint}");
-            return Err(Failure::Usage(vec![text]));
+            return Err(CommandError::Usage(vec![text]));
         }
         ops.retain(|op| op.name() != name);
     }
@@ -111,8 +114,8 @@ fn wanted(without: &[String]) -> Result<Vec<Op>, Failure> {
 }
 
 /// Reads a file or standard input.
-fn read(path: &Path) -> Result<Statistics, Failure> {
-    let wrong = |text: String| Failure::Usage(vec![text]);
+fn read(path: &Path) -> Result<Statistics, CommandError> {
+    let wrong = |text: String| CommandError::Usage(vec![text]);
     let (name, bytes) = if path == Path::new(STDIN) {
         let mut bytes = Vec::new();
         // One byte more, so that it is told when there are too many.
@@ -132,61 +135,61 @@ fn read(path: &Path) -> Result<Statistics, Failure> {
 }
 
 /// Tells what was read, what was left out, and how the mix differs.
-fn tell(made: &MixOfCounts, near: &Benchmark) {
-    say_line(format!("{}: {}", made.file, made.what()));
+fn print(made: &MixOfCounts, near: &Benchmark) {
+    print_stderr_line(format!("{}: {}", made.file, made.what()));
     for (version, calls) in &made.others {
         let number = version.number();
-        say_line(format!(
+        print_stderr_line(format!(
             "not in it: version {number} with {calls} calls (--nfs-version {number} takes it)"
         ));
     }
-    if let Some(words) = made.left_out_words() {
-        say_line(format!("left out, {words}"));
+    if let Some(words) = made.omitted_text() {
+        print_stderr_line(format!("left out, {words}"));
     }
     for remark in &made.remarks {
-        say_line(remark);
+        print_stderr_line(remark);
     }
     let rare: Vec<String> = made.rare().map(|s| s.op.to_string()).collect();
     if !rare.is_empty() {
-        say_line(format!("too rare for a share: {}", rare.join(" ")));
+        print_stderr_line(format!("too rare for a share: {}", rare.join(" ")));
     }
     if made.shares.iter().any(|s| s.op == Op::Commit) {
-        say_line(
+        print_stderr_line(
             "mind: a run sends COMMITs of its own for writes that the server answers UNSTABLE; \
              --without commit leaves those of the statistics out",
         );
     }
     let nfsstat = matches!(made.dialect, Dialect::Nfsstat | Dialect::NfsstatList);
     if nfsstat && made.shares.iter().any(|s| s.calls >= NFSSTAT_MANY) {
-        say_line(
+        print_stderr_line(
             "mind: nfsstat on Linux shows counts modulo 4294967296, and some are near that; \
              /proc/net/rpc/nfsd has them whole, --since takes a shorter time",
         );
     }
     if made.version == Version::V4 {
-        say_line(
+        print_stderr_line(
             "mind: clients of version 4 ask for attributes beside most operations, which version 3 \
              gets unasked: the share of getattr is too high",
         );
     }
     if made.kept() < CALLS_FEW {
-        say_line(format!(
+        print_stderr_line(format!(
             "mind: {} are few: shares of so little say more of chance than of the server; take \
              the statistics over a working day",
             counted(u64::try_from(made.kept()).unwrap_or(u64::MAX), "call")
         ));
     }
     let name = &near.name;
-    say_line(format!("the nearest of the shipped benchmarks is {name}:"));
-    say_line(format!(
+    print_stderr_line(format!("the nearest of the shipped benchmarks is {name}:"));
+    print_stderr_line(format!(
         "  {:<12} {:>9} {name:>13} {:>9}",
         "", "yours", "differs"
     ));
     for d in made.differences(&near.mix) {
-        let by = d.here - d.there;
-        say_line(format!(
+        let by = d.share - d.other_share;
+        print_stderr_line(format!(
             "  {:<12} {:>9.3} {:>13.3} {by:>+9.3}",
-            d.op, d.here, d.there
+            d.op, d.share, d.other_share
         ));
     }
 }

@@ -2,7 +2,7 @@
 //! run, what follows an open, the most usual orders, and a walk through it.
 
 use filermark_model::benchmark::Protocol;
-use filermark_model::sequence::{Figures, Sequence, State, Step, Walk, Way};
+use filermark_model::sequence::{Figures, Sequence, State, Step, Transition, TransitionTables};
 use filermark_model::units::counted;
 use filermark_model::{Benchmark, Op, Rng};
 use std::fmt::Write as _;
@@ -78,7 +78,12 @@ fn states(out: &mut String, sequence: &Sequence, figures: &Figures) {
     }
 }
 
-fn ways<'a, T: Copy>(out: &mut String, what: &str, ways: &[Way<T>], name: impl Fn(T) -> &'a str) {
+fn ways<'a, T: Copy>(
+    out: &mut String,
+    what: &str,
+    ways: &[Transition<T>],
+    name: impl Fn(T) -> &'a str,
+) {
     let drawn: f64 = ways.iter().map(|w| w.weight).sum();
     for (i, way) in ways.iter().enumerate() {
         line!(
@@ -148,7 +153,7 @@ fn order(steps: &[Step]) -> String {
 
 /// The first operations of a proc under a seed.
 pub fn sample(protocol: Protocol, sequence: &Sequence, count: u32, seed: u64) -> String {
-    let walk = Walk::new(sequence);
+    let walk = TransitionTables::new(sequence);
     let mut rng = Rng::new(seed, 0);
     let mut cards = walk.cards(&mut rng);
     let mut at = walk.rest(&mut rng);

@@ -8,8 +8,8 @@ mod nfs_data;
 mod smb;
 mod smb_data;
 
+use crate::load_guard::OF_THE_MACHINE;
 use crate::sweep::{Ended, Sweep};
-use crate::turns::OF_THE_MACHINE;
 use filermark_model::{Rule, Severity};
 use filermark_results::{Outcome, RunRecord};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -62,7 +62,7 @@ impl Expect {
 
 /// What a proxy and its test tell each other.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ProxyState {
     /// The server does wrong from now on.
     pub wrong: AtomicBool,
     /// Objects that the client has made so far.
@@ -71,7 +71,7 @@ pub struct Told {
     pub replies_of_run: AtomicU64,
 }
 
-impl Told {
+impl ProxyState {
     /// Replies of kinds that RUN has were passed on: the server does wrong from the one on that
     /// follows on so many good ones.
     pub fn run_replied(&self, begins: Begins, count: u64, good_count: u64) {
@@ -98,7 +98,7 @@ pub struct Row {
     pub begins: Begins,
     pub expect: Expect,
     pub sweep: Sweep,
-    pub told: Arc<Told>,
+    pub told: Arc<ProxyState>,
     /// Operations of which only RUN has any, and which make one call each.
     pub only_in_run: &'static [filermark_model::Op],
     /// So many replies of these kinds belong to no operation, at most.

@@ -1,13 +1,13 @@
 //! NFSv3 over TCP: the embedded server behind a proxy.
 
-use super::{Begins, Expect, RUNTIME_SECS, Row, Told, run_all};
-use crate::peek::serve;
+use super::{Begins, Expect, ProxyState, RUNTIME_SECS, Row, run_all};
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_model::{Op, Rule};
 use filermark_onc::nfs3::{PROGRAM, Procedure};
 use filermark_server::{RunningServer, ServerOptions};
-use filermark_testbed::{Act, NfsProxy, Passing, Way};
+use filermark_testbed::{Direction, NfsProxy, ProxiedMessage, ProxyAction};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,7 +40,7 @@ pub(super) struct Memory {
 }
 
 /// What becomes of a reply.
-pub(super) type Answer = fn(&mut Memory, &Asked, Vec<u8>) -> Vec<Act>;
+pub(super) type Answer = fn(&mut Memory, &Asked, Vec<u8>) -> Vec<ProxyAction>;
 /// What becomes of a call.
 pub(super) type Call = fn(Procedure, Vec<u8>) -> Vec<u8>;
 
@@ -74,37 +74,37 @@ pub(super) fn row(
     call: Option<Call>,
     answer: Answer,
 ) -> Row {
-    let told = Arc::new(Told::default());
+    let told = Arc::new(ProxyState::default());
     let own = Arc::clone(&told);
     let mut asked: HashMap<(usize, u32), Asked> = HashMap::new();
     let mut memory = Memory::default();
-    let script = move |passing: &Passing<'_>| {
+    let script = move |passing: &ProxiedMessage<'_>| {
         let message = passing.message.to_vec();
         let key = (passing.connection, word(&message, 0));
         let wrong = own.wrong.load(Ordering::Relaxed);
-        if passing.way == Way::ToServer {
+        if passing.way == Direction::ToServer {
             let Some(procedure) = procedure(&message) else {
-                return vec![Act::Send(message)];
+                return vec![ProxyAction::Send(message)];
             };
             if matches!(procedure, Procedure::Create | Procedure::Symlink) {
                 own.object_made(begins);
             }
             let record = message.clone();
             asked.insert(key, Asked { procedure, record });
-            return vec![Act::Send(match call {
+            return vec![ProxyAction::Send(match call {
                 Some(call) if wrong => call(procedure, message),
                 _ => message,
             })];
         }
         let Some(asked) = asked.remove(&key) else {
-            return vec![Act::Send(message)];
+            return vec![ProxyAction::Send(message)];
         };
         if asked.procedure == Procedure::Access {
             own.run_replied(begins, 1, GOOD_COUNT);
         }
         if !wrong {
             memory.other.insert(asked.procedure as u32, message.clone());
-            return vec![Act::Send(message)];
+            return vec![ProxyAction::Send(message)];
         }
         memory.replies += 1;
         answer(&mut memory, &asked, message)
@@ -130,11 +130,11 @@ pub(super) fn row(
     }
 }
 
-fn pass(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(reply)]
+fn pass(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(reply)]
 }
 
-fn garbage(memory: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
+fn garbage(memory: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
     let mut state = memory.replies.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let noise = reply.iter().map(|_| {
         state ^= state << 13;
@@ -142,67 +142,70 @@ fn garbage(memory: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
         state ^= state << 17;
         state as u8
     });
-    vec![Act::Raw(noise.collect())]
+    vec![ProxyAction::Raw(noise.collect())]
 }
 
-fn truncated(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(reply[..reply.len() / 2].to_vec())]
+fn truncated(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(reply[..reply.len() / 2].to_vec())]
 }
 
 /// A record of 2 GiB.
-fn giant(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Raw([&[0xff; 4], &reply[..]].concat())]
+fn giant(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Raw([&[0xff; 4], &reply[..]].concat())]
 }
 
 /// Fragments of which none is the last.
-fn endless_record(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
+fn endless_record(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
     let mark = (reply.len() as u32).to_be_bytes();
-    vec![Act::Raw([&mark[..], &reply].concat())]
+    vec![ProxyAction::Raw([&mark[..], &reply].concat())]
 }
 
-fn wrong_xid(_: &mut Memory, _: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_xid(_: &mut Memory, _: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     let xid = word(&reply, 0);
     put(&mut reply, 0, !xid);
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
-fn twice(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(reply.clone()), Act::Send(reply)]
+fn twice(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(reply.clone()), ProxyAction::Send(reply)]
 }
 
 /// The results of another procedure, with the xid of this one.
-fn other_procedure(memory: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<Act> {
+fn other_procedure(memory: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
     let own = asked.procedure as u32;
     let other = memory.other.iter().find(|(number, _)| **number != own);
     let mut other = other.map_or_else(|| reply.clone(), |(_, reply)| reply.clone());
     put(&mut other, 0, word(&reply, 0));
-    vec![Act::Send(other)]
+    vec![ProxyAction::Send(other)]
 }
 
-fn resets(memory: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
+fn resets(memory: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
     match memory.replies.is_multiple_of(20) {
-        true => vec![Act::Close],
-        false => vec![Act::Send(reply)],
+        true => vec![ProxyAction::Close],
+        false => vec![ProxyAction::Send(reply)],
     }
 }
 
-fn byte_by_byte(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<Act> {
+fn byte_by_byte(_: &mut Memory, _: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
     let mark = reply.len() as u32 | 1 << 31;
     let bytes = [&mark.to_be_bytes()[..], &reply].concat();
-    bytes.into_iter().map(|byte| Act::Raw(vec![byte])).collect()
+    bytes
+        .into_iter()
+        .map(|byte| ProxyAction::Raw(vec![byte]))
+        .collect()
 }
 
-fn silent(_: &mut Memory, _: &Asked, _: Vec<u8>) -> Vec<Act> {
+fn silent(_: &mut Memory, _: &Asked, _: Vec<u8>) -> Vec<ProxyAction> {
     Vec::new()
 }
 
 /// No listing ever ends: its last word is that there is more.
-fn listing_never_ends(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn listing_never_ends(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if matches!(asked.procedure, Procedure::Readdir | Procedure::Readdirplus) {
         let end = reply.len();
         put(&mut reply, end - 4, 0);
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// Every listing begins anew, whatever cookie it is asked for.
@@ -242,27 +245,27 @@ fn attributes(asked: &Asked, reply: &[u8]) -> Option<usize> {
 }
 
 /// Every object is a socket.
-fn wrong_type(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_type(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if let Some(at) = attributes(asked, &reply) {
         put(&mut reply, at, 6);
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// Every file has 2^60 bytes.
-fn wrong_size(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_size(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if let Some(at) = attributes(asked, &reply) {
         put(&mut reply, at + 20, 1 << 28);
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// Each reply names another file system.
-fn wrong_fsid(memory: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_fsid(memory: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if let Some(at) = attributes(asked, &reply) {
         put(&mut reply, at + 48, memory.replies as u32);
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 use Begins::{AtOnce, InInit, InRun};

@@ -2,12 +2,12 @@
 
 use super::nfs::{ATTRIBUTES, Answer, Asked, Call, Memory, RESULTS, arguments, put, row, word};
 use super::{Begins, Expect, Row, run_all};
-use crate::peek::serve;
-use crate::turns::beside_others;
+use crate::load_guard::beside_others;
+use crate::second_client::serve;
 use filermark_model::Rule;
 use filermark_onc::nfs3::Procedure;
 use filermark_server::ServerOptions;
-use filermark_testbed::Act;
+use filermark_testbed::ProxyAction;
 
 /// Bytes of a file's attributes.
 const FATTR: usize = 84;
@@ -31,15 +31,15 @@ fn ends_after(mut reply: Vec<u8>, count: usize, bytes: usize) -> Vec<u8> {
     reply
 }
 
-fn no_data(_: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(match data_of(asked, &reply) {
+fn no_data(_: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(match data_of(asked, &reply) {
         Some(count) => ends_after(reply, count, 0),
         None => reply,
     })]
 }
 
-fn early_end(_: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(match data_of(asked, &reply) {
+fn early_end(_: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(match data_of(asked, &reply) {
         Some(count) => {
             let half = word(&reply, count) as usize / 2;
             ends_after(reply, count, half)
@@ -48,7 +48,7 @@ fn early_end(_: &mut Memory, asked: &Asked, reply: Vec<u8>) -> Vec<Act> {
     })]
 }
 
-fn wrong_data(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_data(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if let Some(count) = data_of(asked, &reply) {
         let bytes = word(&reply, count) as usize;
         let data = count + 12;
@@ -56,7 +56,7 @@ fn wrong_data(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
             *byte ^= 0x5a;
         }
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// A WRITE reaches the server without its data.
@@ -72,7 +72,7 @@ fn forget_data(procedure: Procedure, mut call: Vec<u8>) -> Vec<u8> {
 }
 
 /// ... and its reply says that all is written.
-fn all_written(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
+fn all_written(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     if asked.procedure == Procedure::Write && word(&reply, RESULTS) == 0 {
         let handle = arguments(&asked.record);
         let asked_count = handle + 4 + word(&asked.record, handle) as usize + 8;
@@ -80,7 +80,7 @@ fn all_written(_: &mut Memory, asked: &Asked, mut reply: Vec<u8>) -> Vec<Act> {
         let at = reply.len() - 16;
         put(&mut reply, at, word(&asked.record, asked_count));
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 use Begins::{InInit, InRun};

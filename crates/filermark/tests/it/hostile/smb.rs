@@ -1,10 +1,10 @@
 //! SMB 3.1.1, not signed: Samba behind a proxy.
 
-use super::{Begins, Expect, RUNTIME_SECS, Row, Told, run_all};
-use crate::smb::{Spoken, samba, sweep};
-use crate::turns::beside_others;
+use super::{Begins, Expect, ProxyState, RUNTIME_SECS, Row, run_all};
+use crate::load_guard::beside_others;
+use crate::smb::{ProtocolCase, samba, sweep};
 use filermark_model::{Op, Rule};
-use filermark_testbed::{Act, Passing, Samba, SambaOptions, SmbProxy, Way};
+use filermark_testbed::{Direction, ProxiedMessage, ProxyAction, Samba, SambaOptions, SmbProxy};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,7 @@ pub(super) struct Memory {
 }
 
 /// What becomes of a reply.
-pub(super) type Answer = fn(&mut Memory, Vec<u8>) -> Vec<Act>;
+pub(super) type Answer = fn(&mut Memory, Vec<u8>) -> Vec<ProxyAction>;
 /// What becomes of a request.
 pub(super) type Request = fn(&mut [u8]);
 
@@ -98,10 +98,10 @@ pub(super) fn row(
     request: Option<Request>,
     answer: Answer,
 ) -> Row {
-    let told = Arc::new(Told::default());
+    let told = Arc::new(ProxyState::default());
     let own = Arc::clone(&told);
     let mut memory = Memory::default();
-    let script = move |passing: &Passing<'_>| {
+    let script = move |passing: &ProxiedMessage<'_>| {
         let mut message = passing.message.to_vec();
         let commands = |command| {
             let parts = parts(passing.message).into_iter();
@@ -110,14 +110,14 @@ pub(super) fn row(
                 .count() as u64
         };
         let wrong = own.wrong.load(Ordering::Relaxed);
-        if passing.way == Way::ToServer {
+        if passing.way == Direction::ToServer {
             if commands(CREATE) > 0 {
                 own.object_made(begins);
             }
             if let (Some(request), true) = (request, wrong) {
                 request(&mut message);
             }
-            return vec![Act::Send(message)];
+            return vec![ProxyAction::Send(message)];
         }
         // Free space is asked for before RUN.
         own.run_replied(begins, commands(QUERY_INFO), GOOD_COUNT);
@@ -125,7 +125,7 @@ pub(super) fn row(
             memory
                 .other
                 .insert(u16_at(&message, COMMAND), message.clone());
-            return vec![Act::Send(message)];
+            return vec![ProxyAction::Send(message)];
         }
         memory.replies += 1;
         answer(&mut memory, message)
@@ -135,7 +135,7 @@ pub(super) fn row(
         .sandbox()
         .run(|| SmbProxy::start(server, script).expect("a proxy"));
     let suffix: String = name.chars().filter(char::is_ascii_alphabetic).collect();
-    let sweep = sweep(samba, Samba::DATA, Spoken::Smb311)
+    let sweep = sweep(samba, Samba::DATA, ProtocolCase::Smb311)
         .suffix(&format!("{suffix}{}", begins as u8))
         .set("SMB_PORT", proxy.address().port())
         .set("LOAD", 100)
@@ -154,11 +154,11 @@ pub(super) fn row(
     }
 }
 
-pub(super) fn pass(_: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(reply)]
+pub(super) fn pass(_: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(reply)]
 }
 
-fn garbage(memory: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
+fn garbage(memory: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
     let mut state = memory.replies.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let noise = reply.iter().map(|_| {
         state ^= state << 13;
@@ -166,68 +166,73 @@ fn garbage(memory: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
         state ^= state << 17;
         state as u8
     });
-    vec![Act::Raw(noise.collect())]
+    vec![ProxyAction::Raw(noise.collect())]
 }
 
-fn truncated(_: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(reply[..reply.len() / 2].to_vec())]
+fn truncated(_: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(reply[..reply.len() / 2].to_vec())]
 }
 
 /// A message of 16 MiB that ends early.
-fn giant(_: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Raw([&[0, 0xff, 0xff, 0xff], &reply[..]].concat())]
+fn giant(_: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Raw(
+        [&[0, 0xff, 0xff, 0xff], &reply[..]].concat(),
+    )]
 }
 
-fn wrong_id(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_id(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     put(&mut reply, MESSAGE_ID + 4, &[7]);
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
-fn twice(_: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
-    vec![Act::Send(reply.clone()), Act::Send(reply)]
+fn twice(_: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(reply.clone()), ProxyAction::Send(reply)]
 }
 
 /// The reply to another command, with the id of this one.
-fn other_command(memory: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
+fn other_command(memory: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
     let own = u16_at(&reply, COMMAND);
     let other = memory.other.iter().find(|(command, _)| **command != own);
     let mut other = other.map_or_else(|| reply.clone(), |(_, reply)| reply.clone());
     let id = reply[MESSAGE_ID..MESSAGE_ID + 8].to_vec();
     put(&mut other, MESSAGE_ID, &id);
-    vec![Act::Send(other)]
+    vec![ProxyAction::Send(other)]
 }
 
-fn resets(memory: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
+fn resets(memory: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
     match memory.replies.is_multiple_of(20) {
-        true => vec![Act::Close],
-        false => vec![Act::Send(reply)],
+        true => vec![ProxyAction::Close],
+        false => vec![ProxyAction::Send(reply)],
     }
 }
 
-fn byte_by_byte(_: &mut Memory, reply: Vec<u8>) -> Vec<Act> {
+fn byte_by_byte(_: &mut Memory, reply: Vec<u8>) -> Vec<ProxyAction> {
     let mark = (reply.len() as u32).to_be_bytes();
     let bytes = [&mark[..], &reply].concat();
-    bytes.into_iter().map(|byte| Act::Raw(vec![byte])).collect()
+    bytes
+        .into_iter()
+        .map(|byte| ProxyAction::Raw(vec![byte]))
+        .collect()
 }
 
-fn silent(_: &mut Memory, _: Vec<u8>) -> Vec<Act> {
+fn silent(_: &mut Memory, _: Vec<u8>) -> Vec<ProxyAction> {
     Vec::new()
 }
 
 /// Every file has 2^60 bytes.
-fn wrong_sizes(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_sizes(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     each(&mut reply, CREATE, 0, |part| {
         put(part, HEADER + 48, &(1u64 << 60).to_le_bytes());
     });
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// Every object is a directory.
-fn wrong_types(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_types(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     each(&mut reply, CREATE, 0, |part| {
         put(part, HEADER + 56, &0x10u32.to_le_bytes());
     });
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// Every part of a listing is the first one.

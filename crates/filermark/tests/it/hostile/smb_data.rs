@@ -5,27 +5,27 @@ use super::smb::{
     Answer, COMMAND, HEADER, Memory, Request, STATUS, each, parts, pass, put, row, u16_at, u32_at,
 };
 use super::{Begins, Expect, run_all};
+use crate::load_guard::beside_others;
 use crate::smb::samba;
-use crate::turns::beside_others;
 use filermark_model::Rule;
-use filermark_testbed::{Act, SambaOptions};
+use filermark_testbed::{ProxyAction, SambaOptions};
 
 const READ: u16 = 8;
 const WRITE: u16 = 9;
 
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 
-fn no_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+fn no_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     each(&mut reply, READ, 0, |part| {
         put(part, STATUS, &STATUS_END_OF_FILE.to_le_bytes());
         put(part, HEADER, &[9, 0, 0, 0, 0, 0, 0, 0, 0]);
     });
     let alone = parts(&reply).len() == 1 && u32_at(&reply, STATUS) == STATUS_END_OF_FILE;
     reply.truncate(if alone { HEADER + 9 } else { reply.len() });
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
-fn early_end(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+fn early_end(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     each(&mut reply, READ, 0, |part| {
         let half = u32_at(part, HEADER + 4) / 2;
         put(part, HEADER + 4, &half.to_le_bytes());
@@ -34,10 +34,10 @@ fn early_end(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
         let data = usize::from(reply[HEADER + 2]);
         reply.truncate(data + u32_at(&reply, HEADER + 4) as usize);
     }
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
-fn wrong_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
+fn wrong_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<ProxyAction> {
     each(&mut reply, READ, 0, |part| {
         let data = usize::from(part[HEADER + 2]);
         let bytes = u32_at(part, HEADER + 4) as usize;
@@ -45,7 +45,7 @@ fn wrong_data(_: &mut Memory, mut reply: Vec<u8>) -> Vec<Act> {
             *byte ^= 0x5a;
         }
     });
-    vec![Act::Send(reply)]
+    vec![ProxyAction::Send(reply)]
 }
 
 /// What is written are zeroes.

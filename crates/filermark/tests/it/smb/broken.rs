@@ -1,13 +1,13 @@
 //! What breaks in the middle of a run.
 
-use super::{Spoken, assert_empty, files_below, samba, sweep};
+use super::{ProtocolCase, assert_empty, files_below, samba, sweep};
+use crate::load_guard::beside_others;
 use crate::sweep::{Started, Sweep};
-use crate::turns::beside_others;
 use filermark_testbed::{Samba, SambaOptions};
 use std::time::Duration;
 
 /// A sweep long enough to be disturbed in its RUN.
-fn long(samba: &Samba, spoken: Spoken) -> Sweep {
+fn long(samba: &Samba, spoken: ProtocolCase) -> Sweep {
     sweep(samba, Samba::DATA, spoken)
         .set("LOAD", 200)
         .set("RUNTIME", 4)
@@ -29,7 +29,7 @@ fn a_connection_that_dies_in_run_is_made_anew() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         let mut started = long(&samba, spoken).start();
         in_run(&mut started);
         let pid = samba.status().expect("smbstatus").sessions[0].pid;
@@ -54,7 +54,7 @@ fn a_connection_that_falls_silent_is_given_up() {
         return;
     };
     // What the stopped process holds open nobody else may have to wait for.
-    let mut started = long(&samba, Spoken::Smb311).start();
+    let mut started = long(&samba, ProtocolCase::Smb311).start();
     in_run(&mut started);
     let pid = samba.status().expect("smbstatus").sessions[0].pid;
     samba.freeze_connection(pid).expect("stop a connection");
@@ -80,7 +80,7 @@ fn a_server_that_goes_away_ends_the_sweep() {
     };
     // Its network stays.
     let sandbox = std::sync::Arc::clone(samba.sandbox());
-    let mut started = long(&samba, Spoken::Smb311).start();
+    let mut started = long(&samba, ProtocolCase::Smb311).start();
     in_run(&mut started);
     drop(samba);
     let ended = started.wait();
@@ -95,7 +95,7 @@ fn a_disk_that_fills_up_ends_the_sweep() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         let ended = sweep(&samba, Samba::SMALL, spoken)
             .set("LOAD", 400)
             .set("SPACE_CHECK", "off")
@@ -115,6 +115,6 @@ fn what_is_not_ours_stays() {
     };
     let files = samba.files(Samba::DATA);
     std::fs::write(files.join("precious"), b"mine").expect("a file of somebody else");
-    sweep(&samba, Samba::DATA, Spoken::Smb311).succeed();
+    sweep(&samba, Samba::DATA, ProtocolCase::Smb311).succeed();
     assert_eq!(files_below(&files), [files.join("precious")]);
 }

@@ -11,8 +11,8 @@ mod sweeps;
 mod validate;
 mod wire;
 
+use crate::load_guard::{Machine, valid};
 use crate::sweep::{Ended, Sweep};
-use crate::turns::{Machine, valid};
 use filermark_results::RunRecord;
 use filermark_testbed::{Samba, SambaOptions, available};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const PASSWORD: &str = "FILERMARK_PASSWORD";
 
 /// What is to be spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoken {
+pub enum ProtocolCase {
     /// NT LM 0.12.
     Smb1,
     /// 3.1.1 only.
@@ -31,15 +31,19 @@ pub enum Spoken {
     Smb202,
 }
 
-impl Spoken {
-    pub const ALL: [Spoken; 3] = [Spoken::Smb1, Spoken::Smb202, Spoken::Smb311];
+impl ProtocolCase {
+    pub const ALL: [ProtocolCase; 3] = [
+        ProtocolCase::Smb1,
+        ProtocolCase::Smb202,
+        ProtocolCase::Smb311,
+    ];
 
     /// smbstatus's name.
     pub const fn status_name(self) -> &'static str {
         match self {
-            Spoken::Smb1 => "NT1",
-            Spoken::Smb202 => "SMB2_02",
-            Spoken::Smb311 => "SMB3_11",
+            ProtocolCase::Smb1 => "NT1",
+            ProtocolCase::Smb202 => "SMB2_02",
+            ProtocolCase::Smb311 => "SMB3_11",
         }
     }
 }
@@ -58,11 +62,11 @@ pub fn readable() -> SambaOptions {
 }
 
 /// A short run against a share of Samba as its user.
-pub fn sweep(samba: &Samba, share: &str, spoken: Spoken) -> Sweep {
+pub fn sweep(samba: &Samba, share: &str, spoken: ProtocolCase) -> Sweep {
     let (protocol, benchmark, dialect) = match spoken {
-        Spoken::Smb1 => ("cifs", "general-smb1", "NT1"),
-        Spoken::Smb202 => ("smb", "general-smb2", "2.0.2"),
-        Spoken::Smb311 => ("smb", "general-smb2", "3.1.1"),
+        ProtocolCase::Smb1 => ("cifs", "general-smb1", "NT1"),
+        ProtocolCase::Smb202 => ("smb", "general-smb2", "2.0.2"),
+        ProtocolCase::Smb311 => ("smb", "general-smb2", "3.1.1"),
     };
     Sweep::short()
         .unset("SYMLINK_COUNT")

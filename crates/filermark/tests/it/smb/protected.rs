@@ -1,8 +1,8 @@
 //! Signing and encryption, as smbstatus and tshark see them.
 
-use super::{Spoken, assert_empty, assert_sound, readable, samba, sweep};
+use super::{ProtocolCase, assert_empty, assert_sound, readable, samba, sweep};
+use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_testbed::{
     Capture, Samba, SambaOptions, SmbEncryption, SmbSession, SmbSigning, available,
 };
@@ -22,7 +22,7 @@ fn sessions_in_run(samba: &Samba, sweep: &Sweep) -> Vec<SmbSession> {
 
 /// Dialect, how the server signs, and how it encrypts, as smbstatus says it.
 #[track_caller]
-fn assert_all(sessions: &[SmbSession], spoken: Spoken, signing: &str, cipher: &str) {
+fn assert_all(sessions: &[SmbSession], spoken: ProtocolCase, signing: &str, cipher: &str) {
     for session in sessions {
         let seen = (
             session.dialect.as_str(),
@@ -46,9 +46,9 @@ fn a_server_that_demands_signatures_and_encryption_gets_them() {
         return;
     };
     for (spoken, signing) in [
-        (Spoken::Smb1, "HMAC-MD5"),
-        (Spoken::Smb202, "HMAC-SHA256"),
-        (Spoken::Smb311, "AES-128-GMAC"),
+        (ProtocolCase::Smb1, "HMAC-MD5"),
+        (ProtocolCase::Smb202, "HMAC-SHA256"),
+        (ProtocolCase::Smb311, "AES-128-GMAC"),
     ] {
         let run = sweep(&samba, Samba::DATA, spoken).set("RUNTIME", 2);
         let sessions = sessions_in_run(&samba, &run);
@@ -61,9 +61,14 @@ fn a_server_that_demands_signatures_and_encryption_gets_them() {
     samba
         .reload(demanding(SmbEncryption::Required))
         .expect("reload");
-    let run = sweep(&samba, Samba::DATA, Spoken::Smb311).set("RUNTIME", 2);
+    let run = sweep(&samba, Samba::DATA, ProtocolCase::Smb311).set("RUNTIME", 2);
     let sessions = sessions_in_run(&samba, &run);
-    assert_all(&sessions, Spoken::Smb311, "AES-128-GMAC", "AES-128-GCM");
+    assert_all(
+        &sessions,
+        ProtocolCase::Smb311,
+        "AES-128-GMAC",
+        "AES-128-GCM",
+    );
     assert!(
         sessions.iter().all(|s| s.encryption.degree == "full"),
         "{sessions:?}"
@@ -85,13 +90,13 @@ fn what_the_user_asks_for_is_done() {
         ("auto", "aes-256-ccm", "AES-128-GMAC", "AES-256-CCM"),
         ("auto", "aes-256-gcm", "AES-128-GMAC", "AES-256-GCM"),
     ] {
-        let run = sweep(&samba, Samba::DATA, Spoken::Smb311)
+        let run = sweep(&samba, Samba::DATA, ProtocolCase::Smb311)
             .set("RUNTIME", 2)
             .set("SMB_SIGNING", signing)
             .set("SMB_ENCRYPTION", encryption);
         assert_all(
             &sessions_in_run(&samba, &run),
-            Spoken::Smb311,
+            ProtocolCase::Smb311,
             signed,
             sealed,
         );
@@ -105,7 +110,7 @@ fn a_sealed_share_is_measured() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    let ended = sweep(&samba, Samba::SEALED, Spoken::Smb311).succeed();
+    let ended = sweep(&samba, Samba::SEALED, ProtocolCase::Smb311).succeed();
     assert_sound(&ended);
     assert_empty(&samba, Samba::SEALED);
 }
@@ -122,10 +127,10 @@ fn tshark_reads_what_is_sealed_and_checks_what_is_signed() {
         return;
     };
     for (spoken, signing, encryption) in [
-        (Spoken::Smb202, "required", "off"),
-        (Spoken::Smb311, "required", "off"),
-        (Spoken::Smb311, "auto", "aes-256-gcm"),
-        (Spoken::Smb311, "auto", "aes-128-ccm"),
+        (ProtocolCase::Smb202, "required", "off"),
+        (ProtocolCase::Smb311, "required", "off"),
+        (ProtocolCase::Smb311, "auto", "aes-256-gcm"),
+        (ProtocolCase::Smb311, "auto", "aes-128-ccm"),
     ] {
         let capture = Capture::start_smb(samba.sandbox(), samba.interface(), &[samba.port()]);
         let Some(capture) = available(capture) else {

@@ -1,9 +1,9 @@
 //! Runs that cannot begin: one sentence, no traces, and never a second try with a
 //! password that was wrong.
 
-use super::{PASSWORD, Spoken, assert_empty, assert_secret, samba, sweep};
+use super::{PASSWORD, ProtocolCase, assert_empty, assert_secret, samba, sweep};
+use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
-use crate::turns::beside_others;
 use filermark_testbed::{Samba, SambaOptions, SmbEncryption, SmbGuests, SmbSigning};
 
 #[test]
@@ -12,7 +12,10 @@ fn a_wrong_password_is_tried_once() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for (done, spoken) in [Spoken::Smb1, Spoken::Smb311].into_iter().enumerate() {
+    for (done, spoken) in [ProtocolCase::Smb1, ProtocolCase::Smb311]
+        .into_iter()
+        .enumerate()
+    {
         let ended = sweep(&samba, Samba::DATA, spoken)
             .set("PROCS", 8)
             .env(PASSWORD, "not-it")
@@ -38,7 +41,7 @@ fn nobody_becomes_a_guest_unasked() {
     let Some(samba) = samba(options) else {
         return;
     };
-    let ended = sweep(&samba, Samba::GUEST, Spoken::Smb311)
+    let ended = sweep(&samba, Samba::GUEST, ProtocolCase::Smb311)
         .env(PASSWORD, "not-it")
         .fail(1);
     ended.assert_sentence(&["guest", "SMB_AUTH"]);
@@ -51,7 +54,7 @@ fn shares_that_cannot_be_used_are_told_apart() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         for (share, parts) in [
             (
                 "missing",
@@ -74,7 +77,7 @@ fn a_referral_is_told_in_plain_words() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    let ended = sweep(&samba, Samba::DFS, Spoken::Smb311)
+    let ended = sweep(&samba, Samba::DFS, ProtocolCase::Smb311)
         .set("MNT_POINTS", r"\\127.0.0.1\dfs\elsewhere")
         .fail(1);
     ended.assert_sentence(&["DFS", "MNT_POINTS"]);
@@ -91,15 +94,19 @@ fn a_dialect_that_the_server_refuses_is_told_with_what_it_offers() {
     for (options, spoken, parts) in [
         (
             between("SMB2_02", "SMB3_11"),
-            Spoken::Smb1,
+            ProtocolCase::Smb1,
             &["SMB1", "FS_PROTOCOL=smb"][..],
         ),
         (
             between("SMB2_02", "SMB2_10"),
-            Spoken::Smb311,
+            ProtocolCase::Smb311,
             &["SMB_DIALECT"],
         ),
-        (between("NT1", "NT1"), Spoken::Smb311, &["FS_PROTOCOL=cifs"]),
+        (
+            between("NT1", "NT1"),
+            ProtocolCase::Smb311,
+            &["FS_PROTOCOL=cifs"],
+        ),
     ] {
         let Some(samba) = samba(options) else {
             return;
@@ -126,28 +133,28 @@ fn protection_that_one_side_refuses_is_told() {
         ..SambaOptions::default()
     };
     type Change = fn(Sweep) -> Sweep;
-    let cases: [(SambaOptions, Spoken, Change, &[&str]); 4] = [
+    let cases: [(SambaOptions, ProtocolCase, Change, &[&str]); 4] = [
         (
             signed,
-            Spoken::Smb311,
+            ProtocolCase::Smb311,
             |s| s.set("SMB_SIGNING", "off"),
             &["SMB_SIGNING"],
         ),
         (
             sealed.clone(),
-            Spoken::Smb202,
+            ProtocolCase::Smb202,
             |s| s,
             &["STATUS_ACCESS_DENIED"],
         ),
         (
             sealed,
-            Spoken::Smb311,
+            ProtocolCase::Smb311,
             |s| s.set("SMB_ENCRYPTION", "off"),
             &["encryption"],
         ),
         (
             plain,
-            Spoken::Smb311,
+            ProtocolCase::Smb311,
             |s| s.set("SMB_ENCRYPTION", "required"),
             &["SMB_ENCRYPTION"],
         ),
@@ -168,7 +175,7 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         // 39 TiB: more than the file system behind any share of a test has.
         let ended = sweep(&samba, Samba::DATA, spoken)
             .set("LOAD", 400)

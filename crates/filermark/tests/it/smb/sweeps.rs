@@ -1,7 +1,9 @@
 //! Sweeps that go well.
 
-use super::{Spoken, assert_empty, assert_measured, assert_secret, assert_sound, samba, sweep};
-use crate::turns::{alone, beside_others};
+use super::{
+    ProtocolCase, assert_empty, assert_measured, assert_secret, assert_sound, samba, sweep,
+};
+use crate::load_guard::{alone, beside_others};
 use filermark_testbed::{Kdc, KernelSmbClient, Samba, SambaOptions, Sandbox, SmbGuests, available};
 use std::time::Duration;
 
@@ -50,7 +52,7 @@ fn samba_is_measured_on_old_and_new_dialects() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in Spoken::ALL {
+    for spoken in ProtocolCase::ALL {
         let sweep = sweep(&samba, Samba::DATA, spoken)
             .set("LOAD", "100 200 300")
             .set("PROCS", 10)
@@ -62,13 +64,13 @@ fn samba_is_measured_on_old_and_new_dialects() {
         let log = ended.file("sfslog");
         let rows: Vec<&str> = log.lines().filter_map(|l| l.split(' ').next()).collect();
         let table = match spoken {
-            Spoken::Smb1 => CIFS_ROWS,
+            ProtocolCase::Smb1 => CIFS_ROWS,
             _ => SMB2_ROWS,
         };
         let in_order: Vec<&str> = rows.into_iter().filter(|row| table.contains(row)).collect();
         assert!(in_order.starts_with(&table), "{in_order:?}: {log}");
         let column = match spoken {
-            Spoken::Smb1 => "CIFS",
+            ProtocolCase::Smb1 => "CIFS",
             _ => "SMB2",
         };
         assert!(
@@ -89,7 +91,7 @@ fn debug_flags_tell_of_calls_failures_and_fitting_files() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         let sweep = sweep(&samba, Samba::DATA, spoken)
             .set("LOAD", 200)
             .set("PROCS", 2)
@@ -124,7 +126,7 @@ fn what_samba_keeps_is_right() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         let sweep = sweep(&samba, Samba::DATA, spoken)
             .set("LOAD", 300)
             .set("PROCS", 10)
@@ -153,7 +155,7 @@ fn two_shares_over_ipv6_are_measured() {
     };
     let share = |name: &str| format!("//[::1]/{name}");
     let both = [share(Samba::DATA), share(Samba::SECOND)].join(" ");
-    let ended = sweep(&samba, Samba::DATA, Spoken::Smb311)
+    let ended = sweep(&samba, Samba::DATA, ProtocolCase::Smb311)
         .set("MNT_POINTS", both)
         .set("PROCS", 2)
         .succeed();
@@ -179,7 +181,7 @@ fn guests_and_nobody_are_measured() {
         return;
     };
     for who in ["guest", "anonymous"] {
-        let ended = sweep(&samba, Samba::GUEST, Spoken::Smb311)
+        let ended = sweep(&samba, Samba::GUEST, ProtocolCase::Smb311)
             .set("SMB_AUTH", who)
             .unset("USERNAME")
             .unset("DOMAIN")
@@ -197,7 +199,7 @@ fn the_kernel_s_client_sees_what_was_written() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    let ended = sweep(&samba, Samba::DATA, Spoken::Smb311)
+    let ended = sweep(&samba, Samba::DATA, ProtocolCase::Smb311)
         .set("KEEP", "on")
         .succeed();
     assert_sound(&ended);
@@ -233,7 +235,7 @@ fn a_ticket_instead_of_a_password() {
     };
     let cache = kdc.log_in(Samba::USER, Samba::PASSWORD).expect("a ticket");
     let (name, value) = kdc.environment();
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         let ended = sweep(&samba, Samba::DATA, spoken)
             .set("MNT_POINTS", r"\\localhost\data")
             .set("SMB_AUTH", "kerberos")

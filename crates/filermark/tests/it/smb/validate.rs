@@ -1,7 +1,7 @@
 //! `validate` against Samba, from the command line.
 
-use super::{Spoken, assert_empty, assert_secret, samba, sweep};
-use crate::turns::beside_others;
+use super::{ProtocolCase, assert_empty, assert_secret, samba, sweep};
+use crate::load_guard::beside_others;
 use filermark_testbed::{Samba, SambaOptions};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ fn samba_passes_and_is_left_as_it_was() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for (spoken, dialect) in [(Spoken::Smb1, "NT1"), (Spoken::Smb311, "3.1.1")] {
+    for (spoken, dialect) in [(ProtocolCase::Smb1, "NT1"), (ProtocolCase::Smb311, "3.1.1")] {
         let run = sweep(&samba, Samba::DATA, spoken).command("validate");
         let ended = run.arg("--json").run();
         assert!(ended.is_complete(), "{}", ended.stderr);
@@ -46,7 +46,7 @@ fn a_share_that_is_not_there_or_not_to_be_written_to_is_told() {
         ("missing", "BAD_NETWORK_NAME"),
         (Samba::READ_ONLY, "read-only"),
     ] {
-        let run = sweep(&samba, share, Spoken::Smb311).command("validate");
+        let run = sweep(&samba, share, ProtocolCase::Smb311).command("validate");
         let ended = run.run();
         assert_eq!(ended.code, 1, "{}", ended.stderr);
         assert!(ended.stderr.contains(word), "{}", ended.stderr);
@@ -55,7 +55,7 @@ fn a_share_that_is_not_there_or_not_to_be_written_to_is_told() {
     }
     // The mount points that follow are validated all the same.
     let mounts = ["missing", Samba::DATA].map(|share| samba.mount_point(share));
-    let run = sweep(&samba, "missing", Spoken::Smb311).command("validate");
+    let run = sweep(&samba, "missing", ProtocolCase::Smb311).command("validate");
     let run = run.set("MNT_POINTS", mounts.join(" ")).set("PROCS", 2);
     let ended = run.arg("--json").run();
     assert_eq!(ended.code, 1, "{}", ended.stderr);

@@ -1,9 +1,9 @@
 //! What goes over the wire, as Wireshark's dissectors see it: every message well formed,
 //! as many as the record counts, and as long as it says.
 
-use super::{Spoken, readable, samba, sweep};
+use super::{ProtocolCase, readable, samba, sweep};
+use crate::load_guard::{alone, when_quiet};
 use crate::sweep::Ended;
-use crate::turns::{alone, when_quiet};
 use crate::wire::between_pauses;
 use filermark_model::Op;
 use filermark_testbed::{Capture, Pcap, Samba, SmbProxy, available};
@@ -11,24 +11,26 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Messages of each kind of call, by protocol.
-fn messages(spoken: Spoken, kind: &str) -> &'static [&'static str] {
+fn messages(spoken: ProtocolCase, kind: &str) -> &'static [&'static str] {
     match (spoken, kind) {
         (_, "ECHO") => &["ECHO"],
         (_, "CLOSE") => &["CLOSE"],
         (_, "FLUSH") => &["FLUSH"],
-        (Spoken::Smb1, "OPEN") => &["NT_CREATE_ANDX"],
-        (Spoken::Smb1, "READ") => &["READ_ANDX"],
-        (Spoken::Smb1, "WRITE") => &["WRITE_ANDX"],
-        (Spoken::Smb1, "LOCK") => &["LOCKING_ANDX"],
-        (Spoken::Smb1, "QUERY_FILE") => &["TRANS2_QUERY_FILE_INFORMATION"],
-        (Spoken::Smb1, "QUERY_SECURITY") => &["NT_TRANSACT_QUERY_SECURITY_DESC"],
-        (Spoken::Smb1, "SET_TIMES" | "SET_SIZE" | "SET_DELETE") => &["TRANS2_SET_FILE_INFORMATION"],
-        (Spoken::Smb1, "QUERY_PATH") => &["TRANS2_QUERY_PATH_INFORMATION"],
-        (Spoken::Smb1, "QUERY_FS") => &["TRANS2_QUERY_FS_INFORMATION"],
-        (Spoken::Smb1, "FIND") => &["TRANS2_FIND_FIRST2"],
-        (Spoken::Smb1, "MAKE_DIR") => &["CREATE_DIRECTORY"],
-        (Spoken::Smb1, "REMOVE_FILE") => &["DELETE"],
-        (Spoken::Smb1, "REMOVE_DIR") => &["DELETE_DIRECTORY"],
+        (ProtocolCase::Smb1, "OPEN") => &["NT_CREATE_ANDX"],
+        (ProtocolCase::Smb1, "READ") => &["READ_ANDX"],
+        (ProtocolCase::Smb1, "WRITE") => &["WRITE_ANDX"],
+        (ProtocolCase::Smb1, "LOCK") => &["LOCKING_ANDX"],
+        (ProtocolCase::Smb1, "QUERY_FILE") => &["TRANS2_QUERY_FILE_INFORMATION"],
+        (ProtocolCase::Smb1, "QUERY_SECURITY") => &["NT_TRANSACT_QUERY_SECURITY_DESC"],
+        (ProtocolCase::Smb1, "SET_TIMES" | "SET_SIZE" | "SET_DELETE") => {
+            &["TRANS2_SET_FILE_INFORMATION"]
+        }
+        (ProtocolCase::Smb1, "QUERY_PATH") => &["TRANS2_QUERY_PATH_INFORMATION"],
+        (ProtocolCase::Smb1, "QUERY_FS") => &["TRANS2_QUERY_FS_INFORMATION"],
+        (ProtocolCase::Smb1, "FIND") => &["TRANS2_FIND_FIRST2"],
+        (ProtocolCase::Smb1, "MAKE_DIR") => &["CREATE_DIRECTORY"],
+        (ProtocolCase::Smb1, "REMOVE_FILE") => &["DELETE"],
+        (ProtocolCase::Smb1, "REMOVE_DIR") => &["DELETE_DIRECTORY"],
         (_, "OPEN") => &["CREATE"],
         (_, "READ") => &["READ"],
         (_, "WRITE") => &["WRITE"],
@@ -43,7 +45,7 @@ fn messages(spoken: Spoken, kind: &str) -> &'static [&'static str] {
 }
 
 /// Messages by name that the record counts at its one point.
-fn counted(ended: &Ended, spoken: Spoken) -> BTreeMap<String, u64> {
+fn counted(ended: &Ended, spoken: ProtocolCase) -> BTreeMap<String, u64> {
     let stats = ended.point(1).stats.expect("figures");
     let mut counts = BTreeMap::new();
     for (kind, count) in &stats.counters {
@@ -60,7 +62,7 @@ fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
     let Some(samba) = samba(readable()) else {
         return;
     };
-    for spoken in Spoken::ALL {
+    for spoken in ProtocolCase::ALL {
         let capture = Capture::start_smb(samba.sandbox(), samba.interface(), &[samba.port()]);
         let Some(capture) = available(capture) else {
             return;
@@ -108,21 +110,21 @@ fn commands(frames: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 }
 
 /// The frame of an operation, which it may need several of.
-fn frame_of(spoken: Spoken, op: Op) -> &'static str {
+fn frame_of(spoken: ProtocolCase, op: Op) -> &'static str {
     match (spoken, op) {
         (_, Op::Echo) => "ECHO",
         (_, Op::Close) => "CLOSE",
         (_, Op::Flush) => "FLUSH",
-        (Spoken::Smb1, Op::Open) => "NT_CREATE_ANDX",
-        (Spoken::Smb1, Op::Read) => "READ_ANDX",
-        (Spoken::Smb1, Op::Write) => "WRITE_ANDX",
-        (Spoken::Smb1, Op::Lock) => "LOCKING_ANDX",
-        (Spoken::Smb1, Op::QueryFile) => "TRANS2_QUERY_FILE_INFORMATION",
-        (Spoken::Smb1, Op::QueryPath) => "TRANS2_QUERY_PATH_INFORMATION",
-        (Spoken::Smb1, Op::QueryFs) => "TRANS2_QUERY_FS_INFORMATION",
-        (Spoken::Smb1, Op::QuerySecurity) => "NT_TRANSACT_QUERY_SECURITY_DESC",
-        (Spoken::Smb1, Op::SetFile) => "TRANS2_SET_FILE_INFORMATION",
-        (Spoken::Smb1, Op::Find) => "TRANS2_FIND_FIRST2",
+        (ProtocolCase::Smb1, Op::Open) => "NT_CREATE_ANDX",
+        (ProtocolCase::Smb1, Op::Read) => "READ_ANDX",
+        (ProtocolCase::Smb1, Op::Write) => "WRITE_ANDX",
+        (ProtocolCase::Smb1, Op::Lock) => "LOCKING_ANDX",
+        (ProtocolCase::Smb1, Op::QueryFile) => "TRANS2_QUERY_FILE_INFORMATION",
+        (ProtocolCase::Smb1, Op::QueryPath) => "TRANS2_QUERY_PATH_INFORMATION",
+        (ProtocolCase::Smb1, Op::QueryFs) => "TRANS2_QUERY_FS_INFORMATION",
+        (ProtocolCase::Smb1, Op::QuerySecurity) => "NT_TRANSACT_QUERY_SECURITY_DESC",
+        (ProtocolCase::Smb1, Op::SetFile) => "TRANS2_SET_FILE_INFORMATION",
+        (ProtocolCase::Smb1, Op::Find) => "TRANS2_FIND_FIRST2",
         (_, Op::Open) => "CREATE",
         (_, Op::Read) => "READ",
         (_, Op::Write) => "WRITE",
@@ -155,7 +157,7 @@ fn table(sfslog: &str) -> BTreeMap<&str, (u64, u64)> {
 /// The physical operations of sfslog are the frames on the wire, kind by kind. Only those
 /// that began in RUN and did not end in it (`late_count`, `open_count`) have frames that are
 /// in no count.
-fn assert_physical(ended: &Ended, spoken: Spoken, frames: &BTreeMap<String, u64>) {
+fn assert_physical(ended: &Ended, spoken: ProtocolCase, frames: &BTreeMap<String, u64>) {
     let (sfslog, record) = (ended.file("sfslog"), ended.record());
     let (table, protocol) = (table(&sfslog), record.run.plan.benchmark.protocol);
     let stats = record.points[0].measured().expect("measured");
@@ -206,7 +208,7 @@ fn tshark_measures_the_same_service_times() {
     let Some(samba) = samba(readable()) else {
         return;
     };
-    for spoken in [Spoken::Smb1, Spoken::Smb311] {
+    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         when_quiet(|| {
             let Some(times) = service_times(&samba, spoken) else {
                 return Ok(());
@@ -222,7 +224,7 @@ fn tshark_measures_the_same_service_times() {
 }
 
 /// Mean service times in us, of the record and of the capture of the same run.
-fn service_times(samba: &Samba, spoken: Spoken) -> Option<Vec<(f64, f64)>> {
+fn service_times(samba: &Samba, spoken: ProtocolCase) -> Option<Vec<(f64, f64)>> {
     let (sandbox, server) = (samba.sandbox(), samba.address());
     let delay = Duration::from_millis(7);
     let proxy = sandbox.run(|| SmbProxy::delaying(server, delay).expect("a proxy"));
@@ -245,7 +247,7 @@ fn service_times(samba: &Samba, spoken: Spoken) -> Option<Vec<(f64, f64)>> {
     let stats = ended.point(1).stats.expect("figures");
     // One message each, and of many more calls than INIT makes of them.
     let ops: &[(Op, &str)] = match spoken {
-        Spoken::Smb1 => &[
+        ProtocolCase::Smb1 => &[
             (Op::QueryFile, "TRANS2_QUERY_FILE_INFORMATION"),
             (Op::QueryPath, "TRANS2_QUERY_PATH_INFORMATION"),
             (Op::Find, "TRANS2_FIND_FIRST2"),

@@ -57,7 +57,7 @@ pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
             let Some(program) = &facts.program else {
                 return Some(check);
             };
-            Some(check.mend(setcap_command(client.ssh, client.host, &quote(program))))
+            Some(check.fix(setcap_command(client.ssh, client.host, &quote(program))))
         }
     }
 }
@@ -71,7 +71,7 @@ fn own_name(client: &Client<'_>) -> Option<Check> {
     let sentence = format!(
         "/etc/hosts there gives its own name a loopback address ({line}): whoever it tells its name or address may be sent astray (the Emerald training of 2018 wants that line gone); write its own address there"
     );
-    Some(Check::warning(client.name, "name", sentence).mend("${EDITOR:-vi} /etc/hosts"))
+    Some(Check::warning(client.name, "name", sentence).fix("${EDITOR:-vi} /etc/hosts"))
 }
 
 /// The clock, against the prime's.
@@ -96,7 +96,7 @@ pub(super) fn clock(client: &Client<'_>) -> Option<Check> {
         let sentence = format!(
             "{found}; phases start at one instant all the same, but the times in logs and of files do not fit together"
         );
-        Check::warning(name, "clock", sentence).mend("chronyc makestep")
+        Check::warning(name, "clock", sentence).fix("chronyc makestep")
     } else if error_ns > CLOCK_BOUND_NS {
         let sentence = format!(
             "{found}: its clock cannot be known better than that over so slow a way, and phases start no better together"
@@ -153,12 +153,12 @@ pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
         let sentence = format!(
             "open files are limited to {hard}, {procs} need {least}: raise the hard limit (limits.conf and a new session, LimitNOFILE of the service), or run fewer procs per client"
         );
-        Check::failure(name, "files", sentence).mend(raise(best))
+        Check::failure(name, "files", sentence).fix(raise(best))
     } else if hard < best {
         let sentence = format!(
             "open files are limited to {hard}; with {best}, {procs} need not close files that they will use again (netmist's manual advises a large limit)"
         );
-        Check::warning(name, "files", sentence).mend(raise(best))
+        Check::warning(name, "files", sentence).fix(raise(best))
     } else {
         let limit = limits
             .open_files_hard
@@ -179,7 +179,7 @@ pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
             "echo '* - nproc {}' | sudo tee -a /etc/security/limits.conf",
             needs.thread_count.saturating_mul(2)
         );
-        checks.push(Check::failure(name, "threads", sentence).mend(command));
+        checks.push(Check::failure(name, "threads", sentence).fix(command));
     }
     checks
 }
@@ -205,47 +205,50 @@ pub(super) fn twins(clients: &[Client<'_>]) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Made;
+    use super::super::tests::HealthyClient;
     use super::*;
-    use crate::preflight::check::Verdict;
+    use crate::preflight::check::CheckStatus;
 
     #[test]
     fn memory_is_held_against_both_figures() {
-        let mut made = Made::new();
+        let mut made = HealthyClient::new();
         made.needs.own_memory_bytes = 1 << 30;
         made.needs.advised_memory_bytes = 4 << 30;
-        let of = |made: &mut Made, available: u64| {
+        let of = |made: &mut HealthyClient, available: u64| {
             made.facts.memory_available_bytes = Some(available);
             memory(&made.client()).expect("known").verdict
         };
-        assert_eq!(of(&mut made, 5 << 30), Verdict::Ok);
-        assert_eq!(of(&mut made, 3 << 30), Verdict::Warning);
-        assert_eq!(of(&mut made, 1 << 20), Verdict::Failure);
+        assert_eq!(of(&mut made, 5 << 30), CheckStatus::Ok);
+        assert_eq!(of(&mut made, 3 << 30), CheckStatus::Warning);
+        assert_eq!(of(&mut made, 1 << 20), CheckStatus::Failure);
         made.facts.memory_available_bytes = None;
         assert_eq!(memory(&made.client()), None);
     }
 
     #[test]
     fn limits_are_held_against_the_plan() {
-        let mut made = Made::new();
+        let mut made = HealthyClient::new();
         (made.needs.open_files_min, made.needs.open_files_best) = (500, 2000);
-        let verdicts = |made: &Made| -> Vec<Verdict> {
+        let verdicts = |made: &HealthyClient| -> Vec<CheckStatus> {
             limits(&made.client()).iter().map(|c| c.verdict).collect()
         };
-        assert_eq!(verdicts(&made), [Verdict::Ok]);
+        assert_eq!(verdicts(&made), [CheckStatus::Ok]);
         made.facts.limits.open_files_hard = Some(1024);
-        assert_eq!(verdicts(&made), [Verdict::Warning]);
+        assert_eq!(verdicts(&made), [CheckStatus::Warning]);
         made.facts.limits.open_files_hard = Some(499);
         (made.needs.thread_count, made.facts.limits.threads) = (100, Some(99));
-        assert_eq!(verdicts(&made), [Verdict::Failure, Verdict::Failure]);
+        assert_eq!(
+            verdicts(&made),
+            [CheckStatus::Failure, CheckStatus::Failure]
+        );
         let checks = limits(&made.client());
         assert!(checks[0].command.as_ref().unwrap().contains("nofile 2000"));
     }
 
     #[test]
     fn clocks_that_differ_are_told() {
-        let mut made = Made::new();
-        let of = |made: &mut Made, apart: i64, bound: u64| {
+        let mut made = HealthyClient::new();
+        let of = |made: &mut HealthyClient, apart: i64, bound: u64| {
             made.clock = Some(ClockOffset {
                 offset_ns: 0,
                 error_ns: bound,
@@ -253,23 +256,23 @@ mod tests {
             });
             clock(&made.client()).expect("known")
         };
-        assert_eq!(of(&mut made, -3_200_000, 50_000).verdict, Verdict::Ok);
+        assert_eq!(of(&mut made, -3_200_000, 50_000).verdict, CheckStatus::Ok);
         let sentence = of(&mut made, -3_200_000, 50_000).sentence;
         assert_eq!(
             sentence,
             "time of day 3.2 ms behind the prime's, known within 50 us"
         );
         let late = of(&mut made, 7_000_000_000, 50_000);
-        assert_eq!(late.verdict, Verdict::Warning);
+        assert_eq!(late.verdict, CheckStatus::Warning);
         assert!(late.command.is_some());
-        assert_eq!(of(&mut made, 0, 60_000_000).verdict, Verdict::Warning);
+        assert_eq!(of(&mut made, 0, 60_000_000).verdict, CheckStatus::Warning);
         made.clock = None;
         assert_eq!(clock(&made.client()), None);
     }
 
     #[test]
     fn one_host_under_two_names_is_told() {
-        let (mut one, mut two) = (Made::new(), Made::new());
+        let (mut one, mut two) = (HealthyClient::new(), HealthyClient::new());
         one.host.client = "a".into();
         two.host.client = "b".into();
         let checks = twins(&[one.client(), two.client()]);
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_trap_of_the_hosts_file_matters_to_many_only() {
-        let mut made = Made::new();
+        let mut made = HealthyClient::new();
         made.facts.own_name.loopback_line = Some("127.0.1.1 h1".into());
         assert!(own_name(&made.client()).is_some());
         made.is_alone = true;

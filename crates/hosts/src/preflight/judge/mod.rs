@@ -1,8 +1,8 @@
 //! Judging: facts in, lines out. Nothing here looks at anything by itself, so that it
 //! can be tried with made-up facts.
 
-mod around;
 mod client;
+mod environment;
 mod host;
 mod mounts;
 pub(super) mod names;
@@ -10,7 +10,7 @@ pub(super) mod prime;
 mod servers;
 mod tuning;
 
-pub(super) use mounts::Sighting;
+pub(super) use mounts::ProbeResult;
 
 use super::check::{ALL, Check};
 use super::needs;
@@ -27,13 +27,13 @@ use std::collections::BTreeMap;
 
 /// What was found at one client.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ClientReport {
     /// What its agent says.
     pub facts: Option<HostFacts>,
     /// Its clock.
     pub clock: Option<ClockOffset>,
     /// Why there is no agent, or none any more.
-    pub lost: Option<String>,
+    pub lost_reason: Option<String>,
     /// SSH does not reach it, which has been told.
     pub unreached: bool,
 }
@@ -42,8 +42,8 @@ pub(super) struct Found {
 pub(super) fn clients(
     plan: &RunPlan,
     launch: &LaunchPlan,
-    found: &[Found],
-    sightings: &[Sighting],
+    found: &[ClientReport],
+    sightings: &[ProbeResult],
 ) -> Vec<Check> {
     let facts = |at: usize| found.get(at).and_then(|f| f.facts.as_ref());
     let cores = |at: usize| facts(at).map_or(1, |f| f.environment.core_count);
@@ -52,8 +52,8 @@ pub(super) fn clients(
     let mut checks = Vec::new();
     let mut there = Vec::new();
     for (at, (host, found)) in launch.hosts.iter().zip(found).enumerate() {
-        if let Some(reason) = &found.lost {
-            checks.push(Check::failure(&host.client, "agent", reason.clone()).mend_as_told());
+        if let Some(reason) = &found.lost_reason {
+            checks.push(Check::failure(&host.client, "agent", reason.clone()).fix_as_stated());
         }
         let Some(facts) = &found.facts else { continue };
         there.push(Client {
@@ -95,11 +95,11 @@ fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
     checks.extend(host::limits(client));
     checks.extend(host::low_ports(client));
     checks.extend(tuning::judge(client));
-    checks.push(around::cpu(client));
-    checks.push(around::machine(client));
-    checks.push(around::firewall(client));
-    checks.extend(around::selinux(client));
-    checks.push(around::load(client));
+    checks.push(environment::cpu(client));
+    checks.push(environment::machine(client));
+    checks.push(environment::firewall(client));
+    checks.extend(environment::selinux(client));
+    checks.push(environment::load(client));
     checks.extend(servers::judge(client));
     checks.extend(mounts::mounts(client, all));
     checks

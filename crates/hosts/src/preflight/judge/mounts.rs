@@ -4,12 +4,12 @@
 use super::client::Client;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use filermark_link::facts::{MountLook, Mounted, ProbeOutcome};
+use filermark_link::facts::{MountEntry, MountInfo, ProbeOutcome};
 use filermark_model::Bytes;
 
 /// What came of a probe file: one client laid it, others looked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::preflight) struct Sighting {
+pub(in crate::preflight) struct ProbeResult {
     /// The directory.
     pub dir: String,
     /// The client that laid it, by its number in the plan.
@@ -24,18 +24,18 @@ pub(in crate::preflight) struct Sighting {
 
 /// The directories of one client, among all clients.
 pub(super) fn mounts(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
-    let of = |look: &MountLook| mount(client, look, all);
+    let of = |look: &MountInfo| mount(client, look, all);
     client.facts.mounts.iter().map(of).collect()
 }
 
-fn mount(client: &Client<'_>, look: &MountLook, all: &[Client<'_>]) -> Check {
+fn mount(client: &Client<'_>, look: &MountInfo, all: &[Client<'_>]) -> Check {
     let (name, path) = (client.name, &look.mount.path);
-    let there = match &look.there {
+    let there = match &look.mounted {
         Ok(there) => there,
         Err(reason) => {
             let check = Check::failure(name, "mount", reason.clone());
             return match elsewhere(path, all) {
-                Some(other) => check.mend(mount_command(other, path)),
+                Some(other) => check.fix(mount_command(other, path)),
                 None => check,
             };
         }
@@ -53,7 +53,7 @@ fn mount(client: &Client<'_>, look: &MountLook, all: &[Client<'_>]) -> Check {
         let check = Check::failure(name, "mount", sentence);
         let is_read_only = there.options.split(',').any(|o| o == "ro");
         return match is_read_only {
-            true => check.mend(format!(
+            true => check.fix(format!(
                 "sudo mount -o remount,rw {}",
                 quote(&there.mount_point)
             )),
@@ -66,7 +66,7 @@ fn mount(client: &Client<'_>, look: &MountLook, all: &[Client<'_>]) -> Check {
         );
         let check = Check::warning(name, "mount", sentence);
         return match elsewhere(path, all) {
-            Some(other) => check.mend(mount_command(other, path)),
+            Some(other) => check.fix(mount_command(other, path)),
             None => check,
         };
     }
@@ -85,15 +85,15 @@ fn mount(client: &Client<'_>, look: &MountLook, all: &[Client<'_>]) -> Check {
 }
 
 /// What another client has mounted there over a network.
-fn elsewhere<'a>(path: &str, all: &[Client<'a>]) -> Option<&'a Mounted> {
+fn elsewhere<'a>(path: &str, all: &[Client<'a>]) -> Option<&'a MountEntry> {
     let looks = all.iter().flat_map(|c| &c.facts.mounts);
     let there = looks
         .filter(|l| l.mount.path == path)
-        .filter_map(|l| l.there.as_ref().ok());
+        .filter_map(|l| l.mounted.as_ref().ok());
     there.into_iter().find(|m| m.is_remote())
 }
 
-fn mount_command(other: &Mounted, path: &str) -> String {
+fn mount_command(other: &MountEntry, path: &str) -> String {
     let point = match other.mount_point.as_str() {
         "" => path,
         point => point,
@@ -104,7 +104,11 @@ fn mount_command(other: &Mounted, path: &str) -> String {
 
 /// Which clients see another file system under the same path. `is_shared`: procs of
 /// several clients work in one tree.
-pub(super) fn sameness(clients: &[Client<'_>], sighting: &Sighting, is_shared: bool) -> Vec<Check> {
+pub(super) fn sameness(
+    clients: &[Client<'_>],
+    sighting: &ProbeResult,
+    is_shared: bool,
+) -> Vec<Check> {
     let of = |at: usize| clients.iter().find(|c| c.at == at);
     let Some(layer) = of(sighting.layer) else {
         return Vec::new();
@@ -113,7 +117,7 @@ pub(super) fn sameness(clients: &[Client<'_>], sighting: &Sighting, is_shared: b
     let mut checks = Vec::new();
     if let Some(reason) = &sighting.left {
         let sentence = format!("a probe file could not be removed: {reason}");
-        checks.push(Check::failure(layer.name, "same", sentence).mend(format!(
+        checks.push(Check::failure(layer.name, "same", sentence).fix(format!(
             "rm {}/.filermark-probe-*",
             quote(dir.trim_end_matches('/'))
         )));
@@ -140,7 +144,7 @@ pub(super) fn sameness(clients: &[Client<'_>], sighting: &Sighting, is_shared: b
 fn another(client: &Client<'_>, layer: &Client<'_>, dir: &str, is_shared: bool) -> Check {
     let on = |c: &Client<'_>| {
         let look = c.facts.mounts.iter().find(|m| m.mount.path == dir);
-        look.and_then(|l| l.there.as_ref().ok())
+        look.and_then(|l| l.mounted.as_ref().ok())
             .cloned()
             .unwrap_or_default()
     };
@@ -150,7 +154,7 @@ fn another(client: &Client<'_>, layer: &Client<'_>, dir: &str, is_shared: bool) 
         own.kind, own.source, layer.name, other.kind, other.source
     );
     let mend = |check: Check| match (other.is_remote(), own.is_remote()) {
-        (true, _) => check.mend(mount_command(&other, dir)),
+        (true, _) => check.fix(mount_command(&other, dir)),
         (false, _) => check,
     };
     if is_shared {

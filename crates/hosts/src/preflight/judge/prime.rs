@@ -1,10 +1,10 @@
 //! Whether the prime's own host will do.
 
-use super::around::told;
+use super::environment::rules_text;
 use crate::launch::AGENT_PORT;
 use crate::launch::ssh::quote;
 use crate::preflight::check::{Check, PRIME};
-use crate::preflight::look::prime::{Door, PrimeFacts, ResultDir};
+use crate::preflight::probe::prime::{ListenPort, PrimeFacts, ResultDir};
 use filermark_link::facts::FirewallFacts;
 use filermark_model::Bytes;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
@@ -29,8 +29,8 @@ pub(in crate::preflight) fn judge(
 ) -> Vec<Check> {
     let mut checks = limits(facts, plan.hosts.len() as u64);
     checks.push(results(&facts.results));
-    if let Some(door) = &facts.door {
-        checks.extend(judge_door(door, plan, lost_count));
+    if let Some(door) = &facts.listen_port {
+        checks.extend(judge_listen_port(door, plan, lost_count));
     }
     checks
 }
@@ -44,7 +44,7 @@ fn limits(facts: &PrimeFacts, agents: u64) -> Vec<Check> {
             let sentence = format!(
                 "open files are limited to {limit} in this shell, {agents} agents need {files}"
             );
-            Check::failure(PRIME, "files", sentence).mend(format!("ulimit -n {files}"))
+            Check::failure(PRIME, "files", sentence).fix(format!("ulimit -n {files}"))
         }
         limit => {
             let limit = limit.map_or("any".into(), |l| l.to_string());
@@ -59,8 +59,7 @@ fn limits(facts: &PrimeFacts, agents: u64) -> Vec<Check> {
         let sentence = format!(
             "processes and threads are limited to {limit} for this user, {agents} agents need {threads}"
         );
-        checks
-            .push(Check::failure(PRIME, "threads", sentence).mend(format!("ulimit -u {threads}")));
+        checks.push(Check::failure(PRIME, "threads", sentence).fix(format!("ulimit -u {threads}")));
     }
     checks
 }
@@ -80,7 +79,7 @@ fn results(dir: &ResultDir) -> Check {
                 "only {} are free for results in {path}: a long sweep with its histograms may need more",
                 Bytes(free)
             );
-            Check::warning(PRIME, "results", sentence).mend(format!(
+            Check::warning(PRIME, "results", sentence).fix(format!(
                 "df -h {}",
                 quote(&dir.nearest.display().to_string())
             ))
@@ -96,21 +95,21 @@ fn results(dir: &ResultDir) -> Check {
     }
 }
 
-fn judge_door(door: &Door, plan: &LaunchPlan, lost_count: usize) -> Vec<Check> {
+fn judge_listen_port(door: &ListenPort, plan: &LaunchPlan, lost_count: usize) -> Vec<Check> {
     let come = |l: LauncherKind| matches!(l, LauncherKind::Accept | LauncherKind::Slurm);
     let comers = plan.hosts.iter().filter(|h| come(h.launcher)).count();
-    let mut checks = vec![door_firewall(&door.firewall, plan, lost_count)];
+    let mut checks = vec![listen_port_firewall(&door.firewall, plan, lost_count)];
     if let Some(most) = door.waiting_max.filter(|most| *most < comers as u64) {
         let sentence = format!(
             "net.core.somaxconn is {most}: of {comers} agents that come at once, some have to try again (netmist's manual advises 65536)"
         );
         let command = "sudo sysctl -w net.core.somaxconn=65536";
-        checks.push(Check::warning(PRIME, "sysctl", sentence).mend(command));
+        checks.push(Check::warning(PRIME, "sysctl", sentence).fix(command));
     }
     checks
 }
 
-fn door_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) -> Check {
+fn listen_port_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) -> Check {
     // Slurm's agents are told the port that the system chose, unless one is set.
     let is_accept = |h: &filermark_model::launch::HostPlan| h.launcher == LauncherKind::Accept;
     let fallback = plan.hosts.iter().any(is_accept).then_some(AGENT_PORT);
@@ -131,7 +130,7 @@ fn door_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) ->
     if !rules.may_drop() {
         return Check::ok(PRIME, "firewall", "no rule drops anything; agents may come");
     }
-    let found = told(rules);
+    let found = rules_text(rules);
     if lost_count == 0 {
         let sentence = format!("{found}; none is in the way: all agents came");
         return Check::ok(PRIME, "firewall", sentence);
@@ -157,13 +156,13 @@ fn door_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) ->
             None => format!("sudo iptables -I INPUT -p tcp --dport {number} -j ACCEPT"),
         },
     };
-    Check::warning(PRIME, "firewall", sentence).mend(command)
+    Check::warning(PRIME, "firewall", sentence).fix(command)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preflight::check::Verdict;
+    use crate::preflight::check::CheckStatus;
     use filermark_link::facts::LimitFacts;
 
     fn plan(hosts: usize, launcher: LauncherKind) -> LaunchPlan {
@@ -187,18 +186,18 @@ mod tests {
                 unwritable: None,
                 free_bytes: Some(1 << 40),
             },
-            door: None,
+            listen_port: None,
         }
     }
 
     #[test]
     fn a_thousand_agents_need_more_files() {
         let few = judge(&facts(), &plan(3, LauncherKind::Ssh), 0);
-        assert!(few.iter().all(|c| c.verdict == Verdict::Ok), "{few:?}");
+        assert!(few.iter().all(|c| c.verdict == CheckStatus::Ok), "{few:?}");
         let many = judge(&facts(), &plan(1000, LauncherKind::Ssh), 0);
         let failed: Vec<_> = many
             .iter()
-            .filter(|c| c.verdict == Verdict::Failure)
+            .filter(|c| c.verdict == CheckStatus::Failure)
             .collect();
         assert_eq!(failed.len(), 2);
         assert_eq!(failed[0].command.as_deref(), Some("ulimit -n 8128"));
@@ -208,15 +207,15 @@ mod tests {
     fn results_need_a_place() {
         let mut found = facts();
         found.results.free_bytes = Some(1 << 20);
-        assert_eq!(results(&found.results).verdict, Verdict::Warning);
+        assert_eq!(results(&found.results).verdict, CheckStatus::Warning);
         found.results.unwritable = Some("Permission denied".into());
-        assert_eq!(results(&found.results).verdict, Verdict::Failure);
+        assert_eq!(results(&found.results).verdict, CheckStatus::Failure);
     }
 
     #[test]
     fn the_door_must_be_open_for_those_who_come() {
         let mut found = facts();
-        found.door = Some(Door {
+        found.listen_port = Some(ListenPort {
             firewall: FirewallFacts {
                 rule_count: 1,
                 drop_policies: vec!["inet filter input".into()],
@@ -226,10 +225,10 @@ mod tests {
         });
         let plan = plan(2, LauncherKind::Accept);
         let came = judge(&found, &plan, 0);
-        assert_eq!(came[2].verdict, Verdict::Ok, "{came:?}");
+        assert_eq!(came[2].verdict, CheckStatus::Ok, "{came:?}");
         assert_eq!(came[3].what, "sysctl");
         let lost = judge(&found, &plan, 1).remove(2);
-        assert_eq!(lost.verdict, Verdict::Warning);
+        assert_eq!(lost.verdict, CheckStatus::Warning);
         let command =
             format!("sudo nft insert rule inet filter input tcp dport {AGENT_PORT} accept");
         assert_eq!(lost.command, Some(command));

@@ -3,7 +3,7 @@
 use super::client::Client;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use filermark_link::facts::{ExportLook, ServerLook};
+use filermark_link::facts::{ExportInfo, ServerInfo};
 use filermark_model::Bytes;
 use filermark_model::plan::MountPoint;
 
@@ -23,7 +23,7 @@ pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
     checks
 }
 
-fn services(client: &Client<'_>, server: &ServerLook) -> Check {
+fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
     let name = client.name;
     let transport = client.driver.facts().transport.unwrap_or_default().name();
     let failed = server
@@ -47,15 +47,15 @@ fn services(client: &Client<'_>, server: &ServerLook) -> Check {
         let sentence = format!("{}: {}{at}: {reason}{advice}", server.host, service.name);
         let check = Check::failure(name, "server", sentence);
         return match service.name.as_str() {
-            "name" => check.mend(format!(
+            "name" => check.fix(format!(
                 "echo {} | sudo tee -a /etc/hosts",
                 quote(&format!("ADDRESS {}", server.host))
             )),
             "smb" => {
                 let port = service.address.rsplit(':').next().unwrap_or_default();
-                check.mend(format!("nc -vz {} {port}", quote(&server.host)))
+                check.fix(format!("nc -vz {} {port}", quote(&server.host)))
             }
-            _ => check.mend(format!("rpcinfo -p {}", quote(&server.host))),
+            _ => check.fix(format!("rpcinfo -p {}", quote(&server.host))),
         };
     }
     let reached = server
@@ -82,7 +82,7 @@ fn services(client: &Client<'_>, server: &ServerLook) -> Check {
     }
 }
 
-fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -> Check {
+fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -> Check {
     let place = MountPoint {
         host: server.host.clone(),
         path: export.path.clone(),
@@ -106,27 +106,27 @@ fn judge_export(client: &Client<'_>, server: &ServerLook, export: &ExportLook) -
         }
         Err(reason) if place.is_share() => Check::failure(client.name, "mount", reason.clone()),
         Err(reason) => Check::failure(client.name, "mount", reason.clone())
-            .mend(format!("showmount -e {}", quote(&server.host))),
+            .fix(format!("showmount -e {}", quote(&server.host))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Made;
+    use super::super::tests::HealthyClient;
     use super::*;
-    use crate::preflight::check::Verdict;
-    use filermark_link::facts::ServiceLook;
+    use crate::preflight::check::CheckStatus;
+    use filermark_link::facts::ServiceInfo;
 
     fn server(connected_us: Result<u64, String>, writable: Result<bool, String>) -> Vec<Check> {
-        let mut made = Made::new();
-        made.facts.servers = vec![ServerLook {
+        let mut made = HealthyClient::new();
+        made.facts.servers = vec![ServerInfo {
             host: "nas".into(),
-            services: vec![ServiceLook {
+            services: vec![ServiceInfo {
                 name: "nfs".into(),
                 address: "10.0.0.1:2049".into(),
                 connected_us,
             }],
-            exports: vec![ExportLook {
+            exports: vec![ExportInfo {
                 path: "/vol".into(),
                 writable,
                 free_bytes: Some(1 << 30),
@@ -139,7 +139,7 @@ mod tests {
     fn servers_are_judged_by_their_answers() {
         let verdicts = |checks: &[Check]| checks.iter().map(|c| c.verdict).collect::<Vec<_>>();
         let good = server(Ok(120), Ok(true));
-        assert_eq!(verdicts(&good), [Verdict::Ok, Verdict::Ok]);
+        assert_eq!(verdicts(&good), [CheckStatus::Ok, CheckStatus::Ok]);
         assert!(
             good[0].sentence.contains("in 0.12 ms"),
             "{}",
@@ -147,9 +147,12 @@ mod tests {
         );
         assert!(good[1].sentence.contains("1.0 GiB free"));
         let far = server(Ok(50_000), Ok(false));
-        assert_eq!(verdicts(&far), [Verdict::Warning, Verdict::Failure]);
+        assert_eq!(verdicts(&far), [CheckStatus::Warning, CheckStatus::Failure]);
         let dead = server(Err("refused".into()), Err("refused".into()));
-        assert_eq!(verdicts(&dead), [Verdict::Failure, Verdict::Failure]);
+        assert_eq!(
+            verdicts(&dead),
+            [CheckStatus::Failure, CheckStatus::Failure]
+        );
         assert!(dead.iter().all(|c| c.command.is_some()));
     }
 }

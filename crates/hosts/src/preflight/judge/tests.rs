@@ -1,15 +1,15 @@
 //! Made-up clients for the judges' tests, and the judges together.
 
 use super::*;
-use crate::preflight::check::Verdict;
+use crate::preflight::check::CheckStatus;
 use crate::preflight::needs::Needs;
-use filermark_link::facts::{LimitFacts, MountLook, Mounted};
+use filermark_link::facts::{LimitFacts, MountEntry, MountInfo};
 use filermark_model::launch::{HostPlan, LauncherKind};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_results::Environment;
 
 /// A client that nothing is wrong with.
-pub struct Made {
+pub struct HealthyClient {
     pub at: usize,
     pub host: HostPlan,
     pub ssh: SshClient,
@@ -21,7 +21,7 @@ pub struct Made {
     pub is_alone: bool,
 }
 
-impl Made {
+impl HealthyClient {
     pub fn new() -> Self {
         Self {
             at: 0,
@@ -70,13 +70,13 @@ impl Made {
 }
 
 /// A directory that is there and can be written to.
-pub fn mounted(kind: &str, source: &str, path: &str) -> MountLook {
-    MountLook {
+pub fn mounted(kind: &str, source: &str, path: &str) -> MountInfo {
+    MountInfo {
         mount: MountPoint {
             host: "h".into(),
             path: path.into(),
         },
-        there: Ok(Mounted {
+        mounted: Ok(MountEntry {
             kind: kind.into(),
             source: source.into(),
             mount_point: path.into(),
@@ -104,14 +104,14 @@ fn space_of(plan: &RunPlan, bytes: u64) -> Vec<Check> {
 #[test]
 fn space_is_judged_as_a_run_will() {
     let classic = filermark_results::testing::plan();
-    assert_eq!(space_of(&classic, u64::MAX)[0].verdict, Verdict::Ok);
-    assert_eq!(space_of(&classic, 1)[0].verdict, Verdict::Failure);
+    assert_eq!(space_of(&classic, u64::MAX)[0].verdict, CheckStatus::Ok);
+    assert_eq!(space_of(&classic, 1)[0].verdict, CheckStatus::Failure);
     let mut plan = filermark_results::testing::composite::composite_record()
         .run
         .plan;
     plan.driver = DriverPlan::Posix(filermark_model::plan::PosixPlan::default());
-    assert_eq!(space_of(&plan, u64::MAX)[0].verdict, Verdict::Ok);
-    assert_eq!(space_of(&plan, 1)[0].verdict, Verdict::Failure);
+    assert_eq!(space_of(&plan, u64::MAX)[0].verdict, CheckStatus::Ok);
+    assert_eq!(space_of(&plan, 1)[0].verdict, CheckStatus::Failure);
     assert!(
         free_space(&plan, &[Vec::new()]).is_empty(),
         "nothing is known"
@@ -123,13 +123,13 @@ fn who_is_lost_is_told_and_the_others_are_judged() {
     let plan = filermark_results::testing::plan();
     let launch = LaunchPlan::local(["a".to_owned(), "b".to_owned()]);
     let found = [
-        Found {
-            lost: Some("it is missing there; `filermark install -r RC` copies it".into()),
-            ..Found::default()
+        ClientReport {
+            lost_reason: Some("it is missing there; `filermark install -r RC` copies it".into()),
+            ..ClientReport::default()
         },
-        Found {
-            facts: Some(Made::new().facts),
-            ..Found::default()
+        ClientReport {
+            facts: Some(HealthyClient::new().facts),
+            ..ClientReport::default()
         },
     ];
     let checks = clients(&plan, &launch, &found, &[]);
@@ -140,12 +140,15 @@ fn who_is_lost_is_told_and_the_others_are_judged() {
     );
     let of_b: Vec<_> = checks.iter().filter(|c| c.host == "b").collect();
     assert!(of_b.len() > 5, "{of_b:?}");
-    assert!(of_b.iter().all(|c| c.verdict == Verdict::Ok), "{of_b:?}");
+    assert!(
+        of_b.iter().all(|c| c.verdict == CheckStatus::Ok),
+        "{of_b:?}"
+    );
 }
 
 #[test]
 fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
-    let mut made = Made::new();
+    let mut made = HealthyClient::new();
     made.facts.low_ports = Some(false);
     made.facts.program = Some("/home/me/my files/filermark".into());
     assert!(
@@ -157,7 +160,7 @@ fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
     };
     nfs.resvport = true;
     let check = host::low_ports(&made.client()).expect("a check");
-    assert_eq!(check.verdict, Verdict::Failure);
+    assert_eq!(check.verdict, CheckStatus::Failure);
     assert!(check.sentence.contains("RESVPORT=on"), "{check:?}");
     let command = check.command.expect("what to type");
     let remote = r"'sudo setcap cap_net_bind_service=+ep '\''/home/me/my files/filermark'\'''";
@@ -174,5 +177,5 @@ fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
     assert_eq!(check.command, Some(wanted));
     made.facts.low_ports = Some(true);
     let check = host::low_ports(&made.client()).expect("a check");
-    assert_eq!(check.verdict, Verdict::Ok);
+    assert_eq!(check.verdict, CheckStatus::Ok);
 }

@@ -6,7 +6,7 @@
 use super::client::Client;
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
-use filermark_link::facts::Mounted;
+use filermark_link::facts::MountEntry;
 use filermark_model::plan::{Connections, Target};
 
 /// From this speed on the advice for ten-gigabit interfaces counts, in megabits.
@@ -17,18 +17,18 @@ const EMERALD: &str = "the Emerald training of 2018";
 const SLOTS: u64 = 128;
 
 /// A setting and its advice.
-struct Advice {
+struct SettingAdvice {
     name: &'static str,
     /// Which of its words is meant, from 0.
-    word: usize,
-    bound: Bound,
+    field_index: usize,
+    bound: SettingBound,
     /// Why it matters.
     why: &'static str,
 }
 
 /// What is advised.
 #[derive(Clone, Copy)]
-enum Bound {
+enum SettingBound {
     AtLeast(u64),
     AtMost(u64),
 }
@@ -36,43 +36,43 @@ enum Bound {
 /// Buffers that nobody sets hold back what is under way on a connection.
 const WINDOW: &str = "it bounds what is under way on a connection";
 
-const fn at_least(name: &'static str, value: u64, why: &'static str) -> Advice {
-    Advice {
+const fn at_least(name: &'static str, value: u64, why: &'static str) -> SettingAdvice {
+    SettingAdvice {
         name,
-        word: 0,
-        bound: Bound::AtLeast(value),
+        field_index: 0,
+        bound: SettingBound::AtLeast(value),
         why,
     }
 }
 
 /// For whoever uses the network.
-const BUFFERS: &[Advice] = &[
+const BUFFERS: &[SettingAdvice] = &[
     at_least("net.core.rmem_default", 131_071, WINDOW),
     at_least("net.core.rmem_max", 131_071, WINDOW),
     at_least("net.core.wmem_default", 131_071, WINDOW),
     at_least("net.core.wmem_max", 131_071, WINDOW),
-    Advice {
-        word: 2,
+    SettingAdvice {
+        field_index: 2,
         ..at_least("net.ipv4.tcp_rmem", 8_388_608, WINDOW)
     },
-    Advice {
-        word: 2,
+    SettingAdvice {
+        field_index: 2,
         ..at_least("net.ipv4.tcp_wmem", 8_388_608, WINDOW)
     },
 ];
 
 /// For interfaces of ten gigabits and more.
-const BACKLOG: Advice = at_least(
+const BACKLOG: SettingAdvice = at_least(
     "net.core.netdev_max_backlog",
     300_000,
     "packets that come faster than they are worked off are dropped",
 );
 
 /// For the driver that makes a connection per proc.
-const FIN_TIMEOUT: Advice = Advice {
+const FIN_TIMEOUT: SettingAdvice = SettingAdvice {
     name: "net.ipv4.tcp_fin_timeout",
-    word: 0,
-    bound: Bound::AtMost(5),
+    field_index: 0,
+    bound: SettingBound::AtMost(5),
     why: "the ports of closed connections are free again only after so many seconds",
 };
 
@@ -101,11 +101,11 @@ pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
     checks
 }
 
-fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a Advice> {
+fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a SettingAdvice> {
     let mounts = &client.facts.mounts;
     let remote = mounts
         .iter()
-        .any(|m| m.there.as_ref().is_ok_and(Mounted::is_remote));
+        .any(|m| m.mounted.as_ref().is_ok_and(MountEntry::is_remote));
     let facts = client.driver.facts();
     let is_used = match facts.target {
         Target::Mounted => remote,
@@ -113,7 +113,7 @@ fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a Advice> {
         Target::Nothing => false,
     };
     let per_proc = facts.connections == Some(Connections::PerProc);
-    let mut advice: Vec<&Advice> = Vec::new();
+    let mut advice: Vec<&SettingAdvice> = Vec::new();
     if is_used {
         advice.extend(BUFFERS);
         if client.facts.nic_mbps.is_some_and(|m| m >= FAST_MBPS) {
@@ -126,18 +126,18 @@ fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a Advice> {
     advice
 }
 
-fn astray(client: &Client<'_>, advice: &Advice) -> Option<Check> {
+fn astray(client: &Client<'_>, advice: &SettingAdvice) -> Option<Check> {
     let value = client.facts.sysctls.get(advice.name)?;
     let words: Vec<&str> = value.split(' ').collect();
-    let found: u64 = words.get(advice.word)?.parse().ok()?;
+    let found: u64 = words.get(advice.field_index)?.parse().ok()?;
     let (wanted, bound) = match advice.bound {
-        Bound::AtLeast(least) if found < least => (least, "at least"),
-        Bound::AtMost(most) if found > most => (most, "at most"),
-        Bound::AtLeast(_) | Bound::AtMost(_) => return None,
+        SettingBound::AtLeast(least) if found < least => (least, "at least"),
+        SettingBound::AtMost(most) if found > most => (most, "at most"),
+        SettingBound::AtLeast(_) | SettingBound::AtMost(_) => return None,
     };
     // The words that are not meant stay as they are.
     let mut mended: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-    mended[advice.word] = wanted.to_string();
+    mended[advice.field_index] = wanted.to_string();
     let sentence = format!(
         "{} is {value}, {EMERALD} advises {bound} {wanted}: {}",
         advice.name, advice.why
@@ -146,7 +146,7 @@ fn astray(client: &Client<'_>, advice: &Advice) -> Option<Check> {
         [one] => format!("sudo sysctl -w {}={}", advice.name, quote(one)),
         many => format!("sudo sysctl -w {}={}", advice.name, quote(&many.join(" "))),
     };
-    Some(Check::warning(client.name, "sysctl", sentence).mend(command))
+    Some(Check::warning(client.name, "sysctl", sentence).fix(command))
 }
 
 /// Newer kernels take more slots as they need them, up to a limit of its own.
@@ -155,7 +155,7 @@ fn slots(client: &Client<'_>) -> Option<Check> {
     let mounts = &client.facts.mounts;
     mounts
         .iter()
-        .find(|m| m.there.as_ref().is_ok_and(Mounted::is_kernel_nfs))?;
+        .find(|m| m.mounted.as_ref().is_ok_and(MountEntry::is_kernel_nfs))?;
     let number = |name: &str| client.facts.sysctls.get(name)?.parse::<u64>().ok();
     let now = number(SLOT_TABLE)?;
     let most = number("sunrpc.tcp_max_slot_table_entries").unwrap_or(now);
@@ -166,18 +166,18 @@ fn slots(client: &Client<'_>) -> Option<Check> {
         "{SLOT_TABLE} is {now} and may become {most}, {EMERALD} advises {SLOTS}: it bounds the requests that an NFS mount has under way"
     );
     let command = format!("sudo sysctl -w {SLOT_TABLE}={SLOTS}");
-    Some(Check::warning(client.name, "sysctl", sentence).mend(command))
+    Some(Check::warning(client.name, "sysctl", sentence).fix(command))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Made, mounted};
+    use super::super::tests::{HealthyClient, mounted};
     use super::*;
-    use crate::preflight::check::Verdict;
+    use crate::preflight::check::CheckStatus;
     use filermark_model::plan::DriverPlan;
     use filermark_model::plan::PosixPlan;
 
-    fn with(made: &mut Made, settings: &[(&str, &str)]) {
+    fn with(made: &mut HealthyClient, settings: &[(&str, &str)]) {
         let own = settings
             .iter()
             .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn low_settings_are_told_with_command_and_source() {
-        let mut made = Made::new();
+        let mut made = HealthyClient::new();
         with(
             &mut made,
             &[
@@ -207,7 +207,7 @@ mod tests {
                 "sudo sysctl -w net.ipv4.tcp_fin_timeout=5",
             ]
         );
-        assert!(checks.iter().all(|c| c.verdict == Verdict::Warning));
+        assert!(checks.iter().all(|c| c.verdict == CheckStatus::Warning));
         assert!(checks.iter().all(|c| c.sentence.contains("Emerald")));
         // A fast interface wants more.
         made.facts.nic_mbps = Some(25_000);
@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn only_what_the_driver_uses_is_looked_at() {
-        let mut made = Made::new();
+        let mut made = HealthyClient::new();
         made.driver = DriverPlan::Posix(PosixPlan::default());
         made.facts.mounts = vec![mounted("ext4", "/dev/vda1", "/mnt/a")];
         with(&mut made, &[("net.core.wmem_max", "1")]);
         let checks = judge(&made.client());
-        assert_eq!((checks.len(), checks[0].verdict), (1, Verdict::Ok));
+        assert_eq!((checks.len(), checks[0].verdict), (1, CheckStatus::Ok));
         made.facts.mounts = vec![mounted("nfs4", "nas:/vol", "/mnt/a")];
         let fin = [
             ("net.ipv4.tcp_fin_timeout", "60"),
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn slots_matter_where_the_kernel_cannot_take_more() {
-        let mut made = Made::new();
+        let mut made = HealthyClient::new();
         made.driver = DriverPlan::Posix(PosixPlan::default());
         made.facts.mounts = vec![mounted("nfs", "nas:/vol", "/mnt/a")];
         let slot = "sunrpc.tcp_slot_table_entries";
@@ -243,10 +243,10 @@ mod tests {
             &mut made,
             &[(slot, "2"), ("sunrpc.tcp_max_slot_table_entries", "65536")],
         );
-        assert_eq!(judge(&made.client())[0].verdict, Verdict::Ok);
+        assert_eq!(judge(&made.client())[0].verdict, CheckStatus::Ok);
         with(&mut made, &[(slot, "16")]);
         let check = judge(&made.client()).remove(0);
-        assert_eq!(check.verdict, Verdict::Warning);
+        assert_eq!(check.verdict, CheckStatus::Warning);
         assert_eq!(
             check.command.as_deref(),
             Some("sudo sysctl -w sunrpc.tcp_slot_table_entries=128")

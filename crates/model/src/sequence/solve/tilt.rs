@@ -1,7 +1,7 @@
 //! A drawn chain and what multipliers make of it.
 
 use super::super::linear::{Matrix, dot, exp, ln, perron, stationary};
-use super::super::{State, Way};
+use super::super::{State, Transition};
 use super::identity_minus;
 use crate::mix::Mix;
 use crate::op::Op;
@@ -200,7 +200,7 @@ fn round(share: f64) -> f64 {
 }
 
 /// Makes shares of numbers, rounded, with what rounding left over at the largest.
-fn finish<T>(ways: &mut [Way<T>]) {
+fn finish<T>(ways: &mut [Transition<T>]) {
     let total: f64 = ways.iter().map(|w| w.share).sum();
     if total <= 0.0 {
         return;

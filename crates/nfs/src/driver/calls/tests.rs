@@ -77,10 +77,10 @@ fn the_oldest_call_is_known() {
 #[test]
 fn the_slab_grows_when_it_must() {
     let mut calls = Calls::new(1, 3);
-    let room = calls.room();
+    let room = calls.free_slots();
     for n in 1..=2000 {
         begin(&mut calls, 0);
-        assert_eq!(calls.room(), room - n);
+        assert_eq!(calls.free_slots(), room - n);
     }
 }
 

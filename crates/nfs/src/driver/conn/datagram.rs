@@ -29,10 +29,10 @@ const REPLY: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// No socket yet.
-    Down,
+    Closed,
     /// A NULL call is under way.
     Asking,
-    Up,
+    Open,
 }
 
 /// See the module.
@@ -65,7 +65,7 @@ impl Datagram {
             number,
             peer,
             socket: None,
-            state: State::Down,
+            state: State::Closed,
             probe: 0,
             stage: 0,
             sent: 0,
@@ -82,12 +82,12 @@ impl Datagram {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.state == State::Up
+        self.state == State::Open
     }
 
     pub(crate) fn failure(&self) -> Option<&str> {
         match self.state {
-            State::Up => None,
+            State::Open => None,
             _ => self.failure.as_deref(),
         }
     }
@@ -106,8 +106,8 @@ impl Datagram {
         let wanted = core.settings.buffers;
         let socket = Datagrams::connect(self.peer, options, wanted)?;
         let given = socket.buffers();
-        if (given.receive < wanted.receive || given.send < wanted.send) && !io.told_buffers {
-            io.told_buffers = true;
+        if (given.receive < wanted.receive || given.send < wanted.send) && !io.reported_buffers {
+            io.reported_buffers = true;
             tracing::warn!(
                 "UDP sockets have buffers of {} and {} bytes (receive, send) where {} and {} are \
                  needed for everything under way: what does not fit is lost on this host; raise \
@@ -145,7 +145,7 @@ impl Datagram {
         call.finish(&mut io.send);
         let whole = MARK.min(io.send.len())..io.send.len();
         let sent = socket.send(&io.send, &[whole]);
-        self.told_sending(sent, core);
+        self.note_send_errors(sent, core);
         let at = core.now + core.settings.waits.of(self.stage);
         self.stage = core.settings.waits.after(self.stage);
         let timer = self.timer(|conn, epoch| Timer::Reconnect { conn, epoch });
@@ -174,7 +174,7 @@ impl Datagram {
         }
         let header = ReplyHeader::decode(&mut Decoder::new(message));
         match header.map(|header| header.check()) {
-            Ok(Ok(())) => self.state = State::Up,
+            Ok(Ok(())) => self.state = State::Open,
             Ok(Err(refusal)) => self.failure = Some(refusal.to_string().into()),
             Err(error) => self.failure = Some(error.to_string().into()),
         }
@@ -182,7 +182,7 @@ impl Datagram {
 
     /// Sends what is in the queue.
     pub(crate) fn pump(&mut self, core: &mut Core, io: &mut Io) {
-        while self.state == State::Up && !self.blocked && self.send_batch(core, io) {}
+        while self.state == State::Open && !self.blocked && self.send_batch(core, io) {}
     }
 
     /// Whether something was sent.
@@ -218,20 +218,25 @@ impl Datagram {
             core.calls.rewind_unsent(self.number);
             self.blocked = true;
         }
-        self.told_sending(sent, core);
+        self.note_send_errors(sent, core);
         true
     }
 
     /// Something was told while datagrams were sent.
-    fn told_sending(&mut self, sent: Sent, core: &mut Core) {
-        if let Some(error) = sent.told {
-            self.told(&error, (sent.unreachable, sent.unsent), core);
+    fn note_send_errors(&mut self, sent: Sent, core: &mut Core) {
+        if let Some(error) = sent.last_error {
+            self.note_socket_errors(&error, (sent.unreachable, sent.unsent), core);
         }
     }
 
     /// The network said so many times that nobody can be reached, and so many datagrams
     /// were not sent for another reason; this was told last.
-    fn told(&mut self, error: &io::Error, (unreachable, unsent): (u32, u32), core: &mut Core) {
+    fn note_socket_errors(
+        &mut self,
+        error: &io::Error,
+        (unreachable, unsent): (u32, u32),
+        core: &mut Core,
+    ) {
         tracing::debug!(peer = %self.peer, %error, "told about a datagram");
         core.counters
             .add_many(Tally::PortUnreachable, unreachable.into());
@@ -239,13 +244,13 @@ impl Datagram {
         // What this host has no room for, or does not let out, says nothing about the server.
         self.unreachable |= unreachable > 0;
         if self.state == State::Asking && unreachable + unsent > 0 {
-            self.failure = Some(words(error));
+            self.failure = Some(error_text(error));
         }
     }
 
     /// The reactor says that something happened.
     pub(crate) fn ready(&mut self, ready: Ready, core: &mut Core, io: &mut Io) {
-        if self.state == State::Down {
+        if self.state == State::Closed {
             return;
         }
         if ready.readable || ready.broken {
@@ -261,13 +266,13 @@ impl Datagram {
         for _ in 0..LOOKS_MAX {
             let Some(socket) = &self.socket else { return };
             match socket.receive(&mut io.scratch, &mut io.arrivals) {
-                Received::Nothing => return,
-                Received::Told(error) => {
+                Received::WouldBlock => return,
+                Received::SocketError(error) => {
                     let counts = match is_unreachable(&error) {
                         true => (1, 0),
                         false => (0, 1),
                     };
-                    self.told(&error, counts, core);
+                    self.note_socket_errors(&error, counts, core);
                 }
                 Received::Some { count, more } => {
                     self.take(count, core, io);
@@ -330,7 +335,7 @@ fn is_reply(message: &[u8]) -> bool {
 }
 
 /// What the system said, in words that tell what it means for datagrams.
-fn words(error: &io::Error) -> Box<str> {
+fn error_text(error: &io::Error) -> Box<str> {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => {
             "nobody listens on this UDP port (ICMP port unreachable)".into()

@@ -12,7 +12,7 @@ mod datagram;
 mod stream;
 
 use super::core::Core;
-use super::records::Records;
+use super::records::RecordSplitter;
 use datagram::Datagram;
 use filermark_model::plan::Transport;
 use filermark_net::{Arrivals, BufferPool, Reactor, Ready};
@@ -32,12 +32,12 @@ pub(crate) struct Io {
     pub(crate) send: Vec<u8>,
     /// Where in `send` the datagrams are.
     pub(crate) pieces: Vec<Range<usize>>,
-    pub(crate) records: Records,
+    pub(crate) records: RecordSplitter,
     pub(crate) arrivals: Arrivals,
     /// Connections with more to read than one turn allows.
     pub(crate) unread: Vec<u64>,
     /// That the system gives smaller buffers than were wanted has been said.
-    pub(crate) told_buffers: bool,
+    pub(crate) reported_buffers: bool,
 }
 
 /// See the module.

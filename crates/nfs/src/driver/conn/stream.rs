@@ -22,11 +22,11 @@ const READS_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// No connection; one is made when there is a call for it.
-    Down,
+    Closed,
     /// No connection, and a timer says when to try again.
     Waiting,
     Connecting,
-    Up,
+    Connected,
 }
 
 /// See the module.
@@ -55,7 +55,7 @@ impl Stream {
             number,
             peer,
             link: None,
-            state: State::Down,
+            state: State::Closed,
             epoch: 0,
             encoded: 0,
             sent: 0,
@@ -71,7 +71,7 @@ impl Stream {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.state == State::Up
+        self.state == State::Connected
     }
 
     /// Why the last attempt to connect failed, if it did.
@@ -124,7 +124,7 @@ impl Stream {
 
     /// Sends what is in the queue: everything that fits in one write.
     pub(crate) fn pump(&mut self, core: &mut Core, io: &mut Io) {
-        if self.state == State::Down && core.calls.first(self.number).is_some() {
+        if self.state == State::Closed && core.calls.first(self.number).is_some() {
             if self.was_up {
                 core.counters.add(Tally::Reconnects);
             }
@@ -132,7 +132,7 @@ impl Stream {
                 self.lost(core, io, &error);
             }
         }
-        if self.state == State::Up
+        if self.state == State::Connected
             && let Err(error) = self.send_all(core, io)
         {
             self.lost(core, io, &error);
@@ -183,10 +183,10 @@ impl Stream {
         if self.state == State::Connecting {
             self.finish_connect(ready, core, io);
         }
-        if self.state == State::Up && (ready.readable || ready.broken) {
+        if self.state == State::Connected && (ready.readable || ready.broken) {
             self.receive(ready.ended || ready.broken, core, io);
         }
-        if ready.writable && self.state == State::Up {
+        if ready.writable && self.state == State::Connected {
             let blocked = self.link.as_ref().is_some_and(|l| l.unsent_len() > 0);
             if blocked || core.calls.next_to_encode(self.number).is_some() {
                 self.pump(core, io);
@@ -198,7 +198,7 @@ impl Stream {
         let connected = self.link.as_ref().map_or(Ok(false), Link::connected);
         match connected {
             Ok(true) => {
-                self.state = State::Up;
+                self.state = State::Connected;
                 self.was_up = true;
                 self.down_since = None;
                 core.mark_dirty(self.number);
@@ -252,7 +252,7 @@ impl Stream {
     /// after a while, if there is something to send.
     fn lost(&mut self, core: &mut Core, io: &mut Io, error: &io::Error) {
         tracing::debug!(peer = %self.peer, %error, "connection lost");
-        if self.state != State::Up {
+        if self.state != State::Connected {
             core.counters.add(Tally::ConnectFailures);
             self.failure = Some(error.to_string().into());
         }
@@ -280,7 +280,7 @@ impl Stream {
     }
 
     fn close(&mut self, io: &mut Io) {
-        self.state = State::Down;
+        self.state = State::Closed;
         self.epoch = self.epoch.wrapping_add(1);
         if let Some(link) = self.link.take() {
             link.close(&mut io.pool);
@@ -290,7 +290,7 @@ impl Stream {
     /// The wait after a failure is over.
     pub(crate) fn try_again(&mut self, epoch: u32, core: &mut Core) {
         if self.state == State::Waiting && epoch == self.epoch {
-            self.state = State::Down;
+            self.state = State::Closed;
             core.mark_dirty(self.number);
         }
     }
@@ -317,7 +317,7 @@ impl Stream {
 
     /// Everybody wishes to stop: nothing waits for a connection any more.
     pub(crate) fn give_up_waiting(&mut self, core: &mut Core) {
-        if self.state != State::Up {
+        if self.state != State::Connected {
             core.fail_all(self.number);
         }
     }

@@ -4,14 +4,14 @@
 use super::super::calls::Call;
 use super::super::core::Core;
 use super::super::ops::LogicalOp;
-use super::{DIR_MODE, FILE_MODE, Place, object_of, symlink_text};
+use super::{DIR_MODE, FILE_MODE, NameTarget, object_of, symlink_text};
 use crate::version2::wire;
 use filermark_engine::driver::Action;
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Procedure as Called;
 use filermark_onc::xdr::Encoder;
 
-impl Place<'_> {
+impl NameTarget<'_> {
     fn args_v2(&self) -> Diropargs<'_> {
         Diropargs {
             dir: wire(self.dir),

@@ -1,7 +1,7 @@
 //! Replies of version 2, told to the driver as version 3's.
 
 use super::super::core::Core;
-use super::{Verdict, verdict};
+use super::{CallOutcome, verdict};
 use crate::version2;
 use filermark_onc::nfs2::{
     AttrstatRes, DiropRes, ReadRes, ReaddirRes, ReadlinkRes, StatRes, StatfsRes,
@@ -15,7 +15,7 @@ impl Core {
         &mut self,
         slot: u32,
         d: &mut Decoder<'_>,
-    ) -> Result<Verdict, DecodeError> {
+    ) -> Result<CallOutcome, DecodeError> {
         let call = self.calls.get(slot);
         let (procedure, offset, length) = (call.procedure, call.offset, call.length);
         Ok(match procedure {
@@ -30,7 +30,7 @@ impl Core {
             Procedure::Symlink => self.made(slot, version2::symlink(StatRes::decode(d)?)),
             Procedure::Remove | Procedure::Rmdir => {
                 let verdict = verdict(&version2::remove(StatRes::decode(d)?));
-                self.forgive(slot, verdict, Nfsstat3::Noent)
+                self.accept_replay(slot, verdict, Nfsstat3::Noent)
             }
             Procedure::Rename => {
                 let verdict = verdict(&version2::rename(StatRes::decode(d)?));
@@ -46,7 +46,7 @@ impl Core {
             }
             Procedure::Readdir => self.has_listed_v2(slot, ReaddirRes::decode(d)?),
             // Sent as NULL, if at all.
-            _ => Verdict::Good,
+            _ => CallOutcome::Ok,
         })
     }
 }

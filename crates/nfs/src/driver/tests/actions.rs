@@ -1,6 +1,6 @@
 //! Every action, and everything a name can meet.
 
-use super::fake::{Act, created_reply, good, listing_reply, refusal, reply};
+use super::fake::{ServerAction, created_reply, good, listing_reply, refusal, reply};
 use super::*;
 use crate::driver::status;
 use filermark_onc::nfs3::{Args, Createhow3, Nfsstat3, Procedure};
@@ -133,7 +133,7 @@ fn rename_moves_the_keepsake() {
 #[test]
 fn what_comes_without_a_handle_is_looked_up() {
     let mut bench = Bench::new(|heard| match heard.args {
-        Args::Create(_) => vec![Act::Send(created_reply(heard.xid, None))],
+        Args::Create(_) => vec![ServerAction::Send(created_reply(heard.xid, None))],
         Args::Mkdir(_) => refusal(heard, Nfsstat3::Exist),
         _ => good(heard),
     });
@@ -199,7 +199,7 @@ fn refusals_of_either_layer_are_told_by_number() {
         };
         let mut out = Vec::new();
         xdr::append(&mut out, &header);
-        vec![Act::Send(out)]
+        vec![ServerAction::Send(out)]
     });
     for refusal in refusals {
         let code = status::rpc_code(refusal);
@@ -238,7 +238,7 @@ fn a_listing_goes_on_where_it_ended() {
         };
         let verf = if args.cookie == 0 { [0; 8] } else { [5; 8] };
         assert_eq!(args.cookieverf, verf);
-        vec![Act::Send(match args.cookie {
+        vec![ServerAction::Send(match args.cookie {
             0 => listing_reply(heard.xid, &[3, 8], false),
             8 => listing_reply(heard.xid, &[9], true),
             other => panic!("cookie {other}"),
@@ -259,9 +259,9 @@ fn a_stale_cookie_begins_the_listing_anew_once() {
             return good(heard);
         };
         match (heard.nth, args.cookie) {
-            (0 | 2, 0) => vec![Act::Send(listing_reply(heard.xid, &[4], false))],
+            (0 | 2, 0) => vec![ServerAction::Send(listing_reply(heard.xid, &[4], false))],
             // An empty list that is not the end.
-            (4, 0) => vec![Act::Send(listing_reply(heard.xid, &[], false))],
+            (4, 0) => vec![ServerAction::Send(listing_reply(heard.xid, &[], false))],
             _ => refusal(heard, Nfsstat3::BadCookie),
         }
     });
@@ -284,7 +284,7 @@ fn a_stale_cookie_begins_the_listing_anew_once() {
 #[test]
 fn service_time_is_from_the_write_to_the_read() {
     let mut bench = Bench::new(|heard| {
-        let mut acts = vec![Act::Sleep(Duration::from_millis(20))];
+        let mut acts = vec![ServerAction::Sleep(Duration::from_millis(20))];
         acts.extend(good(heard));
         acts
     });
@@ -310,11 +310,11 @@ fn procs_share_connections_or_have_their_own() {
             connections: rule,
             ..plan()
         };
-        let mut bench = Bench::with(plan, 6, Checking::Sample, |heard| {
+        let mut bench = Bench::with(plan, 6, VerifyLevel::Sample, |heard| {
             let conn = heard.conn as u32;
             vec![
-                Act::Send(reply(heard.xid, &conn)),
-                Act::Sleep(Duration::ZERO),
+                ServerAction::Send(reply(heard.xid, &conn)),
+                ServerAction::Sleep(Duration::ZERO),
             ]
         });
         assert_eq!(bench.shard.conns.len(), connections);

@@ -1,7 +1,7 @@
 //! Against the embedded server: real semantics, and its own count of what it heard.
 
 use super::*;
-use filermark_driver_kit::driver::{Driver, Reach};
+use filermark_driver_kit::driver::{Driver, ReleaseScope};
 use filermark_onc::nfs3::Procedure;
 use filermark_server::{EXPORT, RunningServer, Server, ServerOptions};
 
@@ -27,9 +27,9 @@ impl World {
             ..plan()
         };
         change(&mut plan);
-        let mut setup = setup(procs, Checking::All);
+        let mut setup = setup(procs, VerifyLevel::All);
         // Files of several procs have the same numbers here.
-        setup.data = Arc::new(DataSource::new(1, Checking::All).shared(true));
+        setup.data = Arc::new(DataSource::new(1, VerifyLevel::All).shared(true));
         for proc in &mut setup.procs {
             proc.mount.path = EXPORT.to_owned();
         }
@@ -170,9 +170,9 @@ fn the_server_counts_what_the_driver_counts() {
     drop(bench);
     let report = world
         .driver
-        .release(world.mount(), &world.setup.claim, Reach::All);
+        .release(world.mount(), &world.setup.claim, ReleaseScope::All);
     let report = report.expect("empty by now");
-    assert_eq!((report.removed_count, report.foreign.len()), (0, 0));
+    assert_eq!((report.removed_count, report.not_ours.len()), (0, 0));
 }
 
 #[test]

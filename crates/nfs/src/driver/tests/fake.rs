@@ -1,6 +1,6 @@
 //! A server that does what a test says, call by call.
 
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_onc::nfs3::*;
 use filermark_onc::record::{RecordReader, append_fragments};
 use filermark_onc::rpc::{CallHeader, ReplyHeader};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A call as the server heard it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard<'a> {
+pub(super) struct ReceivedCall<'a> {
     /// Which connection, from 0 in the order they were made.
     pub(super) conn: usize,
     /// Which call of all, from 0.
@@ -24,7 +24,7 @@ pub(super) struct Heard<'a> {
 
 /// What the server does about it.
 #[derive(Clone, Debug)]
-pub(super) enum Act {
+pub(super) enum ServerAction {
     /// Sends this record.
     Send(Vec<u8>),
     /// Sends it in fragments of this size.
@@ -37,7 +37,7 @@ pub(super) enum Act {
     Close,
 }
 
-type Script = dyn FnMut(&Heard<'_>) -> Vec<Act> + Send;
+type Script = dyn FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send;
 
 struct Shared {
     script: Mutex<(usize, Box<Script>)>,
@@ -52,7 +52,9 @@ pub(super) struct Fake {
 }
 
 impl Fake {
-    pub(super) fn start(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
+    pub(super) fn start(
+        script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         let shared = Arc::new(Shared {
@@ -72,7 +74,9 @@ impl Fake {
 impl Fake {
     /// The same over UDP. Calls of NULL are answered without the script; who closes
     /// a connection does nothing.
-    pub(super) fn start_udp(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
+    pub(super) fn start_udp(
+        script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
+    ) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         let address = socket.local_addr().expect("bound");
         let shared = Arc::new(Shared {
@@ -113,9 +117,11 @@ fn serve_udp(socket: &UdpSocket, shared: &Shared) {
         }
         for act in hear(conn, record, shared).unwrap_or_default() {
             match act {
-                Act::Send(bytes) | Act::Raw(bytes) => drop(socket.send_to(&bytes, peer)),
-                Act::Sleep(time) => thread::sleep(time),
-                Act::SendFragments(..) | Act::Close => {}
+                ServerAction::Send(bytes) | ServerAction::Raw(bytes) => {
+                    drop(socket.send_to(&bytes, peer))
+                }
+                ServerAction::Sleep(time) => thread::sleep(time),
+                ServerAction::SendFragments(..) | ServerAction::Close => {}
             }
         }
     }
@@ -177,7 +183,7 @@ fn serve(conn: usize, mut stream: TcpStream, shared: &Shared) {
 }
 
 /// What the script says about a call; `None`: the server is to go.
-fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<Act>> {
+fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<ServerAction>> {
     let mut d = Decoder::new(record);
     let header = CallHeader::decode(&mut d).expect("a call");
     assert_eq!((header.prog, header.vers), (PROGRAM, VERSION));
@@ -189,7 +195,7 @@ fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<Act>> {
     }
     let nth = script.0;
     script.0 += 1;
-    let heard = Heard {
+    let heard = ReceivedCall {
         conn,
         nth,
         xid: header.xid,
@@ -199,14 +205,14 @@ fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<Act>> {
 }
 
 /// Whether the connection goes on.
-fn perform(act: Act, stream: &mut TcpStream) -> bool {
+fn perform(act: ServerAction, stream: &mut TcpStream) -> bool {
     let mut out = Vec::new();
     match act {
-        Act::Send(record) => append_fragments(&mut out, &record, usize::MAX),
-        Act::SendFragments(record, size) => append_fragments(&mut out, &record, size),
-        Act::Raw(bytes) => out = bytes,
-        Act::Sleep(time) => thread::sleep(time),
-        Act::Close => {
+        ServerAction::Send(record) => append_fragments(&mut out, &record, usize::MAX),
+        ServerAction::SendFragments(record, size) => append_fragments(&mut out, &record, size),
+        ServerAction::Raw(bytes) => out = bytes,
+        ServerAction::Sleep(time) => thread::sleep(time),
+        ServerAction::Close => {
             let _ = stream.shutdown(Shutdown::Both);
             return false;
         }
@@ -223,7 +229,7 @@ pub(super) fn reply(xid: u32, results: &impl Encode) -> Vec<u8> {
 }
 
 /// Only a status, and nothing of attributes.
-pub(super) fn refusal(heard: &Heard<'_>, status: Nfsstat3) -> Vec<Act> {
+pub(super) fn refusal(heard: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerAction> {
     let mut out = Vec::new();
     ReplyHeader::encode_success(&mut out, heard.xid);
     xdr::append(&mut out, &status);
@@ -243,16 +249,16 @@ pub(super) fn refusal(heard: &Heard<'_>, status: Nfsstat3) -> Vec<Act> {
         _ => 1,
     };
     (0..words).for_each(|_| xdr::append(&mut out, &0u32));
-    vec![Act::Send(out)]
+    vec![ServerAction::Send(out)]
 }
 
 /// What a good server says: the handle of a name is the name, READ gives the data
 /// of file 7, WRITE is stable, a directory has one part.
-pub(super) fn good(heard: &Heard<'_>) -> Vec<Act> {
-    vec![Act::Send(good_reply(heard))]
+pub(super) fn good(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
+    vec![ServerAction::Send(good_reply(heard))]
 }
 
-pub(super) fn good_reply(heard: &Heard<'_>) -> Vec<u8> {
+pub(super) fn good_reply(heard: &ReceivedCall<'_>) -> Vec<u8> {
     match heard.args {
         Args::Read(args) => read_reply(heard.xid, args.offset, args.count, false),
         Args::Write(args) => write_reply(heard.xid, args.count, StableHow::FileSync, 1),
@@ -282,7 +288,7 @@ pub(super) fn created_reply(xid: u32, obj: Option<FileHandle<'_>>) -> Vec<u8> {
 
 pub(super) fn read_reply(xid: u32, offset: u64, count: u32, eof: bool) -> Vec<u8> {
     let mut data = Vec::new();
-    DataSource::new(1, Checking::All).append(7, offset, 0, count as usize, &mut data);
+    DataSource::new(1, VerifyLevel::All).append(7, offset, 0, count as usize, &mut data);
     let read: ReadRes<'_> = Ok(ReadOk {
         file_attributes: None,
         count,

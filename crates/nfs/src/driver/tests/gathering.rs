@@ -1,7 +1,7 @@
 //! COMMIT by policy: how often it is called, and that nothing is lost where a server
 //! forgets what no COMMIT covered.
 
-use super::fake::{Act, commit_reply, good, read_reply, refusal, reply, write_reply};
+use super::fake::{ServerAction, commit_reply, good, read_reply, refusal, reply, write_reply};
 use super::*;
 use filermark_model::Rng;
 use filermark_onc::nfs3::{
@@ -32,9 +32,9 @@ pub(super) fn deferred(limits: Deferral) -> NfsPlan {
 }
 
 /// Answers WRITE with UNSTABLE and one verifier.
-pub(super) fn unstable(heard: &Heard<'_>) -> Vec<Act> {
+pub(super) fn unstable(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
     match heard.args {
-        Args::Write(args) => vec![Act::Send(write_reply(
+        Args::Write(args) => vec![ServerAction::Send(write_reply(
             heard.xid,
             args.count,
             StableHow::Unstable,
@@ -64,9 +64,9 @@ pub(super) fn settle(bench: &mut Bench) {
 pub(super) fn with_files(
     plan: NfsPlan,
     objects: u32,
-    script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
+    script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
 ) -> Bench {
-    let mut bench = Bench::with(plan, 1, Checking::Nothing, script);
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Nothing, script);
     for object in 1..=objects {
         let handle = format!("file {object}");
         let handles = &mut bench.shard.core.procs[0].handles;
@@ -113,7 +113,7 @@ fn a_file_is_committed_after_so_many_writes_or_bytes_and_at_the_end() {
 fn a_commit_belongs_to_the_write_that_triggers_it() {
     let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
         Args::Commit(_) => {
-            let mut acts = vec![Act::Sleep(Duration::from_millis(30))];
+            let mut acts = vec![ServerAction::Sleep(Duration::from_millis(30))];
             acts.extend(good(heard));
             acts
         }
@@ -156,7 +156,7 @@ fn file_sync_asks_for_it_and_commits_nothing() {
 
 #[test]
 fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
-    let (mut held, mut commits): (Vec<Act>, u32) = (Vec::new(), 0);
+    let (mut held, mut commits): (Vec<ServerAction>, u32) = (Vec::new(), 0);
     // The fifth WRITE is answered before the COMMIT that the fourth has triggered.
     let mut bench = with_files(deferred(LIMITS), 1, move |heard| {
         let mut acts = unstable(heard);
@@ -191,7 +191,7 @@ fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
 
 #[test]
 fn what_a_file_held_goes_with_the_file() {
-    let gone = |heard: &Heard<'_>| match heard.args {
+    let gone = |heard: &ReceivedCall<'_>| match heard.args {
         Args::Commit(args) if args.file.as_bytes() == b"file 2" => refusal(heard, Nfsstat3::Stale),
         _ => unstable(heard),
     };
@@ -233,11 +233,16 @@ fn what_a_file_held_goes_with_the_file() {
 #[test]
 fn a_wrong_read_is_excused_by_a_restart_alone() {
     for (restarts, status) in [(true, Status::Ok), (false, Status::Lost)] {
-        let mut bench = Bench::with(deferred(LIMITS), 1, Checking::All, move |heard| {
+        let mut bench = Bench::with(deferred(LIMITS), 1, VerifyLevel::All, move |heard| {
             match heard.args {
                 // The end of the file comes too early.
-                Args::Read(args) => vec![Act::Send(read_reply(heard.xid, args.offset, 0, true))],
-                Args::Commit(_) if restarts => vec![Act::Send(commit_reply(heard.xid, 2))],
+                Args::Read(args) => vec![ServerAction::Send(read_reply(
+                    heard.xid,
+                    args.offset,
+                    0,
+                    true,
+                ))],
+                Args::Commit(_) if restarts => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
                 _ => unstable(heard),
             }
         });
@@ -255,7 +260,7 @@ fn a_wrong_read_is_excused_by_a_restart_alone() {
 
 /// A server that forgets at any moment what was not committed.
 #[derive(Debug)]
-struct Forgetful {
+struct ForgetfulServer {
     rng: Rng,
     /// Restarts in percent of the calls.
     restart_pcnt: f64,
@@ -269,7 +274,7 @@ struct Forgetful {
     files: BTreeMap<Vec<u8>, (Vec<u8>, Vec<u8>)>,
 }
 
-impl Forgetful {
+impl ForgetfulServer {
     fn restart(&mut self) {
         self.verf = self.verf.wrapping_add(1);
         self.restarts += 1;
@@ -278,20 +283,20 @@ impl Forgetful {
         }
     }
 
-    fn hear(&mut self, heard: &Heard<'_>) -> Vec<Act> {
+    fn hear(&mut self, heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
         self.calls += 1;
         if self
             .breaks_after
             .is_some_and(|n| self.calls.is_multiple_of(n))
         {
             self.restart();
-            return vec![Act::Close];
+            return vec![ServerAction::Close];
         }
         if self.rng.percent(self.restart_pcnt) {
             self.restart();
         }
         let verf = [self.verf; 8];
-        vec![Act::Send(match heard.args {
+        vec![ServerAction::Send(match heard.args {
             Args::Create(args) => {
                 self.files
                     .insert(args.location.name.to_vec(), Default::default());
@@ -432,7 +437,7 @@ fn survive(seed: u64) {
     const PROCS: u32 = 2;
     const FILES: u32 = 4;
     let mut rng = Rng::new(seed, 0);
-    let server = Arc::new(Mutex::new(Forgetful {
+    let server = Arc::new(Mutex::new(ForgetfulServer {
         rng: Rng::new(seed, 1),
         restart_pcnt: 0.0,
         breaks_after: (seed == BREAKING).then_some(150),
@@ -452,7 +457,7 @@ fn survive(seed: u64) {
         rpc_retries: 100,
         ..deferred(limits)
     };
-    let mut bench = Bench::with(plan, PROCS, Checking::All, move |heard| {
+    let mut bench = Bench::with(plan, PROCS, VerifyLevel::All, move |heard| {
         of_server.lock().expect("no panic").hear(heard)
     });
     let mut files = Vec::new();

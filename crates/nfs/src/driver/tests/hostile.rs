@@ -1,7 +1,7 @@
 //! Servers that send what no server should: nothing may panic, and every
 //! operation must end.
 
-use super::fake::{Act, good, good_reply};
+use super::fake::{ServerAction, good, good_reply};
 use super::*;
 use filermark_onc::nfs3::Procedure;
 use proptest::prelude::*;
@@ -79,13 +79,13 @@ fn a_reply_with_another_xid_is_not_taken() {
         let wrong = |change: u32| {
             let mut record = good_reply(heard);
             record[..4].copy_from_slice(&(heard.xid ^ change).to_be_bytes());
-            Act::Send(record)
+            ServerAction::Send(record)
         };
         let mut acts = vec![
             wrong(1),
             wrong(1 << 31),
             wrong(u32::MAX),
-            Act::Send(vec![1]),
+            ServerAction::Send(vec![1]),
         ];
         acts.extend(good(heard));
         acts.extend(good(heard));
@@ -102,10 +102,10 @@ fn a_reply_with_another_xid_is_not_taken() {
 #[test]
 fn replies_in_fragments_are_put_together() {
     for size in [1usize, 3, 4, 28, 1000] {
-        let mut bench = Bench::with(plan(), 1, Checking::All, move |heard| {
+        let mut bench = Bench::with(plan(), 1, VerifyLevel::All, move |heard| {
             let record = good_reply(heard);
             let size = size.max(record.len() / 500);
-            vec![Act::SendFragments(record, size)]
+            vec![ServerAction::SendFragments(record, size)]
         });
         let outcome = bench.run(read(0, 3 * SIZE));
         assert_eq!((outcome.status, outcome.physical), (Status::Ok, 3));
@@ -120,7 +120,7 @@ fn replies_cut_short_at_any_byte_are_garbage() {
     let mut bench = Bench::new(move |heard| {
         let mut record = good_reply(heard);
         record.truncate(*cut_at_server.lock().expect("ok"));
-        vec![Act::Send(record)]
+        vec![ServerAction::Send(record)]
     });
     for len in (4..60).step_by(4) {
         *cut_at.lock().expect("ok") = len;
@@ -136,7 +136,9 @@ fn replies_cut_short_at_any_byte_are_garbage() {
 #[test]
 fn a_stream_out_of_step_is_given_up_and_made_anew() {
     let mut bench = Bench::new(|heard| match heard.nth {
-        0 => vec![Act::Raw(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec())],
+        0 => vec![ServerAction::Raw(
+            b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
+        )],
         _ => good(heard),
     });
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -158,9 +160,9 @@ proptest! {
         noise in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 1..6),
         framed in any::<bool>(),
     ) {
-        let mut bench = Bench::with(impatient(), 1, Checking::All, move |heard| {
+        let mut bench = Bench::with(impatient(), 1, VerifyLevel::All, move |heard| {
             let bytes = noise[heard.nth % noise.len()].clone();
-            vec![if framed { Act::Send(bytes) } else { Act::Raw(bytes) }]
+            vec![if framed { ServerAction::Send(bytes) } else { ServerAction::Raw(bytes) }]
         });
         for action in [getattr(), read(0, SIZE), create(1)] {
             prop_assert_ne!(bench.status(action), Status::Ok);
@@ -173,12 +175,12 @@ proptest! {
         words in prop::collection::vec(prop_oneof![0u32..3, 0u32..80, Just(10_008u32), any::<u32>()], 0..40),
     ) {
         let body: Vec<u8> = words.iter().flat_map(|w| w.to_be_bytes()).collect();
-        let mut bench = Bench::with(plan(), 1, Checking::All, move |heard| {
+        let mut bench = Bench::with(plan(), 1, VerifyLevel::All, move |heard| {
             let mut record = heard.xid.to_be_bytes().to_vec();
             record.extend_from_slice(&[0, 0, 0, 1]);
             record.extend_from_slice(&[0; 16]);
             record.extend_from_slice(&body);
-            vec![Act::Send(record)]
+            vec![ServerAction::Send(record)]
         });
         let actions = all_actions();
         prop_assert_eq!(actions.len(), Procedure::COUNT);

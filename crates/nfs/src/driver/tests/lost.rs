@@ -1,6 +1,6 @@
 //! Replies that do not come and connections that break.
 
-use super::fake::{Act, good, good_reply, refusal};
+use super::fake::{ServerAction, good, good_reply, refusal};
 use super::*;
 use filermark_onc::nfs3::{Args, Nfsstat3};
 use filermark_onc::record::append_fragments;
@@ -15,16 +15,18 @@ fn hasty() -> NfsPlan {
     }
 }
 
-fn hasty_bench(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
-    Bench::with(hasty(), 1, Checking::Sample, script)
+fn hasty_bench(
+    script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
+) -> Bench {
+    Bench::with(hasty(), 1, VerifyLevel::Sample, script)
 }
 
 /// Half of a reply, and the end of the connection.
-fn cut(heard: &Heard<'_>) -> Vec<Act> {
+fn cut(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
     let mut bytes = Vec::new();
     append_fragments(&mut bytes, &good_reply(heard), usize::MAX);
     bytes.truncate(bytes.len() / 2);
-    vec![Act::Raw(bytes), Act::Close]
+    vec![ServerAction::Raw(bytes), ServerAction::Close]
 }
 
 #[test]
@@ -79,13 +81,18 @@ fn a_late_reply_to_an_ended_operation_is_dropped() {
     let mut first = None;
     let mut plan = hasty();
     plan.rpc_retries = 0;
-    let mut bench = Bench::with(plan, 1, Checking::Sample, move |heard| match first.take() {
-        None if heard.nth == 0 => {
-            first = Some(good_reply(heard));
-            Vec::new()
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, move |heard| {
+        match first.take() {
+            None if heard.nth == 0 => {
+                first = Some(good_reply(heard));
+                Vec::new()
+            }
+            None => good(heard),
+            Some(late) => vec![
+                ServerAction::Send(late),
+                ServerAction::Send(good_reply(heard)),
+            ],
         }
-        None => good(heard),
-        Some(late) => vec![Act::Send(late), Act::Send(good_reply(heard))],
     });
     assert_eq!(bench.status(getattr()), Status::TimedOut);
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -123,7 +130,7 @@ fn a_server_that_is_gone_disconnects_after_all_retries() {
 fn the_wish_to_stop_ends_the_wait_for_a_server() {
     let mut patient = plan();
     patient.rpc_timeout_ms = 60_000;
-    let mut bench = Bench::with(patient, 1, Checking::Sample, good);
+    let mut bench = Bench::with(patient, 1, VerifyLevel::Sample, good);
     drop(bench.server.take());
     bench.submit(0, getattr());
     let mut done = Vec::new();
@@ -142,7 +149,7 @@ fn an_idle_connection_that_is_closed_is_made_again_when_it_is_needed() {
     let mut bench = Bench::new(|heard| {
         let mut acts = good(heard);
         if heard.nth == 0 {
-            acts.push(Act::Close);
+            acts.push(ServerAction::Close);
         }
         acts
     });
@@ -162,7 +169,7 @@ fn the_wish_to_stop_ends_waits_for_replies_and_jukeboxes() {
     let mut patient = plan();
     patient.rpc_timeout_ms = 60_000;
     patient.jukebox_delay_ms = 60_000;
-    let mut bench = Bench::with(patient, 2, Checking::Sample, |heard| match heard.args {
+    let mut bench = Bench::with(patient, 2, VerifyLevel::Sample, |heard| match heard.args {
         Args::Getattr(_) => refusal(heard, Nfsstat3::Jukebox),
         _ => Vec::new(),
     });
@@ -236,7 +243,7 @@ fn other_calls_of_the_connection_survive_a_lost_one() {
     let mut plan = hasty();
     plan.connections = Connections::Shared(1);
     // The reply to the fourth call never comes on the first connection.
-    let mut bench = Bench::with(plan, 8, Checking::Sample, |heard| {
+    let mut bench = Bench::with(plan, 8, VerifyLevel::Sample, |heard| {
         match (heard.conn, heard.nth) {
             (0, 3) => Vec::new(),
             _ => good(heard),

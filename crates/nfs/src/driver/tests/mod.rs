@@ -14,11 +14,11 @@ mod v2;
 
 use super::NfsDriver;
 use super::core::FileSystem;
-use super::open::Place;
+use super::open::MountState;
 use super::shard::Shard;
-use fake::{Act, Fake, Heard};
+use fake::{Fake, ReceivedCall, ServerAction};
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::*;
 use filermark_engine::name::{Name, NameKind};
 use filermark_model::Nanos;
@@ -54,7 +54,7 @@ fn mount() -> MountPoint {
     }
 }
 
-fn setup(procs: u32, checking: Checking) -> ShardSetup {
+fn setup(procs: u32, checking: VerifyLevel) -> ShardSetup {
     let proc = |number| ProcSetup {
         number,
         mount: mount(),
@@ -99,15 +99,15 @@ struct Bench {
 impl Bench {
     /// One proc that has a directory and a file, before a server that does what
     /// `script` says.
-    fn new(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Self {
-        Self::with(plan(), 1, Checking::Sample, script)
+    fn new(script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static) -> Self {
+        Self::with(plan(), 1, VerifyLevel::Sample, script)
     }
 
     fn with(
         plan: NfsPlan,
         procs: u32,
-        checking: Checking,
-        script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static,
+        checking: VerifyLevel,
+        script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
     ) -> Self {
         let server = match plan.transport {
             Transport::Tcp => Fake::start(script),
@@ -115,12 +115,12 @@ impl Bench {
         };
         let driver = NfsDriver::new(plan);
         let setup = setup(procs, checking);
-        let place = Place {
+        let place = MountState {
             address: server.address,
             file_system: file_system(),
         };
         let key = (mount(), setup.claim.dir_name.clone());
-        driver.places.lock().expect("unlocked").insert(key, place);
+        driver.mounts.lock().expect("unlocked").insert(key, place);
         let stop = setup.stop.clone();
         let mut shard = driver.shard(setup).expect("the fake server accepts");
         for proc in &mut shard.core.procs {

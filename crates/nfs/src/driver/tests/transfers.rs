@@ -1,6 +1,6 @@
 //! READ, WRITE, COMMIT and filling.
 
-use super::fake::{Act, commit_reply, good, read_reply, reply, write_reply};
+use super::fake::{ServerAction, commit_reply, good, read_reply, reply, write_reply};
 use super::*;
 use crate::driver::status::VERIFIER_RESTLESS;
 use filermark_onc::nfs3::{Args, ReadOk, ReadRes, StableHow};
@@ -22,13 +22,13 @@ fn fill(size: u64) -> Action {
     }
 }
 
-fn verifying(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
-    Bench::with(plan(), 1, Checking::All, script)
+fn verifying(script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static) -> Bench {
+    Bench::with(plan(), 1, VerifyLevel::All, script)
 }
 
 /// Whether the data of a write is the file's, of whatever generation.
 fn is_ours(offset: u64, data: &[u8]) -> bool {
-    let source = DataSource::new(1, Checking::All).shared(true);
+    let source = DataSource::new(1, VerifyLevel::All).shared(true);
     source.check_earlier(7, offset, data).good
 }
 
@@ -39,7 +39,7 @@ fn unstable(verf: impl Fn(usize) -> u8 + Send + 'static) -> (Bench, Written) {
     let seen = written.clone();
     let bench = verifying(move |heard| {
         let verf = verf(heard.nth);
-        vec![Act::Send(match heard.args {
+        vec![ServerAction::Send(match heard.args {
             Args::Write(args) => {
                 assert_eq!(args.stable, StableHow::Unstable);
                 assert!(is_ours(args.offset, args.data));
@@ -67,7 +67,7 @@ fn covers(ranges: &[(u64, u32)], from: u64, to: u64) -> bool {
 
 #[test]
 fn a_read_is_split_and_replies_may_come_in_any_order() {
-    let mut held: Vec<Act> = Vec::new();
+    let mut held: Vec<ServerAction> = Vec::new();
     // Answers in pairs, the later call first: with one call at a time it would hang.
     let mut bench = verifying(move |heard| {
         held.extend(good(heard));
@@ -87,7 +87,7 @@ fn no_more_calls_are_under_way_than_allowed() {
     let mut plan = plan();
     plan.biod_max_reads = 0;
     plan.biod_max_writes = 3;
-    let mut bench = Bench::with(plan, 1, Checking::Sample, good);
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, good);
     bench.submit(0, read(0, BIG));
     assert_eq!(bench.shard.core.ops.get(0).outstanding, 1);
     bench.submit(0, write(0, BIG));
@@ -97,7 +97,7 @@ fn no_more_calls_are_under_way_than_allowed() {
 
 #[test]
 fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
-    let script = |heard: &Heard<'_>| {
+    let script = |heard: &ReceivedCall<'_>| {
         let Args::Read(args) = heard.args else {
             return good(heard);
         };
@@ -105,9 +105,14 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
         let count = u64::from(args.count).min(end.saturating_sub(args.offset));
         let count = count.min(3000) as u32;
         let eof = args.offset + u64::from(count) >= end;
-        vec![Act::Send(read_reply(heard.xid, args.offset, count, eof))]
+        vec![ServerAction::Send(read_reply(
+            heard.xid,
+            args.offset,
+            count,
+            eof,
+        ))]
     };
-    let mut bench = Bench::with(plan(), 1, Checking::Sample, script);
+    let mut bench = Bench::with(plan(), 1, VerifyLevel::Sample, script);
     let outcome = bench.run(read(0, 2 * SIZE));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, false));
     assert_eq!(
@@ -127,13 +132,18 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
 /// have, nothing is compared, and the record says so.
 #[test]
 fn replies_that_are_too_short_to_be_compared_are_counted() {
-    for checking in [Checking::Sample, Checking::All] {
+    for checking in [VerifyLevel::Sample, VerifyLevel::All] {
         let mut bench = Bench::with(plan(), 1, checking, |heard| {
             let Args::Read(args) = heard.args else {
                 return good(heard);
             };
             let count = args.count.min(7);
-            vec![Act::Send(read_reply(heard.xid, args.offset, count, false))]
+            vec![ServerAction::Send(read_reply(
+                heard.xid,
+                args.offset,
+                count,
+                false,
+            ))]
         });
         assert_eq!(bench.run(read(0, 600)).status, Status::Ok);
         let mut counters = BTreeMap::new();
@@ -153,16 +163,16 @@ fn a_read_without_length_asks_once() {
 }
 
 /// How a read of wrong data ends.
-fn of_wrong_data(checking: Checking) -> Status {
+fn of_wrong_data(checking: VerifyLevel) -> Status {
     match checking {
-        Checking::All => Status::Corrupt,
+        VerifyLevel::All => Status::Corrupt,
         _ => Status::Ok,
     }
 }
 
 #[test]
 fn stale_data_is_noticed() {
-    for checking in [Checking::All, Checking::Sample] {
+    for checking in [VerifyLevel::All, VerifyLevel::Sample] {
         // Every read shows what nobody has written over.
         let mut bench = Bench::with(plan(), 1, checking, good);
         assert_eq!(bench.status(read(0, SIZE)), Status::Ok);
@@ -175,13 +185,13 @@ fn stale_data_is_noticed() {
 
 #[test]
 fn wrong_data_is_noticed_whether_all_is_compared_or_a_sample() {
-    for checking in [Checking::All, Checking::Sample] {
+    for checking in [VerifyLevel::All, VerifyLevel::Sample] {
         wrong_data_is_noticed(checking);
     }
 }
 
-fn wrong_data_is_noticed(checking: Checking) {
-    let source = DataSource::new(1, Checking::All);
+fn wrong_data_is_noticed(checking: VerifyLevel) {
+    let source = DataSource::new(1, VerifyLevel::All);
     let of = |file, offset| {
         let mut data = Vec::new();
         source.append(file, offset, 0, SIZE as usize, &mut data);
@@ -202,7 +212,7 @@ fn wrong_data_is_noticed(checking: Checking) {
                 eof: false,
                 data: &data,
             });
-            vec![Act::Send(reply(heard.xid, &read))]
+            vec![ServerAction::Send(reply(heard.xid, &read))]
         });
         assert_eq!(bench.status(read(0, SIZE)), of_wrong_data(checking));
         assert_eq!(bench.counters()["verify_errors"], 1);
@@ -212,7 +222,7 @@ fn wrong_data_is_noticed(checking: Checking) {
 #[test]
 fn counts_that_cannot_be_are_garbage() {
     let mut bench = Bench::new(|heard| {
-        vec![Act::Send(match (heard.nth, heard.args) {
+        vec![ServerAction::Send(match (heard.nth, heard.args) {
             (0, _) => read_reply(heard.xid, 0, 0, false),
             (1, _) => read_reply(heard.xid, 0, SIZE + 4, false),
             (2, _) => write_reply(heard.xid, 0, StableHow::FileSync, 1),
@@ -263,7 +273,7 @@ fn short_writes_go_on() {
         Args::Write(args) => {
             assert!(is_ours(args.offset, args.data));
             let count = args.count.min(3000);
-            vec![Act::Send(write_reply(
+            vec![ServerAction::Send(write_reply(
                 heard.xid,
                 count,
                 StableHow::FileSync,
@@ -372,7 +382,7 @@ fn what_waits_to_be_sent_is_bounded() {
             ..plan()
         },
         400,
-        Checking::Sample,
+        VerifyLevel::Sample,
         move |heard| {
             let _open = gate_of_server.lock().expect("ok");
             good(heard)

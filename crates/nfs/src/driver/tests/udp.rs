@@ -1,7 +1,7 @@
 //! Datagrams: lost, late, twice, out of order, cut off, and nobody there.
 
 use super::super::conn::Conn;
-use super::fake::{Act, good, good_reply, refusal};
+use super::fake::{ServerAction, good, good_reply, refusal};
 use super::*;
 use filermark_onc::nfs3::{Args, Nfsstat3};
 use std::net::UdpSocket;
@@ -30,13 +30,13 @@ fn patient() -> NfsPlan {
     }
 }
 
-fn bench(script: impl FnMut(&Heard<'_>) -> Vec<Act> + Send + 'static) -> Bench {
-    Bench::with(udp(), 1, Checking::All, script)
+fn bench(script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static) -> Bench {
+    Bench::with(udp(), 1, VerifyLevel::All, script)
 }
 
 #[test]
 fn operations_go_over_datagrams_without_marks() {
-    let mut bench = Bench::with(patient(), 1, Checking::All, good);
+    let mut bench = Bench::with(patient(), 1, VerifyLevel::All, good);
     let outcome = bench.run(read(0, 5 * SIZE));
     assert_eq!(outcome.status, Status::Ok);
     assert_eq!(
@@ -62,7 +62,7 @@ fn calls_of_one_turn_leave_together() {
         connections: Connections::Shared(1),
         ..patient()
     };
-    let mut bench = Bench::with(plan, 100, Checking::Sample, good);
+    let mut bench = Bench::with(plan, 100, VerifyLevel::Sample, good);
     for (procs, batches) in [(32, 1), (64, 2), (100, 4)] {
         for proc in 0..procs {
             bench.submit(proc, getattr());
@@ -142,7 +142,9 @@ fn a_second_reply_to_a_retransmitted_call_is_a_duplicate() {
             Vec::new()
         }
         // Both answers, the late one last; and once more for good measure.
-        (_, Some(late)) => [good_reply(call), late.clone(), late].map(Act::Send).into(),
+        (_, Some(late)) => [good_reply(call), late.clone(), late]
+            .map(ServerAction::Send)
+            .into(),
         _ => good(call),
     });
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -154,11 +156,11 @@ fn a_second_reply_to_a_retransmitted_call_is_a_duplicate() {
 /// The network made two of one datagram.
 #[test]
 fn a_second_reply_to_a_call_that_went_once_is_a_duplicate_too() {
-    let mut bench = Bench::with(patient(), 1, Checking::All, |call| {
+    let mut bench = Bench::with(patient(), 1, VerifyLevel::All, |call| {
         let reply = good_reply(call);
         match call.nth {
-            0 => [reply.clone(), reply].map(Act::Send).into(),
-            _ => vec![Act::Send(reply)],
+            0 => [reply.clone(), reply].map(ServerAction::Send).into(),
+            _ => vec![ServerAction::Send(reply)],
         }
     });
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -174,7 +176,7 @@ fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
         rpc_retries: 0,
         ..udp()
     };
-    let mut bench = Bench::with(plan, 1, Checking::Sample, move |call| {
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, move |call| {
         match (call.nth, first.take()) {
             (0, _) => {
                 first = Some(good_reply(call));
@@ -184,7 +186,7 @@ fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
                 let mut stranger = good_reply(call);
                 stranger[3] ^= 1;
                 [late, stranger, good_reply(call), good_reply(call)]
-                    .map(Act::Send)
+                    .map(ServerAction::Send)
                     .into()
             }
             _ => good(call),
@@ -208,10 +210,10 @@ fn replies_may_come_in_any_order() {
         biod_max_reads: 4,
         ..patient()
     };
-    let mut bench = Bench::with(plan, 1, Checking::All, move |call| {
+    let mut bench = Bench::with(plan, 1, VerifyLevel::All, move |call| {
         held.push(good_reply(call));
         match held.len() {
-            4 => held.drain(..).rev().map(Act::Send).collect(),
+            4 => held.drain(..).rev().map(ServerAction::Send).collect(),
             _ => Vec::new(),
         }
     });
@@ -231,10 +233,10 @@ fn what_is_no_reply_is_counted_and_the_call_goes_again() {
             let mut too_long = good_reply(call);
             too_long.resize(60_000, 0);
             vec![
-                Act::Raw(Vec::new()),
-                Act::Raw(cut),
-                Act::Raw(no_reply),
-                Act::Raw(too_long),
+                ServerAction::Raw(Vec::new()),
+                ServerAction::Raw(cut),
+                ServerAction::Raw(no_reply),
+                ServerAction::Raw(too_long),
             ]
         }
         _ => good(call),
@@ -328,13 +330,13 @@ fn nobody_there_is_said_when_a_shard_is_opened() {
 /// A shard with one proc on a server at this address.
 fn open(plan: &NfsPlan, address: std::net::SocketAddr) -> Result<Shard, DriverError> {
     let driver = NfsDriver::new(plan.clone());
-    let setup = setup(1, Checking::Sample);
-    let place = Place {
+    let setup = setup(1, VerifyLevel::Sample);
+    let place = MountState {
         address,
         file_system: file_system(),
     };
     let key = (mount(), setup.claim.dir_name.clone());
-    driver.places.lock().expect("unlocked").insert(key, place);
+    driver.mounts.lock().expect("unlocked").insert(key, place);
     driver.shard(setup)
 }
 
@@ -345,7 +347,7 @@ fn the_wish_to_stop_ends_the_wait_within_its_limit() {
         rpc_timeout_ms: 60_000,
         ..udp()
     };
-    let mut bench = Bench::with(patient, 1, Checking::Sample, |_| Vec::new());
+    let mut bench = Bench::with(patient, 1, VerifyLevel::Sample, |_| Vec::new());
     bench.submit(0, getattr());
     bench.stop.raise();
     let began = Instant::now();
@@ -362,7 +364,7 @@ fn the_wish_to_stop_ends_the_wait_within_its_limit() {
 fn after_jukebox_a_call_goes_as_a_new_one() {
     let xids = Arc::new(Mutex::new(Vec::new()));
     let seen = xids.clone();
-    let mut bench = Bench::with(patient(), 1, Checking::All, move |call| {
+    let mut bench = Bench::with(patient(), 1, VerifyLevel::All, move |call| {
         seen.lock().expect("ok").push(call.xid);
         match call.nth {
             0 => refusal(call, Nfsstat3::Jukebox),

@@ -1,7 +1,7 @@
 //! COMMITs that fail, and data that goes again beside other operations: nothing is lost,
 //! hidden, or excused beyond what the server has lost.
 
-use super::fake::{Act, commit_reply, good, read_reply, refusal, write_reply};
+use super::fake::{ServerAction, commit_reply, good, read_reply, refusal, write_reply};
 use super::gathering::{LIMITS, deferred, policy, settle, unstable, with_files, write_to};
 use super::*;
 use filermark_onc::nfs3::{Args, Nfsstat3, StableHow, WriteArgs};
@@ -19,18 +19,25 @@ fn read_from(object: u32, offset: u64, length: u32) -> Action {
 }
 
 /// The end of the file comes too early.
-fn early_end(heard: &Heard<'_>) -> Vec<Act> {
+fn early_end(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
     match heard.args {
-        Args::Read(args) => vec![Act::Send(read_reply(heard.xid, args.offset, 0, true))],
+        Args::Read(args) => vec![ServerAction::Send(read_reply(
+            heard.xid,
+            args.offset,
+            0,
+            true,
+        ))],
         _ => good(heard),
     }
 }
 
-fn written(heard: &Heard<'_>, verf: u8) -> Vec<Act> {
+fn written(heard: &ReceivedCall<'_>, verf: u8) -> Vec<ServerAction> {
     match heard.args {
         Args::Write(args) => {
             let how = StableHow::Unstable;
-            vec![Act::Send(write_reply(heard.xid, args.count, how, verf))]
+            vec![ServerAction::Send(write_reply(
+                heard.xid, args.count, how, verf,
+            ))]
         }
         _ => good(heard),
     }
@@ -51,7 +58,7 @@ fn what_a_failed_commit_was_to_cover_is_held_and_sent_again() {
                 commits += 1;
                 match commits == 1 && refused_commit {
                     true => refusal(heard, Nfsstat3::Io),
-                    false => vec![Act::Send(commit_reply(heard.xid, 2))],
+                    false => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
                 }
             }
             Args::Write(_) if commits > 0 => {
@@ -150,11 +157,11 @@ fn a_read_whose_commit_fails_is_judged() {
 
 #[test]
 fn only_reads_of_lost_ranges_are_excused_while_they_go_again() {
-    let (mut held, mut commits, mut reads): (Vec<Act>, _, _) = (Vec::new(), 0, 0);
+    let (mut held, mut commits, mut reads): (Vec<ServerAction>, _, _) = (Vec::new(), 0, 0);
     let mut bench = with_files(deferred(LIMITS), 2, move |heard| match heard.args {
         Args::Commit(_) => {
             commits += 1;
-            vec![Act::Send(commit_reply(heard.xid, 2))]
+            vec![ServerAction::Send(commit_reply(heard.xid, 2))]
         }
         // The first range that goes again is answered behind the last read.
         Args::Write(_) if commits == 1 && reads < 3 => {
@@ -210,7 +217,7 @@ struct Slow {
     contents: Vec<u8>,
     commits: u32,
     /// What the first write that went again is answered with, as long as it is held back.
-    held: Option<(u64, Vec<u8>, Vec<Act>)>,
+    held: Option<(u64, Vec<u8>, Vec<ServerAction>)>,
     /// Data of the write that came meanwhile.
     newest: Vec<u8>,
 }
@@ -224,11 +231,11 @@ impl Slow {
 
     /// `last`: the older write is answered behind the newer one, or before it. On the disk it
     /// always comes behind it.
-    fn hear(&mut self, heard: &Heard<'_>, last: bool) -> Vec<Act> {
+    fn hear(&mut self, heard: &ReceivedCall<'_>, last: bool) -> Vec<ServerAction> {
         match heard.args {
             Args::Commit(_) => {
                 self.commits += 1;
-                vec![Act::Send(commit_reply(heard.xid, 2))]
+                vec![ServerAction::Send(commit_reply(heard.xid, 2))]
             }
             Args::Write(args) if self.commits == 1 && self.newest.is_empty() => {
                 let verf = 2;
@@ -263,7 +270,7 @@ fn older_data_that_goes_again_does_not_stay_over_newer_data() {
     for last in [true, false] {
         let server = Arc::new(Mutex::new(Slow::default()));
         let of_server = server.clone();
-        let mut bench = Bench::with(deferred(LIMITS), 1, Checking::All, move |heard| {
+        let mut bench = Bench::with(deferred(LIMITS), 1, VerifyLevel::All, move |heard| {
             of_server.lock().expect("no panic").hear(heard, last)
         });
         for n in 0..4 {
@@ -299,8 +306,8 @@ fn events_after_run_are_not_counted_in_it() {
         Args::Commit(_) => {
             commits += 1;
             match commits {
-                1 => vec![Act::Close],
-                _ => vec![Act::Send(commit_reply(heard.xid, 2))],
+                1 => vec![ServerAction::Close],
+                _ => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
             }
         }
         _ => written(heard, if commits < 2 { 1 } else { 2 }),
@@ -330,13 +337,13 @@ fn a_write_of_lost_data_is_the_same_when_it_is_sent_once_more() {
     let mut bench = with_files(deferred(LIMITS), 3, move |heard| match heard.args {
         Args::Commit(_) => {
             commits += 1;
-            vec![Act::Send(commit_reply(heard.xid, 2))]
+            vec![ServerAction::Send(commit_reply(heard.xid, 2))]
         }
         Args::Write(args) if commits > 0 => {
             of_server.lock().expect("ok").push(sent(&args));
             match args.offset {
                 0 => refusal(heard, Nfsstat3::Stale),
-                _ if !std::mem::replace(&mut closed, true) => vec![Act::Close],
+                _ if !std::mem::replace(&mut closed, true) => vec![ServerAction::Close],
                 _ => written(heard, 2),
             }
         }
@@ -365,11 +372,11 @@ fn what_is_given_up_ends_without_success_when_its_calls_do() {
     for is_closed in [false, true] {
         let all: Arc<Mutex<Vec<Sent>>> = Arc::default();
         let (of_server, mut commits) = (all.clone(), 0);
-        let mut held: Option<Vec<Act>> = None;
+        let mut held: Option<Vec<ServerAction>> = None;
         let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
             Args::Commit(_) => {
                 commits += 1;
-                vec![Act::Send(commit_reply(heard.xid, 2))]
+                vec![ServerAction::Send(commit_reply(heard.xid, 2))]
             }
             Args::Write(args) if commits > 0 => {
                 of_server.lock().expect("ok").push(sent(&args));
@@ -381,7 +388,7 @@ fn what_is_given_up_ends_without_success_when_its_calls_do() {
                     }
                 }
             }
-            Args::Getattr(_) if is_closed && heard.conn == 0 => vec![Act::Close],
+            Args::Getattr(_) if is_closed && heard.conn == 0 => vec![ServerAction::Close],
             Args::Getattr(_) => {
                 let mut acts = good(heard);
                 acts.extend(held.take().filter(|_| !is_closed).unwrap_or_default());
@@ -420,7 +427,7 @@ fn a_commit_that_is_sent_twice_leaves_its_write_certain() {
     let mut closed = false;
     let plan = policy(CommitPolicy::PerWrite, Transport::Tcp);
     let mut bench = with_files(plan, 1, move |heard| match heard.args {
-        Args::Commit(_) if !std::mem::replace(&mut closed, true) => vec![Act::Close],
+        Args::Commit(_) if !std::mem::replace(&mut closed, true) => vec![ServerAction::Close],
         _ => unstable(heard),
     });
     assert_eq!(bench.status(write_to(1, 0, 10)), Status::Ok);
@@ -449,7 +456,7 @@ fn each_part_of_a_read_is_judged_by_its_own_verifier() {
             commits += 1;
             match commits {
                 1 => refusal(heard, Nfsstat3::Io),
-                _ => vec![Act::Send(commit_reply(heard.xid, 2))],
+                _ => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
             }
         }
         Args::Read(_) => early_end(heard),
@@ -469,7 +476,9 @@ fn a_commit_follows_whatever_is_less_than_file_sync() {
     let mut bench = with_files(plan, 1, |heard| match heard.args {
         Args::Write(args) => {
             let how = StableHow::DataSync;
-            vec![Act::Send(write_reply(heard.xid, args.count, how, 1))]
+            vec![ServerAction::Send(write_reply(
+                heard.xid, args.count, how, 1,
+            ))]
         }
         _ => good(heard),
     });

@@ -1,6 +1,6 @@
 //! What checks say to a server over and over, in either version.
 
-use crate::validate::bench::{Answer, Bench, Denial, Version};
+use crate::validate::bench::{Answer, Bench, Refused, Version};
 use crate::validate::text::shown;
 use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
 use filermark_onc::nfs3::Fh;
@@ -70,7 +70,7 @@ pub(in crate::validate) trait Common: Version {
 
 impl<V: Common> Bench<'_, V> {
     /// As [`Bench::done`]; a server that does not have the procedure is let off.
-    pub(in crate::validate) fn done_if_supported<O, D: Denial<Status = V::Status>>(
+    pub(in crate::validate) fn done_if_supported<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         call: impl FnMut(&mut V::Client) -> Answer<O, D>,

@@ -6,7 +6,7 @@ mod attributes;
 mod auth;
 mod create;
 mod link;
-mod look;
+mod lookup;
 mod mount;
 mod ops;
 mod read;
@@ -26,7 +26,7 @@ pub(super) const TABLES: &[&[Check]] = &[
     auth::CHECKS,
     mount::CHECKS,
     attributes::CHECKS,
-    look::CHECKS,
+    lookup::CHECKS,
     read::CHECKS,
     write::CHECKS,
     create::CHECKS,

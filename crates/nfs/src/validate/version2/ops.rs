@@ -2,7 +2,7 @@
 
 use crate::client::{ClientError, Entry2, Nfs2Client};
 use crate::target::{Target, credential, nfs_options};
-use crate::validate::bench::{self, Denial, Of, Version};
+use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::both::ops::{Asked, Common, Facts};
 use crate::validate::text::is_dot;
 pub(super) use filermark_driver_kit::checks::Outcome;
@@ -73,7 +73,7 @@ impl Version for V2 {
     }
 }
 
-impl Denial for Nfsstat {
+impl Refused for Nfsstat {
     type Status = Self;
 
     fn status(&self) -> Self {

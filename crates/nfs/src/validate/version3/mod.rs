@@ -4,7 +4,7 @@ mod attributes;
 mod commit;
 mod create;
 mod link;
-mod look;
+mod lookup;
 mod names;
 mod ops;
 mod read;
@@ -23,7 +23,7 @@ pub(super) use ops::V3;
 pub(super) const TABLES: &[&[Check]] = &[
     rpc::CHECKS,
     attributes::CHECKS,
-    look::CHECKS,
+    lookup::CHECKS,
     read::CHECKS,
     write::CHECKS,
     create::CHECKS,

@@ -2,7 +2,7 @@
 
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::Target;
-use crate::validate::bench::{self, Denial, Of, Version};
+use crate::validate::bench::{self, Of, Refused, Version};
 use crate::validate::both::ops::{Asked, Common, Facts};
 use crate::validate::text::is_dot;
 pub(super) use filermark_driver_kit::checks::Outcome;
@@ -47,7 +47,7 @@ impl Version for V3 {
     }
 }
 
-impl Denial for Nfsstat3 {
+impl Refused for Nfsstat3 {
     type Status = Self;
 
     fn status(&self) -> Self {
@@ -59,7 +59,7 @@ impl Denial for Nfsstat3 {
     }
 }
 
-impl<F> Denial for Failed<F> {
+impl<F> Refused for Failed<F> {
     type Status = Nfsstat3;
 
     fn status(&self) -> Nfsstat3 {

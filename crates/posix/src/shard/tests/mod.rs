@@ -1,7 +1,7 @@
 //! Every action against a real directory, on a disk and in memory, looked at from
 //! outside with the standard library.
 
-mod bad;
+mod error_injection;
 mod mounts;
 mod names;
 mod phases;
@@ -10,7 +10,7 @@ mod transfers;
 use crate::PosixDriver;
 use filermark_driver_kit::driver::Driver;
 use filermark_engine::clock::Clock;
-use filermark_engine::data::{Checking, DataSource};
+use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
     Action, Claim, LoadDriver, Outcome, ProcSetup, Request, ShardDriver, ShardSetup, Status,
     StopFlag, Submit, TreeSetup,
@@ -62,7 +62,7 @@ fn workload() -> Arc<WorkloadObject> {
 }
 
 impl Bench {
-    pub(crate) fn on(dir: TempDir, plan: PosixPlan, checking: Checking, trees: &[&str]) -> Self {
+    pub(crate) fn on(dir: TempDir, plan: PosixPlan, checking: VerifyLevel, trees: &[&str]) -> Self {
         let driver = PosixDriver::new(plan);
         let mount = mount_of(dir.path());
         driver.claim(&mount, &claim()).expect("claimed");
@@ -103,7 +103,12 @@ impl Bench {
     }
 
     pub(crate) fn new() -> Self {
-        Self::on(disk(), PosixPlan::default(), Checking::All, &["CL0_TEST"])
+        Self::on(
+            disk(),
+            PosixPlan::default(),
+            VerifyLevel::All,
+            &["CL0_TEST"],
+        )
     }
 
     /// Another shard of the same procs.
@@ -215,7 +220,7 @@ pub(crate) fn content(file: FileRef) -> u64 {
 
 /// Whether these are a file's bytes from the first on, of whatever generations.
 pub(crate) fn is_of(file: FileRef, bytes: &[u8]) -> bool {
-    let source = DataSource::new(SEED, Checking::All).shared(true);
+    let source = DataSource::new(SEED, VerifyLevel::All).shared(true);
     source.check_earlier(content(file), 0, bytes).good
 }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::sys::Errno;
-use filermark_driver_kit::driver::Reach;
+use filermark_driver_kit::driver::ReleaseScope;
 use std::process::Command;
 
 const PLACE: &str = "FILERMARK_TEST_MOUNT";
@@ -37,7 +37,7 @@ fn prepared(name: &str, script: &str) -> Option<PathBuf> {
 
 fn bench_at(place: &Path) -> Bench {
     let dir = tempfile::tempdir_in(place).expect("dir");
-    Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"])
+    Bench::on(dir, PosixPlan::default(), VerifyLevel::All, &["CL0_TEST"])
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn mounts_in_a_tree_are_not_entered() {
         return;
     };
     let dir = tempfile::tempdir_in(place.join("work")).expect("dir");
-    let mut bench = Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
+    let mut bench = Bench::on(dir, PosixPlan::default(), VerifyLevel::All, &["CL0_TEST"]);
     let theirs = place.join("theirs");
     let mount = |args: &[&str], at: PathBuf| {
         let status = Command::new("mount").args(args).arg(at).status();
@@ -118,9 +118,9 @@ fn mounts_in_a_tree_are_not_entered() {
     let mount = mount_of(bench.dir.path());
     let report = bench
         .driver
-        .release(&mount, &claim(), Reach::All)
+        .release(&mount, &claim(), ReleaseScope::All)
         .expect("released");
-    assert_eq!(report.foreign.len(), 2, "{:?}", report.foreign);
+    assert_eq!(report.not_ours.len(), 2, "{:?}", report.not_ours);
     assert!(theirs.join("f0000000").exists());
 }
 

@@ -9,7 +9,7 @@ fn named(file: FileRef, kind: FileKind) -> FileRef {
 #[test]
 fn names_are_made_asked_about_changed_and_removed() {
     for dir in both() {
-        let mut bench = Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
+        let mut bench = Bench::on(dir, PosixPlan::default(), VerifyLevel::All, &["CL0_TEST"]);
         let file = file_in(8, 12);
         let path = bench.path(file);
         bench.good(FileAction::Create { file });
@@ -97,7 +97,7 @@ fn names_that_stand_for_another_file_are_opened_anew() {
 #[test]
 fn locks_wait_for_each_other() {
     for dir in both() {
-        let mut bench = Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
+        let mut bench = Bench::on(dir, PosixPlan::default(), VerifyLevel::All, &["CL0_TEST"]);
         let file = file_in(11, 0);
         bench.fill(file, 0);
         let lock = |exclusive| FileAction::Lock {
@@ -115,7 +115,7 @@ fn locks_wait_for_each_other() {
         // A lock of the whole file (flock) is another matter; use the same kind.
         let open = crate::sys::Dir::open_top(&bench.bucket_path(file.bucket)).expect("dir");
         let other = open
-            .open_file(c"f0000000", crate::sys::Class::default(), false)
+            .open_file(c"f0000000", crate::sys::OpenMode::default(), false)
             .expect("file");
         drop(outside);
         assert!(other.try_lock(120, 1, false).expect("lock"));
@@ -140,7 +140,7 @@ fn a_wait_for_a_lock_ends_when_all_is_to_end() {
     bench.fill(file, 0);
     let open = crate::sys::Dir::open_top(&bench.bucket_path(file.bucket)).expect("dir");
     let other = open
-        .open_file(c"f0000000", crate::sys::Class::default(), false)
+        .open_file(c"f0000000", crate::sys::OpenMode::default(), false)
         .expect("file");
     assert!(other.try_lock(0, 10, true).expect("lock"));
     bench.stop.raise();
@@ -164,7 +164,7 @@ fn a_custom_program_is_asked_with_the_path_of_the_file() {
         custom: [argv, Vec::new()],
         ..PosixPlan::default()
     };
-    let mut bench = Bench::on(disk(), plan, Checking::All, &["CL0_TEST"]);
+    let mut bench = Bench::on(disk(), plan, VerifyLevel::All, &["CL0_TEST"]);
     let file = file_in(21, 0);
     bench.fill(file, 1);
     for _ in 0..3 {

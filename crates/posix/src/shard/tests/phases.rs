@@ -36,7 +36,7 @@ fn a_tree_is_made_and_made_again_without_harm() {
 
 #[test]
 fn files_of_the_right_size_and_contents_are_reused_if_wanted() {
-    for checking in [Checking::Sample, Checking::All] {
+    for checking in [VerifyLevel::Sample, VerifyLevel::All] {
         let mut bench = Bench::on(disk(), PosixPlan::default(), checking, &["CL0_TEST"]);
         let file = file_in(0, 0);
         let path = bench.path(file);

@@ -27,7 +27,7 @@ fn every_io() -> impl Iterator<Item = Io> {
 }
 
 fn benches() -> impl Iterator<Item = Bench> {
-    let bench = |dir| Bench::on(dir, PosixPlan::default(), Checking::All, &["CL0_TEST"]);
+    let bench = |dir| Bench::on(dir, PosixPlan::default(), VerifyLevel::All, &["CL0_TEST"]);
     both().into_iter().map(bench)
 }
 
@@ -95,7 +95,7 @@ fn a_read_beyond_the_end_is_told() {
     let file = file_in(0, 0);
     for (io, checking) in [Io::default(), io(true, false, false)]
         .into_iter()
-        .flat_map(|io| [(io, Checking::Sample), (io, Checking::All)])
+        .flat_map(|io| [(io, VerifyLevel::Sample), (io, VerifyLevel::All)])
     {
         let mut bench = plain(checking);
         bench.fill(file, 5_000);
@@ -110,7 +110,7 @@ fn a_read_beyond_the_end_is_told() {
 
 #[test]
 fn reads_that_are_too_short_to_be_compared_are_counted() {
-    for checking in [Checking::Sample, Checking::All] {
+    for checking in [VerifyLevel::Sample, VerifyLevel::All] {
         let mut bench = Bench::on(disk(), PosixPlan::default(), checking, &["CL0_TEST"]);
         let file = file_in(0, 0);
         bench.fill(file, 5_000);
@@ -188,7 +188,7 @@ fn a_read_modify_write_reads_and_writes() {
     let mut bench = Bench::on(
         disk(),
         PosixPlan::default(),
-        Checking::Sample,
+        VerifyLevel::Sample,
         &["CL0_TEST"],
     );
     bench.fill(file, 1_000);
@@ -360,7 +360,7 @@ fn without_fsync_nothing_is_synced() {
         no_fsync: true,
         ..PosixPlan::default()
     };
-    let mut bench = Bench::on(disk(), plan, Checking::All, &["CL0_TEST"]);
+    let mut bench = Bench::on(disk(), plan, VerifyLevel::All, &["CL0_TEST"]);
     let file = file_in(4, 0);
     bench.fill(file, 8_192);
     bench.good(write(file, 0, 4_096, io(false, false, true)));
@@ -380,7 +380,7 @@ fn few_handles_are_enough_for_many_files() {
         open_files_max: Some(2),
         ..PosixPlan::default()
     };
-    let mut bench = Bench::on(disk(), plan, Checking::All, &["CL0_TEST"]);
+    let mut bench = Bench::on(disk(), plan, VerifyLevel::All, &["CL0_TEST"]);
     for number in 0..20 {
         bench.fill(file_in(4, number), 4_096);
     }
@@ -395,7 +395,7 @@ fn few_handles_are_enough_for_many_files() {
 #[test]
 fn procs_of_one_shard_keep_to_their_trees() {
     let trees = ["CL0_TEST", "CL1_TEST"];
-    let mut bench = Bench::on(disk(), PosixPlan::default(), Checking::All, &trees);
+    let mut bench = Bench::on(disk(), PosixPlan::default(), VerifyLevel::All, &trees);
     let file = file_in(4, 0);
     for proc in 0..2 {
         let outcome = bench.good_as(

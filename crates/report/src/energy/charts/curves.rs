@@ -1,10 +1,10 @@
 //! Efficiency and power over load, a line for each run.
 
 use super::xy::{Line, Mark, Sheet, xy_chart};
-use crate::charts::Fit;
+use crate::charts::ChartWidth;
 use crate::energy::figures::{efficiency, mean, short, sound};
+use crate::energy::labels;
 use crate::energy::names::{self, RunNames};
-use crate::energy::words;
 use filermark_energy::reduce::{PointEfficiency, WorkloadReduction};
 
 /// Colours that runs are told apart by; more runs begin anew.
@@ -66,7 +66,7 @@ impl Curve {
 
 /// A line for each run over percent of its greatest load; `None` where no load point has
 /// the figure.
-pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: Fit) -> Option<String> {
+pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: ChartWidth) -> Option<String> {
     let called = names::of_runs(runs);
     let all = runs.iter().zip(&called);
     let with_figures = all.filter(|(run, called)| !marks(run, called, curve).is_empty());
@@ -96,7 +96,7 @@ pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: Fit) -> Optio
 /// What the run is called, and that it is made up.
 fn label(run: &WorkloadReduction, called: &RunNames) -> String {
     match run.simulated {
-        true => format!("{} ({})", called.title, words::SIMULATED),
+        true => format!("{} ({})", called.title, labels::SIMULATED),
         false => called.title.clone(),
     }
 }
@@ -115,7 +115,7 @@ fn marks(run: &WorkloadReduction, called: &RunNames, curve: Curve) -> Vec<Mark> 
                 called.title,
                 point.number,
                 if valid { "" } else { ", does not count" },
-                words::load(run, point.load),
+                labels::load(run, point.load),
                 curve.text(value),
                 curve.unit()
             ),

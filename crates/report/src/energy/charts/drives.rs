@@ -1,14 +1,14 @@
 //! Efficiency over the number of drives, with the ends of the range.
 
 use super::xy::{Guide, Line, Mark, Sheet, xy_chart};
-use crate::charts::Fit;
+use crate::charts::ChartWidth;
 use crate::energy::figures::efficiency;
-use crate::energy::words;
+use crate::energy::labels;
 use filermark_energy::reduce::{BestFoot, DriveEfficiency};
 
 /// Efficiency by number of drives; `place` is that of the plan in the reduction. `None`
 /// with fewer than two numbers.
-pub fn drives_chart(plan: &BestFoot, place: usize, fit: Fit) -> Option<String> {
+pub fn drives_chart(plan: &BestFoot, place: usize, fit: ChartWidth) -> Option<String> {
     if plan.measured.len() < 2 {
         return None;
     }
@@ -24,14 +24,14 @@ pub fn drives_chart(plan: &BestFoot, place: usize, fit: Fit) -> Option<String> {
                 one.drives,
                 if is_best { ", the best" } else { "" },
                 efficiency(Some(one.mib_per_s_per_w)),
-                words::name(&one.run)
+                labels::name(&one.run)
             ),
         }
     };
     let measured = plan.measured.iter();
     let line = Line {
         class: "c0",
-        label: words::name(&plan.benchmark).to_uppercase(),
+        label: labels::name(&plan.benchmark).to_uppercase(),
         marks: measured
             .filter(|d| d.mib_per_s_per_w.is_finite())
             .map(mark)

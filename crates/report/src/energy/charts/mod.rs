@@ -2,9 +2,9 @@
 
 mod axis;
 mod curves;
+mod downsample;
 mod drives;
 mod slices;
-mod thin;
 mod timeline;
 mod xy;
 

@@ -4,7 +4,7 @@ use super::axis::span;
 use super::timeline::{drawn, is_part, time_unit, times};
 use crate::energy::figures::short;
 use crate::energy::rows::{Row, Table};
-use crate::energy::{names, words};
+use crate::energy::{labels, names};
 use filermark_energy::reduce::{Series, WorkloadReduction};
 
 /// Rows of the table that stands for the chart.
@@ -52,7 +52,7 @@ pub fn slices_table(run: &WorkloadReduction) -> Option<Table> {
         first: unit,
         heads: columns
             .iter()
-            .map(|s| (names::source(run, &s.label), words::name(&s.unit)))
+            .map(|s| (names::source(run, &s.label), labels::name(&s.unit)))
             .collect(),
         rows: (0..SLICES).map(row).collect(),
     })

@@ -2,10 +2,10 @@
 //! with phases shaded and events marked.
 
 use super::axis::{span, y_axis};
-use super::thin::{Value, stretches};
-use crate::charts::{Area, Fit, legend};
+use super::downsample::{Value, stretches};
+use crate::charts::{Area, ChartWidth, legend};
+use crate::energy::labels;
 use crate::energy::names::{self, RunNames};
-use crate::energy::words;
 use crate::scale::{Scale, tick_label};
 use crate::svg::{Anchor, Svg};
 use filermark_energy::log::EnergyPhase;
@@ -52,9 +52,13 @@ pub fn drawn(run: &WorkloadReduction) -> Vec<&Series> {
     series.filter(|s| has_values(s) && !is_doubled(s)).collect()
 }
 
-fn panels<'a>(run: &'a WorkloadReduction, all: &[&'a Series], fit: Fit) -> Vec<Panel<'a>> {
+fn panels<'a>(run: &'a WorkloadReduction, all: &[&'a Series], fit: ChartWidth) -> Vec<Panel<'a>> {
     use SeriesKind as K;
-    let tall = if fit == Fit::Narrow { 110.0 } else { 130.0 };
+    let tall = if fit == ChartWidth::Narrow {
+        110.0
+    } else {
+        130.0
+    };
     // Parts have a panel of their own: beside them a sum's little changes could not be seen.
     let kinds: [(&[K], &str, f64); 6] = [
         (&[K::Power], "W", tall),
@@ -105,7 +109,7 @@ pub fn timeline_chart(
     run: &WorkloadReduction,
     called: &RunNames,
     place: usize,
-    fit: Fit,
+    fit: ChartWidth,
 ) -> Option<String> {
     let all = drawn(run);
     let panels = panels(run, &all, fit);
@@ -124,10 +128,10 @@ pub fn timeline_chart(
     let began = Timestamp::from_unix_seconds(from).readable();
     let mut title = format!("Power and traffic of {} over time", called.title);
     if run.simulated {
-        title = format!("{title}, {}", words::SIMULATED);
+        title = format!("{title}, {}", labels::SIMULATED);
     }
     let mut svg = Svg::new(
-        &format!("timeline-{place}-{}", fit.word()),
+        &format!("timeline-{place}-{}", fit.as_str()),
         width,
         height,
         &title,
@@ -174,7 +178,7 @@ fn legend_width(left: f64, right: f64) -> f64 {
 }
 
 /// Lines that the legend of a panel takes, in units; as [`legend`] will lay it out.
-fn legend_height(panel: &Panel<'_>, fit: Fit) -> f64 {
+fn legend_height(panel: &Panel<'_>, fit: ChartWidth) -> f64 {
     let mut scratch = Svg::new("", 0.0, 0.0, "", "");
     let entries = legend_entries(panel);
     let named: Vec<_> = entries
@@ -221,7 +225,7 @@ fn draw_panel(
     axis: &TimeAxis<'_>,
     x: &Scale,
     top: f64,
-    fit: Fit,
+    fit: ChartWidth,
 ) {
     let area = Area {
         left: axis.left,
@@ -306,7 +310,7 @@ fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f6
                 class,
                 (from, 24.0),
                 (to - from, bottom - 24.0),
-                &said(phase),
+                &tooltip(phase),
             );
         }
         let label = match phase.phase {
@@ -353,7 +357,7 @@ const fn band_class(phase: EnergyPhase) -> Option<&'static str> {
     }
 }
 
-fn said(phase: &PhaseSpan) -> String {
+fn tooltip(phase: &PhaseSpan) -> String {
     let seconds = phase.ended.seconds_since(phase.began);
     let began = phase.began.readable();
     let what = match phase.phase {

@@ -1,7 +1,7 @@
 //! Lines through load points that each have a place of their own on the x axis.
 
 use super::axis::{span, y_axis};
-use crate::charts::{Area, Fit, axes_at, legend};
+use crate::charts::{Area, ChartWidth, axes_at, legend};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 
@@ -31,7 +31,7 @@ pub enum Guide {
 /// What stands around the lines.
 pub struct Sheet<'a> {
     pub id: &'a str,
-    pub fit: Fit,
+    pub fit: ChartWidth,
     pub title: &'a str,
     pub x_title: &'a str,
     pub y_title: &'a str,
@@ -59,11 +59,11 @@ pub fn xy_chart(sheet: &Sheet<'_>, lines: &[Line]) -> Option<String> {
     let (_, right) = span(up.chain([right]))?;
     let (low, high) = span(marks().map(|m| m.y).chain(across))?;
     let height = match sheet.fit {
-        Fit::Wide => 380.0,
+        ChartWidth::Wide => 380.0,
         _ => 320.0,
     };
     let width = sheet.fit.width();
-    let id = format!("{}-{}", sheet.id, sheet.fit.word());
+    let id = format!("{}-{}", sheet.id, sheet.fit.as_str());
     let mut svg = Svg::new(&id, width, height, sheet.title, &describe(sheet, lines));
     let classes: Vec<String> = lines.iter().map(|l| format!("line {}", l.class)).collect();
     let mut top = 34.0;

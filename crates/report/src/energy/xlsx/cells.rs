@@ -1,7 +1,7 @@
 //! Cells, rows, heads and names of sheets.
 
 use super::super::figures::{efficiency, sound};
-use super::super::words;
+use super::super::labels;
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::Timestamp;
 use filermark_results::text::one_line;
@@ -88,7 +88,7 @@ pub fn begin(
     sheet.set_name(name)?;
     let bold = Format::new().set_bold();
     sheet.write_string_with_format(0, 0, title, &bold)?;
-    let notice = format!("{NOT_A_SPEC_RESULT} {}", words::NO_PROGRAMME_RESULT);
+    let notice = format!("{NOT_A_SPEC_RESULT} {}", labels::NO_PROGRAMME_RESULT);
     sheet.write_string(1, 0, notice)?;
     let head = Format::new().set_bold().set_text_wrap();
     for (column, text) in (0..).zip(heads) {
@@ -138,7 +138,7 @@ pub fn write_rows(
 /// A title, with the mark of made-up figures.
 pub fn title(text: &str, simulated: bool) -> String {
     match simulated {
-        true => format!("{text} ({})", words::SIMULATED),
+        true => format!("{text} ({})", labels::SIMULATED),
         false => text.to_owned(),
     }
 }

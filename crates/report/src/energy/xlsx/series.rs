@@ -1,6 +1,6 @@
 //! The sheet of series.
 
-use super::super::{names as called_names, rows, words};
+use super::super::{labels, names as called_names, rows};
 use super::cells::{Cell, Done, Names, SHORT, begin, text, title, write_row};
 use filermark_energy::reduce::{Reduction, Series, SeriesKind, WorkloadReduction};
 use filermark_results::Timestamp;
@@ -23,8 +23,8 @@ pub fn series(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -
         "figures".to_owned(),
     ];
     heads.extend(columns.iter().map(|(kind, label)| match label.is_empty() {
-        true => words::column(*kind).to_owned(),
-        false => format!("{}: {label}", words::column(*kind)),
+        true => labels::column(*kind).to_owned(),
+        false => format!("{}: {label}", labels::column(*kind)),
     }));
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut row = begin(
@@ -48,7 +48,7 @@ pub fn series(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -
                 text(called.run.clone()),
                 Cell::Time(Some(at)),
                 Cell::Number(seconds, "0.000"),
-                text(rows::figures_word(run)),
+                text(rows::figures_label(run)),
             ];
             cells.extend(values.into_iter().map(|v| Cell::Number(v, SHORT)));
             write_row(sheet, row, &cells)?;
@@ -80,7 +80,7 @@ fn column_of(series: &Series) -> (SeriesKind, String) {
         SeriesKind::Power | SeriesKind::Traffic | SeriesKind::Throughput => {
             (series.kind, String::new())
         }
-        kind => (kind, words::name(&series.label)),
+        kind => (kind, labels::name(&series.label)),
     }
 }
 

@@ -3,14 +3,14 @@
 use super::super::figures::mean;
 use super::super::names::{RunNames, of_runs};
 use super::super::rows::{self, best, mib_per_s};
-use super::super::{csv::traffic_word, findings as found, plan, words};
+use super::super::{csv::traffic_source_name, findings as found, labels, plan};
 use super::cells::{
     Cell, Done, LONG, Names, SHARE, SHORT, WHOLE, begin, cut_cell, text, title, write_rows,
 };
 use filermark_energy::reduce::{
     BestFoot, DriveEfficiency, PointEfficiency, Reduction, Stats, WorkloadReduction,
 };
-use filermark_results::text::severity_word;
+use filermark_results::text::severity_label;
 use rust_xlsxwriter::Worksheet;
 
 pub fn summary(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -> Done {
@@ -50,15 +50,15 @@ fn summary_row((run, called): (&WorkloadReduction, &RunNames)) -> Vec<Cell> {
         Cell::Number(point.and_then(|p| p.mib_per_s_per_w), LONG),
         Cell::Number(point.map(|p| f64::from(p.number)), WHOLE),
         Cell::Number(point.and_then(|p| p.load), "General"),
-        text(words::name(&run.load_unit)),
+        text(labels::name(&run.load_unit)),
         Cell::Number(point.and_then(|p| mib_per_s(run, p)), SHORT),
         Cell::Number(point.and_then(|p| mean(p.power_w)), SHORT),
         Cell::Number(point.and_then(|p| p.ops_per_s_per_w), LONG),
         Cell::Number(mean(run.idle), SHORT),
         Cell::Number(run.ready_idle_gb_per_w, SHORT),
         Cell::Number(run.drives.map(f64::from), WHOLE),
-        text(traffic_word(run.traffic_from)),
-        text(rows::figures_word(run)),
+        text(traffic_source_name(run.traffic_from)),
+        text(rows::figures_label(run)),
     ]
 }
 
@@ -75,7 +75,7 @@ pub fn workload(
         false => format!("{} {}", called.title, called.run),
     };
     let heading = called.both();
-    let traffic_head = words::traffic_head(run.traffic_from);
+    let traffic_head = labels::traffic_head(run.traffic_from);
     let heads = [
         "Run #",
         traffic_head,
@@ -143,11 +143,11 @@ fn point_row(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<Cell> {
         Cell::Number(point.joules_per_op, LONG),
         Cell::Number(mean(point.temperature_c), "0.0"),
         Cell::Number(mean(point.humidity_pcnt), "0.0"),
-        text(words::run_counts(point.valid)),
+        text(labels::run_counts(point.valid)),
         Cell::Time(point.began),
         Cell::Time(point.ended),
-        text(rows::figures_word(run)),
-        text(words::energy_verdict(run, point)),
+        text(rows::figures_label(run)),
+        text(labels::energy_verdict(run, point)),
     ]
 }
 
@@ -163,8 +163,8 @@ pub fn findings(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction)
     let rows = found::placed(reduction).into_iter().map(|placed| {
         let point = (placed.point > 0).then(|| f64::from(placed.point));
         vec![
-            text(severity_word(placed.finding.severity)),
-            text(words::rule(placed.finding.rule)),
+            text(severity_label(placed.finding.severity)),
+            text(labels::rule(placed.finding.rule)),
             text(found::run_name(&called, &placed).unwrap_or_default()),
             Cell::Number(point, WHOLE),
             text(found::message(&placed)),
@@ -201,7 +201,7 @@ pub fn best_foot(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction
         let sentences = plan::range_sentences(plan);
         let next = plan.next.iter().map(|n| format!("Next: {n}"));
         all.extend(sentences.into_iter().chain(next).map(|sentence| {
-            let benchmark = text(words::name(&plan.benchmark));
+            let benchmark = text(labels::name(&plan.benchmark));
             let none = || Cell::Number(None, WHOLE);
             vec![benchmark, none(), none(), none(), none(), text(sentence)]
         }));
@@ -212,11 +212,11 @@ pub fn best_foot(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction
 
 fn drive_row(plan: &BestFoot, one: &DriveEfficiency, standing: Option<&String>) -> Vec<Cell> {
     vec![
-        text(words::name(&plan.benchmark)),
+        text(labels::name(&plan.benchmark)),
         Cell::Number(Some(f64::from(one.drives)), WHOLE),
         cut_cell(Some(one.mib_per_s_per_w)),
         Cell::Number(Some(one.mib_per_s_per_w), LONG),
-        text(words::name(&one.run)),
+        text(labels::name(&one.run)),
         text(standing.cloned().unwrap_or_default()),
     ]
 }
@@ -275,7 +275,7 @@ pub fn sources(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) 
                 text(source.role.clone()),
                 text(source.clock.clone()),
                 Cell::Number(Some(source.samples as f64), WHOLE),
-                text(words::source_figures(source)),
+                text(labels::source_figures(source)),
             ]
             .into_iter()
             .chain(

@@ -31,11 +31,11 @@ fn mkdir(fs: &MemFs, dir: FileId, name: &str) -> FileId {
 }
 
 fn mv(fs: &MemFs, from: (FileId, &str), to: (FileId, &str)) -> Result<(), FsError> {
-    let from = Place {
+    let from = DirEntryName {
         dir: from.0,
         name: from.1.as_bytes(),
     };
-    let to = Place {
+    let to = DirEntryName {
         dir: to.0,
         name: to.1.as_bytes(),
     };

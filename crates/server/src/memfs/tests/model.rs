@@ -197,11 +197,11 @@ fn apply(fs: &MemFs, ids: &mut Vec<FileId>, model: &mut Model, op: &Op) {
         ),
         Op::Rename(d, n, e, m) => {
             let (from, to) = (
-                Place {
+                DirEntryName {
                     dir: ids[at(d)],
                     name: &[n],
                 },
-                Place {
+                DirEntryName {
                     dir: ids[at(e)],
                     name: &[m],
                 },

@@ -3,13 +3,15 @@
 
 use super::Served;
 use super::convert::{attr, failed, file_id, set_attr, special};
-use super::look::put_found;
-use crate::memfs::{Changed, CreateHow, FileId, Found, Place, SetAttr};
+use super::read_attributes::put_found;
+use crate::memfs::{Changed, CreateHow, DirEntryName, FileId, ObjectAttr, SetAttr};
 use crate::protocol::answer::put;
 use crate::protocol::context::Context;
 use crate::protocol::null::Replies;
-use crate::protocol::null::old::{attrstat, kind_of, named, put_stat, put_thing, refused, run};
-use crate::protocol::null::runs::Named;
+use crate::protocol::null::runs::NameMeaning;
+use crate::protocol::null::v2_handles::{
+    attrstat, kind_of, named, put_stat, put_thing, refused, run,
+};
 use crate::stats::Counters;
 use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::{Createhow3, Ftype3, Procedure as Procedure3, Sattr3};
@@ -79,7 +81,7 @@ fn write(cx: &Context<'_>, args: &WriteArgs<'_>) -> AttrstatRes {
     Ok(written)
 }
 
-fn put_made(cx: &Context<'_>, made: Result<Found, Nfsstat>, out: &mut Vec<u8>) {
+fn put_made(cx: &Context<'_>, made: Result<ObjectAttr, Nfsstat>, out: &mut Vec<u8>) {
     match made {
         Ok(found) => put_found(cx, &found, out),
         Err(status) => put(out, &DiropRes::Err(status)),
@@ -100,7 +102,7 @@ impl Served for CreateArgs<'_> {
             _ => Sattr3::mode(0o644),
         });
         let made = match named(&self.location) {
-            Some(Named::Marker(id)) => replies.runs.make_marker(id, &how),
+            Some(NameMeaning::Marker(id)) => replies.runs.make_marker(id, &how),
             _ => Ok((Ftype3::Reg, 0)),
         };
         put_thing(made, out);
@@ -139,7 +141,7 @@ impl Served for MkdirArgs<'_> {
 
     fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
         let made = match named(&self.location) {
-            Some(Named::Run(name)) => replies.runs.make_dir(name),
+            Some(NameMeaning::Run(name)) => replies.runs.make_dir(name),
             _ => Ok((Ftype3::Dir, 0)),
         };
         put_thing(made, out);
@@ -196,7 +198,7 @@ impl Served for RemoveArgs<'_> {
 
     fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
         let removed = match named(&self.what) {
-            Some(Named::Marker(id)) => replies.runs.remove_marker(id),
+            Some(NameMeaning::Marker(id)) => replies.runs.remove_marker(id),
             _ => Ok(()),
         };
         put_stat(removed, out);
@@ -213,7 +215,7 @@ impl Served for RmdirArgs<'_> {
 
     fn canned(&self, replies: &Replies, _: &Counters, out: &mut Vec<u8>) {
         let removed = match named(&self.what) {
-            Some(Named::Run(name)) => replies.runs.remove_dir(name),
+            Some(NameMeaning::Run(name)) => replies.runs.remove_dir(name),
             _ => Ok(()),
         };
         put_stat(removed, out);
@@ -244,11 +246,11 @@ impl Served for RenameArgs<'_> {
 }
 
 fn rename(cx: &Context<'_>, args: &RenameArgs<'_>) -> StatRes {
-    let from = Place {
+    let from = DirEntryName {
         dir: file_id(&args.from.dir)?,
         name: args.from.name,
     };
-    let to = Place {
+    let to = DirEntryName {
         dir: file_id(&args.to.dir)?,
         name: args.to.name,
     };

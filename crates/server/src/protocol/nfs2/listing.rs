@@ -5,7 +5,7 @@ use super::convert::{failed, file_id};
 use crate::memfs::{DirEntry, Listing};
 use crate::protocol::answer::put;
 use crate::protocol::context::Context;
-use crate::protocol::null::old::{refused, run};
+use crate::protocol::null::v2_handles::{refused, run};
 use crate::protocol::null::{Replies, runs};
 use crate::stats::Counters;
 use filermark_onc::nfs2::*;

@@ -63,7 +63,7 @@ pub(in crate::protocol) fn handle_of(kind: Ftype3, id: u64) -> [u8; HANDLE] {
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
-pub(in crate::protocol) enum Named<'a> {
+pub(in crate::protocol) enum NameMeaning<'a> {
     /// A run directory.
     Run(&'a [u8]),
     /// The marker of this run.
@@ -75,17 +75,17 @@ pub(in crate::protocol) enum Named<'a> {
 pub(in crate::protocol) fn named(
     name: &[u8],
     run: impl FnOnce() -> Option<u64>,
-) -> Option<Named<'_>> {
+) -> Option<NameMeaning<'_>> {
     match name {
-        name if name.starts_with(RUN_PREFIX) => Some(Named::Run(name)),
-        MARKER => run().map(Named::Marker),
+        name if name.starts_with(RUN_PREFIX) => Some(NameMeaning::Run(name)),
+        MARKER => run().map(NameMeaning::Marker),
         _ => None,
     }
 }
 
 /// The same of a name in a directory of version 3.
 #[inline]
-pub(in crate::protocol) fn named_in<'a>(place: &Diropargs3<'a>) -> Option<Named<'a>> {
+pub(in crate::protocol) fn named_in<'a>(place: &Diropargs3<'a>) -> Option<NameMeaning<'a>> {
     named(place.name, || run_of(&place.dir))
 }
 
@@ -103,13 +103,13 @@ impl Table {
         self.by_id(id)?.marker.as_mut().ok_or(Nfsstat3::Stale)
     }
 
-    fn find(&mut self, what: Named<'_>) -> Result<(Ftype3, u64), Nfsstat3> {
+    fn find(&mut self, what: NameMeaning<'_>) -> Result<(Ftype3, u64), Nfsstat3> {
         match what {
-            Named::Run(name) => {
+            NameMeaning::Run(name) => {
                 let run = self.by_name(name).ok_or(Nfsstat3::Noent)?;
                 Ok((Ftype3::Dir, run.id))
             }
-            Named::Marker(id) => match self.by_id(id)?.marker {
+            NameMeaning::Marker(id) => match self.by_id(id)?.marker {
                 Some(_) => Ok((Ftype3::Reg, id)),
                 None => Err(Nfsstat3::Noent),
             },
@@ -170,7 +170,10 @@ impl Runs {
     }
 
     /// What a name stands for now.
-    pub(in crate::protocol) fn find(&self, what: Named<'_>) -> Result<(Ftype3, u64), Nfsstat3> {
+    pub(in crate::protocol) fn find(
+        &self,
+        what: NameMeaning<'_>,
+    ) -> Result<(Ftype3, u64), Nfsstat3> {
         self.table().find(what)
     }
 

@@ -103,7 +103,7 @@ pub trait Protocol: Codec + Debug {
 #[derive(Debug)]
 pub struct RawSession<P: Protocol> {
     session: P,
-    line: Line,
+    line: RawConnection,
     ids: P::Ids,
     under_way: BTreeMap<P::Id, P::UnderWay>,
     replies: BTreeMap<P::Id, P::Reply>,
@@ -114,7 +114,7 @@ pub struct RawSession<P: Protocol> {
 impl<P: Protocol> RawSession<P> {
     pub(in crate::client) fn new(session: P, wire: Wire, limit: Duration) -> Self {
         Self {
-            line: Line::new(wire, session.limits(), limit),
+            line: RawConnection::new(wire, session.limits(), limit),
             session,
             ids: P::Ids::default(),
             under_way: BTreeMap::new(),
@@ -288,7 +288,7 @@ impl<P: Protocol> RawSession<P> {
 
 /// The connection of a session, and how long it is waited for.
 #[derive(Debug)]
-struct Line {
+struct RawConnection {
     wire: Wire,
     limit: Duration,
     /// The next frame is put together here.
@@ -297,7 +297,7 @@ struct Line {
     message: Vec<u8>,
 }
 
-impl Line {
+impl RawConnection {
     fn new(mut wire: Wire, limits: TransferLimits, limit: Duration) -> Self {
         let most = limits.read_max.max(limits.transact_max) as usize;
         wire.set_message_max(most.saturating_add(REPLY_OVERHEAD));

@@ -23,7 +23,7 @@ const TRANSACTION_MAX: usize = 1 << 20;
 pub type RawSmb1 = RawSession<Session>;
 
 /// Parameters and data of a whole answer to a transaction.
-type Whole = (Vec<u8>, Vec<u8>);
+type TransactionReply = (Vec<u8>, Vec<u8>);
 
 /// A request that has no whole reply yet.
 #[derive(Debug)]
@@ -148,7 +148,10 @@ impl RawSmb1 {
         request: &R,
     ) -> Result<ReplySmb1, Failure> {
         let reply = self.call(request);
-        super::good(step, reply.map_err(|error| Failure::Lost { step, error })?)
+        super::good(
+            step,
+            reply.map_err(|error| Failure::ConnectionLost { step, error })?,
+        )
     }
 
     /// What the words and bytes of a reply say.
@@ -248,7 +251,7 @@ impl Protocol for Session {
 
 impl UnderWaySmb1 {
     /// A piece of the answer to a transaction; all of it, once it is there.
-    fn add(&mut self, message: &[u8]) -> Result<Option<Whole>, DecodeError> {
+    fn add(&mut self, message: &[u8]) -> Result<Option<TransactionReply>, DecodeError> {
         let parts = smb1::Reply::read(message)?;
         if parts.words.is_empty() {
             // Before it asks for more of a request in pieces, which ours are not, or a
@@ -264,7 +267,11 @@ impl UnderWaySmb1 {
     }
 }
 
-const fn reply(header: Header, message: Vec<u8>, transaction: Option<Whole>) -> ReplySmb1 {
+const fn reply(
+    header: Header,
+    message: Vec<u8>,
+    transaction: Option<TransactionReply>,
+) -> ReplySmb1 {
     ReplySmb1 {
         header,
         message,

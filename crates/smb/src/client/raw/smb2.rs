@@ -138,7 +138,10 @@ impl RawSmb2 {
     pub(crate) fn ask<R: Request>(&mut self, request: &R) -> Result<ReplySmb2, Failure> {
         let step = R::COMMAND.name();
         let reply = self.call(request);
-        super::good(step, reply.map_err(|error| Failure::Lost { step, error })?)
+        super::good(
+            step,
+            reply.map_err(|error| Failure::ConnectionLost { step, error })?,
+        )
     }
 
     /// Waits until the server has promised a reply (STATUS_PENDING), or it is there; whether

@@ -2,7 +2,7 @@
 
 use super::rules::CLOSE;
 use crate::validate::bench::{Bench, Judge};
-use crate::validate::session::{Open, Set};
+use crate::validate::session::{AttributeSet, Open};
 use crate::validate::suite::Check;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same};
@@ -53,7 +53,7 @@ fn ends(b: &mut Bench<'_>) -> Result<(), Stop> {
         .refused("WRITE to what is closed", wanted)?;
     let facts = b.smb.calls().query_file(file);
     facts.refused("QUERY_FILE of what is closed", wanted)?;
-    let set = b.smb.calls().set(file, &Set::Size(1));
+    let set = b.smb.calls().set(file, &AttributeSet::Size(1));
     set.refused("SET_FILE of what is closed", wanted).map(drop)
 }
 
@@ -78,14 +78,17 @@ fn unknown(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn facts(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &pattern(4321, 1))?;
-    let told = b.smb.close_told(file, true).done("CLOSE that is to tell")?;
+    let told = b
+        .smb
+        .close_with_attributes(file, true)
+        .done("CLOSE that is to tell")?;
     let Some(told) = told else {
         return Err(Stop::fail("CLOSE: size and times", "none"));
     };
     same("CLOSE: size", 4321, told.size)?;
     same("CLOSE: a time of the last write", true, told.times[2] != 0)?;
     let file = b.open("file")?.file;
-    let told = b.smb.close_told(file, false).done("CLOSE")?;
+    let told = b.smb.close_with_attributes(file, false).done("CLOSE")?;
     same("CLOSE: size and times, unasked", true, told.is_none())
 }
 

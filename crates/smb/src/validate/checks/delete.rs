@@ -2,7 +2,7 @@
 
 use super::rules::{OPEN, SET};
 use crate::validate::bench::{Bench, Judge};
-use crate::validate::session::{Open, Set};
+use crate::validate::session::{AttributeSet, Open};
 use crate::validate::suite::Check;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, same};
@@ -24,7 +24,7 @@ fn disposition(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;
     b.smb
         .calls()
-        .set(file, &Set::Delete(true))
+        .set(file, &AttributeSet::Delete(true))
         .done("SET_FILE: delete")?;
     same(
         "QUERY_FILE: goes on close",
@@ -48,7 +48,7 @@ fn pending(b: &mut Bench<'_>) -> Result<(), Stop> {
         .file;
     b.smb
         .calls()
-        .set(file, &Set::Delete(true))
+        .set(file, &AttributeSet::Delete(true))
         .done("SET_FILE: delete")?;
     b.smb.close(file).done("CLOSE")?;
     let wanted = [status::DELETE_PENDING];
@@ -66,11 +66,11 @@ fn undone(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;
     b.smb
         .calls()
-        .set(file, &Set::Delete(true))
+        .set(file, &AttributeSet::Delete(true))
         .done("SET_FILE: delete")?;
     b.smb
         .calls()
-        .set(file, &Set::Delete(false))
+        .set(file, &AttributeSet::Delete(false))
         .done("SET_FILE: do not delete")?;
     same(
         "QUERY_FILE: goes on close",
@@ -150,7 +150,7 @@ fn dir(b: &mut Bench<'_>) -> Result<(), Stop> {
         .file;
     b.smb
         .calls()
-        .set(dir, &Set::Delete(true))
+        .set(dir, &AttributeSet::Delete(true))
         .done("SET_FILE: delete a directory")?;
     b.smb.close(dir).done("CLOSE")?;
     same("the name is there", false, b.is_there("below")?)
@@ -165,7 +165,7 @@ fn full_dir(b: &mut Bench<'_>) -> Result<(), Stop> {
         .file;
     b.put(r"below\file", b"some")?;
     let wanted = [status::DIRECTORY_NOT_EMPTY];
-    let set = b.smb.calls().set(dir, &Set::Delete(true));
+    let set = b.smb.calls().set(dir, &AttributeSet::Delete(true));
     set.refused("SET_FILE: delete a full directory", &wanted)?;
     b.smb.close(dir).done("CLOSE")?;
     same("the file in it is there", true, b.is_there(r"below\file")?)

@@ -1,7 +1,7 @@
 //! FIND: every name once, by patterns, over many answers.
 
 use crate::validate::bench::{Bench, Judge};
-use crate::validate::session::{Found, Open};
+use crate::validate::session::{DirEntry, Open};
 use crate::validate::suite::Check;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same};
@@ -30,7 +30,7 @@ checks! { CHECKS: Check =>
 const SMALL: u32 = 4096;
 const LARGE: u32 = 32 << 10;
 
-fn is_dot(found: &Found) -> bool {
+fn is_dot(found: &DirEntry) -> bool {
     matches!(found.name.as_str(), "." | "..")
 }
 
@@ -237,7 +237,7 @@ fn while_removing(b: &mut Bench<'_>) -> Result<(), Stop> {
         names.extend(entries.into_iter().map(|entry| entry.name));
         let some: Vec<String> = left.by_ref().take(20).collect();
         files
-            .remove_each(crate::client::Gone::File, &some)
+            .remove_each(crate::client::RemoveTarget::File, &some)
             .done("removing")?;
     }
     b.smb.client().files().end_list(listing).done(failed)?;

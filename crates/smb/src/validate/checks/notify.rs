@@ -12,7 +12,7 @@ use std::time::Duration;
 const NOTIFY: super::rules::Rule = ("MS-CIFS 2.2.7.4", "MS-SMB2 3.3.5.19");
 
 checks! { CHECKS: Check =>
-    "notify.told", "CHANGE_NOTIFY", "a new name and a removed one are told" => told, by NOTIFY;
+    "notify.told", "CHANGE_NOTIFY", "a new name and a removed one are told" => connect_error_text, by NOTIFY;
     "notify.cancel", "CHANGE_NOTIFY", "a wait that is taken back answers CANCELLED" => cancel, by NOTIFY;
     "notify.close", "CHANGE_NOTIFY", "a close ends the wait: NOTIFY_CLEANUP" => close, by NOTIFY;
     "notify.file", "CHANGE_NOTIFY", "of a file answers INVALID_PARAMETER" => of_file, by NOTIFY;
@@ -71,7 +71,7 @@ fn watch(b: &mut Bench<'_>) -> Result<(FileId, Ticket), Stop> {
 
 /// Makes names until one is told, then removes one. A server may answer STATUS_PENDING before it
 /// watches the directory (smbd does); a name that is made in between is not told.
-fn told(b: &mut Bench<'_>) -> Result<(), Stop> {
+fn connect_error_text(b: &mut Bench<'_>) -> Result<(), Stop> {
     let (dir, mut ticket) = watch(b)?;
     let limit = b.smb.limit();
     for number in 0..NAMES_MAX {

@@ -1,7 +1,7 @@
 //! Oplocks and leases: what the first one may keep is taken back when the second one comes.
 
 use crate::validate::bench::{Bench, Judge};
-use crate::validate::session::{Broken, Open, Opened};
+use crate::validate::session::{Open, Opened, OplockBreakInfo};
 use crate::validate::suite::Check;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, same};
@@ -57,7 +57,7 @@ fn batch(b: &mut Bench<'_>) -> Result<(), Stop> {
 }
 
 /// The break that the first session hears of.
-fn heard(b: &mut Bench<'_>) -> Result<Broken, Stop> {
+fn heard(b: &mut Bench<'_>) -> Result<OplockBreakInfo, Stop> {
     let limit = b.smb.limit();
     let heard = b.smb.calls().next_break(limit).done("a break")?;
     heard.ok_or_else(|| {
@@ -78,12 +78,14 @@ fn breaks(b: &mut Bench<'_>, level: OplockLevel) -> Result<(), Stop> {
         .done("the second OPEN")?;
     let broken = heard(b)?;
     match broken {
-        Broken::Oplock { file, level } => {
+        OplockBreakInfo::Oplock { file, level } => {
             same("the break: the handle", first.file.volatile, file.volatile)?;
             let sinks = matches!(level, OplockLevel::None | OplockLevel::Two);
             same("the break: sinks to level II or to nothing", true, sinks)?;
         }
-        Broken::Lease { .. } => return Err(Stop::fail("a break of an oplock", "one of a lease")),
+        OplockBreakInfo::Lease { .. } => {
+            return Err(Stop::fail("a break of an oplock", "one of a lease"));
+        }
     }
     goes_on(b, ticket, &broken)?;
     // The first one can still work.
@@ -94,7 +96,7 @@ fn breaks(b: &mut Bench<'_>, level: OplockLevel) -> Result<(), Stop> {
 fn goes_on(
     b: &mut Bench<'_>,
     ticket: crate::validate::session::Ticket,
-    broken: &Broken,
+    broken: &OplockBreakInfo,
 ) -> Result<(), Stop> {
     let other = b.other()?;
     if let Ok(Some(_)) = other.wait_open(ticket, QUIET).either("the second OPEN")? {
@@ -147,11 +149,11 @@ fn level_two(b: &mut Bench<'_>) -> Result<(), Stop> {
     let second = other.open(&Open::file(&path)).done("the second OPEN")?;
     other.write(second.file, 0, b"new").done("WRITE")?;
     match heard(b)? {
-        Broken::Oplock { file, level } => {
+        OplockBreakInfo::Oplock { file, level } => {
             same("the break: the handle", first.file, file)?;
             same("the break: what is left", OplockLevel::None, level)
         }
-        Broken::Lease { .. } => Err(Stop::fail("a break of an oplock", "one of a lease")),
+        OplockBreakInfo::Lease { .. } => Err(Stop::fail("a break of an oplock", "one of a lease")),
     }
 }
 
@@ -207,9 +209,9 @@ fn lease_granted(b: &mut Bench<'_>) -> Result<(), Stop> {
 }
 
 /// A break of our lease from one state to another.
-fn lease_break(b: &mut Bench<'_>, from: u32, to: &[u32]) -> Result<Broken, Stop> {
+fn lease_break(b: &mut Bench<'_>, from: u32, to: &[u32]) -> Result<OplockBreakInfo, Stop> {
     let broken = heard(b)?;
-    let Broken::Lease {
+    let OplockBreakInfo::Lease {
         key,
         current,
         new,

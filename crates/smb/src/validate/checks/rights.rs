@@ -2,7 +2,7 @@
 
 use super::rules::{OPEN, READ, WRITE};
 use crate::validate::bench::{Bench, Judge};
-use crate::validate::session::{Open, Set};
+use crate::validate::session::{AttributeSet, Open};
 use crate::validate::suite::Check;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same};
@@ -75,7 +75,7 @@ fn readonly_file(b: &mut Bench<'_>) -> Result<(), Stop> {
         .refused("OPEN to remove a read-only file", &[status::CANNOT_DELETE])?;
     let change = Open::file(&path).rights(LOOK | access::WRITE_ATTRIBUTES);
     let file = b.smb.open(&change).done("OPEN to change attributes")?.file;
-    let normal = Set::Basic([0; 4], attributes::NORMAL);
+    let normal = AttributeSet::Basic([0; 4], attributes::NORMAL);
     b.smb
         .calls()
         .set(file, &normal)
@@ -148,13 +148,16 @@ fn set_access(b: &mut Bench<'_>) -> Result<(), Stop> {
     let path = b.path("file");
     let open = Open::file(&path).rights(LOOK | access::READ_DATA);
     let file = b.smb.open(&open).done("OPEN to read only")?.file;
-    b.smb.calls().set(file, &Set::Size(10)).refused(
+    b.smb.calls().set(file, &AttributeSet::Size(10)).refused(
         "SET_FILE: size by an open that may only read",
         &[status::ACCESS_DENIED],
     )?;
-    b.smb.calls().set(file, &Set::Delete(true)).refused(
-        "SET_FILE: delete by an open without that right",
-        &[status::ACCESS_DENIED],
-    )?;
+    b.smb
+        .calls()
+        .set(file, &AttributeSet::Delete(true))
+        .refused(
+            "SET_FILE: delete by an open without that right",
+            &[status::ACCESS_DENIED],
+        )?;
     b.has_size(file, 100)
 }

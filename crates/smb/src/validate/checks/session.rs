@@ -91,7 +91,7 @@ fn echo(b: &mut Bench<'_>) -> Result<(), Stop> {
 fn echo_many(b: &mut Bench<'_>) -> Result<(), Stop> {
     const MANY: usize = 64;
     let limit = b.smb.limit();
-    let before = b.smb.calls().strays();
+    let before = b.smb.calls().unexpected_replies();
     let mut tickets = Vec::new();
     for _ in 0..MANY {
         tickets.push(b.smb.calls().send_echo().done("ECHO")?);
@@ -104,7 +104,7 @@ fn echo_many(b: &mut Bench<'_>) -> Result<(), Stop> {
     same(
         "answers that nobody waits for",
         before,
-        b.smb.calls().strays(),
+        b.smb.calls().unexpected_replies(),
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::rules::SET;
 use crate::validate::bench::{Bench, Judge};
-use crate::validate::session::{Open, Set};
+use crate::validate::session::{AttributeSet, Open};
 use crate::validate::suite::Check;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same};
@@ -31,7 +31,7 @@ fn times(b: &mut Bench<'_>) -> Result<(), Stop> {
     let wanted = [0, day(2), day(3), 0];
     b.smb
         .calls()
-        .set(file, &Set::Basic(wanted, 0))
+        .set(file, &AttributeSet::Basic(wanted, 0))
         .done("SET_FILE: times")?;
     let kept = |facts: crate::validate::session::Facts| (facts.times[1], facts.times[2]);
     let told = kept(b.facts(file)?);
@@ -44,10 +44,10 @@ fn times(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn times_left(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"some")?;
-    let first = Set::Basic([0, day(4), day(5), 0], 0);
+    let first = AttributeSet::Basic([0, day(4), day(5), 0], 0);
     b.smb.calls().set(file, &first).done("SET_FILE: times")?;
     let before = b.facts(file)?;
-    let second = Set::Basic([0, day(6), 0, 0], 0);
+    let second = AttributeSet::Basic([0, day(6), 0, 0], 0);
     b.smb
         .calls()
         .set(file, &second)
@@ -70,7 +70,7 @@ fn kept(b: &mut Bench<'_>) -> Result<(), Stop> {
         attributes::HIDDEN | attributes::ARCHIVE,
         attributes::NORMAL,
     ] {
-        let set = Set::Basic([0; 4], wanted);
+        let set = AttributeSet::Basic([0; 4], wanted);
         b.smb.calls().set(file, &set).done("SET_FILE: attributes")?;
         let told = b.facts(file)?.attributes & 0x27;
         let meant = wanted & 0x27;
@@ -88,7 +88,7 @@ fn shrink(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &data)?;
     b.smb
         .calls()
-        .set(file, &Set::Size(3333))
+        .set(file, &AttributeSet::Size(3333))
         .done("SET_FILE: size")?;
     b.has_size(file, 3333)?;
     let got = b
@@ -99,7 +99,7 @@ fn shrink(b: &mut Bench<'_>) -> Result<(), Stop> {
     // What was cut off is not there when it grows again.
     b.smb
         .calls()
-        .set(file, &Set::Size(4000))
+        .set(file, &AttributeSet::Size(4000))
         .done("SET_FILE: size")?;
     b.reads_back(file, 3333, &vec![0; 667])
 }
@@ -109,7 +109,7 @@ fn grow(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", b"front")?;
     b.smb
         .calls()
-        .set(file, &Set::Size(100_000))
+        .set(file, &AttributeSet::Size(100_000))
         .done("SET_FILE: size")?;
     b.has_size(file, 100_000)?;
     b.reads_back(file, 0, b"front")?;
@@ -117,7 +117,7 @@ fn grow(b: &mut Bench<'_>) -> Result<(), Stop> {
     match b
         .smb
         .calls()
-        .set(file, &Set::Size(FAR))
+        .set(file, &AttributeSet::Size(FAR))
         .either("SET_FILE: size")?
     {
         Ok(()) => b.has_size(file, FAR),
@@ -140,7 +140,7 @@ fn named(
     replace: bool,
 ) -> Result<(), crate::client::Failure> {
     let dir = b.dir.clone();
-    let set = Set::Rename {
+    let set = AttributeSet::Rename {
         dir: &dir,
         name,
         replace,

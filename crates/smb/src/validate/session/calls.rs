@@ -2,7 +2,10 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::protocol::{INFO_BYTES, ProtocolCalls};
-use super::{Broken, Calls, Facts, Found, FsFacts, Open, Opened, Set, Ticket, Told};
+use super::{
+    AttributeSet, Calls, ChangeNotification, DirEntry, Facts, FsFacts, Open, Opened,
+    OplockBreakInfo, Ticket,
+};
 use crate::client::raw::{Protocol, RawSession, Reply, good};
 use crate::client::{ClientError, Failure};
 use filermark_smbwire::bytes::text_of_utf16;
@@ -22,7 +25,7 @@ const CHANGES_BYTES: u32 = 4096;
 const FACTS: [FileInfo; 2] = [FileInfo::Basic, FileInfo::Standard];
 
 const fn lost(step: &'static str) -> impl Fn(ClientError) -> Failure {
-    move |error| Failure::Lost { step, error }
+    move |error| Failure::ConnectionLost { step, error }
 }
 
 /// Stands for a file where only the name of a request is asked for.
@@ -261,23 +264,28 @@ impl<P: ProtocolCalls> Calls for RawSession<P> {
         P::query_nonsense(self, file)
     }
 
-    fn set(&mut self, file: FileId, set: &Set<'_>) -> Result<(), Failure> {
+    fn set(&mut self, file: FileId, set: &AttributeSet<'_>) -> Result<(), Failure> {
         let change = match *set {
-            Set::Basic(times, attributes) => Change::Basic(BasicInfo {
+            AttributeSet::Basic(times, attributes) => Change::Basic(BasicInfo {
                 creation_time: times[0],
                 last_access_time: times[1],
                 last_write_time: times[2],
                 change_time: times[3],
                 attributes,
             }),
-            Set::Size(size) => Change::EndOfFile(size),
-            Set::Delete(delete) => Change::Delete(delete),
-            Set::Rename { dir, name, replace } => Change::Rename { dir, name, replace },
+            AttributeSet::Size(size) => Change::EndOfFile(size),
+            AttributeSet::Delete(delete) => Change::Delete(delete),
+            AttributeSet::Rename { dir, name, replace } => Change::Rename { dir, name, replace },
         };
         self.replies_to(&Request::Set { file, change }).map(drop)
     }
 
-    fn find(&mut self, dir: &str, pattern: &str, most: u32) -> Result<(Vec<Found>, u32), Failure> {
+    fn find(
+        &mut self,
+        dir: &str,
+        pattern: &str,
+        most: u32,
+    ) -> Result<(Vec<DirEntry>, u32), Failure> {
         self.find_all(dir, pattern, most)
     }
 
@@ -285,11 +293,11 @@ impl<P: ProtocolCalls> Calls for RawSession<P> {
         self.start(&Request::Echo)
     }
 
-    fn next_break(&mut self, limit: Duration) -> Result<Option<Broken>, Failure> {
+    fn next_break(&mut self, limit: Duration) -> Result<Option<OplockBreakInfo>, Failure> {
         P::next_break(self, limit)
     }
 
-    fn acknowledge(&mut self, broken: &Broken) -> Result<(), Failure> {
+    fn acknowledge(&mut self, broken: &OplockBreakInfo) -> Result<(), Failure> {
         P::acknowledge(self, broken)
     }
 
@@ -301,11 +309,11 @@ impl<P: ProtocolCalls> Calls for RawSession<P> {
         &mut self,
         ticket: Ticket,
         limit: Duration,
-    ) -> Result<Option<Vec<Told>>, Failure> {
+    ) -> Result<Option<Vec<ChangeNotification>>, Failure> {
         let step = P::step(&watch(NO_FILE));
         self.await_reply(step, ticket, limit, |answer| {
             let changes = P::changes(answer)?.map(|change| {
-                change.map(|change| Told {
+                change.map(|change| ChangeNotification {
                     action: change.action,
                     name: text_of_utf16(change.name),
                 })
@@ -314,7 +322,7 @@ impl<P: ProtocolCalls> Calls for RawSession<P> {
         })
     }
 
-    fn strays(&self) -> u64 {
+    fn unexpected_replies(&self) -> u64 {
         RawSession::strays(self)
     }
 

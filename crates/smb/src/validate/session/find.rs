@@ -1,6 +1,6 @@
 //! FIND: a search of SMB1 or an open directory of SMB2, answer by answer.
 
-use super::{Found, Open};
+use super::{DirEntry, Open};
 use crate::client::Failure;
 use crate::client::raw::{Protocol, RawSession};
 use filermark_smbwire::bytes::text_of_utf16;
@@ -23,7 +23,7 @@ struct Listing {
     is_closed: bool,
     /// Where a search goes on.
     index: u32,
-    found: Vec<Found>,
+    found: Vec<DirEntry>,
     answers: u32,
 }
 
@@ -44,7 +44,7 @@ impl Listing {
         for entry in entries {
             let entry = entry?;
             self.index = entry.index;
-            self.found.push(Found {
+            self.found.push(DirEntry {
                 name: text_of_utf16(entry.name),
                 size: entry.facts.end_of_file,
                 attributes: entry.facts.attributes,
@@ -62,7 +62,7 @@ impl<P: Protocol> RawSession<P> {
         dir: &str,
         pattern: &str,
         most: u32,
-    ) -> Result<(Vec<Found>, u32), Failure> {
+    ) -> Result<(Vec<DirEntry>, u32), Failure> {
         let rights = access::READ_DATA | access::READ_ATTRIBUTES | access::SYNCHRONIZE;
         let begin = Request::ListBegin {
             open: Open::dir(dir).rights(rights).request(),

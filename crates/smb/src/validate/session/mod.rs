@@ -7,9 +7,11 @@
 mod calls;
 mod find;
 mod protocol;
-mod terms;
+mod types;
 
-pub(super) use terms::{Broken, Facts, Found, FsFacts, Open, Opened, Set, Told};
+pub(super) use types::{
+    AttributeSet, ChangeNotification, DirEntry, Facts, FsFacts, Open, Opened, OplockBreakInfo,
+};
 
 use crate::client::raw::{Raw, RawSmb1, RawSmb2};
 use crate::client::{Client, Failure};
@@ -60,23 +62,31 @@ pub(super) trait Calls {
     /// Asks for facts about an open file that there are not.
     fn query_nonsense(&mut self, file: FileId) -> Result<(), Failure>;
     /// Sets something.
-    fn set(&mut self, file: FileId, set: &Set<'_>) -> Result<(), Failure>;
+    fn set(&mut self, file: FileId, set: &AttributeSet<'_>) -> Result<(), Failure>;
     /// All names of a directory that a pattern fits, by answers of so many bytes at most;
     /// and how many answers that took.
-    fn find(&mut self, dir: &str, pattern: &str, most: u32) -> Result<(Vec<Found>, u32), Failure>;
+    fn find(
+        &mut self,
+        dir: &str,
+        pattern: &str,
+        most: u32,
+    ) -> Result<(Vec<DirEntry>, u32), Failure>;
     /// Nothing, to and fro.
     fn send_echo(&mut self) -> Result<Ticket, Failure>;
     /// A break of an oplock or a lease; `None`: none within the limit.
-    fn next_break(&mut self, limit: Duration) -> Result<Option<Broken>, Failure>;
+    fn next_break(&mut self, limit: Duration) -> Result<Option<OplockBreakInfo>, Failure>;
     /// Gives up what a break takes back.
-    fn acknowledge(&mut self, broken: &Broken) -> Result<(), Failure>;
+    fn acknowledge(&mut self, broken: &OplockBreakInfo) -> Result<(), Failure>;
     /// Waits for a change of names in an open directory.
     fn send_watch(&mut self, dir: FileId) -> Result<Ticket, Failure>;
     /// What has changed; `None`: nothing within the limit.
-    fn wait_watch(&mut self, ticket: Ticket, limit: Duration)
-    -> Result<Option<Vec<Told>>, Failure>;
+    fn wait_watch(
+        &mut self,
+        ticket: Ticket,
+        limit: Duration,
+    ) -> Result<Option<Vec<ChangeNotification>>, Failure>;
     /// Replies that nobody waited for.
-    fn strays(&self) -> u64;
+    fn unexpected_replies(&self) -> u64;
     /// How long a reply may take.
     fn limit(&self) -> Duration;
 }
@@ -151,10 +161,10 @@ impl Session {
     }
 
     pub(super) fn close(&mut self, file: FileId) -> Result<(), Failure> {
-        self.close_told(file, false).map(drop)
+        self.close_with_attributes(file, false).map(drop)
     }
 
-    pub(super) fn close_told(
+    pub(super) fn close_with_attributes(
         &mut self,
         file: FileId,
         told: bool,
@@ -209,6 +219,6 @@ impl Session {
     fn late(&mut self, step: &'static str, waited: Duration) -> Failure {
         let address = self.client.files().peer();
         let error = crate::client::ClientError::TimedOut { address, waited };
-        Failure::Lost { step, error }
+        Failure::ConnectionLost { step, error }
     }
 }

@@ -1,6 +1,6 @@
 //! What each protocol does in its own way: breaks, promises, what makes no sense.
 
-use super::{Broken, Ticket};
+use super::{OplockBreakInfo, Ticket};
 use crate::client::Failure;
 use crate::client::raw::{Protocol, RawSession, RawSmb1, RawSmb2, good};
 use filermark_smbwire::request::Request;
@@ -35,10 +35,13 @@ pub(in crate::validate) trait ProtocolCalls: Protocol {
     fn name_max(raw: &mut RawSession<Self>, file: FileId) -> Result<Option<u32>, Failure>;
 
     /// See [`Calls::next_break`](super::Calls::next_break).
-    fn next_break(raw: &mut RawSession<Self>, limit: Duration) -> Result<Option<Broken>, Failure>;
+    fn next_break(
+        raw: &mut RawSession<Self>,
+        limit: Duration,
+    ) -> Result<Option<OplockBreakInfo>, Failure>;
 
     /// See [`Calls::acknowledge`](super::Calls::acknowledge).
-    fn acknowledge(raw: &mut RawSession<Self>, broken: &Broken) -> Result<(), Failure>;
+    fn acknowledge(raw: &mut RawSession<Self>, broken: &OplockBreakInfo) -> Result<(), Failure>;
 }
 
 impl ProtocolCalls for smb1::Session {
@@ -61,10 +64,10 @@ impl ProtocolCalls for smb1::Session {
         Ok(None)
     }
 
-    fn next_break(raw: &mut RawSmb1, limit: Duration) -> Result<Option<Broken>, Failure> {
+    fn next_break(raw: &mut RawSmb1, limit: Duration) -> Result<Option<OplockBreakInfo>, Failure> {
         let step = "oplock break";
         let came = raw.next_break(limit);
-        let Some(reply) = came.map_err(|error| Failure::Lost { step, error })? else {
+        let Some(reply) = came.map_err(|error| Failure::ConnectionLost { step, error })? else {
             return Ok(None);
         };
         let told = raw.read_as(step, &reply, |parts| smb1::OplockBreak::read(parts))?;
@@ -76,16 +79,16 @@ impl ProtocolCalls for smb1::Session {
             persistent: 0,
             volatile: told.fid.into(),
         };
-        Ok(Some(Broken::Oplock { file, level }))
+        Ok(Some(OplockBreakInfo::Oplock { file, level }))
     }
 
-    fn acknowledge(raw: &mut RawSmb1, broken: &Broken) -> Result<(), Failure> {
-        let Broken::Oplock { file, level } = *broken else {
+    fn acknowledge(raw: &mut RawSmb1, broken: &OplockBreakInfo) -> Result<(), Failure> {
+        let OplockBreakInfo::Oplock { file, level } = *broken else {
             return Ok(());
         };
         let step = "LOCKING_ANDX";
         let sent = raw.send_request(&Request::Acknowledge { file, level });
-        for mid in sent.map_err(|error| Failure::Lost { step, error })? {
+        for mid in sent.map_err(|error| Failure::ConnectionLost { step, error })? {
             raw.forget_request(mid);
         }
         Ok(())
@@ -100,12 +103,12 @@ impl ProtocolCalls for smb2::Session {
         let promised = raw.wait_promise(ticket.0);
         promised
             .map(Some)
-            .map_err(|error| Failure::Lost { step, error })
+            .map_err(|error| Failure::ConnectionLost { step, error })
     }
 
     fn query_nonsense(raw: &mut RawSmb2, file: FileId) -> Result<(), Failure> {
         let step = "QUERY_INFO";
-        let lost = |error| Failure::Lost { step, error };
+        let lost = |error| Failure::ConnectionLost { step, error };
         let query = QueryInfoRequest {
             file,
             query: Query::File(FileClass::Basic),
@@ -133,23 +136,23 @@ impl ProtocolCalls for smb2::Session {
             .map_err(|source| raw.garbage("QUERY_INFO", &reply, source))
     }
 
-    fn next_break(raw: &mut RawSmb2, limit: Duration) -> Result<Option<Broken>, Failure> {
+    fn next_break(raw: &mut RawSmb2, limit: Duration) -> Result<Option<OplockBreakInfo>, Failure> {
         let step = "OPLOCK_BREAK";
         let came = raw.next_break(limit);
-        let Some(reply) = came.map_err(|error| Failure::Lost { step, error })? else {
+        let Some(reply) = came.map_err(|error| Failure::ConnectionLost { step, error })? else {
             return Ok(None);
         };
         let broken = reply.decode::<OplockBreak>();
         Ok(Some(
             match broken.map_err(|source| raw.garbage(step, &reply, source))? {
-                OplockBreak::Oplock { file, level } => Broken::Oplock { file, level },
+                OplockBreak::Oplock { file, level } => OplockBreakInfo::Oplock { file, level },
                 OplockBreak::Lease {
                     key,
                     current,
                     new,
                     must_acknowledge,
                     ..
-                } => Broken::Lease {
+                } => OplockBreakInfo::Lease {
                     key,
                     current,
                     new,
@@ -159,12 +162,12 @@ impl ProtocolCalls for smb2::Session {
         ))
     }
 
-    fn acknowledge(raw: &mut RawSmb2, broken: &Broken) -> Result<(), Failure> {
+    fn acknowledge(raw: &mut RawSmb2, broken: &OplockBreakInfo) -> Result<(), Failure> {
         match *broken {
-            Broken::Oplock { file, level } => raw
+            OplockBreakInfo::Oplock { file, level } => raw
                 .replies_to(&Request::Acknowledge { file, level })
                 .map(drop),
-            Broken::Lease { key, new, .. } => {
+            OplockBreakInfo::Lease { key, new, .. } => {
                 raw.ask(&LeaseAcknowledgment { key, state: new }).map(drop)
             }
         }

@@ -77,7 +77,7 @@ pub fn sessions(data: &[u8]) -> usize {
     let mut out = Vec::new();
     let mut started = handshake.first(&mut out).is_ok();
     for _ in 0..MESSAGES_MAX {
-        let Ok(Front::Whole(length)) = frame::front(stream, 1 << 16) else {
+        let Ok(Front::Complete(length)) = frame::front(stream, 1 << 16) else {
             return ready;
         };
         let (message, rest) = stream[MARK..].split_at(length);
@@ -99,7 +99,7 @@ pub fn sessions(data: &[u8]) -> usize {
                 started = handshake.first(&mut out).is_ok();
             }
             Ok(Next::Send) => assert!(out.len() > MARK + LEN, "something is to be sent"),
-            Ok(Next::Wait) => assert!(out.is_empty()),
+            Ok(Next::Pending) => assert!(out.is_empty()),
             Err(error) => {
                 assert!(!error.to_string().is_empty());
                 let over = handshake.reply(&message, &mut out);
@@ -149,7 +149,7 @@ impl Handshake {
             return message;
         };
         match (&session.protection.seal, &session.protection.signer) {
-            (Some((sealer, _)), _) if self.step != Step::Again => {
+            (Some((sealer, _)), _) if self.step != Step::MoreProcessing => {
                 let cipher = sealer.cipher();
                 let keys = Keys::derive(session.dialect, Some(cipher), &KEY, &self.preauth);
                 let mut frame = vec![0; TRANSFORM];

@@ -44,10 +44,10 @@ pub struct Handshake {
 enum Step {
     Negotiate,
     Setup,
-    Again,
+    MoreProcessing,
     Tree,
     Validate,
-    Over,
+    Done,
 }
 
 impl Step {
@@ -55,10 +55,10 @@ impl Step {
         match self {
             Self::Negotiate => "NEGOTIATE",
             Self::Setup => "SESSION_SETUP",
-            Self::Again => "SESSION_SETUP of a session that has expired",
+            Self::MoreProcessing => "SESSION_SETUP of a session that has expired",
             Self::Tree => "TREE_CONNECT",
             Self::Validate => "FSCTL_VALIDATE_NEGOTIATE_INFO",
-            Self::Over => "a handshake that is over",
+            Self::Done => "a handshake that is over",
         }
     }
 }
@@ -90,7 +90,7 @@ impl Handshake {
     /// until the new one is ready, which takes its place.
     pub fn again(session: &Session, settings: Settings, auth: Box<dyn Authenticator>) -> Self {
         Self {
-            step: Step::Again,
+            step: Step::MoreProcessing,
             credits: session.credits,
             session_id: session.session_id,
             session: Some(session.fork()),
@@ -104,7 +104,7 @@ impl Handshake {
     /// No dialect is left to offer, or (in a new login) the user cannot be proved.
     pub fn first(&mut self, out: &mut Vec<u8>) -> Result<(), SetupError> {
         match self.step {
-            Step::Again => {
+            Step::MoreProcessing => {
                 let token = self.session()?.token.clone();
                 self.send_token(&token, out)
             }
@@ -124,7 +124,7 @@ impl Handshake {
     ) -> Result<Next<Session>, SetupError> {
         let result = self.take(message, out);
         if let Err(_) | Ok(Next::Ready(_)) = result {
-            self.step = Step::Over;
+            self.step = Step::Done;
         }
         result
     }
@@ -141,15 +141,15 @@ impl Handshake {
         self.check(&header)?;
         self.credits.grant(header.credits);
         if header.is_interim() {
-            return Ok(Next::Wait);
+            return Ok(Next::Pending);
         }
         match self.step {
             Step::Negotiate => self.on_negotiate(&header, message, out),
             Step::Setup => self.on_setup(&header, message, out),
-            Step::Again => self.on_again(&header, message, was_sealed, out),
+            Step::MoreProcessing => self.on_again(&header, message, was_sealed, out),
             Step::Tree => self.on_tree_connect(&header, message, out),
             Step::Validate => self.on_validate(&header, message),
-            Step::Over => Err(self.bad(DecodeError::Bad("the message"))),
+            Step::Done => Err(self.bad(DecodeError::Bad("the message"))),
         }
     }
 
@@ -159,7 +159,7 @@ impl Handshake {
         let Some(session) = &mut self.session else {
             return Ok(message);
         };
-        if step == Step::Again && message.starts_with(&header::PROTOCOL_ID) {
+        if step == Step::MoreProcessing && message.starts_with(&header::PROTOCOL_ID) {
             return Ok(message); // it checks them itself
         }
         session.unprotect(message).map_err(|error| match error {

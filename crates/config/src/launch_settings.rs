@@ -1,0 +1,241 @@
+//! How client hosts are reached: LAUNCHER and what belongs to it.
+//!
+//! Nothing here is part of what is measured: it goes into the launch plan, never into
+//! the run plan.
+
+use crate::error::quoted;
+use crate::given::Values;
+use crate::hosts::{HostWordError, check_host, check_program, check_user, key};
+use crate::params::{self, Launcher, Param};
+use crate::reading::Reading;
+use crate::sources::Host;
+use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
+use filermark_model::plan::{ClientPlan, IpChoice};
+use filermark_model::{Finding, Nanos, Rule, Severity};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What the parameters say, before it is known which clients there are.
+pub(crate) struct LaunchSettings {
+    launcher: Launcher,
+    agent_port: u16,
+    everywhere: HostLogin,
+    /// Without its hosts.
+    plan: LaunchPlan,
+}
+
+/// Who and what is started on a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HostLogin {
+    pub user: Option<String>,
+    pub program: Option<String>,
+}
+
+/// What single clients have for themselves, by [`key`].
+pub(crate) type HostLogins = HashMap<String, HostLogin>;
+
+impl LaunchSettings {
+    /// Reads the parameters; `ip` is the address family for the way to the clients.
+    pub fn read(r: &mut Reading<'_>, ip: IpChoice) -> Self {
+        let values = r.values;
+        let launcher = values.get(&params::LAUNCHER);
+        let everywhere = HostLogin {
+            user: checked(r, &params::USER, check_user),
+            program: checked(r, &params::EXEC_PATH, check_program),
+        };
+        let plan = LaunchPlan {
+            hosts: Vec::new(),
+            ssh_command: command(r, &params::SSH_COMMAND),
+            srun_command: command(r, &params::SRUN_COMMAND),
+            ip,
+            install: values.get(&params::INSTALL),
+            on_lost: values.get(&params::ON_LOST),
+            listen: listen(r, launcher),
+            prime_address: checked(r, &params::PRIME_ADDRESS, check_address)
+                .map(|address| bare(&address).to_owned()),
+            secret_file: secret_file(r, launcher),
+            start_timeout: Nanos::from_secs_f64(values.get(&params::START_TIMEOUT)),
+        };
+        Self {
+            launcher,
+            agent_port: values.get(&params::AGENT_PORT),
+            everywhere,
+            plan,
+        }
+    }
+
+    /// The launch plan for these clients.
+    pub fn plan(self, clients: &[ClientPlan], own: &HostLogins, host: &Host) -> LaunchPlan {
+        let host_plan = |client: &ClientPlan| {
+            let launcher = self.kind(&client.name, host);
+            let own = own.get(&key(&client.name));
+            let of = |field: fn(&HostLogin) -> &Option<String>| {
+                let one = own.and_then(|account| field(account).clone());
+                one.or_else(|| field(&self.everywhere).clone())
+            };
+            // This program is started here as whoever runs it; Slurm's tasks belong to the
+            // user of the allocation; agents that are started by hand are as they are.
+            let (user, program) = match launcher {
+                LauncherKind::Ssh => (of(|a| &a.user), of(|a| &a.program)),
+                LauncherKind::Slurm => (None, of(|a| &a.program)),
+                LauncherKind::Local | LauncherKind::Connect(_) | LauncherKind::Accept => {
+                    (None, None)
+                }
+            };
+            HostPlan {
+                client: client.name.clone(),
+                launcher,
+                user,
+                program,
+            }
+        };
+        LaunchPlan {
+            hosts: clients.iter().map(host_plan).collect(),
+            ..self.plan
+        }
+    }
+
+    fn kind(&self, client: &str, host: &Host) -> LauncherKind {
+        match self.launcher {
+            Launcher::Local => LauncherKind::Local,
+            Launcher::Ssh => LauncherKind::Ssh,
+            Launcher::Slurm => LauncherKind::Slurm,
+            Launcher::Connect => LauncherKind::Connect(self.agent_port),
+            Launcher::Accept => LauncherKind::Accept,
+            Launcher::Auto if host.is_me(client) => LauncherKind::Local,
+            Launcher::Auto => LauncherKind::Ssh,
+        }
+    }
+}
+
+/// What there is to say about a launch plan: parameters that no client has a use for,
+/// hosts that are only names.
+pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let used = [
+        (
+            &params::EXEC_PATH,
+            plan.hosts.iter().any(|h| h.program.is_some()),
+        ),
+        (&params::USER, plan.hosts.iter().any(|h| h.user.is_some())),
+    ];
+    for (parameter, is_used) in used {
+        if let (Some(given), false) = (values.given(parameter), is_used) {
+            let text = format!("{} has no effect here", given.shown());
+            findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
+        }
+    }
+    let elsewhere = |h: &HostPlan| h.launcher == LauncherKind::Local && !host.is_me(&h.client);
+    if plan.hosts.len() > 1 && plan.hosts.iter().any(elsewhere) {
+        let text = format!(
+            "LAUNCHER=local: {} clients are processes of this one host, good for trying out only",
+            plan.hosts.len()
+        );
+        findings.push(Finding::new(Rule::NotStandard, Severity::Warning, text));
+    }
+    findings
+}
+
+/// The text of a parameter, checked.
+fn checked(
+    r: &mut Reading<'_>,
+    parameter: &Param<Option<String>>,
+    check: fn(&str) -> Result<(), HostWordError>,
+) -> Option<String> {
+    let text = r.values.get(parameter)?;
+    match check(&text) {
+        Ok(()) => Some(text),
+        Err((what, hint)) => {
+            let message = format!("{}={} {what}", parameter.name, quoted(&text));
+            r.refuse(parameter, message, hint);
+            None
+        }
+    }
+}
+
+fn check_address(address: &str) -> Result<(), HostWordError> {
+    check_host(bare(address)).map_err(|_| {
+        (
+            "is no host name and no address".to_owned(),
+            "give it without a port, which is that of PRIME_LISTEN".to_owned(),
+        )
+    })
+}
+
+/// An address without the brackets that it may stand in.
+fn bare(address: &str) -> &str {
+    let inner = address.strip_prefix('[').and_then(|a| a.strip_suffix(']'));
+    inner.filter(|a| a.contains(':')).unwrap_or(address)
+}
+
+/// A program and its arguments, between blanks.
+fn command(r: &mut Reading<'_>, parameter: &Param<Vec<String>>) -> Vec<String> {
+    let (values, name) = (r.values, parameter.name);
+    let words = values.get(parameter);
+    let is_option = words.first().is_some_and(|w| w.starts_with('-'));
+    let controls = words.iter().any(|w| w.chars().any(char::is_control));
+    if is_option || controls {
+        let what = match is_option {
+            true => "begins with an option, not with a program",
+            false => "has a control character",
+        };
+        let hint = format!("write {name}=\"program option ...\"");
+        r.refuse(parameter, format!("{name} {what}"), hint);
+    }
+    words
+}
+
+fn listen(r: &mut Reading<'_>, launcher: Launcher) -> Option<SocketAddr> {
+    let values = r.values;
+    let example = "give an address and a port, e.g. PRIME_LISTEN=0.0.0.0:20049 or [::]:20049";
+    let Some(text) = values.get(&params::PRIME_LISTEN) else {
+        if launcher == Launcher::Accept && !values.is_bad(&params::PRIME_LISTEN) {
+            r.refuse(
+                &params::LAUNCHER,
+                "LAUNCHER=accept waits for agents that connect, and PRIME_LISTEN is not set",
+                example,
+            );
+        }
+        return None;
+    };
+    let (what, hint) = match text.parse::<SocketAddr>() {
+        // Who starts agents by hand has to know the port.
+        Ok(address) if address.port() == 0 && launcher == Launcher::Accept => (
+            "leaves the port open, which agents started by hand have to know",
+            example,
+        ),
+        Ok(address) => return Some(address),
+        Err(_) => ("is no address with a port", example),
+    };
+    let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
+    r.refuse(&params::PRIME_LISTEN, message, hint);
+    None
+}
+
+/// The file with the prime's keys; has to be there where agents are started by hand.
+fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
+    let (values, sources) = (r.values, r.sources);
+    let needed = matches!(launcher, Launcher::Connect | Launcher::Accept);
+    let Some(name) = values.get(&params::SECRET_FILE) else {
+        if needed && !values.is_bad(&params::SECRET_FILE) {
+            r.refuse(&params::LAUNCHER,
+                format!(
+                    "LAUNCHER={} wants keys by which both sides know each other, and SECRET_FILE is not set",
+                    launcher.name()
+                ),
+                "make them: filermark agent --make-keys DIR --clients LIST, move DIR/client-NAME.key to each client, set SECRET_FILE=DIR/prime.key",
+            );
+        }
+        return None;
+    };
+    let path = sources.folder().join(&name);
+    if needed && !path.is_file() {
+        let shown = filermark_model::text::sanitize(&path.display().to_string(), 4096);
+        r.refuse(&params::SECRET_FILE,
+            format!("the key file {shown} is not there"),
+            "make the files: filermark agent --make-keys DIR --clients LIST, and move DIR/client-NAME.key to each client",
+        );
+    }
+    Some(path)
+}

@@ -1,0 +1,53 @@
+//! A copy of what is said, beside the results (netmist's `-l`).
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that gets a copy of the talk; one that cannot be written is told once and
+/// left.
+#[derive(Debug, Default)]
+pub struct LogCopy {
+    open: Option<(File, PathBuf)>,
+}
+
+impl LogCopy {
+    /// A new file of this name; an older one is replaced.
+    ///
+    /// # Errors
+    /// It cannot be made: a sentence.
+    pub fn create(path: &Path) -> Result<Self, String> {
+        let file = File::create(path).map_err(|e| explain(path, &e))?;
+        Ok(Self {
+            open: Some((file, path.into())),
+        })
+    }
+
+    /// Adds a text. Gives a sentence, once, when that fails.
+    pub fn add(&mut self, text: &str) -> Option<String> {
+        let (file, path) = self.open.as_mut()?;
+        let failure = file.write_all(text.as_bytes()).err()?;
+        let why = explain(path, &failure);
+        self.open = None;
+        Some(why)
+    }
+}
+
+fn explain(path: &Path, error: &io::Error) -> String {
+    format!(
+        "{}: cannot be written: {error}; choose another place",
+        path.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_cannot_be_written_is_told_once() {
+        let mut full = LogCopy::create(Path::new("/dev/full")).expect("it opens");
+        assert!(full.add("x\n").is_some_and(|why| why.contains("/dev/full")));
+        assert_eq!(full.add("y\n"), None);
+    }
+}

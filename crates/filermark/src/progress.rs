@@ -1,0 +1,316 @@
+//! The talk on stderr while a run goes on: the live view on a terminal, a line per
+//! event elsewhere. Composite benchmarks have netmist's console in the place of the
+//! lines that tell phases.
+
+use crate::console::Console;
+use crate::live::{self, Facts, LiveView, ViewState};
+use crate::log_copy::LogCopy;
+use filermark_meters::collect::Snapshot;
+use filermark_model::stats::Interval;
+use filermark_model::units::counted;
+use filermark_prime::Progress;
+use filermark_results::Timestamp;
+use std::time::{Duration, Instant};
+
+/// How often what is collected is shown in the view.
+const SEEN_EVERY: Duration = Duration::from_millis(500);
+/// And where there is none.
+const SAID_EVERY: Duration = Duration::from_secs(30);
+
+/// How the talk is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressStyle {
+    /// A live view, where stderr is a terminal that can show one.
+    pub view: bool,
+    /// No colours (`--no-color`).
+    pub no_color: bool,
+}
+
+/// Tells how a run goes.
+pub struct ProgressReporter {
+    /// `None`: plain lines.
+    view: Option<LiveView>,
+    colour: bool,
+    point_count: usize,
+    console: Option<Console>,
+    copy: LogCopy,
+    clients: ClientCountNotice,
+    silence: SilenceNotice,
+    /// When what is collected was looked at.
+    seen: Option<Instant>,
+}
+
+impl ProgressReporter {
+    /// For a run. What stays on the screen goes to `copy` too.
+    pub fn new(
+        facts: Facts,
+        style: ProgressStyle,
+        console: Option<Console>,
+        copy: LogCopy,
+    ) -> Self {
+        let (point_count, silence) = (facts.points.len(), SilenceNotice::of(facts.blocks));
+        let drawn = live::wanted();
+        let colour = drawn && !style.no_color && colour_wanted();
+        let view = (drawn && style.view)
+            .then(|| LiveView::start(ViewState::new(facts), colour))
+            .flatten();
+        Self {
+            view,
+            colour,
+            point_count,
+            console,
+            copy,
+            clients: ClientCountNotice::default(),
+            silence,
+            seen: None,
+        }
+    }
+
+    /// Hears what goes on.
+    pub fn on_progress(&mut self, progress: &Progress<'_>) {
+        if let Some(console) = &mut self.console {
+            let text = console.on_progress(progress, Timestamp::now());
+            self.text(&text, &text);
+        }
+        if let Some(view) = &self.view {
+            view.on_progress(progress);
+        }
+        match progress {
+            Progress::PhaseBegan { point, phase, .. }
+                if self.view.is_none() && self.console.is_none() =>
+            {
+                self.line(&match point {
+                    Some(point) => format!(
+                        "[{}/{}] {} {phase}",
+                        point.number, self.point_count, point.requested
+                    ),
+                    None => phase.to_string(),
+                });
+            }
+            Progress::PointEnded(record, point) => {
+                let line = |colour| filermark_report::progress_line(record, point, colour);
+                let (shown, plain) = (line(self.colour), line(false));
+                self.text(&format!("{shown}\n"), &format!("{plain}\n"));
+            }
+            Progress::Agents { living, all } if self.view.is_none() => {
+                if let Some(line) = self.clients.hear(*living, *all) {
+                    self.line(&line);
+                }
+            }
+            Progress::Remark(remark) => self.line(remark),
+            Progress::Second(second) if self.view.is_none() => {
+                if let Some(line) = self.silence.hear(second) {
+                    self.line(&line);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in what is collected beside the run; asked for only when it is time to look.
+    pub fn see(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+        let now = Instant::now();
+        let every = match self.view {
+            Some(_) => SEEN_EVERY,
+            None => SAID_EVERY,
+        };
+        let due = self.seen.is_none_or(|seen| now - seen >= every);
+        if !due {
+            return;
+        }
+        self.seen = Some(now);
+        match &self.view {
+            Some(view) => view.see(snapshot()),
+            None => {
+                let sentence = live::energy::status_line(&snapshot());
+                self.line(&format!("energy: {sentence}"));
+            }
+        }
+    }
+
+    /// Ends the live view.
+    pub fn rest(&mut self) {
+        self.view = None;
+    }
+
+    /// A line that stays.
+    pub fn line(&mut self, text: &str) {
+        let text = format!("{text}\n");
+        self.text(&text, &text);
+    }
+
+    /// Whole lines that stay, or none; the copy has them without colours.
+    fn text(&mut self, shown: &str, plain: &str) {
+        if shown.is_empty() {
+            return;
+        }
+        live::print_stderr(shown);
+        if let Some(why) = self.copy.add(plain) {
+            live::print_stderr(&format!("{why}\n"));
+        }
+    }
+}
+
+/// When a plain line about a silent server is due: after some seconds without a reply,
+/// each time after twice as many, and when it answers again.
+#[derive(Debug, Default)]
+struct SilenceNotice {
+    seconds: u32,
+    /// Seconds at which it is said next.
+    due: u32,
+    /// Operations are system calls that block: no server is given up.
+    blocks: bool,
+}
+
+impl SilenceNotice {
+    /// Seconds without a reply that are said; with a low load some are no news.
+    const FIRST: u32 = 5;
+
+    fn of(blocks: bool) -> Self {
+        Self {
+            blocks,
+            ..Self::default()
+        }
+    }
+
+    fn hear(&mut self, second: &Interval) -> Option<String> {
+        if second.success_count.saturating_add(second.error_count) > 0 {
+            let (seconds, said, blocks) = (self.seconds, self.due > Self::FIRST, self.blocks);
+            *self = Self::of(blocks);
+            return said.then(|| match blocks {
+                true => format!("operations end again after {seconds} s"),
+                false => format!("the server answers again after {seconds} s"),
+            });
+        }
+        self.seconds = self.seconds.saturating_add(1);
+        self.due = self.due.max(Self::FIRST);
+        if self.seconds < self.due {
+            return None;
+        }
+        self.due = self.due.saturating_mul(2);
+        let seconds = self.seconds;
+        let open = live::open_operations(second);
+        let open = open.map_or_else(String::new, |open| format!(", {open}"));
+        if self.blocks {
+            return Some(format!(
+                "no operation has ended for {seconds} s{open}; Ctrl-C ends"
+            ));
+        }
+        let left = live::silence_left(seconds);
+        Some(format!(
+            "no reply for {seconds} s{open}; if the server stays silent, the run gives up in {left}; Ctrl-C ends"
+        ))
+    }
+}
+
+/// When a plain line about the clients is due: when all are there, and when some are
+/// lost. One client alone is there, or there is no run.
+#[derive(Debug, Default)]
+struct ClientCountNotice {
+    reported: usize,
+    told: Option<usize>,
+}
+
+impl ClientCountNotice {
+    fn hear(&mut self, living: usize, all: usize) -> Option<String> {
+        let before = std::mem::replace(&mut self.reported, living);
+        let due = living == all || living <= before;
+        if all < 2 || !due || self.told.replace(living) == Some(living) {
+            return None;
+        }
+        let there = if living == 1 { "is" } else { "are" };
+        Some(format!(
+            "{living} of {} {there} there",
+            counted(all as u64, "client")
+        ))
+    }
+}
+
+/// Whether the environment leaves colours alone: NO_COLOR (no-color.org), and
+/// terminals that can only do text.
+pub fn colour_wanted() -> bool {
+    let is_set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
+    is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientCountNotice, SilenceNotice};
+    use filermark_model::stats::Interval;
+
+    #[test]
+    fn a_silent_server_is_told_with_growing_pauses() {
+        let mut silence = SilenceNotice::default();
+        let mut hear = |success_count| {
+            silence.hear(&Interval {
+                success_count,
+                ..Interval::default()
+            })
+        };
+        assert_eq!(hear(7), None);
+        let said: Vec<u32> = (1..=25).filter(|_| hear(0).is_some()).collect();
+        assert_eq!(said, [5, 10, 20]);
+        let again = hear(3);
+        assert_eq!(
+            again.as_deref(),
+            Some("the server answers again after 25 s")
+        );
+        assert_eq!(hear(3), None);
+        let said = (0..5).filter_map(|_| hear(0)).last().expect("a line");
+        assert_eq!(
+            said,
+            "no reply for 5 s; if the server stays silent, the run gives up in 1:55; Ctrl-C ends"
+        );
+    }
+
+    #[test]
+    fn what_is_open_is_told_with_it() {
+        let mut silence = SilenceNotice::default();
+        let second = Interval {
+            open_count: 16,
+            open_age_max_ns: 5_900_000_000,
+            ..Interval::default()
+        };
+        let said = (0..5).filter_map(|_| silence.hear(&second)).last();
+        let said = said.expect("a line");
+        let want = "no reply for 5 s, 16 operations open, oldest 5 s; if the server";
+        assert!(said.starts_with(want), "{said}");
+        // A system call is waited for without end.
+        let mut silence = SilenceNotice::of(true);
+        let said = (0..5).filter_map(|_| silence.hear(&second)).last();
+        let want = "no operation has ended for 5 s, 16 operations open, oldest 5 s; Ctrl-C ends";
+        assert_eq!(said.as_deref(), Some(want));
+        let answered = Interval {
+            success_count: 1,
+            ..Interval::default()
+        };
+        let said = silence.hear(&answered);
+        assert_eq!(said.as_deref(), Some("operations end again after 5 s"));
+    }
+
+    fn told(heard: &[(usize, usize)]) -> Vec<String> {
+        let mut clients = ClientCountNotice::default();
+        let lines = heard.iter();
+        lines
+            .filter_map(|(n, all)| clients.hear(*n, *all))
+            .collect()
+    }
+
+    #[test]
+    fn clients_are_told_when_all_are_there_and_when_some_are_lost() {
+        assert_eq!(
+            told(&[(1, 3), (2, 3), (3, 3), (2, 3), (2, 3), (1, 3)]),
+            [
+                "3 of 3 clients are there",
+                "2 of 3 clients are there",
+                "1 of 3 clients is there"
+            ]
+        );
+        assert_eq!(
+            told(&[(1, 3), (2, 3), (2, 3)]),
+            ["2 of 3 clients are there"]
+        );
+        assert_eq!(told(&[(0, 2)]), ["0 of 2 clients are there"]);
+        assert!(told(&[(1, 1), (0, 1)]).is_empty());
+    }
+}

@@ -1,0 +1,185 @@
+//! From the options of a subcommand to a resolved plan.
+
+use crate::cli::SourceArgs;
+use crate::exit::CommandError;
+use crate::live::LogWriter;
+use filermark_config::{ConfigError, Resolved, Sources, debug_filter, mount_point_count, resolve};
+use std::path::Path;
+use tracing_subscriber::EnvFilter;
+
+/// What rc files are mostly called.
+const RC_NAME: &str = "sfs_rc";
+
+/// Loads of which one fits any benchmark: one that any number of procs can share out,
+/// and one of a benchmark in which every unit has procs of its own. None is made.
+const LOADS: [&str; 2] = ["1000000", "1"];
+
+/// Reads the rc file and the options, and resolves them.
+pub fn resolved(args: &SourceArgs) -> Result<Resolved, CommandError> {
+    resolved_from(args, &sources(args)?)
+}
+
+/// The same from sources that were read already. Where no rc file was given, the message
+/// says how to give one.
+pub fn resolved_from(args: &SourceArgs, sources: &Sources) -> Result<Resolved, CommandError> {
+    let mut sentences = match guarded_resolve(sources).map_err(CommandError::from) {
+        Err(CommandError::Usage(sentences)) if args.rc.is_none() => sentences,
+        other => return other,
+    };
+    let missing = sentences.iter().any(|s| s.contains(" is not set"));
+    if missing && Path::new(RC_NAME).is_file() {
+        sentences.push(format!(
+            "no rc file was given, and there is one here: -r {RC_NAME}"
+        ));
+    } else if args.options.is_empty() {
+        sentences.push(format!(
+            "no rc file was given: -r RC; `filermark template > {RC_NAME}` makes one to start from"
+        ));
+    }
+    Err(CommandError::Usage(sentences))
+}
+
+/// Resolves, and leaves no core dump of a process that holds a password.
+pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> {
+    let resolved = resolve(sources);
+    let given = |resolved: &Resolved| {
+        let password = resolved.plan.driver.password();
+        password.is_some_and(filermark_model::secret::Secret::is_given)
+    };
+    if resolved.as_ref().is_ok_and(given) {
+        filermark_engine::sys::forbid_core_dumps();
+    }
+    resolved
+}
+
+/// The same where only the clients matter: LOAD and PROCS may be missing, and so may the
+/// servers and who logs in to them. Whatever else is wrong with them is told as well.
+pub fn clients(args: &SourceArgs) -> Result<Resolved, CommandError> {
+    let mut sources = sources(args)?;
+    let mount_points = mount_point_count(&sources);
+    sources.set_default("PROCS", &mount_points.max(1).to_string());
+    let given = |name: &str| sources.overrides.iter().any(|o| o.name == name);
+    let anything = ["CLIENTS", "CLIENT_MOUNTPOINTS", "MNT_POINTS"];
+    if args.rc.is_none() && !anything.into_iter().any(given) {
+        let sentence =
+            "which clients? Give the rc file (-r RC), or name them: -o \"CLIENTS=h1 h2\"";
+        return Err(CommandError::Usage(vec![sentence.into()]));
+    }
+    let with = |load: &str, sources: &Sources| {
+        let mut sources = sources.clone();
+        sources.set_default("LOAD", load);
+        guarded_resolve(&sources)
+    };
+    let [shared, least] = LOADS;
+    let first = match with(shared, &sources) {
+        Ok(resolved) => return Ok(resolved),
+        Err(errors) => errors,
+    };
+    if let Ok(resolved) = with(least, &sources) {
+        return Ok(resolved);
+    }
+    sources.set("without servers", "DRIVER", "null");
+    match with(shared, &sources) {
+        Ok(resolved) => {
+            if mount_points > 0 {
+                for error in &first {
+                    eprintln!("the servers are left out: {error}");
+                }
+            }
+            Ok(resolved)
+        }
+        Err(_) => Err(first.into()),
+    }
+}
+
+/// Reads the rc file and the options.
+pub fn sources(args: &SourceArgs) -> Result<Sources, CommandError> {
+    let mut sources = Sources::from_rc(args.rc.as_deref())?;
+    for option in &args.options {
+        sources.set_option(option)?;
+    }
+    if let Some(suffix) = &args.suffix {
+        sources.set("-s", "SUFFIX", suffix);
+    }
+    if let Some(dir) = &args.dir {
+        sources.set("-d", "WORK_DIR", &dir.display().to_string());
+    }
+    if let Some(file) = &args.benchmarks {
+        // As the shell understands it, not beside the rc file.
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        sources.set("-b", "BENCHMARK_FILE", &file.display().to_string());
+    }
+    Ok(sources)
+}
+
+/// What the rooms are to say: DEBUG flags, `-v`, or RUST_LOG; `None`: only warnings.
+pub fn log_directives(debug: &[u8], verbose: u8) -> Option<String> {
+    let base = match verbose {
+        0 => "warn",
+        1 => "filermark=info,warn",
+        _ => "debug",
+    };
+    let flags = debug_filter(debug);
+    match (std::env::var("RUST_LOG"), flags.is_empty()) {
+        (Ok(wish), _) if !wish.is_empty() => Some(wish),
+        (_, true) => (verbose > 0).then(|| base.to_owned()),
+        // What agents say comes as information.
+        (_, false) => Some(format!("{base},filermark_cluster::launch=info,{flags}")),
+    }
+}
+
+/// Sends the rooms' own words to stderr.
+pub fn init_tracing(debug: &[u8], verbose: u8) {
+    let directives = log_directives(debug, verbose).unwrap_or_else(|| "warn".into());
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(directives))
+        .with_writer(|| LogWriter)
+        .with_ansi(false)
+        .try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rc: &str) -> Result<Resolved, CommandError> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("sfs_rc");
+        std::fs::write(&path, rc).expect("write it");
+        clients(&SourceArgs {
+            rc: Some(path),
+            ..SourceArgs::default()
+        })
+    }
+
+    #[test]
+    fn clients_are_enough_where_only_they_matter() {
+        // Also without who logs in, and whatever the driver is.
+        for more in [
+            "",
+            "LOAD=100\nPROCS=4\n",
+            "FS_PROTOCOL=smb\nMNT_POINTS=//nas/share\nUSERNAME=me\n",
+            "DRIVER=smb\n",
+        ] {
+            let resolved = of(&format!("CLIENTS=\"c1 c2\"\n{more}"));
+            let resolved = resolved.unwrap_or_else(|_| panic!("{more}"));
+            let names = resolved.launch.hosts.iter().map(|h| h.client.as_str());
+            assert_eq!(names.collect::<Vec<_>>(), ["c1", "c2"], "{more}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_clients_is_still_told() {
+        for wrong in [
+            "CLIENTS=\"c1 c1\"\n",
+            "CLIENTS=c1\nMNT_POINTS=nas\n",
+            "CLIENTS=c1\nSSH_COMMAND=-x\n",
+        ] {
+            let Err(CommandError::Usage(sentences)) = of(wrong) else {
+                panic!("{wrong}");
+            };
+            // That nothing says what to measure is not the worst of it.
+            assert!(!sentences.is_empty(), "{sentences:?}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Makes each check a directory of its own and removes it with all that is in it, over a
+//! connection of its own: what a check does to the other one is no matter here.
+
+use super::text::{is_dot, no_answer};
+use crate::client::{FileClient, Removal, Reply};
+use crate::target::{Patience, Target};
+use crate::version2::status_text;
+use filermark_driver_kit::checks::Stop;
+use filermark_engine::name::{Name, NameKind, NameText};
+use filermark_model::plan::NfsPlan;
+use filermark_onc::nfs3::{Fh, Ftype3, Nfsstat3, Sattr3, Verf};
+
+/// Keeps the run's directory clean.
+pub(super) struct DirCleaner<'a> {
+    plan: &'a NfsPlan,
+    files: FileClient,
+    patience: Patience,
+    /// Size of a directory's parts, in bytes.
+    dir_bytes: u32,
+    run_dir: Fh,
+}
+
+impl<'a> DirCleaner<'a> {
+    pub(super) fn new(plan: &'a NfsPlan, target: &Target, run_dir: Fh) -> Self {
+        Self {
+            plan,
+            files: target.file_client(plan),
+            patience: Patience::of(plan),
+            dir_bytes: target.dir_bytes(),
+            run_dir,
+        }
+    }
+
+    /// Makes the directory for the check of this number; tells its name and handle.
+    /// Takes another name where a validation that was killed has left its own.
+    pub(super) fn enter(&mut self, number: u32) -> Result<(NameText, Fh), Stop> {
+        const NAMES: u32 = 50;
+        let what = "MKDIR of the check's own directory";
+        let parent = self.run_dir;
+        for attempt in 0..NAMES {
+            let name = Name::new(NameKind::MadeDir, number + attempt * 1000).text();
+            let mode = Sattr3::mode(0o755);
+            match self.ask(what, |nfs| nfs.mkdir(&parent, name.as_bytes(), mode))? {
+                Ok(made) => {
+                    let dir = match made.obj {
+                        Some(dir) => dir,
+                        None => self.find(&parent, name.as_bytes())?,
+                    };
+                    return Ok((name, dir));
+                }
+                Err(Nfsstat3::Exist) => {}
+                Err(status) => return Err(self.failed(what, status)),
+            }
+        }
+        Err(Stop::fail(
+            "a free name for the check's own directory",
+            "none",
+        ))
+    }
+
+    /// Removes the directory of a check with all that is in it. The claim's release
+    /// will tell again of what cannot be removed.
+    pub(super) fn leave(&mut self, name: &NameText, dir: &Fh) -> Result<(), Stop> {
+        self.clear(dir, 0)?;
+        let parent = self.run_dir;
+        self.done("RMDIR of the check's own directory", |nfs| {
+            nfs.remove(Removal::Dir, &parent, name.as_bytes())
+        })
+        .map(drop)
+    }
+
+    fn clear(&mut self, dir: &Fh, depth: usize) -> Result<(), Stop> {
+        const DEPTH_MAX: usize = 8;
+        const ROUNDS_MAX: usize = 64;
+        for _ in 0..ROUNDS_MAX {
+            let names = self.list(dir)?;
+            if names.is_empty() {
+                return Ok(());
+            }
+            for name in names {
+                let found = self.find(dir, &name)?;
+                let attributes = self.done("GETATTR", |nfs| nfs.getattr(&found))?;
+                if attributes.ftype == Ftype3::Dir && depth < DEPTH_MAX {
+                    self.clear(&found, depth + 1)?;
+                    self.done("RMDIR", |nfs| nfs.remove(Removal::Dir, dir, &name))?;
+                } else {
+                    self.done("REMOVE", |nfs| nfs.remove(Removal::File, dir, &name))?;
+                }
+            }
+        }
+        Err(Stop::fail("an empty directory", "it fills up again"))
+    }
+
+    /// The names in a directory but "." and "..".
+    fn list(&mut self, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
+        let count = self.dir_bytes;
+        let mut all = Vec::new();
+        let mut from = (0, Verf::default());
+        loop {
+            let part = self.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
+            let last = part.entries.last().map(|entry| entry.cookie);
+            let names = part.entries.into_iter().map(|entry| entry.name);
+            all.extend(names.filter(|name| !is_dot(name)));
+            match last {
+                Some(cookie) if !part.eof => from = (cookie, part.cookieverf),
+                _ => return Ok(all),
+            }
+            if all.len() > 10_000 {
+                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
+            }
+        }
+    }
+
+    fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
+        Ok(self.done("LOOKUP", |nfs| nfs.lookup(dir, name))?.object)
+    }
+
+    fn failed(&self, what: &str, status: Nfsstat3) -> Stop {
+        let text = |status| status_text(self.plan.version, status);
+        Stop::fail(format!("{what}: {}", text(Nfsstat3::Ok)), text(status))
+    }
+
+    fn ask<O, F>(
+        &mut self,
+        what: &str,
+        mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
+    ) -> Result<Result<O, Nfsstat3>, Stop> {
+        let files = &mut self.files;
+        match self.patience.call(|| call(files)) {
+            Ok(answer) => Ok(answer.map_err(|failed| failed.status)),
+            Err(error) => Err(no_answer(what, &error)),
+        }
+    }
+
+    fn done<O, F>(
+        &mut self,
+        what: &str,
+        call: impl FnMut(&mut FileClient) -> Reply<O, F>,
+    ) -> Result<O, Stop> {
+        let answer = self.ask(what, call)?;
+        answer.map_err(|status| self.failed(what, status))
+    }
+}

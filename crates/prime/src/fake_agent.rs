@@ -1,0 +1,368 @@
+//! Agents that pretend: the real dialogue over the real frames, without an engine.
+//! For tests and for measuring a prime with more agents than there are hosts.
+
+use filermark_engine::clock::Clock;
+use filermark_link::duty::{AgentAction, AgentState, LongTask};
+use filermark_link::frame::{self, Deframer, MAGIC};
+use filermark_link::identity;
+use filermark_link::message::{Report, TaskTotals};
+use filermark_link::secure::seal::Opener;
+use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
+use filermark_link::thread_link;
+use filermark_model::launch::HostPlan;
+use filermark_model::plan::PhasePlan;
+use filermark_model::stats::{Interval, ProcStats};
+use filermark_model::{Nanos, Op, PointStats};
+use filermark_results::Environment;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How often it says something while it makes load, and looks at the time.
+const BEAT: Duration = Duration::from_secs(1);
+/// Operations per proc and second that it pretends.
+pub const OPS_PER_PROC: u64 = 10;
+
+/// Serves one prime over a socket until it says goodbye or the link ends.
+///
+/// # Errors
+/// The socket failed.
+pub fn serve(mut link: UnixStream) -> io::Result<()> {
+    link.set_read_timeout(Some(BEAT / 4))?;
+    link.write_all(MAGIC)?;
+    let clock = Clock::real();
+    let opener = Opener::new();
+    let mut agent = FakeAgent {
+        state: AgentState::new(identity::agent_hello(&opener), clock.now()),
+        opener,
+        clock,
+        link: link.try_clone()?,
+        phases: None,
+        warmup: Nanos(0),
+        runtime: Nanos(0),
+        procs: 0..0,
+        load: None,
+        heartbeat_at: Nanos(0),
+    };
+    let mut deframer = Deframer::of_prime();
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        let mut acts = match link.read(&mut bytes) {
+            Ok(0) => agent.state.link_ended(),
+            Ok(count) => {
+                deframer.push(&bytes[..count]);
+                agent.handle_bytes(&mut deframer)
+            }
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                agent.state.tick(agent.clock.now())
+            }
+            Err(_) => agent.state.link_ended(),
+        };
+        acts.extend(agent.go_on());
+        if agent.act(acts) {
+            return Ok(());
+        }
+    }
+}
+
+struct FakeAgent {
+    state: AgentState,
+    opener: Opener,
+    clock: Clock,
+    link: UnixStream,
+    phases: Option<PhasePlan>,
+    /// The length of WARMUP, as far as it is known.
+    warmup: Nanos,
+    /// The same of RUN.
+    runtime: Nanos,
+    procs: std::ops::Range<u32>,
+    /// WARMUP began then, and seconds told since.
+    load: Option<(Nanos, i64)>,
+    heartbeat_at: Nanos,
+}
+
+impl FakeAgent {
+    fn handle_bytes(&mut self, deframer: &mut Deframer) -> Vec<AgentAction> {
+        let mut acts = Vec::new();
+        loop {
+            match deframer.next_frame().map(|f| f.map(|f| f.decode())) {
+                Ok(Some(Ok(order))) => {
+                    let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+                    let unix_ns = unix.map_or(0, |t| t.as_nanos() as u64);
+                    acts.extend(self.state.handle_order(order, self.clock.now(), unix_ns));
+                }
+                Ok(None) => return acts,
+                Ok(Some(Err(_))) | Err(_) => {
+                    acts.extend(self.state.link_ended());
+                    return acts;
+                }
+            }
+        }
+    }
+
+    /// What time brings: signs of life, seconds, the end of RUN.
+    fn go_on(&mut self) -> Vec<AgentAction> {
+        let now = self.clock.now();
+        let Some((began, told)) = self.load else {
+            if now < self.heartbeat_at {
+                return Vec::new();
+            }
+            self.heartbeat_at = now + Nanos(BEAT.as_nanos() as u64);
+            return vec![AgentAction::Tell(Report::Alive)];
+        };
+        let Some(phases) = self.phases else {
+            return Vec::new();
+        };
+        let mut acts = Vec::new();
+        let warmup_seconds = (phases.warmup.0 / 1_000_000_000) as i64;
+        let passed = (now.since(began).0 / 1_000_000_000) as i64;
+        if passed > told {
+            let mut interval = Interval {
+                second: told - warmup_seconds,
+                success_count: u64::from(self.procs.end - self.procs.start) * OPS_PER_PROC,
+                ..Interval::default()
+            };
+            interval.service_sum_ns = interval.success_count * 200_000;
+            acts.push(AgentAction::Tell(Report::Second { interval }));
+            self.load = Some((began, told + 1));
+        }
+        if now >= began + self.warmup + self.runtime {
+            self.load = None;
+            let measured = self.measured();
+            acts.extend(self.state.done(measured));
+        }
+        acts
+    }
+
+    fn measured(&self) -> Report {
+        let seconds = self.runtime.0 / 1_000_000_000;
+        let per_proc = seconds * OPS_PER_PROC;
+        let mut stats = PointStats {
+            window_ns: self.runtime.0,
+            shard_count: 1,
+            ..PointStats::default()
+        };
+        let total = u64::from(self.procs.end - self.procs.start) * per_proc;
+        for i in 0..total {
+            let op = stats.op_mut(Op::NFS3[(i % 18) as usize]);
+            op.success_count += 1;
+            op.physical_count += 1;
+            let latency = Nanos(100_000 + i.wrapping_mul(7919) % 900_000);
+            op.service.record(latency);
+            op.response.record(latency);
+        }
+        stats.procs = self
+            .procs
+            .clone()
+            .map(|proc| ProcStats {
+                proc,
+                success_count: per_proc,
+                wanted_count: per_proc,
+                service_sum_ns: per_proc * 200_000,
+                ..ProcStats::default()
+            })
+            .collect();
+        Report::Measured {
+            stats: Box::new(stats),
+            clock: None,
+            late_ns: 0,
+            warmup_ns: self.warmup.0,
+            runtime_ns: self.runtime.0,
+            run_late_ns: 0,
+            stalls: filermark_model::stall::Stalls::default(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// Says whether that was all.
+    fn act(&mut self, acts: Vec<AgentAction>) -> bool {
+        let mut acts = std::collections::VecDeque::from(acts);
+        while let Some(act) = acts.pop_front() {
+            match act {
+                AgentAction::Tell(report) => {
+                    let frame = frame::encode(&report).unwrap_or_default();
+                    // A link that is gone is noticed by the next read.
+                    let _ = self.link.write_all(&frame);
+                }
+                AgentAction::Begin(task) => {
+                    if let Some(report) = self.begin(task) {
+                        acts.extend(self.state.done(report));
+                    }
+                }
+                AgentAction::EndWarmup(warmup) => self.warmup = warmup,
+                AgentAction::EndRun(runtime) => self.runtime = runtime,
+                AgentAction::Stop => {
+                    self.load = None;
+                    acts.extend(self.state.done(Report::Failed {
+                        reason: "stopped".into(),
+                        stopped: true,
+                    }));
+                }
+                AgentAction::End => return true,
+            }
+        }
+        false
+    }
+
+    /// What a task came to; `None`: it takes time.
+    fn begin(&mut self, task: LongTask) -> Option<Report> {
+        let cleaned = Report::Cleaned {
+            tasks: TaskTotals::default(),
+            left_behind: Vec::new(),
+        };
+        Some(match task {
+            LongTask::Prepare(mut share) => {
+                if let Err(reason) = thread_link::open(&mut share, &mut self.opener) {
+                    return Some(Report::Failed {
+                        reason,
+                        stopped: false,
+                    });
+                }
+                let (plan, client) = (share.plan, share.client);
+                let numbers = plan.procs_of(client as usize);
+                let first = numbers.first().map_or(0, |(number, _)| *number);
+                self.procs = first..first + numbers.len() as u32;
+                self.phases = Some(plan.phases);
+                ready(format!("pretender-{client}"))
+            }
+            LongTask::Inspect(_) => Report::Failed {
+                reason: "there is nothing to look at".into(),
+                stopped: false,
+            },
+            LongTask::Init { .. } => Report::Populated {
+                tasks: TaskTotals::default(),
+                space: Vec::new(),
+            },
+            LongTask::Run { warmup_at, .. } => {
+                self.load = Some((warmup_at, 0));
+                self.warmup = self.phases.map_or(Nanos(0), |p| p.warmup);
+                self.runtime = self.phases.map_or(Nanos(0), |p| p.longest_run());
+                return None;
+            }
+            LongTask::Cleanup
+            | LongTask::Release { .. }
+            | LongTask::Sweep(_)
+            | LongTask::TidyUp => cleaned,
+        })
+    }
+}
+
+/// The answer of a host with nothing to remark.
+pub(crate) fn ready(host: String) -> Report {
+    Report::Ready {
+        environment: Box::new(Environment {
+            host,
+            core_count: 8,
+            ..Environment::default()
+        }),
+        shard_count: 1,
+        remarks: Vec::new(),
+        free: Vec::new(),
+        lacking: Vec::new(),
+    }
+}
+
+/// Pretenders behind a Unix socket, on threads of this or another process.
+pub struct FakeLauncher<F>(pub F);
+
+impl<F: Fn(usize) -> io::Result<UnixStream> + Send + Sync> Launcher for FakeLauncher<F> {
+    fn launch(&self, client: usize, _host: &HostPlan) -> Result<LaunchedAgent, String> {
+        let link = (self.0)(client).and_then(|link| Ok((link.try_clone()?, link)));
+        let (from_agent, to_agent) = link.map_err(|e| e.to_string())?;
+        Ok(LaunchedAgent {
+            from_agent: Box::new(from_agent),
+            to_agent: Box::new(to_agent),
+            handle: Box::new(DetachedHandle),
+        })
+    }
+}
+
+/// Pretenders end by themselves.
+struct DetachedHandle;
+
+impl AgentHandle for DetachedHandle {
+    fn final_output(&mut self) -> Option<String> {
+        None
+    }
+    fn release(&mut self, _: Duration) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Progress, RunOptions, run};
+    use filermark_engine::driver::StopFlag;
+    use filermark_link::links::ThreadLinks;
+    use filermark_model::launch::LaunchPlan;
+    use filermark_model::plan::{ClientPlan, DriverPlan, MountPoint};
+    use filermark_results::Outcome;
+    use std::sync::Arc;
+
+    /// The prime, its threads and queues, with many agents; what it costs is measured
+    /// by the benchmark program.
+    #[test]
+    fn a_prime_holds_many_agents_and_all_their_figures() {
+        const AGENTS: usize = 120;
+        const PROCS: u32 = 10;
+        let nowhere = MountPoint {
+            host: "null".into(),
+            path: "/".into(),
+        };
+        let client = |at: usize| ClientPlan {
+            name: format!("p{at}"),
+            mounts: vec![nowhere.clone(); PROCS as usize],
+        };
+        let mut plan = filermark_results::testing::plan();
+        plan.driver = DriverPlan::Null;
+        plan.clients = (0..AGENTS).map(client).collect();
+        plan.procs_per_client = PROCS;
+        plan.points.truncate(1);
+        plan.phases.warmup = Nanos::from_secs(1);
+        plan.phases.runtime = Nanos::from_secs(3);
+        let launch = LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone()));
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut seconds = Vec::new();
+        let launcher = FakeLauncher(|_| {
+            let (ours, theirs) = UnixStream::pair()?;
+            std::thread::Builder::new().spawn(move || serve(theirs))?;
+            Ok(ours)
+        });
+        let board = ThreadLinks::launch(&launch, Arc::new(launcher));
+        let options = RunOptions {
+            plan,
+            launch,
+            suffix: "many".into(),
+            dir: dir.path().into(),
+            stop_command: "filermark stop".into(),
+            inputs: Vec::new(),
+            goes_on: false,
+            client_log_dir: None,
+            heartbeat_log: None,
+            stop: StopFlag::new(),
+            observe: &mut |progress| {
+                if let Progress::Second(second) = progress {
+                    seconds.push((second.second, second.success_count));
+                }
+            },
+        };
+        let record = run(options, Box::new(board)).expect("a record").record;
+        assert_eq!(record.end.expect("an end").outcome, Outcome::Complete);
+        let all = AGENTS as u64 * u64::from(PROCS) * OPS_PER_PROC;
+        let stats = record.points[0].measured().expect("measured");
+        assert_eq!(stats.success_count(), 3 * all);
+        assert_eq!(stats.procs.len(), AGENTS * PROCS as usize);
+        assert_eq!(record.points[0].clients.len(), AGENTS);
+        // Every second once, with everybody in it.
+        let told: Vec<i64> = seconds.iter().map(|(s, _)| *s).collect();
+        assert!(told.windows(2).all(|w| w[0] < w[1]), "{told:?}");
+        assert!(
+            seconds.iter().filter(|(_, n)| *n == all).count() >= 2,
+            "{seconds:?}"
+        );
+    }
+}

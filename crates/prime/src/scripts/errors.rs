@@ -1,0 +1,85 @@
+//! Calls that did not do well, gathered into one finding for each thing that is wrong.
+
+use filermark_model::{Finding, Rule, Severity};
+
+/// The most of what a program wrote to stderr that a finding quotes, in characters.
+const WORDS_LEN_MAX: usize = 120;
+
+/// What is wrong with the scripts of a run.
+#[derive(Default)]
+pub(super) struct ScriptErrors(Vec<ScriptError>);
+
+/// A script that could not be called or did not do well, and where.
+struct ScriptError {
+    script: String,
+    /// Empty: all of its calls are meant.
+    argument: String,
+    reason: String,
+    /// The first words of its stderr, of the first such call.
+    message: String,
+    points: Vec<u32>,
+}
+
+impl ScriptErrors {
+    /// Takes one more in.
+    pub fn add(&mut self, script: &str, argument: &str, reason: &str, errors: &str, point: u32) {
+        let known = self
+            .0
+            .iter_mut()
+            .find(|t| t.script == script && t.argument == argument && t.reason == reason);
+        match known {
+            Some(known) if known.points.contains(&point) => {}
+            Some(known) => known.points.push(point),
+            None => self.0.push(ScriptError {
+                script: script.into(),
+                argument: argument.into(),
+                reason: reason.into(),
+                message: first_line(errors),
+                points: vec![point],
+            }),
+        }
+    }
+
+    /// Whether all is well.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A finding for each.
+    pub fn findings(&self) -> impl Iterator<Item = Finding> {
+        let troubles = self.0.iter();
+        troubles.map(|t| Finding::new(Rule::Script, Severity::Warning, t.to_string()))
+    }
+}
+
+/// The first line that says something, cut where it is long.
+fn first_line(errors: &str) -> String {
+    let line = errors.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default();
+    let mut words: String = line.chars().take(WORDS_LEN_MAX).collect();
+    words.retain(|c| !c.is_control());
+    if line.chars().nth(WORDS_LEN_MAX).is_some() {
+        words.push_str("...");
+    }
+    words
+}
+
+impl std::fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.script)?;
+        if !self.argument.is_empty() {
+            write!(f, " {}", self.argument)?;
+        }
+        write!(f, ": {}", self.reason)?;
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        let numbers = self.points.iter().filter(|n| **n > 0);
+        let numbers: Vec<String> = numbers.map(ToString::to_string).collect();
+        match numbers.as_slice() {
+            [] => Ok(()),
+            [one] => write!(f, " (load point {one})"),
+            more => write!(f, " (load points {})", more.join(", ")),
+        }
+    }
+}

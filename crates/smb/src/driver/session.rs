@@ -1,0 +1,312 @@
+//! What is said on one connection: the handshake first, calls and replies then. Knows
+//! no socket; bytes are put into a buffer and taken out of one.
+
+use super::begin::CallOutcome;
+use super::calls::Call;
+use super::core::{Core, SessionState, Settings};
+use super::counters::Tally;
+use super::status::{NETWORK_SESSION_EXPIRED, NO_CREDITS, NO_HANDLE};
+use super::window::Window;
+use super::wire;
+use crate::login::{Handshake, Login, Session};
+use filermark_engine::driver::Status;
+use filermark_model::Nanos;
+use filermark_smbwire::error::{DecodeError, SetupError};
+use filermark_smbwire::settings::Next;
+
+/// The longest message before a session is there, in bytes.
+const SETUP_MESSAGE_MAX: usize = 256 << 10;
+/// What a reply has around its data, in bytes.
+const REPLY_OVERHEAD: usize = 16 << 10;
+/// Replies of up to this size are taken whatever the transfer sizes (listings).
+const REPLY_MIN: usize = 128 << 10;
+
+/// What a message brought, the most important of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MessageOutcome {
+    NoEvent,
+    /// Calls were answered.
+    Replies,
+    /// The session has expired: the user is to be proved anew.
+    Expired,
+    /// The handshake has something to send.
+    Send,
+    /// The session is there.
+    Ready,
+    /// The server has ended the session or its tree.
+    SessionDeleted,
+    /// The server does not let us in.
+    Refused,
+    /// A message was not the server's.
+    ProtocolError,
+}
+
+impl MessageOutcome {
+    pub(crate) fn with(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct SessionProtocol {
+    handshake: Option<Handshake>,
+    /// What the handshake has to send.
+    setup: Vec<u8>,
+    session: Option<Session>,
+    window: Option<Window>,
+    /// The session has expired; calls wait until the user is proved anew.
+    expired: bool,
+    /// Largest message that is expected, in bytes.
+    message_max: usize,
+    refusal: Option<SetupError>,
+}
+
+impl SessionProtocol {
+    /// A connection has been made: the handshake begins.
+    pub(crate) fn begin(&mut self, login: &Login) -> Result<(), SetupError> {
+        let mut handshake = login.handshake()?;
+        self.setup.clear();
+        handshake.first(&mut self.setup)?;
+        self.handshake = Some(handshake);
+        self.message_max = SETUP_MESSAGE_MAX;
+        Ok(())
+    }
+
+    /// Moves what the handshake has to send to `out`.
+    pub(crate) fn take_setup(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.setup);
+    }
+
+    pub(crate) fn message_max(&self) -> usize {
+        self.message_max
+    }
+
+    /// Why the server does not let us in.
+    pub(crate) fn take_refusal(&mut self) -> Option<SetupError> {
+        self.refusal.take()
+    }
+
+    /// Largest transfers of the session that the user's settings allow, in bytes.
+    pub(crate) fn transfers(&self, settings: &Settings) -> (u32, u32) {
+        let limits = self.session.as_ref().map(Session::limits);
+        limits.map_or((0, 0), |l| {
+            let of = |most: u32| most.min(settings.block_max).max(1);
+            (of(l.read_max), of(l.write_max))
+        })
+    }
+
+    /// Encodes the next call of the connection's queue; `None`: there is none, or it has
+    /// to wait for replies.
+    pub(crate) fn encode_next(
+        &mut self,
+        conn: u32,
+        core: &mut Core,
+        out: &mut Vec<u8>,
+    ) -> Option<u32> {
+        if self.expired {
+            return None;
+        }
+        let slot = self.next_call(conn, core)?;
+        let (session, window) = (self.session.as_mut()?, self.window.as_mut()?);
+        let mut call = *core.calls.get(slot)?;
+        let (mut messages, mut charge) = cost(session, core, &call);
+        if !window.has_room(charge, messages) {
+            core.counters.add(Tally::CreditWaits);
+            if !window.is_empty() {
+                return None;
+            }
+            // Nothing is under way that could bring more: what there is must do.
+            core.split(slot, window.bytes_payable());
+            call = *core.calls.get(slot)?;
+            (messages, charge) = cost(session, core, &call);
+            if !window.has_room(charge, messages) {
+                core.queues[conn as usize].pop_front();
+                let now = core.now;
+                core.end_call(slot, CallOutcome::Failed(NO_CREDITS), 0, now);
+                return None;
+            }
+        }
+        core.queues[conn as usize].pop_front();
+        match session {
+            Session::Smb1(session) => wire::encode(&mut **session, window, core, slot, out),
+            Session::Smb2(session) => wire::encode(&mut **session, window, core, slot, out),
+        }
+        core.counters.call(call.kind);
+        tracing::trace!(target: "filermark_smb::rpc", conn, call = slot, kind = ?call.kind, messages, "sent");
+        let now = core.now;
+        if let Some(call) = core.calls.get_mut(slot) {
+            call.left = messages as u8;
+            call.since = now;
+        }
+        Some(slot)
+    }
+
+    /// The first call of the queue that can still be made: those on files that went with
+    /// an earlier connection end here.
+    fn next_call(&self, conn: u32, core: &mut Core) -> Option<u32> {
+        loop {
+            let slot = core.queues[conn as usize].front().copied()?;
+            let call = *core.calls.get(slot)?;
+            if !core.is_on_lost_file(&call) {
+                return Some(slot);
+            }
+            core.queues[conn as usize].pop_front();
+            core.ops.get_mut(call.op).owns_file = false;
+            let now = core.now;
+            core.end_call(slot, CallOutcome::Failed(NO_HANDLE), 0, now);
+        }
+    }
+
+    /// Takes a whole message that came by `now`.
+    pub(crate) fn message(
+        &mut self,
+        conn: u32,
+        message: &mut [u8],
+        core: &mut Core,
+        now: Nanos,
+    ) -> MessageOutcome {
+        if self.refusal.is_some() {
+            return MessageOutcome::Refused;
+        }
+        if self.handshake.is_some() {
+            return self.shake_hands(message, core);
+        }
+        let (Some(session), Some(window)) = (&mut self.session, &mut self.window) else {
+            return MessageOutcome::NoEvent;
+        };
+        let heard = match session {
+            Session::Smb1(session) => wire::receive_smb1(session, window, core, message, now),
+            Session::Smb2(session) => wire::receive_smb2(session, window, core, message, now),
+        };
+        let state = std::mem::replace(&mut core.session, SessionState::Valid);
+        match (heard, state) {
+            (Err(error), _) => {
+                tracing::debug!(conn, %error, "message refused");
+                core.counters.add(match error {
+                    DecodeError::Signature | DecodeError::Sealed => Tally::BadSignatures,
+                    DecodeError::TooShort | DecodeError::Bad(_) => Tally::BadReplies,
+                });
+                MessageOutcome::ProtocolError
+            }
+            (Ok(()), SessionState::Deleted) => MessageOutcome::SessionDeleted,
+            (Ok(()), SessionState::Expired) => {
+                self.expired = true;
+                MessageOutcome::Expired
+            }
+            (Ok(()), SessionState::Valid) => match self.expired {
+                true => MessageOutcome::Expired,
+                false => MessageOutcome::Replies,
+            },
+        }
+    }
+
+    /// The session has expired (MS-SMB2 3.2.5.1.6): as soon as nothing is under way any
+    /// more, the user is proved anew on the same connection, and what is open stays open.
+    pub(crate) fn renew(&mut self, login: &Login, core: &mut Core) -> Result<bool, SetupError> {
+        let (Some(Session::Smb2(session)), Some(window)) = (&mut self.session, &self.window) else {
+            return Ok(false);
+        };
+        if !window.is_empty() || self.handshake.is_some() {
+            return Ok(false);
+        }
+        window.give_back(&mut session.credits);
+        let mut handshake = login.handshake_again(session)?;
+        handshake.first(&mut self.setup)?;
+        self.handshake = Some(handshake);
+        core.counters.add(Tally::SessionRenewals);
+        Ok(true)
+    }
+
+    fn shake_hands(&mut self, message: &mut [u8], core: &mut Core) -> MessageOutcome {
+        let settings = &core.settings;
+        let Some(handshake) = &mut self.handshake else {
+            return MessageOutcome::NoEvent;
+        };
+        match handshake.reply(message, &mut self.setup) {
+            Ok(Next::Send) => MessageOutcome::Send,
+            Ok(Next::Pending) => MessageOutcome::NoEvent,
+            Ok(Next::Ready(session)) => {
+                self.handshake = None;
+                self.window = Some(session.window());
+                let limits = session.limits();
+                let data = limits.read_max.min(settings.block_max) as usize;
+                self.message_max = data.max(REPLY_MIN) + REPLY_OVERHEAD;
+                self.session = Some(*session);
+                self.expired = false;
+                MessageOutcome::Ready
+            }
+            Err(error) => {
+                self.refusal = Some(error);
+                MessageOutcome::Refused
+            }
+        }
+    }
+
+    /// The connection is gone, and what was under way on it ends like this.
+    pub(crate) fn end(&mut self, status: Status, core: &mut Core) {
+        self.handshake = None;
+        self.session = None;
+        self.setup = Vec::new();
+        self.refusal = None;
+        self.expired = false;
+        let Some(window) = self.window.take() else {
+            return;
+        };
+        let now = core.now;
+        // A compound is in the window once per message, and what goes on after a failure
+        // may take its slot.
+        let mut slots: Vec<u32> = window.slots().collect();
+        slots.sort_unstable();
+        slots.dedup();
+        for slot in slots {
+            core.end_call(slot, CallOutcome::Ends(status), 0, now);
+        }
+    }
+
+    /// Whether a reply is late by the user's measure.
+    pub(crate) fn is_late(&self, core: &Core) -> bool {
+        let Some(window) = &self.window else {
+            return false;
+        };
+        let timeout = core.settings.reply_timeout;
+        let is_late = |slot: u32| {
+            let call = core.calls.get(slot);
+            call.is_some_and(|c: &Call| core.now.since(c.since) > timeout)
+        };
+        !window.is_empty() && window.slots().any(is_late)
+    }
+}
+
+/// How many messages a call is, and how many credits they take.
+fn cost(session: &Session, core: &Core, call: &Call) -> (u32, u32) {
+    match session {
+        Session::Smb1(session) => wire::cost(&**session, core, call),
+        Session::Smb2(session) => wire::cost(&**session, core, call),
+    }
+}
+
+/// A message of a call was answered: ends the call with its last one.
+pub(crate) fn part_answered(core: &mut Core, slot: u32, good: CallOutcome, now: Nanos) {
+    let Some(call) = core.calls.get_mut(slot) else {
+        return;
+    };
+    call.left = call.left.saturating_sub(1);
+    if call.left > 0 {
+        return;
+    }
+    if call.status == NETWORK_SESSION_EXPIRED && !call.is_garbage {
+        return core.call_again(slot);
+    }
+    let verdict = match (call.is_garbage, call.is_lost, call.status) {
+        (true, ..) => {
+            core.counters.add(Tally::BadReplies);
+            CallOutcome::Ends(Status::Garbage)
+        }
+        (_, true, _) => CallOutcome::Ends(Status::Disconnected),
+        (.., 0) => good,
+        (.., status) => CallOutcome::Failed(status),
+    };
+    // One frame and one round trip, however many messages are in it.
+    core.end_call(slot, verdict, 1, now);
+}
