@@ -5,7 +5,7 @@ use crate::launch_settings::HostLogins;
 use crate::mounts::MountSyntax;
 use crate::params::{self, DriverName, Family, StandardValue};
 use crate::plan::build::{Demand, Dialect};
-use crate::plan::common::{is_idle, left_out, not_standard, phases, secret_note};
+use crate::plan::common::{is_idle, left_out, limits, not_standard, phases, secret_note};
 use crate::reading::Reading;
 use crate::stop_command::stop_command;
 use crate::{layout, loads, nfs, protocol, smb, space, trial, workload};
@@ -68,6 +68,7 @@ impl Dialect for Classic {
             procs: Vec::new(),
             accounts: HostLogins::new(),
             phases: phases(values, &definition),
+            limits: limits(values, &definition),
             touch_all: false,
             scripts: None,
             clock_service: None,

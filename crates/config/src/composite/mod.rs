@@ -19,7 +19,7 @@ use crate::given::Values;
 use crate::launch_settings::HostLogins;
 use crate::params::{self, DriverName, StandardValue};
 use crate::plan::build::{Demand, Dialect};
-use crate::plan::common::{phases, secret_note};
+use crate::plan::common::{limits, phases, secret_note};
 use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
 use crate::stop_command::stop_command;
@@ -107,6 +107,7 @@ impl Dialect for Composite {
             procs,
             accounts: HostLogins::new(),
             phases: phases(values, &definition),
+            limits: limits(values, &definition),
             touch_all: false,
             scripts: settings::scripts(values),
             clock_service,

@@ -15,7 +15,7 @@ use crate::given::Values;
 use crate::hosts::ClientNames;
 use crate::params::{self, Parameter};
 use crate::plan::build::{Demand, Dialect};
-use crate::plan::common::{left_out, phases, secret_note};
+use crate::plan::common::{left_out, limits, phases, secret_note};
 use crate::reading::{Reading, Reports};
 use crate::resolved::NetmistOutput;
 use crate::space::memory_note;
@@ -101,6 +101,7 @@ impl Dialect for Netmist<'_> {
         let touch_all =
             !args.exact_time && touch(&mut r.reports, &benchmark, &all, sharing, &mut phases);
         r.reports.findings.extend(attribute_cache(&benchmark));
+        let limits = limits(values, &benchmark);
         Some(Demand {
             benchmark,
             driver,
@@ -110,6 +111,7 @@ impl Dialect for Netmist<'_> {
             procs: all,
             accounts: accounts(&lines),
             phases,
+            limits,
             touch_all,
             scripts: settings::scripts(values),
             clock_service,

@@ -1,6 +1,6 @@
 //! From what a dialect asks for to the plan of a run.
 
-use super::common::{debug, fileset, limits, monitor, pacing, suffix};
+use super::common::{debug, fileset, monitor, pacing, suffix};
 use crate::error::ConfigError;
 use crate::launch_settings::{self, HostLogins, LaunchSettings};
 use crate::params;
@@ -9,7 +9,8 @@ use crate::resolved::{NetmistOutput, Resolved};
 use crate::{space, stop_if};
 use filermark_model::launch::LaunchPlan;
 use filermark_model::plan::{
-    ClientPlan, ClockServicePlan, DriverPlan, IpChoice, LoadPoint, PhasePlan, ProcPlan, ScriptsPlan,
+    ClientPlan, ClockServicePlan, DriverPlan, IpChoice, Limits, LoadPoint, PhasePlan, ProcPlan,
+    ScriptsPlan,
 };
 use filermark_model::{Benchmark, Finding, Nanos, RunPlan};
 use std::path::PathBuf;
@@ -55,6 +56,8 @@ pub(crate) struct Demand {
     /// Users and programs of single clients.
     pub accounts: HostLogins,
     pub phases: PhasePlan,
+    /// When a load point counts.
+    pub limits: Limits,
     /// RUN has to touch the whole data set.
     pub touch_all: bool,
     pub scripts: Option<ScriptsPlan>,
@@ -115,7 +118,7 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
         scripts: demand.scripts,
         clock_service: demand.clock_service,
         heartbeat: demand.heartbeat,
-        limits: limits(values, &demand.benchmark),
+        limits: demand.limits,
         stop_if: stop_if::stop_if(r),
         parameters,
         // No slice, and no findings as long as more can be found.

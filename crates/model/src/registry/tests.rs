@@ -80,7 +80,7 @@ fn start_and_max_mib(benchmark: &Benchmark, load: u32) -> (u64, u64) {
 }
 
 #[test]
-fn the_rows_of_facts_3_7_come_out_exactly() {
+fn the_rows_of_section_3_7_come_out_exactly() {
     let mut registry = Registry::shipped();
     registry.take_toml("eda.toml", EDA).unwrap();
     let rows = [
@@ -109,7 +109,7 @@ fn the_rows_of_facts_3_7_come_out_exactly() {
 }
 
 #[test]
-fn units_have_the_rates_of_facts_3_5() {
+fn units_have_the_rates_of_section_3_5() {
     let registry = Registry::shipped();
     for (name, unit, procs, rate) in [
         ("SWBUILD", "BUILD", 5, Some(500.0)),

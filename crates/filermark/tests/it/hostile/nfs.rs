@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The embedded server answers while it does right: it needs no long wait.
-const BROKEN_MS: u64 = 3000;
+const BROKEN_MS: u64 = 4000;
 
 /// Bytes of a reply in front of its results: xid, REPLY, accepted, no verifier, SUCCESS.
 pub(super) const RESULTS: usize = 24;
