@@ -1,5 +1,9 @@
 //! Writes the renderings of a record beside it, under their classical names.
 
+mod error;
+
+pub use error::FilesError;
+
 use crate::figures::is_composite;
 use crate::final_logs::SettledLogs;
 use crate::live_file::complete;
@@ -13,24 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Longest suffix that is taken into a file name, in bytes.
 const SUFFIX_LEN_MAX: usize = 100;
-
-/// Why the files cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum FilesError {
-    /// The record's suffix is no part of a file name.
-    #[error(
-        "the suffix {0:?} cannot be part of a file name: use letters, digits, '.', '_' and '-' (SUFFIX, or -s)"
-    )]
-    Suffix(String),
-    /// The file system said no.
-    #[error("{path}: cannot write: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
 
 /// Whether a suffix can be part of a file name on every system, and stays in
 /// the directory it is used in.

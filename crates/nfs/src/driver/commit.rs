@@ -12,8 +12,8 @@
 
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::ops::{ByteSpan, CommitTarget, SETTLING, Step};
-use super::ranges::{RangeList, UncommittedRange};
+use super::ops::{CommitTarget, SETTLING, Step};
+use super::ranges::{ByteSpan, RangeList, UncommittedRange};
 use super::reply::CallOutcome;
 use super::status::VERIFIER_RESTLESS;
 use super::uncommitted::ResentRange;

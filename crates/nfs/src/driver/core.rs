@@ -7,13 +7,13 @@ use super::calls::Calls;
 use super::counters::Counters;
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
-use super::ops::Ops;
-use super::retry::ReplyTimeouts;
+use super::ops::{NOT_SENT, Ops, SETTLING};
+use super::reply_timeouts::ReplyTimeouts;
 use super::uncommitted::UncommittedWrites;
 use filermark_driver_kit::marker::OwnerTexts;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::History;
-use filermark_engine::driver::{Completion, ObjectId, StopFlag};
+use filermark_engine::driver::{Action, Completion, ObjectId, Status, StopFlag};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
@@ -205,5 +205,50 @@ impl Core {
 
     pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {
         self.timers.push(Reverse((at, timer)));
+    }
+
+    /// A call of `op` is handed to the system just after `now`.
+    #[inline]
+    pub(crate) fn stamp_sent(&mut self, op: u32, now: Nanos) {
+        let sent = &mut self.ops.get_mut(op).outcome.sent;
+        if *sent == NOT_SENT {
+            *sent = now;
+        }
+    }
+
+    /// Ends an operation that has no call under way any more.
+    pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
+        self.end_suspects(op);
+        self.end_commit(op);
+        let ended = self.ops.get_mut(op);
+        if ended.outcome.sent == NOT_SENT {
+            ended.outcome.sent = now;
+        }
+        // Arrivals are noted on another clock, which somebody may have set.
+        ended.outcome.done = now.max(ended.outcome.sent);
+        let written = match ended.action {
+            Action::Write {
+                file,
+                offset,
+                length,
+                ..
+            } => Some((file, offset, u64::from(length))),
+            Action::Fill { file, size, .. } => Some((file, 0, size)),
+            _ => None,
+        };
+        if let Some(range) = written {
+            let is_answered = ended.outcome.status == Status::Ok || ended.is_held;
+            let certain = is_answered && !ended.resent;
+            self.history
+                .end_write(ended.proc, ended.mark, range, certain);
+        }
+        match ended.token {
+            SETTLING => self.procs[ended.proc as usize].settling = false,
+            token => self.done.push(Completion {
+                token,
+                outcome: ended.outcome,
+            }),
+        }
+        self.ops.end(op);
     }
 }

@@ -35,6 +35,7 @@ mod ranges;
 mod readdir;
 mod records;
 mod reply;
+mod reply_timeouts;
 mod retry;
 mod shard;
 mod stale_reads;

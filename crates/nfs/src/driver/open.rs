@@ -9,7 +9,7 @@ use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
 use super::records::RecordSplitter;
-use super::retry::ReplyTimeouts;
+use super::reply_timeouts::ReplyTimeouts;
 use super::shard::Shard;
 use super::uncommitted::UncommittedWrites;
 use crate::target::{Target, credential};

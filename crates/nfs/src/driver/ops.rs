@@ -1,9 +1,8 @@
 //! The logical operations that are under way.
 
-use super::core::Core;
-use super::ranges::RangeList;
+use super::ranges::{ByteSpan, RangeList};
 use filermark_engine::data::WriteMark;
-use filermark_engine::driver::{Action, Completion, ObjectId, Outcome, Request, Status};
+use filermark_engine::driver::{Action, ObjectId, Outcome, Request, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 
@@ -12,7 +11,7 @@ const OPS_MAX: usize = 1 << 17;
 /// The token of operations of the driver's own, of which nobody is told.
 pub(crate) const SETTLING: u32 = u32::MAX;
 /// Stands for "nothing sent yet".
-const NOT_SENT: Nanos = Nanos::MAX;
+pub(super) const NOT_SENT: Nanos = Nanos::MAX;
 
 /// Where an operation of several steps is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,49 +24,6 @@ pub(crate) enum Step {
     Data,
     /// COMMIT.
     Commit,
-}
-
-/// The bytes of a file from the first to the last one of some transfers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ByteSpan {
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-}
-
-impl ByteSpan {
-    pub(crate) const NONE: Self = Self {
-        from: u64::MAX,
-        to: 0,
-    };
-
-    pub(crate) fn is_none(self) -> bool {
-        self.from > self.to
-    }
-
-    /// Whether there is no byte in it.
-    pub(crate) fn is_empty(self) -> bool {
-        self.from >= self.to
-    }
-
-    /// Whether both have a byte in common.
-    pub(crate) fn meets(self, other: Self) -> bool {
-        self.from < other.to && other.from < self.to
-    }
-
-    /// What both have in common.
-    pub(crate) fn within(self, other: Self) -> Self {
-        Self {
-            from: self.from.max(other.from),
-            to: self.to.min(other.to),
-        }
-    }
-
-    pub(crate) fn with(self, other: Self) -> Self {
-        Self {
-            from: self.from.min(other.from),
-            to: self.to.max(other.to),
-        }
-    }
 }
 
 /// Whose data goes again, and what is committed, where it is not the operation's own.
@@ -300,55 +256,8 @@ impl Ops {
         self.handles[op as usize] = Some(handle.to_fh());
     }
 
-    fn end(&mut self, op: u32) {
+    pub(super) fn end(&mut self, op: u32) {
         self.handles[op as usize] = None;
         self.free.push(op);
-    }
-}
-
-impl Core {
-    /// A call of `op` is handed to the system just after `now`.
-    #[inline]
-    pub(crate) fn stamp_sent(&mut self, op: u32, now: Nanos) {
-        let sent = &mut self.ops.get_mut(op).outcome.sent;
-        if *sent == NOT_SENT {
-            *sent = now;
-        }
-    }
-
-    /// Ends an operation that has no call under way any more.
-    pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
-        self.end_suspects(op);
-        self.end_commit(op);
-        let ended = self.ops.get_mut(op);
-        if ended.outcome.sent == NOT_SENT {
-            ended.outcome.sent = now;
-        }
-        // Arrivals are noted on another clock, which somebody may have set.
-        ended.outcome.done = now.max(ended.outcome.sent);
-        let written = match ended.action {
-            Action::Write {
-                file,
-                offset,
-                length,
-                ..
-            } => Some((file, offset, u64::from(length))),
-            Action::Fill { file, size, .. } => Some((file, 0, size)),
-            _ => None,
-        };
-        if let Some(range) = written {
-            let is_answered = ended.outcome.status == Status::Ok || ended.is_held;
-            let certain = is_answered && !ended.resent;
-            self.history
-                .end_write(ended.proc, ended.mark, range, certain);
-        }
-        match ended.token {
-            SETTLING => self.procs[ended.proc as usize].settling = false,
-            token => self.done.push(Completion {
-                token,
-                outcome: ended.outcome,
-            }),
-        }
-        self.ops.end(op);
     }
 }

@@ -4,11 +4,53 @@
 //! server has lost can be told and made anew. All ranges of a shard stand in one block of
 //! memory; nothing is allocated once that has grown.
 
-use super::ops::ByteSpan;
 use filermark_onc::nfs3::Verf;
 
 /// No range, no operation.
 pub(super) const NIL: u32 = u32::MAX;
+
+/// The bytes of a file from the first to the last one of some transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ByteSpan {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+impl ByteSpan {
+    pub(crate) const NONE: Self = Self {
+        from: u64::MAX,
+        to: 0,
+    };
+
+    pub(crate) fn is_none(self) -> bool {
+        self.from > self.to
+    }
+
+    /// Whether there is no byte in it.
+    pub(crate) fn is_empty(self) -> bool {
+        self.from >= self.to
+    }
+
+    /// Whether both have a byte in common.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.from < other.to && other.from < self.to
+    }
+
+    /// What both have in common.
+    pub(crate) fn within(self, other: Self) -> Self {
+        Self {
+            from: self.from.max(other.from),
+            to: self.to.min(other.to),
+        }
+    }
+
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        }
+    }
+}
 
 /// A range that was answered UNSTABLE.
 #[derive(Clone, Copy, Debug)]

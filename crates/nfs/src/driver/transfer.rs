@@ -7,7 +7,7 @@
 use super::commit::REWRITES_MAX;
 use super::core::{Core, Span};
 use super::counters::Tally;
-use super::ops::ByteSpan;
+use super::ranges::ByteSpan;
 use super::reply::CallOutcome;
 use super::status::VERIFIER_RESTLESS;
 use filermark_engine::driver::{Action, Status};

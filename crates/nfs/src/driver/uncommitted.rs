@@ -1,8 +1,7 @@
 //! What was answered UNSTABLE and no COMMIT has confirmed yet: per proc a table of files,
 //! per file a list of [ranges](super::ranges).
 
-use super::ops::ByteSpan;
-use super::ranges::{NIL, RangeList, Ranges, UncommittedRange};
+use super::ranges::{ByteSpan, NIL, RangeList, Ranges, UncommittedRange};
 use filermark_engine::driver::ObjectId;
 use filermark_model::Nanos;
 use filermark_model::benchmark::{CommitPolicy, Deferral};

@@ -1,6 +1,5 @@
 //! One connection, and the table of all.
 
-use super::ConnState;
 use crate::protocol::Peer;
 use filermark_onc::record::RecordReader;
 use rustix::event::epoll::EventFlags;
@@ -11,6 +10,13 @@ use std::net::TcpStream;
 const MAX_DELAYED_BYTES: usize = 64 << 20;
 /// And how many of them.
 const MAX_DELAYED: usize = 65_536;
+
+/// Whether a connection lives on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConnState {
+    Keep,
+    Close,
+}
 
 /// A place in the table, and which of its tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

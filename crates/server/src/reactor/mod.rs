@@ -17,7 +17,7 @@ pub(crate) use datagram::bind as bind_datagrams;
 use crate::options::ServerError;
 use crate::protocol::{ReplyAction, Service};
 use accept::Acceptor;
-use conn::{Conn, Conns, Token};
+use conn::{Conn, ConnState, Conns, Token};
 use datagram::Datagrams;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -64,13 +64,6 @@ fn ask_for_precision() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     // On Linux this is the thread's own priority.
     let _ = rustix::process::setpriority_process(None, PRIORITY);
-}
-
-/// Whether a connection lives on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ConnState {
-    Keep,
-    Close,
 }
 
 /// The loop of one thread.

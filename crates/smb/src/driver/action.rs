@@ -1,8 +1,8 @@
 //! What actions come to: their first call, and where and on what it is.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::calls::Kind;
-use super::core::{Core, FileId, Proc};
+use super::calls::{FileId, Kind};
+use super::core::{Core, Proc};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::session_action::{AttributeChange, OpenFor, ProcPath, SessionAction};
 

@@ -3,8 +3,8 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::action::first_call;
-use super::calls::Kind;
-use super::core::{Core, FileId};
+use super::calls::{CallOutcome, FileId, Kind};
+use super::core::Core;
 use super::counters::Tally;
 use super::ops::Step;
 use super::status::{self, NO_HANDLE};
@@ -14,23 +14,6 @@ use filermark_model::Nanos;
 
 /// Calls that one operation may have to begin at once.
 const CALLS_PER_OP: usize = 64;
-
-/// What became of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallOutcome {
-    /// As it should.
-    Ok,
-    /// A file was opened.
-    Opened(FileId),
-    /// So many bytes were read or written.
-    Moved(u32),
-    /// The end of the file was met: nothing was read.
-    End,
-    /// The server refused it.
-    Failed(u32),
-    /// It ends the operation like this.
-    Ends(Status),
-}
 
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.

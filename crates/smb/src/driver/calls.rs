@@ -4,10 +4,37 @@
 //! A call is one message or a compound of several that go in one frame. It lives in a
 //! slot of a slab; a connection finds it again by the message's id (see `window`).
 
+use filermark_engine::driver::Status;
 use filermark_model::Nanos;
 
 /// Most calls of a shard that are waiting or under way.
 const CALLS_MAX: usize = 1 << 18;
+
+/// What the server calls an open file: both halves with SMB2, the second with SMB1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId(pub(crate) u64, pub(crate) u64);
+
+impl FileId {
+    /// Nothing is open.
+    pub(crate) const NONE: Self = Self(u64::MAX, u64::MAX);
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallOutcome {
+    /// As it should.
+    Ok,
+    /// A file was opened.
+    Opened(FileId),
+    /// So many bytes were read or written.
+    Moved(u32),
+    /// The end of the file was met: nothing was read.
+    End,
+    /// The server refused it.
+    Failed(u32),
+    /// It ends the operation like this.
+    Ends(Status),
+}
 
 /// What is asked of the server; how many messages that is depends on the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

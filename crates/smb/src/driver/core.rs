@@ -3,8 +3,7 @@
 //! It makes calls and judges what came of them, and never touches a connection itself:
 //! it puts calls into the queues of connections and marks those `dirty`.
 
-use super::begin::CallOutcome;
-use super::calls::{Call, Calls, Kind};
+use super::calls::{Call, CallOutcome, Calls, FileId, Kind};
 use super::counters::Counters;
 use super::ops::Ops;
 use filermark_driver_kit::marker::OwnerTexts;
@@ -20,15 +19,6 @@ use std::fmt::Write as _;
 
 /// Most files of one proc that can be open at once.
 const HANDLES_MAX: usize = 1 << 16;
-
-/// What the server calls an open file: both halves with SMB2, the second with SMB1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileId(pub(crate) u64, pub(crate) u64);
-
-impl FileId {
-    /// Nothing is open.
-    pub(crate) const NONE: Self = Self(u64::MAX, u64::MAX);
-}
 
 /// How the driver behaves; the same for all connections of a shard.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The logical operations under way, by slot.
 
-use super::core::FileId;
+use super::calls::FileId;
 use filermark_engine::data::WriteMark;
 use filermark_engine::driver::{Action, Outcome, Request, Status};
 use filermark_model::Nanos;

@@ -1,8 +1,7 @@
 //! What is said on one connection: the handshake first, calls and replies then. Knows
 //! no socket; bytes are put into a buffer and taken out of one.
 
-use super::begin::CallOutcome;
-use super::calls::Call;
+use super::calls::{Call, CallOutcome};
 use super::core::{Core, SessionState, Settings};
 use super::counters::Tally;
 use super::status::{NETWORK_SESSION_EXPIRED, NO_CREDITS, NO_HANDLE};

@@ -3,9 +3,8 @@
 //! with SMB2 one frame, which may be a compound.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::begin::CallOutcome;
-use super::calls::{Call, Kind};
-use super::core::{Core, FileId, SessionState};
+use super::calls::{Call, CallOutcome, FileId, Kind};
+use super::core::{Core, SessionState};
 use super::counters::Tally;
 use super::session::part_answered;
 use super::status::{NETWORK_SESSION_EXPIRED, ends_session};
