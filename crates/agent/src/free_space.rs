@@ -1,10 +1,8 @@
 //! Free space as one client sees it, file system by file system.
 
 use filermark_driver_kit::driver::ClaimReport;
-use filermark_engine::name::MARKER;
 use filermark_link::facts::FreeSpace;
 use filermark_model::plan::{DriverPlan, MountPoint, Target};
-use std::path::Path;
 
 /// What one client sees, mount point by mount point.
 #[derive(Debug)]
@@ -81,18 +79,6 @@ fn boot_id() -> String {
 /// The fact in which the driver of mounted file systems says what is mounted there.
 const SOURCE: &str = "source";
 
-/// Whether an earlier run has left files that this one may use again. To be asked
-/// before the directory is claimed.
-pub(crate) fn is_kept(driver: &DriverPlan, mount: &MountPoint, dir_name: &str) -> bool {
-    let facts = driver.facts();
-    if facts.target != Target::Mounted || !facts.reuses_kept {
-        return false;
-    }
-    let dir = Path::new(&mount.path).join(dir_name);
-    let mut names = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    names.any(|name| name.file_name() != MARKER)
-}
-
 /// The number of the device that a path is on; the path itself where there is none.
 #[cfg(unix)]
 fn device_of(path: &str) -> String {
@@ -108,8 +94,8 @@ fn device_of(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filermark_driver_kit::driver::Space;
     use filermark_model::plan::PosixPlan;
+    use filermark_model::survey::Space;
 
     fn mount(path: &str) -> MountPoint {
         MountPoint {
@@ -161,24 +147,5 @@ mod tests {
             .map(|f| (f.mounts.len(), f.bytes, f.kept))
             .collect();
         assert_eq!(told, [(2, 60, true), (1, 90, false)]);
-    }
-
-    #[test]
-    fn only_files_that_will_be_used_again_count_as_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        let mount = mount(dir.path().to_str().unwrap());
-        let driver = |reuse_kept| {
-            DriverPlan::Posix(PosixPlan {
-                reuse_kept,
-                ..PosixPlan::default()
-            })
-        };
-        assert!(!is_kept(&driver(true), &mount, "run"));
-        std::fs::create_dir(dir.path().join("run")).unwrap();
-        std::fs::write(dir.path().join("run").join(MARKER), "").unwrap();
-        assert!(!is_kept(&driver(true), &mount, "run"));
-        std::fs::create_dir(dir.path().join("run").join("CL0")).unwrap();
-        assert!(is_kept(&driver(true), &mount, "run"));
-        assert!(!is_kept(&driver(false), &mount, "run"));
     }
 }

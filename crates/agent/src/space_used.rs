@@ -1,8 +1,9 @@
 //! Free space of file systems before and after INIT.
 
-use filermark_driver_kit::driver::{Driver, Space};
+use filermark_driver_kit::driver::Driver;
 use filermark_link::facts::FreeSpace;
 use filermark_link::limits::FILE_SYSTEMS_MAX;
+use filermark_model::survey::Space;
 use filermark_results::record::SpaceChange;
 
 /// Free space of each of these file systems now; `None`: it is not stated.

@@ -14,6 +14,7 @@ use super::space_watch::FreeSpaceMonitor;
 use super::streams::Reports;
 use filermark_driver_kit::claim::{ClaimRole, is_of_others};
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
+use filermark_driver_kit::survey::is_kept;
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_engine::engine::{Engine, EngineSetup};
@@ -421,7 +422,7 @@ impl PreparedRun {
         let mut free = free_space::ClientSpace::by(&self.plan.driver);
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
-            let kept = free_space::is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
+            let kept = is_kept(&self.plan.driver, &mount, &self.claim.dir_name);
             let mut found = self
                 .driver
                 .claim_watched(&mount, &self.claim, watch)

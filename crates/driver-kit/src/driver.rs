@@ -2,11 +2,12 @@
 //! host. What the engine asks of a driver is [`LoadDriver`].
 
 use crate::claim::lease::{LeaseWatch, SystemWatch};
-pub use crate::claim::report::{ClaimReport, ReleaseScope, Space};
+pub use crate::claim::report::{ClaimReport, ReleaseScope};
 use crate::claim::{ClaimRole, RenewResult};
 use filermark_engine::driver::{Claim, DriverError, LoadDriver};
 use filermark_model::client_reads::ReadCounter;
 use filermark_model::plan::MountPoint;
+use filermark_model::survey::Space;
 
 /// How many bytes have come from beyond this host's memory for a mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]

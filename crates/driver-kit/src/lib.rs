@@ -11,5 +11,6 @@ pub mod nonces;
 pub mod null;
 pub mod process;
 pub mod spec;
+pub mod survey;
 pub mod tally;
 pub mod validation;

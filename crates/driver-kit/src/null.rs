@@ -3,6 +3,7 @@
 use crate::claim::lease::LeaseWatch;
 use crate::driver::{ClaimReport, Driver, ReleaseScope};
 use crate::spec::DriverSpec;
+use crate::survey::{Survey, Surveyed};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::null::NullDriver;
 use filermark_model::plan::{DriverPlan, MountPoint};
@@ -12,11 +13,17 @@ use std::sync::Arc;
 pub static DRIVER: DriverSpec = DriverSpec {
     name: "null",
     open,
+    survey,
     validate: None,
 };
 
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
     matches!(plan, DriverPlan::Null).then(|| Arc::new(NullDriver) as Arc<dyn Driver>)
+}
+
+/// There is nothing to be looked at.
+fn survey(plan: &DriverPlan, _: &Survey<'_>) -> Option<Surveyed> {
+    matches!(plan, DriverPlan::Null).then(Surveyed::default)
 }
 
 impl Driver for NullDriver {

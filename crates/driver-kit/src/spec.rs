@@ -2,6 +2,7 @@
 //! the program reaches it.
 
 use crate::driver::Driver;
+use crate::survey::{Survey, Surveyed};
 use crate::validation::{CheckResult, Level, Report};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{DriverPlan, MountPoint};
@@ -14,9 +15,14 @@ pub struct DriverSpec {
     pub name: &'static str,
     /// Makes it, with the settings of a plan. Nothing is reached yet.
     pub open: fn(&DriverPlan) -> Option<Arc<dyn Driver>>,
+    /// Looks at what a plan works on, before a run. Nothing is left behind.
+    pub survey: SurveyFn,
     /// Runs the checks of its protocol. Absent: there is no protocol to check.
     pub validate: Option<ValidateFn>,
 }
+
+/// Looks at mount points with the settings of a plan.
+pub type SurveyFn = fn(&DriverPlan, &Survey<'_>) -> Option<Surveyed>;
 
 /// Runs checks with the settings of a plan.
 pub type ValidateFn = fn(&DriverPlan, Validate<'_>) -> Option<Validated>;

@@ -18,6 +18,7 @@ pub mod name;
 pub mod null;
 pub mod open_ops;
 pub mod owner;
+pub mod parallel;
 pub mod pool;
 pub mod population;
 pub mod proc;

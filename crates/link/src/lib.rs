@@ -27,7 +27,6 @@ pub mod message;
 #[cfg(test)]
 mod message_tests;
 pub mod own_host;
-pub mod parallel;
 mod sanitize;
 pub mod secure;
 pub mod space;

@@ -31,6 +31,7 @@ pub mod smb;
 pub mod stall;
 pub mod stats;
 pub mod stop_if;
+pub mod survey;
 pub mod text;
 pub mod transfer;
 pub mod transfer_bytes;

@@ -2,7 +2,7 @@
 //!
 //! [`driver`] makes load and never blocks; [`client`], [`target`] and [`claim`]
 //! are the blocking side around it: look-up, mounting, the run's directory.
-//! [`survey`] looks at servers before a run, [`validate`] asks whether a server
+//! `survey` looks at servers before a run, [`validate`] asks whether a server
 //! speaks the protocol correctly. Version 2 is turned into the types of version 3 in one
 //! place, `version2`; nothing above it differs. The bytes
 //! are `filermark-onc`'s; pacing and choosing are the engine's.
@@ -11,7 +11,7 @@ pub mod claim;
 pub mod client;
 pub mod driver;
 mod spec;
-pub mod survey;
+mod survey;
 pub mod target;
 pub mod validate;
 mod version2;

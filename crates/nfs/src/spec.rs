@@ -1,9 +1,11 @@
 //! This driver in the list of drivers.
 
 use crate::driver::NfsDriver;
+use crate::survey::servers;
 use crate::validate::validate;
 use filermark_driver_kit::driver::Driver;
 use filermark_driver_kit::spec::{DriverSpec, Validate, Validated};
+use filermark_driver_kit::survey::{Survey, Surveyed};
 use filermark_model::plan::{DriverPlan, NfsPlan};
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use std::sync::Arc;
 pub static DRIVER: DriverSpec = DriverSpec {
     name: "nfs",
     open,
+    survey,
     validate: Some(check),
 };
 
@@ -23,6 +26,10 @@ const fn settings(plan: &DriverPlan) -> Option<&NfsPlan> {
 
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
     Some(Arc::new(NfsDriver::new(settings(plan)?.clone())))
+}
+
+fn survey(plan: &DriverPlan, what: &Survey<'_>) -> Option<Surveyed> {
+    Some(servers::look(settings(plan)?, what))
 }
 
 fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {

@@ -2,6 +2,8 @@
 //! UDP: answer a NULL call), how quickly, and whether exports mount. Makes nothing on
 //! the server.
 
+pub(crate) mod servers;
+
 use crate::client::{
     PortLookup, Program, RpcOptions, connect, find_port, mount_program, nfs_program,
 };
@@ -19,7 +21,7 @@ const WAIT_MS_MAX: u32 = 5_000;
 
 /// A service of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
+pub(crate) struct Service {
     /// `portmapper`, `mount`, `nfs`.
     pub name: &'static str,
     /// Where it listens; `None`: not known.
@@ -33,7 +35,7 @@ pub struct Service {
 
 /// The same plan with short waits and one try.
 #[must_use]
-pub fn hasty(plan: &NfsPlan) -> NfsPlan {
+pub(crate) fn hasty(plan: &NfsPlan) -> NfsPlan {
     NfsPlan {
         connect_timeout_ms: plan.connect_timeout_ms.min(WAIT_MS_MAX),
         rpc_timeout_ms: plan.rpc_timeout_ms.min(WAIT_MS_MAX),
@@ -48,7 +50,7 @@ pub fn hasty(plan: &NfsPlan) -> NfsPlan {
 ///
 /// # Errors
 /// The name has no address.
-pub fn services(mount: &MountPoint, plan: &NfsPlan) -> Result<Vec<Service>, DriverError> {
+pub(crate) fn services(mount: &MountPoint, plan: &NfsPlan) -> Result<Vec<Service>, DriverError> {
     let mut first = None;
     for ip in addresses(mount, plan.ip)? {
         let found = services_at(ip, plan);
@@ -160,7 +162,10 @@ fn reach(name: &'static str, address: SocketAddr, program: Program, plan: &NfsPl
 ///
 /// # Errors
 /// As [`Target::resolve`].
-pub fn export(mount: &MountPoint, plan: &NfsPlan) -> Result<(bool, ClaimReport), DriverError> {
+pub(crate) fn export(
+    mount: &MountPoint,
+    plan: &NfsPlan,
+) -> Result<(bool, ClaimReport), DriverError> {
     const WANTED: u32 = access::MODIFY | access::EXTEND | access::DELETE;
     let target = Target::resolve(mount, plan)?;
     let answer = target.file_client(plan).access(&target.root, WANTED);

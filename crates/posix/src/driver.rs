@@ -11,12 +11,13 @@ use crate::status;
 use crate::sys::raise_file_limit;
 use filermark_driver_kit::claim::lease::LeaseWatch;
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, Driver, FetchedBytes, ReleaseScope, Space};
+use filermark_driver_kit::driver::{ClaimReport, Driver, FetchedBytes, ReleaseScope};
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ProcSetup, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{MountPoint, PosixPlan};
+use filermark_model::survey::Space;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -217,7 +218,7 @@ impl LoadDriver for PosixDriver {
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError> {
         let share = limits::share(
             self.open_files,
-            self.plan.open_files_max,
+            &self.plan,
             setup.shard_count,
             setup.procs.len(),
         )?;

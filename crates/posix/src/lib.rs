@@ -12,6 +12,7 @@
 //! | `handles`, `cache`, `names`, `buffer` | open directories and files, names and memory without the heap |
 //! | `custom` | the user's own programs |
 //! | `spec` | the driver in the list of drivers |
+//! | `survey` | looks at mounted directories before a run |
 //! | `status`, `counters` | error numbers in words; what is counted besides |
 //! | `sys` | the platform |
 //!
@@ -55,10 +56,9 @@ mod run_dir;
 mod shard;
 mod spec;
 mod status;
+mod survey;
 mod sys;
 
-pub use claim::survey;
 pub use driver::PosixDriver;
-pub use limits::open_files_needed;
 pub use shard::PosixShard;
 pub use spec::DRIVER;

@@ -2,27 +2,13 @@
 
 use crate::sys::Errno;
 use filermark_engine::driver::DriverError;
+use filermark_model::plan::PosixPlan;
 
-/// Files per proc where the plan says nothing (manual N has no figure) `[own]`.
-const OPEN_FILES_DEFAULT: u32 = 64;
 /// Bucket directories per proc; enough for 40 directories of 24 buckets. They cost a
 /// server nothing, and spare two system calls each time.
 const OPEN_DIRS_MAX: u64 = 1024;
-/// What everything else in the process needs: sockets, logs, pipes, libraries.
-const RESERVED: u64 = 256;
-/// A tree's top, two directories, two files, the pipes of the custom programs, and
-/// one that is open only for a moment.
-const NEEDED_PER_PROC: u64 = 10;
-const ASIDE_PER_PROC: u64 = 6;
-
-/// Open files that a process with so many procs cannot do without, and with how many
-/// no proc has to close what it will need again.
-pub fn open_files_needed(procs: u64, open_files_max: Option<u32>) -> (u64, u64) {
-    let of = |per_proc: u64| RESERVED.saturating_add(procs.saturating_mul(per_proc));
-    let wanted = u64::from(open_files_max.unwrap_or(OPEN_FILES_DEFAULT)).max(2);
-    let best = (ASIDE_PER_PROC + 2 * wanted).max(NEEDED_PER_PROC);
-    (of(NEEDED_PER_PROC), of(best))
-}
+const RESERVED: u64 = PosixPlan::OPEN_FILES_RESERVED;
+const NEEDED_PER_PROC: u64 = PosixPlan::OPEN_FILES_NEEDED_PER_PROC;
 
 /// The shares of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +25,7 @@ pub(crate) struct FdShare {
 /// There are too few; says how many are needed.
 pub(crate) fn share(
     limit: Option<u64>,
-    open_files_max: Option<u32>,
+    plan: &PosixPlan,
     shard_count: u32,
     procs_of_shard: usize,
 ) -> Result<FdShare, DriverError> {
@@ -65,8 +51,8 @@ pub(crate) fn share(
             ),
         });
     }
-    let left = per_proc - ASIDE_PER_PROC;
-    let wanted = u64::from(open_files_max.unwrap_or(OPEN_FILES_DEFAULT)).max(2);
+    let left = per_proc - PosixPlan::OPEN_FILES_ASIDE_PER_PROC;
+    let wanted = plan.open_files_wanted();
     let files = wanted.min(left.div_ceil(2));
     let dirs = (left - files).min(OPEN_DIRS_MAX);
     Ok(FdShare {
@@ -79,15 +65,22 @@ pub(crate) fn share(
 mod tests {
     use super::*;
 
+    fn plan(open_files_max: Option<u32>) -> PosixPlan {
+        PosixPlan {
+            open_files_max,
+            ..PosixPlan::default()
+        }
+    }
+
     #[test]
     fn everybody_gets_a_share_and_all_fit() {
         for (limit, procs) in [(1024, 10), (1024, 70), (1 << 20, 10_000), (524_288, 7)] {
-            let share = share(Some(limit), None, procs, 1).expect("enough");
+            let share = share(Some(limit), &plan(None), procs, 1).expect("enough");
             assert!(share.files >= 2 && share.dirs >= 2, "{share:?}");
             let all = (share.files + share.dirs) as u64 * u64::from(procs);
             assert!(all + RESERVED <= limit, "{limit} {procs}: {share:?}");
         }
-        let few = share(None, Some(3), 4, 2).expect("no limit");
+        let few = share(None, &plan(Some(3)), 4, 2).expect("no limit");
         assert_eq!(
             few,
             FdShare {
@@ -100,17 +93,20 @@ mod tests {
     #[test]
     fn what_is_said_to_be_needed_is_enough() {
         for (procs, max) in [(1, None), (300, None), (7, Some(1)), (40, Some(500))] {
-            let (least, best) = open_files_needed(procs.into(), max);
-            assert!(share(Some(least), max, procs, 1).is_ok());
-            assert!(share(Some(least - 1), max, procs, 1).is_err());
-            let files = share(Some(best), max, procs, 1).expect("enough").files;
+            let plan = plan(max);
+            let (least, best) = plan.open_files_per_proc();
+            let of = |per_proc| RESERVED + u64::from(procs) * per_proc;
+            let share = |limit| share(Some(limit), &plan, procs, 1);
+            assert!(share(of(least)).is_ok());
+            assert!(share(of(least) - 1).is_err());
+            let files = share(of(best)).expect("enough").files;
             assert_eq!(files, max.map_or(64, |max| max.max(2) as usize));
         }
     }
 
     #[test]
     fn too_few_are_told_with_the_number_needed() {
-        let error = share(Some(1024), None, 1000, 1)
+        let error = share(Some(1024), &plan(None), 1000, 1)
             .expect_err("too few")
             .to_string();
         assert!(error.contains("ulimit -n 10256"), "{error}");

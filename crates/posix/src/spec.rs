@@ -1,8 +1,10 @@
 //! This driver in the list of drivers.
 
 use crate::driver::PosixDriver;
+use crate::survey::look;
 use filermark_driver_kit::driver::Driver;
 use filermark_driver_kit::spec::DriverSpec;
+use filermark_driver_kit::survey::{Survey, Surveyed};
 use filermark_model::plan::{DriverPlan, PosixPlan};
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use std::sync::Arc;
 pub static DRIVER: DriverSpec = DriverSpec {
     name: "posix",
     open,
+    survey,
     validate: None,
 };
 
@@ -22,4 +25,9 @@ const fn settings(plan: &DriverPlan) -> Option<&PosixPlan> {
 
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
     Some(Arc::new(PosixDriver::new(settings(plan)?.clone())))
+}
+
+fn survey(plan: &DriverPlan, what: &Survey<'_>) -> Option<Surveyed> {
+    settings(plan)?;
+    Some(look(plan, what))
 }

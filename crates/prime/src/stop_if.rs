@@ -1,7 +1,6 @@
 //! Whether a condition of STOP_IF holds: looked at with every second of WARMUP and RUN,
 //! all clients together; free space also in INIT.
 
-use filermark_driver_kit::driver::Space;
 use filermark_link::limits::SPACE_INTERVAL;
 use filermark_link::watched_space::SpaceReporters;
 use filermark_model::Bytes;
@@ -9,6 +8,7 @@ use filermark_model::LoadPoint;
 use filermark_model::RunPlan;
 use filermark_model::stats::Interval;
 use filermark_model::stop_if::{StopCondition, StopFigure};
+use filermark_model::survey::Space;
 use std::collections::BTreeMap;
 
 /// Requested rate, in op/s, from which on a second without a reply is silence.

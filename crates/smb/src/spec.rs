@@ -2,9 +2,11 @@
 
 use crate::driver::SmbDriver;
 use crate::login::LoginRefusals;
+use crate::survey::shares;
 use crate::validate::validate;
 use filermark_driver_kit::driver::Driver;
 use filermark_driver_kit::spec::{DriverSpec, Validate, Validated};
+use filermark_driver_kit::survey::{Survey, Surveyed};
 use filermark_model::plan::{DriverPlan, SmbPlan};
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use std::sync::Arc;
 pub static DRIVER: DriverSpec = DriverSpec {
     name: "smb",
     open,
+    survey,
     validate: Some(check),
 };
 
@@ -24,6 +27,10 @@ const fn settings(plan: &DriverPlan) -> Option<&SmbPlan> {
 
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
     Some(Arc::new(SmbDriver::new(settings(plan)?.clone())))
+}
+
+fn survey(plan: &DriverPlan, what: &Survey<'_>) -> Option<Surveyed> {
+    Some(shares::look(settings(plan)?, what))
 }
 
 fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {

@@ -1,6 +1,8 @@
 //! A look at servers before a run: whether they take connections, how quickly, whether
 //! shares let us in and may be written to. Makes nothing on the server.
 
+pub(crate) mod shares;
+
 use crate::claim::report;
 use crate::client::{Client, Failure, OpenFor, advice, try_connection};
 use crate::login::LoginRefusals;

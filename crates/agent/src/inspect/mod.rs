@@ -1,17 +1,14 @@
 //! What an agent finds on its host. Facts only; nothing here says whether they are good.
 //! Everything has a limit, whatever cannot be read stays unknown, and nothing fails for it.
 
-mod limits;
-mod mounts;
 mod probe;
 mod processes;
-mod servers;
-mod shares;
 
 pub(crate) use probe::ProbeFiles;
 
 use super::validate::check_here;
 use crate::free_space::ClientSpace;
+use filermark_driver_kit::survey::Survey;
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_link::facts::{HostFacts, InspectFacts, InspectRequest, OwnName, ValidationFacts};
 use filermark_link::identity::own_hello;
@@ -57,16 +54,16 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
     let load = processes::look();
     let hello = own_hello();
     let mut seen = ClientSpace::by(driver);
-    let (mut found_mounts, mut servers) = (Vec::new(), Vec::new());
-    match driver {
-        DriverPlan::Posix(_) => {
-            found_mounts = mounts::look(mounts, &hello.host, &mut seen, driver, dir_name);
-        }
-        DriverPlan::Nfs(plan) => servers = servers::look(mounts, plan, &hello.host, &mut seen),
-        DriverPlan::Smb(plan) => {
-            servers = shares::look(mounts, plan, log_in, &hello.host, &mut seen);
-        }
-        DriverPlan::Null => {}
+    let survey = Survey {
+        mounts,
+        dir_name,
+        log_in,
+        unwritable: probe::unwritable,
+    };
+    let driver = filermark_drivers::find(driver).and_then(|spec| (spec.survey)(driver, &survey));
+    let found = driver.unwrap_or_default();
+    for at in &found.reports {
+        seen.add(&at.mount, at.is_kept, &hello.host, &at.report);
     }
     HostFacts {
         environment: Environment::collect(env!("CARGO_PKG_VERSION")),
@@ -85,8 +82,8 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
         firewall: firewall::look(),
         load,
         selinux_enforcing: system::selinux_enforcing(),
-        mounts: found_mounts,
-        servers,
+        mounts: found.mounts,
+        servers: found.servers,
         free: seen.into_free(),
     }
 }

@@ -1,5 +1,7 @@
 //! What claims are asked for, and what they find.
 
+use filermark_model::survey::Space;
+
 /// How much of a run's directory is removed when it is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseScope {
@@ -10,16 +12,6 @@ pub enum ReleaseScope {
     Rest,
     /// Everything that was left there by a run whose identity begins with the claim's.
     Leftovers,
-}
-
-/// Space of a file system, as its server states it. Quotas, compression and thin
-/// provisioning make it a hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Free for this user, in bytes.
-    pub free_bytes: u64,
-    /// Size of the file system, in bytes; 0: unknown.
-    pub total_bytes: u64,
 }
 
 /// What was found when a directory was claimed or released.

@@ -1,5 +1,7 @@
 //! The list of drivers, and the plans that they are found by.
 
+mod survey;
+
 use filermark_driver_kit::null;
 use filermark_driver_kit::spec::DriverSpec;
 use filermark_drivers::{DRIVERS, find, find_in, open};

@@ -3,7 +3,6 @@
 use filermark_model::memory;
 use filermark_model::plan::{Connections, Target};
 use filermark_model::{LoadPoint, RunPlan};
-use filermark_posix::open_files_needed;
 use std::collections::BTreeSet;
 
 /// Descriptors of an agent beside its connections: streams, logs, event queues.
@@ -108,7 +107,13 @@ fn own_memory(plan: &RunPlan, procs: &[u64]) -> Vec<u64> {
 fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u64) {
     let facts = plan.driver.facts();
     match facts.target {
-        Target::Mounted => open_files_needed(procs, facts.open_files_max),
+        Target::Mounted => {
+            let of = |per_proc| {
+                (facts.open_files_reserved).saturating_add(procs.saturating_mul(per_proc))
+            };
+            let (min, best) = facts.open_files_per_proc;
+            (of(min), of(best))
+        }
         Target::Server => {
             let connections = match facts.connections {
                 None | Some(Connections::PerProc) => procs,

@@ -1,7 +1,9 @@
 //! What the rest of the program has to know of a driver: facts and texts, so that nobody
 //! outside of this module and of the drivers' crates asks which driver it is.
 
-use super::{Connections, DriverPlan, IpChoice, NfsPlan, NfsVersion, SmbPlan, Transport};
+use super::{
+    Connections, DriverPlan, IpChoice, NfsPlan, NfsVersion, PosixPlan, SmbPlan, Transport,
+};
 use crate::benchmark::CommitPolicy;
 use crate::units::{Bytes, Nanos, counted};
 
@@ -35,8 +37,11 @@ pub struct DriverFacts {
     pub reuses_kept: bool,
     /// fsync is never called.
     pub no_fsync: bool,
-    /// Files that a proc may keep open, where that was set.
-    pub open_files_max: Option<u32>,
+    /// Open files of a proc: those that it cannot do without, and those with which it works
+    /// best. Drivers of servers have connections instead.
+    pub open_files_per_proc: (u64, u64),
+    /// Open files of the driver beside those of its procs.
+    pub open_files_reserved: u64,
     /// What carries its calls; `None`: it uses no network itself.
     pub transport: Option<Transport>,
     /// The address family that it was told to use; `None`: it uses no network itself.
@@ -56,6 +61,14 @@ pub struct DriverFacts {
     pub resend_after: Option<Nanos>,
     /// The protocol for which its servers can be validated; `None`: there is none.
     pub validates: Option<&'static str>,
+    /// What else may help where a service of its servers does not answer: the service, a
+    /// sentence.
+    pub service_advice: &'static [(&'static str, &'static str)],
+    /// The command that shows whether a service answers; `{host}` and `{port}` stand for
+    /// those of the server.
+    pub service_command: &'static str,
+    /// The command that shows what a server exports, where there is one for everybody.
+    pub export_command: Option<&'static str>,
     /// The parameter that names the user on the servers.
     pub user_parameter: &'static str,
 }
@@ -87,7 +100,8 @@ impl DriverPlan {
                 host_cache: true,
                 reuses_kept: posix.reuse_kept,
                 no_fsync: posix.no_fsync,
-                open_files_max: posix.open_files_max,
+                open_files_per_proc: posix.open_files_per_proc(),
+                open_files_reserved: PosixPlan::OPEN_FILES_RESERVED,
                 ..DriverFacts::default()
             },
             Self::Null => DriverFacts::default(),
@@ -123,6 +137,15 @@ impl DriverPlan {
     }
 }
 
+const WITHOUT_PORTMAPPER: (&str, &str) = (
+    "portmapper",
+    "With NFS_PORT and MOUNT_PORT it is not needed",
+);
+const WITHOUT_UDP: (&str, &str) = (
+    "nfs",
+    "Many servers are built without UDP by now: TCP=on goes over TCP",
+);
+
 fn nfs_facts(nfs: &NfsPlan) -> DriverFacts {
     let (commit, validates) = match nfs.version {
         NfsVersion::V2 => (None, "NFSv2"),
@@ -143,6 +166,12 @@ fn nfs_facts(nfs: &NfsPlan) -> DriverFacts {
         commit,
         resend_after,
         validates: Some(validates),
+        service_advice: match nfs.transport {
+            Transport::Tcp => &[WITHOUT_PORTMAPPER],
+            Transport::Udp => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
+        },
+        service_command: "rpcinfo -p {host}",
+        export_command: Some("showmount -e {host}"),
         user_parameter: "SFS_NFS_USER_ID",
         ..DriverFacts::default()
     }
@@ -159,6 +188,7 @@ fn smb_facts(smb: &SmbPlan) -> DriverFacts {
         connections: Some(smb.connections),
         biods: (smb.biod_max_reads, smb.biod_max_writes),
         validates: Some("SMB"),
+        service_command: "nc -vz {host} {port}",
         user_parameter: "USERNAME",
         ..DriverFacts::default()
     }
@@ -223,7 +253,6 @@ fn transfers(bytes_max: Option<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::PosixPlan;
 
     #[test]
     fn settings_of_mounted_file_systems_are_facts() {
@@ -236,7 +265,7 @@ mod tests {
         let facts = DriverPlan::Posix(posix).facts();
         assert_eq!(facts.target, Target::Mounted);
         assert!(facts.blocks && facts.no_fsync && facts.reuses_kept);
-        assert_eq!(facts.open_files_max, Some(9));
+        assert_eq!(facts.open_files_per_proc, (10, 24));
         assert_eq!((facts.transport, facts.port), (None, None));
     }
 

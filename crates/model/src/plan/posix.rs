@@ -23,6 +23,29 @@ pub struct PosixPlan {
 }
 
 impl PosixPlan {
+    /// Files per proc where the plan says nothing (manual N has no figure) `[own]`.
+    pub const OPEN_FILES_DEFAULT: u32 = 64;
+    /// Open files of everything else in the process: sockets, logs, pipes, libraries.
+    pub const OPEN_FILES_RESERVED: u64 = 256;
+    /// A tree's top, two directories, two files, the pipes of the custom programs, and
+    /// one that is open only for a moment.
+    pub const OPEN_FILES_NEEDED_PER_PROC: u64 = 10;
+    /// The same without the directories and files that a proc keeps open.
+    pub const OPEN_FILES_ASIDE_PER_PROC: u64 = 6;
+
+    /// Files that a proc may keep open.
+    pub fn open_files_wanted(&self) -> u64 {
+        u64::from(self.open_files_max.unwrap_or(Self::OPEN_FILES_DEFAULT)).max(2)
+    }
+
+    /// Open files that each proc cannot do without, and with how many it never has to close
+    /// what it will need again.
+    pub fn open_files_per_proc(&self) -> (u64, u64) {
+        let best = Self::OPEN_FILES_ASIDE_PER_PROC + 2 * self.open_files_wanted();
+        let needed = Self::OPEN_FILES_NEEDED_PER_PROC;
+        (needed, best.max(needed))
+    }
+
     /// Its fields in the words of the parameters.
     pub const LABELS: Labels = &[("drop_caches", "DROP_CACHES")];
 }

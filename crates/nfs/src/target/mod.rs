@@ -16,8 +16,8 @@ pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
 pub(crate) use resolve::{Patience, addresses};
 
 use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
-use filermark_driver_kit::driver::Space;
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::survey::Space;
 use filermark_onc::nfs3::{Fattr3, Fh, FsinfoOk, FsstatOk, PathconfOk};
 use filermark_onc::rpc::{AuthBody, AuthFlavor, AuthSys};
 use std::net::SocketAddr;

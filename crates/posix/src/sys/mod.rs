@@ -166,7 +166,7 @@ pub(crate) struct Space {
     pub free_files: u64,
 }
 
-impl From<Space> for filermark_driver_kit::driver::Space {
+impl From<Space> for filermark_model::survey::Space {
     fn from(space: Space) -> Self {
         Self {
             free_bytes: space.free_bytes,

@@ -4,11 +4,11 @@ use super::state::{MARGIN, Run};
 use super::types::Progress;
 use crate::space_used;
 use crate::stop_if::StopConditions;
-use filermark_driver_kit::driver::Space;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
 use filermark_link::agents::{Agents, Heard, OrderError};
 use filermark_link::message::{Leftover, Order, Report, TaskTotals};
 use filermark_model::launch::OnLost;
+use filermark_model::survey::Space;
 use filermark_model::{LoadPoint, Nanos};
 use filermark_results::record::{Phase, SpaceChange, SpaceUse};
 

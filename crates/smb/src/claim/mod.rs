@@ -11,9 +11,10 @@ use crate::target::Target;
 use backend::Share;
 use filermark_driver_kit::claim::lease::{LeaseWatch, SystemWatch};
 use filermark_driver_kit::claim::{self, ClaimRole, Emptied, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, ReleaseScope, Space};
+use filermark_driver_kit::driver::{ClaimReport, ReleaseScope};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_model::plan::{MountPoint, SmbPlan};
+use filermark_model::survey::Space;
 use std::net::SocketAddr;
 
 /// Reaches `mount`, makes the run's directory and marks it as ours: what

@@ -4,7 +4,6 @@
 //! is the root.
 
 use super::error::{ClientError, Failure, NOT_THERE};
-use filermark_driver_kit::driver;
 use filermark_smbwire::error::DecodeError;
 use std::net::SocketAddr;
 
@@ -68,7 +67,7 @@ pub struct Space {
     pub free: u64,
 }
 
-impl From<Space> for driver::Space {
+impl From<Space> for filermark_model::survey::Space {
     fn from(space: Space) -> Self {
         Self {
             free_bytes: space.free,

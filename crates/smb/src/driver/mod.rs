@@ -36,13 +36,14 @@ use crate::login::LoginRefusals;
 use crate::target::Target;
 use filermark_driver_kit::claim::lease::LeaseWatch;
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope, Space};
+use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope};
 use filermark_driver_kit::nonces::Nonces;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
 };
 use filermark_model::OpSet;
 use filermark_model::plan::{Connections, MountPoint, SmbPlan};
+use filermark_model::survey::Space;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};

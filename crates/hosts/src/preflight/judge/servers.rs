@@ -5,7 +5,7 @@ use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
 use filermark_link::facts::{ExportInfo, ServerInfo};
 use filermark_model::Bytes;
-use filermark_model::plan::MountPoint;
+use filermark_model::plan::{DriverFacts, MountPoint};
 
 /// A connection that takes longer to be made is told, in microseconds `[own]`: the
 /// way is no local network.
@@ -25,7 +25,8 @@ pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
 
 fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
     let name = client.name;
-    let transport = client.driver.facts().transport.unwrap_or_default().name();
+    let facts = client.driver.facts();
+    let transport = facts.transport.unwrap_or_default().name();
     let failed = server
         .services
         .iter()
@@ -35,28 +36,21 @@ fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
             "" => String::new(),
             address => format!(" at {address}"),
         };
-        let up = format!("; is the server up, and does a firewall let {transport} through?");
-        let advice = match service.name.as_str() {
-            "portmapper" => format!("{up} With NFS_PORT and MOUNT_PORT it is not needed"),
-            "name" => String::new(),
-            "nfs" if transport == "UDP" => {
-                format!("{up} Many servers are built without UDP by now: TCP=on goes over TCP")
-            }
-            _ => up,
+        // Without an address no service was asked.
+        let is_unknown = service.name == "name";
+        let advice = match is_unknown {
+            true => String::new(),
+            false => advice(&facts, &service.name, transport),
         };
         let sentence = format!("{}: {}{at}: {reason}{advice}", server.host, service.name);
-        let check = Check::failure(name, "server", sentence);
-        return match service.name.as_str() {
-            "name" => check.fix(format!(
+        let command = match is_unknown {
+            true => format!(
                 "echo {} | sudo tee -a /etc/hosts",
                 quote(&format!("ADDRESS {}", server.host))
-            )),
-            "smb" => {
-                let port = service.address.rsplit(':').next().unwrap_or_default();
-                check.fix(format!("nc -vz {} {port}", quote(&server.host)))
-            }
-            _ => check.fix(format!("rpcinfo -p {}", quote(&server.host))),
+            ),
+            false => command(facts.service_command, &server.host, &service.address),
         };
+        return Check::failure(name, "server", sentence).fix(command);
     }
     let reached = server
         .services
@@ -82,6 +76,24 @@ fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
     }
 }
 
+/// What may help where a service does not answer.
+fn advice(facts: &DriverFacts, service: &str, transport: &str) -> String {
+    let up = format!("; is the server up, and does a firewall let {transport} through?");
+    let mut more = facts.service_advice.iter();
+    match more.find(|(name, _)| *name == service) {
+        Some((_, sentence)) => format!("{up} {sentence}"),
+        None => up,
+    }
+}
+
+/// A command of a driver for this server.
+fn command(template: &str, host: &str, address: &str) -> String {
+    let port = address.rsplit(':').next().unwrap_or_default();
+    template
+        .replace("{port}", port)
+        .replace("{host}", &quote(host))
+}
+
 fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -> Check {
     let place = MountPoint {
         host: server.host.clone(),
@@ -104,9 +116,13 @@ fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -
             );
             Check::failure(client.name, "mount", sentence)
         }
-        Err(reason) if place.is_share() => Check::failure(client.name, "mount", reason.clone()),
-        Err(reason) => Check::failure(client.name, "mount", reason.clone())
-            .fix(format!("showmount -e {}", quote(&server.host))),
+        Err(reason) => {
+            let check = Check::failure(client.name, "mount", reason.clone());
+            match client.driver.facts().export_command {
+                Some(shows) => check.fix(command(shows, &server.host, "")),
+                None => check,
+            }
+        }
     }
 }
 

@@ -1,29 +1,21 @@
 //! SMB servers, by the driver's own way: whether they take connections, and whether
 //! their shares let the user in and may be written to.
 
-use super::limits::ALL_MAX;
-use super::servers::{by_host, late};
-use crate::free_space::ClientSpace;
-use filermark_link::facts::{ExportInfo, ServerInfo, ServiceInfo};
-use filermark_link::parallel::each_within;
+use super::{Server, Share, hasty, server};
+use crate::client::try_connection;
+use crate::login::LoginRefusals;
+use crate::target::Target;
+use filermark_driver_kit::survey::{MountReport, SURVEY_MAX, Survey, Surveyed, by_host, late};
+use filermark_engine::parallel::each_within;
 use filermark_model::plan::{MountPoint, SmbPlan};
-use filermark_smb::client::try_connection;
-use filermark_smb::login::LoginRefusals;
-use filermark_smb::survey::{Server, Share, hasty, server};
-use filermark_smb::target::Target;
+use filermark_model::survey::{ExportInfo, ServerInfo, ServiceInfo};
 use std::net::SocketAddr;
 
-/// Looks at all servers of these mount points; what they have free goes into `seen`.
-/// Without `log_in` shares are left alone.
-pub(super) fn look(
-    mounts: &[MountPoint],
-    plan: &SmbPlan,
-    log_in: bool,
-    host: &str,
-    seen: &mut ClientSpace,
-) -> Vec<ServerInfo> {
+/// Looks at all servers of these mount points. Without a login shares are left alone.
+pub(crate) fn look(plan: &SmbPlan, what: &Survey<'_>) -> Surveyed {
     let refusals = LoginRefusals::default();
-    let mut groups = by_host(mounts);
+    let log_in = what.log_in;
+    let mut groups = by_host(what.mounts);
     let mut looks = Vec::new();
     // One after another until somebody has let us in: a password that is wrong is not
     // to be tried by many servers of a domain at once.
@@ -32,12 +24,13 @@ pub(super) fn look(
         looks.extend(at_once(next, plan, log_in, &refusals));
     }
     looks.extend(at_once(groups, plan, log_in, &refusals));
-    let mut found = Vec::new();
+    let mut found = Surveyed::default();
     for (group, look) in looks {
-        match look {
-            None => found.push(late(&group, "smb")),
-            Some(server) => found.push(server_info(server, host, seen)),
-        }
+        let info = match look {
+            None => late(&group[0].host, "smb"),
+            Some(server) => server_info(server, &mut found.reports),
+        };
+        found.servers.push(info);
     }
     found
 }
@@ -51,7 +44,7 @@ fn at_once(
     refusals: &LoginRefusals,
 ) -> ShareChecks {
     let (asked, plan, refusals) = (groups.clone(), plan.clone(), refusals.clone());
-    let looks = each_within(groups, ALL_MAX, move |group: Vec<MountPoint>| {
+    let looks = each_within(groups, SURVEY_MAX, move |group: Vec<MountPoint>| {
         let host = group[0].host.clone();
         match log_in {
             true => server(&host, &group, &plan, &refusals),
@@ -95,7 +88,7 @@ fn lets_in(look: &Option<Server>) -> bool {
     shares.into_iter().any(|share| share.entered.is_ok())
 }
 
-fn server_info(server: Server, host: &str, seen: &mut ClientSpace) -> ServerInfo {
+fn server_info(server: Server, reports: &mut Vec<MountReport>) -> ServerInfo {
     let has_address = server.address.is_some();
     let address = server.address.map_or(String::new(), |a| a.to_string());
     let service = ServiceInfo {
@@ -109,11 +102,13 @@ fn server_info(server: Server, host: &str, seen: &mut ClientSpace) -> ServerInfo
     let export = |share: Share| {
         let (writable, free_bytes) = match share.entered {
             Ok(entered) => {
-                seen.add(&share.mount, false, host, &entered.report);
-                (
-                    Ok(entered.writable),
-                    entered.report.space.map(|space| space.free_bytes),
-                )
+                let free_bytes = entered.report.space.map(|space| space.free_bytes);
+                reports.push(MountReport {
+                    mount: share.mount.clone(),
+                    is_kept: false,
+                    report: entered.report,
+                });
+                (Ok(entered.writable), free_bytes)
             }
             Err(e) => (Err(e.to_string()), None),
         };
@@ -134,42 +129,4 @@ fn server_info(server: Server, host: &str, seen: &mut ClientSpace) -> ServerInfo
 fn without_place(why: &str, address: Option<SocketAddr>) -> String {
     let place = address.map_or(String::new(), |a| format!("cannot connect to {a}: "));
     why.strip_prefix(&place).unwrap_or(why).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use filermark_model::plan::DriverPlan;
-    use std::net::TcpListener;
-
-    #[test]
-    fn a_server_is_reached_on_its_port_or_not() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let share = |host: &str, name: &str| MountPoint {
-            host: host.into(),
-            path: format!(r"\{name}"),
-        };
-        let mounts = [
-            share("127.0.0.1", "a"),
-            share("127.0.0.1", "b"),
-            share("no such name.invalid", "a"),
-        ];
-        let mut plan = filermark_results::testing::smb_plan("geheim");
-        plan.port = listener.local_addr().unwrap().port();
-        let mut seen = ClientSpace::by(&DriverPlan::Smb(plan.clone()));
-        let looks = look(&mounts, &plan, false, "here", &mut seen);
-        assert_eq!(looks.len(), 2);
-        let there = &looks[0].services[0];
-        let name = there.name.as_str();
-        assert_eq!((name, there.connected_us.is_ok()), ("smb", true));
-        assert!(there.address.ends_with(&format!(":{}", plan.port)));
-        assert_eq!(looks[1].services[0].name, "name");
-        // Somebody who closes what he took has let nobody in.
-        let closes = std::thread::spawn(move || drop(listener.accept()));
-        let looks = look(&mounts[..2], &plan, true, "here", &mut seen);
-        assert!(looks[0].exports.iter().all(|e| e.writable.is_err()));
-        closes.join().unwrap();
-        let looks = look(&mounts[..1], &plan, true, "here", &mut seen);
-        assert!(looks[0].services[0].connected_us.is_err());
-    }
 }

@@ -1,45 +1,42 @@
 //! Mounted directories: whether they are there, what they are on, whether they can be
-//! written to, how much is free. Makes one small file in each and removes it again.
+//! written to, how much is free.
 
-use super::limits::ALL_MAX;
-use super::probe;
-use crate::free_space::{ClientSpace, is_kept};
+use crate::claim;
 use filermark_driver_kit::driver::ClaimReport;
-use filermark_link::facts::{MountEntry, MountInfo};
-use filermark_link::parallel::each_within;
+use filermark_driver_kit::survey::{MountReport, SURVEY_MAX, Survey, Surveyed, is_kept};
+use filermark_engine::parallel::each_within;
 use filermark_model::plan::{DriverPlan, MountPoint};
-use filermark_posix::survey;
+use filermark_model::survey::{MountEntry, MountInfo};
 
-/// Looks at all of them; what they have free goes into `seen`.
-pub(super) fn look(
-    mounts: &[MountPoint],
-    host: &str,
-    seen: &mut ClientSpace,
-    driver: &DriverPlan,
-    dir_name: &str,
-) -> Vec<MountInfo> {
-    let name = dir_name.to_owned();
-    let driver = driver.clone();
-    let looks = each_within(mounts.to_vec(), ALL_MAX, move |mount: MountPoint| {
-        let report = survey(&mount).map_err(|e| e.to_string())?;
-        let kept = is_kept(&driver, &mount, &name);
-        let unwritable = probe::unwritable(&mount.path);
-        Ok::<_, String>((report, kept, unwritable))
+/// Looks at all of them.
+pub(crate) fn look(driver: &DriverPlan, what: &Survey<'_>) -> Surveyed {
+    let name = what.dir_name.to_owned();
+    let (driver, unwritable) = (driver.clone(), what.unwritable);
+    let mounts = what.mounts.to_vec();
+    let looks = each_within(mounts, SURVEY_MAX, move |mount: MountPoint| {
+        let report = claim::survey(&mount).map_err(|e| e.to_string())?;
+        let is_kept = is_kept(&driver, &mount, &name);
+        Ok::<_, String>((report, is_kept, unwritable(&mount.path)))
     });
-    let mut found = Vec::new();
-    for (mount, look) in mounts.iter().zip(looks) {
+    let mut found = Surveyed::default();
+    for (mount, look) in what.mounts.iter().zip(looks) {
         let there = match look {
-            Some(Ok((report, kept, unwritable))) => {
-                seen.add(mount, kept, host, &report);
-                Ok(mounted(&report, unwritable))
+            Some(Ok((report, is_kept, unwritable))) => {
+                let entry = mounted(&report, unwritable);
+                found.reports.push(MountReport {
+                    mount: mount.clone(),
+                    is_kept,
+                    report,
+                });
+                Ok(entry)
             }
             Some(Err(reason)) => Err(reason),
             None => Err(format!(
                 "{mount}: not looked at within {} s; is its server up?",
-                ALL_MAX.as_secs()
+                SURVEY_MAX.as_secs()
             )),
         };
-        found.push(MountInfo {
+        found.mounts.push(MountInfo {
             mount: mount.clone(),
             mounted: there,
         });
@@ -76,8 +73,16 @@ mod tests {
         };
         let mounts = [at(dir.path()), at(&dir.path().join("gone"))];
         let driver = DriverPlan::Posix(PosixPlan::default());
-        let mut seen = ClientSpace::by(&driver);
-        let looks = look(&mounts, "here", &mut seen, &driver, "filermark.x");
+        let found = look(
+            &driver,
+            &Survey {
+                mounts: &mounts,
+                dir_name: "filermark.x",
+                log_in: true,
+                unwritable: |_| None,
+            },
+        );
+        let looks = found.mounts;
         let there = looks[0].mounted.as_ref().expect("it is there");
         assert_eq!(there.unwritable, None);
         assert!(there.free_bytes.is_some_and(|b| b > 0));
@@ -85,7 +90,7 @@ mod tests {
         assert!(!there.kind.is_empty() && there.mount_point.starts_with('/'));
         let why = looks[1].mounted.as_ref().expect_err("it is not there");
         assert!(why.contains("gone"), "{why}");
-        assert_eq!(seen.into_free().len(), 1);
+        assert_eq!(found.reports.len(), 1);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

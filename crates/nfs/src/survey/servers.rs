@@ -1,51 +1,37 @@
 //! NFS servers, by the driver's own way: which services take connections, and whether
 //! the exports mount.
 
-use super::limits::ALL_MAX;
-use crate::free_space::ClientSpace;
-use filermark_link::facts::{ExportInfo, ServerInfo, ServiceInfo};
-use filermark_link::parallel::each_within;
+use super::{Service, export, hasty, services};
+use filermark_driver_kit::driver::ClaimReport;
+use filermark_driver_kit::survey::{MountReport, SURVEY_MAX, Survey, Surveyed, by_host, late};
+use filermark_engine::parallel::each_within;
 use filermark_model::plan::{MountPoint, NfsPlan};
-use filermark_nfs::survey::{Service, export, hasty, services};
+use filermark_model::survey::{ExportInfo, ServerInfo, ServiceInfo};
 
-/// Looks at all servers of these mount points; what they have free goes into `seen`.
-pub(super) fn look(
-    mounts: &[MountPoint],
-    plan: &NfsPlan,
-    host: &str,
-    seen: &mut ClientSpace,
-) -> Vec<ServerInfo> {
+/// Looks at all servers of these mount points.
+pub(crate) fn look(plan: &NfsPlan, what: &Survey<'_>) -> Surveyed {
     let plan = hasty(plan);
-    let groups = by_host(mounts);
+    let groups = by_host(what.mounts);
     let asked = groups.clone();
-    let looks = each_within(groups, ALL_MAX, move |group| server(&group, &plan));
-    let mut found = Vec::new();
+    let looks = each_within(groups, SURVEY_MAX, move |group| server(&group, &plan));
+    let mut found = Surveyed::default();
     for (group, look) in asked.into_iter().zip(looks) {
         let Some((look, reports)) = look else {
-            found.push(late(&group, "nfs"));
+            found.servers.push(late(&group[0].host, "nfs"));
             continue;
         };
-        for (mount, report) in reports {
-            seen.add(&mount, false, host, &report);
-        }
-        found.push(look);
+        let reports = reports.into_iter().map(|(mount, report)| MountReport {
+            mount,
+            is_kept: false,
+            report,
+        });
+        found.reports.extend(reports);
+        found.servers.push(look);
     }
     found
 }
 
-/// The mount points of each server; none of the groups is empty.
-pub(super) fn by_host(mounts: &[MountPoint]) -> Vec<Vec<MountPoint>> {
-    let mut groups: Vec<Vec<MountPoint>> = Vec::new();
-    for mount in mounts {
-        match groups.iter_mut().find(|g| g[0].host == mount.host) {
-            Some(group) => group.push(mount.clone()),
-            None => groups.push(vec![mount.clone()]),
-        }
-    }
-    groups
-}
-
-type ServerReports = Vec<(MountPoint, filermark_driver_kit::driver::ClaimReport)>;
+type ServerReports = Vec<(MountPoint, ClaimReport)>;
 
 fn server(group: &[MountPoint], plan: &NfsPlan) -> (ServerInfo, ServerReports) {
     let mut look = ServerInfo {
@@ -89,22 +75,5 @@ fn service(service: Service) -> ServiceInfo {
         name: service.name.into(),
         address: service.address.map_or(String::new(), |a| a.to_string()),
         connected_us: service.connected.map(|took| took.as_micros() as u64),
-    }
-}
-
-/// A server that took too long.
-pub(super) fn late(group: &[MountPoint], service: &str) -> ServerInfo {
-    ServerInfo {
-        host: group[0].host.clone(),
-        services: vec![ServiceInfo {
-            name: service.into(),
-            address: String::new(),
-            connected_us: Err(format!(
-                "{} did not answer all questions within {} s",
-                group[0].host,
-                ALL_MAX.as_secs()
-            )),
-        }],
-        exports: Vec::new(),
     }
 }
