@@ -10,7 +10,7 @@ use filermark_server::ServerOptions;
 /// One GETATTR in 4 ms, one after the other: 250 op/s at most of the 300 that are asked for,
 /// whatever the machine does.
 #[test]
-fn a_point_below_its_rate_is_told_in_record_report_csv_and_verify() {
+fn alone_a_point_below_its_rate_is_told_in_record_report_csv_and_verify() {
     let _turn = alone();
     let server = serve(ServerOptions {
         delay: "GETATTR=4ms".parse().expect("a delay"),

@@ -154,7 +154,7 @@ fn every_write(ended: &Ended) {
 }
 
 #[test]
-fn a_real_server_that_writes_unstable_is_committed_as_the_benchmark_says() {
+fn alone_a_real_server_that_writes_unstable_is_committed_as_the_benchmark_says() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;

@@ -68,7 +68,7 @@ fn with_header(record: &Path, name: &str, change: impl Fn(&mut Value)) -> PathBu
 }
 
 #[test]
-fn servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
+fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
     let _turn = alone();
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();

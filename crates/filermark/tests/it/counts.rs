@@ -84,7 +84,7 @@ fn assert_counted(ours: [u64; 22], Watched { seen, heartbeats }: &Watched) {
 }
 
 #[test]
-fn the_record_counts_exactly_the_calls_that_the_server_saw() {
+fn alone_the_record_counts_exactly_the_calls_that_the_server_saw() {
     let _turn = alone();
     // Deferred COMMITs, some of them after RUN; and one for every logical write.
     when_quiet(|| count_calls("general-nfs3"));
@@ -120,7 +120,7 @@ fn count_calls(benchmark: &str) -> Result<(), String> {
 }
 
 #[test]
-fn every_operation_of_a_mix_is_executed() {
+fn alone_every_operation_of_a_mix_is_executed() {
     let _turn = alone();
     when_quiet(execute_all);
 }
@@ -163,7 +163,7 @@ fn execute_all() -> Result<(), String> {
 }
 
 #[test]
-fn the_mix_and_the_rate_are_kept() {
+fn alone_the_mix_and_the_rate_are_kept() {
     let _turn = alone();
     when_quiet(|| {
         let server = serve(ServerOptions::default());
@@ -188,7 +188,7 @@ fn the_mix_and_the_rate_are_kept() {
 /// back for the delay (its own tests see to that); what the record has more is the
 /// way there and back and two wake-ups, and it never has less.
 #[test]
-fn an_injected_delay_is_the_service_time() {
+fn alone_an_injected_delay_is_the_service_time() {
     let _turn = alone();
     when_quiet(|| {
         let delay = "READ=5ms,WRITE=6ms,4ms".parse().expect("a delay");

@@ -155,13 +155,24 @@ fn it_keeps_to_the_width_also_when_that_changes() {
     assert_eq!(terminal.wait().code(), Some(130));
 }
 
+/// The load point was measured. A busy machine may make it INVALID (exit code 4).
+#[track_caller]
+fn assert_measured(terminal: &mut Terminal) {
+    let code = terminal.wait().code();
+    assert!(
+        matches!(code, Some(0 | 4)),
+        "{code:?} {:#?}",
+        terminal.lines()
+    );
+}
+
 #[test]
 fn a_terminal_that_can_do_little_gets_plain_lines() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server);
     let mut dumb = Terminal::start(&sweep, 100, &[("TERM", "dumb")]);
-    assert!(dumb.wait().success(), "{:#?}", dumb.lines());
+    assert_measured(&mut dumb);
     assert_eq!(
         count(&dumb.lines(), "[1/1] 100 op/s RUN"),
         1,
@@ -171,11 +182,11 @@ fn a_terminal_that_can_do_little_gets_plain_lines() {
     assert!(!dumb.sent().contains('\x1b'), "nothing but text");
     let quiet = sweep.elsewhere();
     let mut black = Terminal::start(&quiet, 100, &[("NO_COLOR", "1")]);
-    assert!(black.wait().success(), "{:#?}", black.lines());
+    assert_measured(&mut black);
     assert!(black.sent().contains(" rate "), "it is drawn all the same");
     assert!(!black.sent().contains("\x1b[0m"), "without colours");
     let mut flagged = Terminal::start(&sweep.elsewhere().arg("--no-color"), 100, &[]);
-    assert!(flagged.wait().success(), "{:#?}", flagged.lines());
+    assert_measured(&mut flagged);
     assert!(!flagged.sent().contains("\x1b[0m"), "without colours");
 }
 

@@ -1,5 +1,6 @@
-//! Who may run beside whom: a test that looks at rates and times runs alone,
-//! the others beside each other.
+//! Which tests run by themselves: a test that looks at rates and times runs alone, the others
+//! beside each other. Names of the former begin with [`ALONE`]: `./test` runs them last, one by
+//! one, and all others before them.
 
 use filermark_model::{Finding, Rule};
 use filermark_testbed::Pcap;
@@ -7,8 +8,18 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
+/// How the name of a test begins that runs alone; `ci/queue-test` selects by it.
+const ALONE: &str = "alone_";
+
 /// For a test whose figures other load would spoil.
+#[track_caller]
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    // The test harness names a test's thread by the test, or runs all of them in `main`.
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default();
+    let (_, test) = name.rsplit_once("::").unwrap_or(("", name));
+    let is_named = test.starts_with(ALONE) || test == "main";
+    assert!(is_named, "the name of {name} has to begin with {ALONE}");
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 

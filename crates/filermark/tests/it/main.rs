@@ -3,7 +3,7 @@
 //!
 //! `sweep` is how the tests start the program, `terminal` what it is like on a
 //! terminal, `client_hosts` where it finds several, `peek` how they look into an export,
-//! `turns` who may run beside whom. The server is the embedded one, inside the test,
+//! `load_guard` which tests run by themselves. The server is the embedded one, inside the test,
 //! where its faults and its exact counts are the yardstick, and the testbed's real ones
 //! where somebody else's judgement is.
 

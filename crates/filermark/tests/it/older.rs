@@ -114,7 +114,7 @@ fn all_of_version_2() -> String {
 /// Every operation of the mix is done, counted as the server counts it, and seen by
 /// Wireshark's dissectors, to which every message is well formed.
 #[test]
-fn version_2_is_whole() {
+fn alone_version_2_is_whole() {
     let _turn = alone();
     when_quiet(|| {
         let Some(sandbox) = available(Sandbox::new()) else {

@@ -51,7 +51,7 @@ fn a_classical_rc_file_is_run() {
 }
 
 #[test]
-fn open_pacing_keeps_the_rate_against_a_slow_server() {
+fn alone_open_pacing_keeps_the_rate_against_a_slow_server() {
     let _turn = alone();
     let delay = "10ms".parse().expect("a delay");
     let server = serve(ServerOptions {
@@ -87,7 +87,7 @@ fn open_pacing_keeps_the_rate_against_a_slow_server() {
 }
 
 #[test]
-fn an_overloaded_server_makes_an_open_point_invalid() {
+fn alone_an_overloaded_server_makes_an_open_point_invalid() {
     let _turn = alone();
     // One disk that takes 10 ms for each: 100 a second and no more.
     let delay = "GETATTR=10ms,LOOKUP=10ms,READ=10ms,WRITE=10ms,ACCESS=10ms"

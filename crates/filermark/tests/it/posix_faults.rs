@@ -32,7 +32,7 @@ fn assert_given_up(ended: &Ended, parts: &[&str]) {
 /// The mean service time of an operation is the delay of the one request that it makes
 /// of the file system: with open bucket directories a stat is a lookup and a getattr.
 #[test]
-fn an_injected_delay_is_the_service_time_of_a_stat() {
+fn alone_an_injected_delay_is_the_service_time_of_a_stat() {
     let _turn = alone();
     when_quiet(|| {
         let Some((mounts, faulty)) = faulty() else {

@@ -89,7 +89,7 @@ fn files_below(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
+fn alone_ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
@@ -123,7 +123,7 @@ fn ganesha_vfs_is_measured_and_what_it_keeps_is_right() {
 /// Its files keep their first MiB only: what is read behind it is not what was written,
 /// and that is found without VERIFY. Nothing else is wrong.
 #[test]
-fn ganesha_mem_is_measured_and_what_it_loses_is_found() {
+fn alone_ganesha_mem_is_measured_and_what_it_loses_is_found() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;
@@ -142,7 +142,7 @@ fn ganesha_mem_is_measured_and_what_it_loses_is_found() {
 }
 
 #[test]
-fn ganesha_is_measured_over_ipv6() {
+fn alone_ganesha_is_measured_over_ipv6() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
@@ -158,7 +158,7 @@ fn ganesha_is_measured_over_ipv6() {
 }
 
 #[test]
-fn the_kernel_s_server_is_measured_and_what_it_keeps_is_right() {
+fn alone_the_kernel_s_server_is_measured_and_what_it_keeps_is_right() {
     let _turn = alone();
     let Some(server) = available(KernelServer::start()) else {
         return;
@@ -177,7 +177,7 @@ fn the_kernel_s_server_is_measured_and_what_it_keeps_is_right() {
 }
 
 #[test]
-fn a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
+fn alone_a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
     let _turn = alone();
     let full = ServerOptions {
         space_mib: Some(8),
@@ -212,7 +212,7 @@ fn a_real_disk_that_fills_up_and_a_real_export_that_is_read_only() {
 }
 
 #[test]
-fn a_real_server_that_is_killed_ends_the_sweep() {
+fn alone_a_real_server_that_is_killed_ends_the_sweep() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;

@@ -46,7 +46,7 @@ fn memory_of(procs: u32, port: u16) -> Result<u64, String> {
 }
 
 #[test]
-fn ten_thousand_procs_take_little_memory() {
+fn alone_ten_thousand_procs_take_little_memory() {
     let _turn = alone();
     // Both ends of 10,000 connections in one process may be more than it may open.
     let serve = Sweep::bare()

@@ -74,7 +74,7 @@ fn assert_right(ended: &Ended) {
 }
 
 #[test]
-fn ganesha_is_measured_over_udp_and_tshark_sees_every_call() {
+fn alone_ganesha_is_measured_over_udp_and_tshark_sees_every_call() {
     let _turn = alone();
     when_quiet(|| {
         let Some(sandbox) = available(Sandbox::new()) else {
@@ -146,7 +146,7 @@ fn ganesha_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
 /// The record's calls of RUN and the wire's are the same, by procedure and with those
 /// that went again.
 #[test]
-fn what_went_over_the_wire_is_what_the_record_counts_whatever_is_lost() {
+fn alone_what_went_over_the_wire_is_what_the_record_counts_whatever_is_lost() {
     let _turn = alone();
     when_quiet(|| {
         let Some(sandbox) = available(Sandbox::new()) else {
@@ -215,7 +215,7 @@ fn wire_and_record_agree(sandbox: &Arc<Sandbox>) -> Result<(), String> {
 }
 
 #[test]
-fn lost_packets_go_again_as_often_as_chance_says_and_no_figure_is_wrong() {
+fn alone_lost_packets_go_again_as_often_as_chance_says_and_no_figure_is_wrong() {
     let _turn = alone();
     when_quiet(|| {
         let Some(sandbox) = available(Sandbox::new()) else {
@@ -277,7 +277,7 @@ fn lost_as_often_as_chance_says(sandbox: &Arc<Sandbox>) -> Result<(), String> {
 /// At an Ethernet's MTU, transfers are cut; the record says what that means, and a lost
 /// fragment loses the whole call.
 #[test]
-fn fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
+fn alone_fragments_are_warned_of_and_one_that_is_lost_loses_its_call() {
     let _turn = alone();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
@@ -373,7 +373,7 @@ fn who_does_not_serve_udp_is_told_to_go_over_tcp() {
 }
 
 #[test]
-fn the_embedded_server_is_measured_over_udp_from_preflight_to_cleanup() {
+fn alone_the_embedded_server_is_measured_over_udp_from_preflight_to_cleanup() {
     let _turn = alone();
     let server = serve(ServerOptions {
         udp: true,

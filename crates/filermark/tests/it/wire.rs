@@ -61,7 +61,7 @@ pub fn between_pauses<K: Ord + Clone>(
 }
 
 #[test]
-fn tshark_finds_every_call_of_a_run_well_formed_and_counted() {
+fn alone_tshark_finds_every_call_of_a_run_well_formed_and_counted() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
@@ -100,7 +100,7 @@ fn tshark_finds_every_call_of_a_run_well_formed_and_counted() {
 
 /// Every operation of the mix, so that tshark sees each procedure once at least.
 #[test]
-fn tshark_finds_all_procedures_well_formed() {
+fn alone_tshark_finds_all_procedures_well_formed() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;
@@ -145,7 +145,7 @@ fn tshark_finds_all_procedures_well_formed() {
 /// program's look at its clock, the wake-up of a thread that sleeps (20 to 60 us),
 /// so the delays are such that 5 % are more than that.
 #[test]
-fn tshark_measures_the_same_service_times() {
+fn alone_tshark_measures_the_same_service_times() {
     let _turn = alone();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;

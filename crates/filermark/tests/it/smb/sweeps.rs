@@ -47,7 +47,7 @@ const SMB2_ROWS: [&str; 13] = [
 /// Three load points of a few seconds, on SMB1, 2.0.2 and 3.1.1; the report has the
 /// table of operations, and nothing is left behind.
 #[test]
-fn samba_is_measured_on_old_and_new_dialects() {
+fn alone_samba_is_measured_on_old_and_new_dialects() {
     let _turn = alone();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
@@ -121,7 +121,7 @@ fn debug_flags_tell_of_calls_failures_and_fitting_files() {
 
 /// With data checked, over shared connections with several calls each under way.
 #[test]
-fn what_samba_keeps_is_right() {
+fn alone_what_samba_keeps_is_right() {
     let _turn = alone();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;

@@ -57,7 +57,7 @@ fn counted(ended: &Ended, spoken: ProtocolCase) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn tshark_finds_every_message_of_a_run_well_formed_and_counted() {
+fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
     let _turn = alone();
     let Some(samba) = samba(readable()) else {
         return;
@@ -203,7 +203,7 @@ fn clear(samba: &Samba) {
 /// 5 %. A proxy makes the way back longer, so that 5 % are more than the wake-up of a
 /// thread that sleeps.
 #[test]
-fn tshark_measures_the_same_service_times() {
+fn alone_tshark_measures_the_same_service_times() {
     let _turn = alone();
     let Some(samba) = samba(readable()) else {
         return;
