@@ -91,6 +91,15 @@ impl Figure {
         }
     }
 
+    /// The lowest and the highest round.
+    pub fn spread(&self) -> (f64, f64) {
+        let rounds = || self.rounds.iter().copied();
+        (
+            rounds().fold(f64::NAN, f64::min),
+            rounds().fold(f64::NAN, f64::max),
+        )
+    }
+
     /// Whether the bar is reached.
     pub fn verdict(&self) -> Verdict {
         let reaches = |value: f64| match self.bar {
@@ -118,6 +127,8 @@ impl Figure {
             "unit": self.unit,
             "median": self.median(),
             "best": self.best(),
+            "lowest": self.spread().0,
+            "highest": self.spread().1,
             "rounds": self.rounds,
             "bar": bar,
             "verdict": self.verdict().text(),
@@ -130,10 +141,15 @@ impl Figure {
             Bar::AtLeast(at) => format!(">= {}", short(at)),
             Bar::AtMost(at) => format!("<= {}", short(at)),
         };
+        let (lowest, highest) = self.spread();
+        let spread = match self.rounds.len() {
+            0 | 1 => String::new(),
+            _ => format!("{} to {}", short(lowest), short(highest)),
+        };
         [
             self.name.clone(),
             short(self.median()),
-            short(self.best()),
+            spread,
             self.unit.into(),
             bar,
             self.verdict().text().into(),
@@ -167,7 +183,7 @@ fn short(value: f64) -> String {
 
 /// Figures as a text table.
 pub fn table(figures: &[Figure]) -> String {
-    let head = ["figure", "median", "best", "unit", "bar", ""].map(String::from);
+    let head = ["figure", "median", "spread", "unit", "bar", ""].map(String::from);
     let rows: Vec<_> = std::iter::once(head)
         .chain(figures.iter().map(Figure::cells))
         .collect();
@@ -206,6 +222,19 @@ mod tests {
         let f = Figure::new("x", "us", vec![3.0, 9.0]).bar(Bar::AtMost(6.0));
         assert_eq!((f.median(), f.verdict()), (6.0, Verdict::Reached));
         assert_eq!(f.bar(Bar::AtMost(1.0)).verdict(), Verdict::Short);
+    }
+
+    #[test]
+    fn the_spread_is_shown_where_there_is_one() {
+        let f = Figure::new("x", "us", vec![3.0, 9.0, 4.0]).bar(Bar::AtMost(5.0));
+        assert_eq!(f.spread(), (3.0, 9.0));
+        let shown = table(&[f, Figure::new("y", "s", vec![1.0])]);
+        assert_eq!(
+            shown,
+            "  figure  median          spread  unit  bar\n\
+             \x20 x        4.000  3.000 to 9.000  us    <= 5.000  reached\n\
+             \x20 y        1.000                  s\n"
+        );
     }
 
     #[test]

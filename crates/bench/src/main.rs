@@ -2,15 +2,17 @@
 //! how exact its pacing and its times are, how fast it fills, what it holds.
 //!
 //! `cargo run --release -p filermark-bench [-- NAME...]`; see docs/src/reference/speed.md.
-//! It only prints: a slow machine fails nothing. It looks at the other rooms
-//! from outside, through what they show to anybody.
+//! It only prints: a slow machine fails nothing. It uses the public interfaces of the
+//! other crates only.
 
 mod alloc;
+mod children;
 mod cpu;
 mod figure;
 mod parts;
 mod plan;
 mod server;
+mod turns;
 
 use clap::Parser;
 use figure::{Figure, FiguresOrSkip, table};
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
             println!("  {name:<20} {value}");
         }
     }
+    let whole = Instant::now();
     let mut failed = false;
     let mut documents = Vec::new();
     for part in parts::chosen(&args.names) {
@@ -67,8 +70,12 @@ fn main() -> ExitCode {
         }
         failed |= measured.is_err();
     }
+    let seconds = whole.elapsed().as_secs_f64();
+    if !args.json {
+        println!("\n{seconds:.0} s in the whole");
+    }
     if args.json {
-        let all = json!({"environment": environment, "rounds": args.rounds, "parts": documents});
+        let all = json!({"environment": environment, "rounds": args.rounds, "seconds": seconds, "parts": documents});
         println!("{all:#}");
     }
     if failed {

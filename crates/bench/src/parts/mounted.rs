@@ -1,9 +1,10 @@
 //! Operations on mounted file systems, side by side with a bare loop of the same
 //! system calls on the same files, and with fio; one thread each, in turns.
 //!
-//! The bare loop is the limit: it does nothing but call. Both look the same names up
-//! the same way (relative to an open directory), the loop with its names written out
-//! beforehand.
+//! The bare loop is the limit: it does nothing but call. All work on the same files (names that
+//! come and go: on as many, in directories of their own), so that all find the same layout, and
+//! look up one name in an open directory. Before each turn on a disk, what the turns before it
+//! have left to be written is written.
 
 mod bare;
 mod fio;
@@ -12,23 +13,37 @@ use super::codec;
 use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
 use crate::plan::{Bench, mounted_plan};
+use crate::turns::{Bars, Contender, Turn, compare};
 use filermark_engine::data::SECTOR;
 use filermark_model::transfer::TransferTable;
 use filermark_model::{Mix, Op, PointStats, RunPlan};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long each turn takes.
-const WINDOW: Duration = Duration::from_millis(1_500);
-const WARMUP: Duration = Duration::from_millis(300);
+const WINDOW: Duration = Duration::from_millis(500);
+const WARMUP: Duration = Duration::from_millis(200);
 /// Directories and files of the tree in the metadata turns.
 const DIRS: u32 = 10;
 const FILES: u32 = 100;
 /// The file of the transfer turns, in bytes: cached, so that the calls count.
 pub(super) const FILE_BYTES: u64 = 64 << 20;
-/// Of the bare loop's rate, wanted; of fio's.
-const OF_BARE: f64 = 0.95;
-const OF_FIO: f64 = 1.0;
+/// Beside the bare loop of calls of several microseconds each.
+const OF_BARE: Bars = Bars {
+    cpu_at_most: Some(1.35),
+    rate_at_least: Some(0.75),
+};
+/// Beside the bare loop of stat and of cached transfers. These take less than a microsecond, beside
+/// which two readings of the clock, a choice and the data of a write are much.
+const OF_BARE_SHORT: Bars = Bars {
+    cpu_at_most: Some(2.0),
+    rate_at_least: Some(0.5),
+};
+const OF_FIO: Bars = Bars {
+    cpu_at_most: Some(1.0),
+    rate_at_least: Some(1.0),
+};
 /// Percent of the processor time that comparing a sample of what was read may take.
 const COMPARED_PCNT_MAX: f64 = 2.0;
 
@@ -42,64 +57,19 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
         ("disk", here.join("target")),
     ] {
         let dir = Scratch::new(&place)?;
-        for (what, mix, calls) in METADATA {
-            let mut bench = metadata(&dir.0, mix)?;
-            let (mut mine, mut bare) = (Vec::new(), Vec::new());
-            for _ in 0..rounds {
-                mine.push(run(&mut bench)?.achieved_ops_per_sec());
-                bare.push(bare::metadata(&dir.0, *calls, DIRS, FILES, WINDOW)?);
-            }
-            bench.cleanup()?;
-            figures.extend(beside_bare(name, what, &mine, &bare));
+        for (what, mix, calls, bars) in METADATA {
+            let of = format!("{name}: {what}");
+            figures.extend(metadata(&of, &dir.0, mix, (*calls, *bars), rounds)?);
         }
         for (what, op, write) in [
             ("read_random 4 KiB", Op::ReadRandom, false),
             ("write_random 4 KiB", Op::WriteRandom, true),
         ] {
-            let turns = transfers(&dir.0, (op, write), rounds, compare_ns)?;
-            figures.extend(turns.figures(name, what, write));
+            let of = format!("{name}: {what}");
+            figures.extend(transfers(&of, &dir.0, (op, write), rounds, compare_ns)?);
         }
     }
     Ok(figures)
-}
-
-/// Ours and the bare loop's op/s, and their ratio.
-fn beside_bare(place: &str, what: &str, mine: &[f64], bare: &[f64]) -> [Figure; 3] {
-    [
-        figure(place, what, "filermark", mine),
-        figure(place, what, "bare loop", bare),
-        ratio(place, what, "of the bare loop", mine, bare, OF_BARE),
-    ]
-}
-
-/// What the turns of a transfer came to, round by round.
-#[derive(Default)]
-struct VariantResults {
-    mine: Vec<f64>,
-    bare: Vec<f64>,
-    fio: Vec<f64>,
-    /// Share of our processor time that comparing what was read took, in percent.
-    compared_pcnt: Vec<f64>,
-}
-
-impl VariantResults {
-    fn figures(&self, place: &str, what: &str, write: bool) -> Vec<Figure> {
-        let mut figures = beside_bare(place, what, &self.mine, &self.bare).to_vec();
-        if !self.fio.is_empty() {
-            let who = match write {
-                true => "fio psync, refill_buffers",
-                false => "fio psync",
-            };
-            figures.push(figure(place, what, who, &self.fio));
-            figures.push(ratio(place, what, "of fio", &self.mine, &self.fio, OF_FIO));
-        }
-        if !write {
-            let name = format!("{place}: {what}, comparing");
-            let share = Figure::new(name, "% of CPU", self.compared_pcnt.clone());
-            figures.push(share.bar(Bar::AtMost(COMPARED_PCNT_MAX)));
-        }
-        figures
-    }
 }
 
 /// Which calls the bare loop makes.
@@ -115,41 +85,68 @@ pub(super) enum LoopCalls {
     Readdir,
 }
 
-/// A turn: its name, the mix, the calls of the bare loop.
-type Variant = (&'static str, &'static [(Op, f64)], LoopCalls);
+/// Its name, the mix, the calls of the bare loop, and our ratios to it.
+type Variant = (&'static str, &'static [(Op, f64)], LoopCalls, Bars);
 
 const METADATA: &[Variant] = &[
-    ("stat", &[(Op::Stat, 100.0)], LoopCalls::Stat),
+    ("stat", &[(Op::Stat, 100.0)], LoopCalls::Stat, OF_BARE_SHORT),
     (
         "create, unlink",
         &[(Op::Create, 50.0), (Op::Unlink, 50.0)],
         LoopCalls::CreateUnlink,
+        OF_BARE,
     ),
     (
         "mkdir, rmdir",
         &[(Op::Mkdir, 50.0), (Op::Rmdir, 50.0)],
         LoopCalls::MkdirRmdir,
+        OF_BARE,
     ),
-    ("readdir", &[(Op::Readdir, 100.0)], LoopCalls::Readdir),
+    (
+        "readdir",
+        &[(Op::Readdir, 100.0)],
+        LoopCalls::Readdir,
+        OF_BARE,
+    ),
 ];
 
-fn metadata(dir: &Path, mix: &[(Op, f64)]) -> Result<Bench, String> {
+fn metadata(
+    of: &str,
+    dir: &Path,
+    mix: &[(Op, f64)],
+    (calls, bars): (LoopCalls, Bars),
+    rounds: u32,
+) -> FiguresOrSkip {
     let mix = Mix::new(mix.iter().copied()).map_err(|e| e.to_string())?;
-    filled(mounted_plan(dir, |component| {
+    let mut bench = filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
         (component.dir_count, component.files_per_dir) = (DIRS, FILES);
         component.file_bytes = 1024;
-    })?)
+    })?)?;
+    let contenders = vec![
+        Contender::own("filermark", || {
+            write_back(dir)?;
+            Ok(turn(&run(&mut bench)?))
+        }),
+        Contender::other("bare loop", bars, || {
+            write_back(dir)?;
+            bare::metadata(dir, calls, (DIRS, FILES), WINDOW)
+        }),
+    ];
+    let figures = compare(of, "op/s", rounds, contenders)?;
+    bench.cleanup()?;
+    Ok(figures)
 }
 
 /// Transfers of one kind: ours, the bare loop's and fio's in turns. Comparing a sector that
 /// was read takes `compare_ns`.
 fn transfers(
+    of: &str,
     dir: &Path,
     (op, write): (Op, bool),
     rounds: u32,
     compare_ns: f64,
-) -> Result<VariantResults, String> {
+) -> FiguresOrSkip {
     let mix = Mix::new([(op, 100.0)]).map_err(|e| e.to_string())?;
     let mut bench = filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
@@ -160,21 +157,59 @@ fn transfers(
         (component.dir_count, component.files_per_dir) = (1, 1);
         component.file_bytes = FILE_BYTES;
     })?)?;
-    let mut turns = VariantResults::default();
-    for _ in 0..rounds {
-        let stats = run(&mut bench)?;
-        turns.mine.push(stats.achieved_ops_per_sec());
-        let sectors = stats.checked_bytes() as f64 / SECTOR as f64;
-        let share = sectors * compare_ns / stats.generator_cpu_ns.max(1) as f64;
-        turns.compared_pcnt.push(share * 100.0);
-        turns.bare.push(bare::transfers(dir, write, WINDOW)?);
-        match fio::rate(dir, write, WINDOW) {
-            Ok(rate) => turns.fio.push(rate),
-            Err(why) => eprintln!("fio: {why}"),
-        }
+    let files = bare::data_files(dir)?;
+    // INIT leaves nothing of them in the page cache.
+    for file in &files {
+        std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    // Share of our processor time that comparing what was read took, in percent.
+    let compared_pcnt = RefCell::new(Vec::new());
+    let mut contenders = vec![
+        Contender::own("filermark", || {
+            write_back(dir)?;
+            let stats = run(&mut bench)?;
+            let sectors = stats.checked_bytes() as f64 / SECTOR as f64;
+            let share = sectors * compare_ns / stats.generator_cpu_ns.max(1) as f64;
+            compared_pcnt.borrow_mut().push(share * 100.0);
+            Ok(turn(&stats))
+        }),
+        Contender::other("bare loop", OF_BARE_SHORT, || {
+            write_back(dir)?;
+            bare::transfers(&files, write, WINDOW)
+        }),
+    ];
+    match fio::is_installed() {
+        true => contenders.push(Contender::other("fio psync", OF_FIO, || {
+            write_back(dir)?;
+            fio::turn(&files, write, WINDOW)
+        })),
+        false => eprintln!("fio is not installed (Debian package fio)"),
+    }
+    let mut figures = compare(of, "op/s", rounds, contenders)?;
+    if !write {
+        let share = Figure::new(
+            format!("{of}, comparing"),
+            "% of CPU",
+            compared_pcnt.into_inner(),
+        );
+        figures.push(share.bar(Bar::AtMost(COMPARED_PCNT_MAX)));
     }
     bench.cleanup()?;
-    Ok(turns)
+    Ok(figures)
+}
+
+/// Writes everything on the file system of `dir` back.
+fn write_back(dir: &Path) -> Result<(), String> {
+    let dir = std::fs::File::open(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    rustix::fs::syncfs(&dir).map_err(|e| format!("syncfs: {e}"))
+}
+
+fn turn(stats: &PointStats) -> Turn {
+    Turn {
+        ops: stats.success_count() as f64,
+        seconds: stats.window_ns as f64 / 1e9,
+        cpu_ns: stats.generator_cpu_ns as f64,
+    }
 }
 
 /// The files of a plan, made.
@@ -191,15 +226,6 @@ fn run(bench: &mut Bench) -> Result<PointStats, String> {
         0 => Ok(stats),
         n => Err(format!("{n} operations failed: {:?}", stats.errors)),
     }
-}
-
-fn figure(place: &str, what: &str, who: &str, rates: &[f64]) -> Figure {
-    Figure::new(format!("{place}: {what}, {who}"), "op/s", rates.to_vec()).bar(Bar::More)
-}
-
-fn ratio(place: &str, what: &str, of: &str, mine: &[f64], theirs: &[f64], bar: f64) -> Figure {
-    let ratios = mine.iter().zip(theirs).map(|(a, b)| a / b).collect();
-    Figure::new(format!("{place}: {what}, {of}"), "x", ratios).bar(Bar::AtLeast(bar))
 }
 
 /// A directory that goes when it is dropped.

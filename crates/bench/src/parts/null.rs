@@ -8,11 +8,11 @@ use filermark_model::PointStats;
 use std::time::Duration;
 
 const WARMUP: Duration = Duration::from_millis(300);
-const WINDOW: Duration = Duration::from_millis(1500);
+const WINDOW: Duration = Duration::from_millis(1000);
 /// Far above what is possible, op/s.
 const RATE: f64 = 1e9;
 /// Kept clear of the borders of the window when allocations are counted.
-const MARGIN: Duration = Duration::from_millis(300);
+const MARGIN: Duration = Duration::from_millis(200);
 
 /// M op/s per core, closed and open, few procs and many; allocations per op.
 pub fn measure(rounds: u32) -> FiguresOrSkip {

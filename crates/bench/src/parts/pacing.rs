@@ -6,7 +6,7 @@ use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use filermark_engine::sys::sharpen_timers;
 use filermark_model::{Latency, Nanos};
-use filermark_net::Reactor;
+use filermark_net::{Reactor, Ready};
 use std::time::{Duration, Instant};
 
 /// Whole gaps of all procs fit in both, at every load below.
@@ -26,7 +26,8 @@ const CASES: &[(&str, u32, &[f64])] = &[
 pub fn measure(rounds: u32) -> FiguresOrSkip {
     let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
-    let mut figures = vec![bare(rounds)?];
+    let mut bare_sleep = BareSleep::new()?;
+    let mut figures = Vec::new();
     for (pacing, procs, rates) in CASES {
         let options = [("PACING", *pacing), ("SHARDS", "1")];
         let plan = plan(*procs, "127.0.0.1:/export", (port, port), &options)?;
@@ -34,7 +35,7 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
         bench.init(1_000.0)?;
         for rate in *rates {
             let of = format!("{pacing}, {procs} procs, {rate} op/s");
-            figures.extend(point(&mut bench, &of, *rate, rounds)?);
+            figures.extend(point(&mut bench, &mut bare_sleep, &of, *rate, rounds)?);
         }
     }
     Ok(figures)
@@ -42,44 +43,68 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
 
 /// What the kernel alone does: sleeps of a millisecond in an event loop that
 /// does nothing else.
-fn bare(rounds: u32) -> Result<Figure, String> {
-    const SLEEP: Duration = Duration::from_millis(1);
-    sharpen_timers();
-    let failed = |e: std::io::Error| format!("an event queue: {e}");
-    let mut reactor = Reactor::new().map_err(failed)?;
-    let (mut ready, mut medians) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
+struct BareSleep {
+    reactor: Reactor,
+    ready: Vec<Ready>,
+}
+
+impl BareSleep {
+    fn new() -> Result<Self, String> {
+        sharpen_timers();
+        Ok(Self {
+            reactor: Reactor::new().map_err(failed)?,
+            ready: Vec::new(),
+        })
+    }
+
+    /// How late sleeps end, in microseconds: the median.
+    fn late_us(&mut self) -> Result<f64, String> {
+        const SLEEP: Duration = Duration::from_millis(1);
+        const SLEEPS: u32 = 100;
         let mut late = Latency::new();
-        for _ in 0..300 {
+        for _ in 0..SLEEPS {
             let began = Instant::now();
-            reactor.wait(Some(SLEEP), &mut ready).map_err(failed)?;
+            let waited = self.reactor.wait(Some(SLEEP), &mut self.ready);
+            waited.map_err(failed)?;
             let over = began.elapsed().saturating_sub(SLEEP);
             late.record(Nanos(over.as_nanos() as u64));
         }
-        medians.push(late.percentile_ns(50.0) as f64 / 1e3);
+        Ok(late.percentile_ns(50.0) as f64 / 1e3)
     }
-    Ok(Figure::new(
-        "a bare sleep of 1 ms, late, median",
-        "us",
-        medians,
-    ))
 }
 
-fn point(bench: &mut Bench, of: &str, rate: f64, rounds: u32) -> FiguresOrSkip {
+fn failed(error: std::io::Error) -> String {
+    format!("an event queue: {error}")
+}
+
+fn point(
+    bench: &mut Bench,
+    bare_sleep: &mut BareSleep,
+    of: &str,
+    rate: f64,
+    rounds: u32,
+) -> FiguresOrSkip {
+    let (mut bare, mut of_bare) = (vec![], vec![]);
     let (mut off, mut median, mut p99, mut cpu) = (vec![], vec![], vec![], vec![]);
     for _ in 0..rounds {
+        let slept = bare_sleep.late_us()?;
         let stats = bench.run(rate, WARMUP, WINDOW)?;
         let ops = stats.success_count() as f64;
         let achieved = ops * 1e9 / stats.window_ns as f64;
         off.push((achieved / rate - 1.0).abs() * 100.0);
-        median.push(stats.wakeup.percentile_ns(50.0) as f64 / 1e3);
+        let late = stats.wakeup.percentile_ns(50.0) as f64 / 1e3;
+        median.push(late);
+        bare.push(slept);
+        of_bare.push(late / slept.max(f64::MIN_POSITIVE));
         p99.push(stats.wakeup.percentile_ns(99.0) as f64 / 1e3);
         cpu.push(stats.generator_cpu_ns as f64 / 1e3 / ops);
     }
     let name = |what: &str| format!("{of}: {what}");
     Ok(vec![
         Figure::new(name("off the rate"), "%", off).bar(Bar::AtMost(0.5)),
-        Figure::new(name("late, median"), "us", median).bar(Bar::AtMost(25.0)),
+        Figure::new(name("late, median"), "us", median),
+        Figure::new(name("a bare sleep of 1 ms, late, median"), "us", bare),
+        Figure::new(name("late, median, of a bare sleep's"), "x", of_bare).bar(Bar::AtMost(1.0)),
         Figure::new(name("late, p99"), "us", p99),
         Figure::new(name("processor time"), "us/op", cpu),
     ])
