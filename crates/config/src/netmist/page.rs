@@ -126,9 +126,9 @@ of sizes). `-o FILE_SIZE=...` sets it; otherwise it is computed:
 
 With 1 GiB, 2 procs on a client and 10 times 100 files this is 528 KiB, as in netmist's manual.
 
-INIT creates only the [buckets](posix-ops.md#which-files-buckets) that an operation of the mix may \
-use, and fills those that are read or written: for METADATA five buckets after INIT, and at most six, \
-because the files of `append` may double. This gives the totals of sections 13 and 14 of the manual, \
+INIT creates files only in the [buckets](posix-ops.md#which-files-buckets) that an operation of the \
+mix may use, with data where they are read or written: for METADATA five buckets after INIT, and at \
+most six, because the files of `append` may double. This gives the totals of sections 13 and 14 of the manual, \
 25781 and 30937 MiB. A workload with only `read random` and `write random` has two buckets. The \
 composite benchmarks of `run` fill eleven buckets whatever their mix, as in the 2014 generation; for \
 definitions of your own see [`buckets`](workloads.md#space).
