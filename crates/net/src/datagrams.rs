@@ -1,12 +1,16 @@
 //! One datagram socket with one peer.
 
+use super::ready::{BATCH, ReceivedDatagram};
 use super::socket::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
-use super::system::{self, BATCH, ReceivedDatagram};
+use super::system;
 use filermark_model::Nanos;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
+#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
+#[cfg(windows)]
+use std::os::windows::io::{AsSocket, BorrowedSocket};
 
 /// A UDP socket that never blocks and hears one peer alone.
 ///
@@ -178,9 +182,17 @@ impl Datagrams {
     }
 }
 
+#[cfg(unix)]
 impl AsFd for Datagrams {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(windows)]
+impl AsSocket for Datagrams {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.socket.as_socket()
     }
 }
 

@@ -179,6 +179,7 @@ fn buffers_grow_as_far_as_the_system_says() {
 }
 
 #[test]
+#[cfg_attr(feature = "portable", ignore = "Linux alone knows")]
 fn the_way_to_the_loopback_has_a_known_mtu() {
     let (ours, _server) = pair(BufferSizes::default());
     let mtu = path_mtu(&ours.socket).expect("Linux tells");
@@ -186,6 +187,7 @@ fn the_way_to_the_loopback_has_a_known_mtu() {
 }
 
 #[test]
+#[cfg_attr(feature = "portable", ignore = "Linux alone knows")]
 fn arrivals_are_known_however_late_they_are_read() {
     let (ours, server) = pair(BufferSizes::default());
     let mut scratch = vec![0; ROOM];

@@ -200,7 +200,7 @@ impl Conn {
             }
             self.encoded = self.encoded.wrapping_add(io.send.len() as u32);
             core.now = core.clock.now();
-            let taken = link.send(&io.send, &mut io.pool)?;
+            let taken = link.send(&mut io.send, &mut io.pool)?;
             self.sent = self.sent.wrapping_add(taken as u32);
             stamp(&mut self.unstamped, self.sent, core);
             if link.unsent_len() > 0 {
