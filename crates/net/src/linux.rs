@@ -12,6 +12,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,6 @@ impl<T: AsFd> Source for T {}
 /// Says which sockets are ready.
 pub struct Reactor {
     epoll: OwnedFd,
-    events: Vec<epoll::Event>,
     /// epoll_pwait2 is there (Linux 5.11) and no sandbox forbids it.
     fine_waits: bool,
 }
@@ -48,7 +48,6 @@ impl Reactor {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            events: Vec::with_capacity(EVENTS_MAX),
             fine_waits: true,
         })
     }
@@ -116,33 +115,43 @@ impl Reactor {
     /// # Errors
     /// The system's; none is to be expected.
     pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
-        self.events.clear();
         ready.clear();
-        match self.wait_events(timeout) {
-            Ok(()) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        match self.wait_events(timeout, ready) {
+            Ok(()) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-        ready.extend(self.events.iter().map(Ready::from));
-        Ok(())
     }
 
-    fn wait_events(&mut self, timeout: Option<Duration>) -> rustix::io::Result<()> {
+    fn wait_events(
+        &mut self,
+        timeout: Option<Duration>,
+        ready: &mut Vec<Ready>,
+    ) -> rustix::io::Result<()> {
         let timeout = timeout.map(|t| Timespec {
             tv_sec: t.as_secs() as i64,
             tv_nsec: i64::from(t.subsec_nanos()),
         });
         if self.fine_waits {
-            let events = rustix::buffer::spare_capacity(&mut self.events);
-            match epoll::wait(&self.epoll, events, timeout.as_ref()) {
+            match self.take_events(timeout, ready) {
                 // A kernel before 5.11, or a sandbox that does not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => self.fine_waits = false,
-                other => return other.map(drop),
+                other => return other,
             }
         }
         let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
         poll(&mut fds, timeout.as_ref())?;
-        let events = rustix::buffer::spare_capacity(&mut self.events);
-        epoll::wait(&self.epoll, events, Some(&Timespec::default())).map(drop)
+        self.take_events(Some(Timespec::default()), ready)
+    }
+
+    fn take_events(
+        &self,
+        timeout: Option<Timespec>,
+        ready: &mut Vec<Ready>,
+    ) -> rustix::io::Result<()> {
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        let (events, _) = epoll::wait(&self.epoll, &mut room[..], timeout.as_ref())?;
+        ready.extend(events.iter().map(|event| Ready::from(&*event)));
+        Ok(())
     }
 }
 

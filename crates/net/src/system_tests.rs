@@ -86,7 +86,9 @@ fn a_level_is_reported_as_long_as_it_lasts_and_wanted() {
     change(&reactor, &near, Interest::Write);
     let ready = wait(&mut reactor);
     assert!(
-        ready.iter().all(|r| r.key == 3 && r.writable && !r.readable),
+        ready
+            .iter()
+            .all(|r| r.key == 3 && r.writable && !r.readable),
         "{ready:?}"
     );
     change(&reactor, &near, Interest::Read);

@@ -62,11 +62,7 @@ pub(crate) fn read_behind(socket: impl AsFd, into: &mut Vec<u8>) -> io::Result<(
 
 /// # Safety
 /// `len` bytes may be written from `into` on.
-unsafe fn receive(
-    socket: impl AsFd,
-    into: *mut u8,
-    len: usize,
-) -> io::Result<(usize, Nanos)> {
+unsafe fn receive(socket: impl AsFd, into: *mut u8, len: usize) -> io::Result<(usize, Nanos)> {
     let mut data = libc::iovec {
         iov_base: into.cast(),
         iov_len: len,

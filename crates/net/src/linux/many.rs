@@ -26,7 +26,11 @@ struct Control([u8; 64]);
 ///
 /// # Errors
 /// The system's for the first datagram; that of a later one comes with the next call.
-pub(crate) fn send_many(socket: &UdpSocket, bytes: &[u8], ranges: &[Range<usize>]) -> io::Result<usize> {
+pub(crate) fn send_many(
+    socket: &UdpSocket,
+    bytes: &[u8],
+    ranges: &[Range<usize>],
+) -> io::Result<usize> {
     const EMPTY: libc::iovec = libc::iovec {
         iov_base: std::ptr::null_mut(),
         iov_len: 0,
