@@ -86,10 +86,10 @@ impl Arrivals {
     /// The datagram with this number of the last look, in the scratch buffer that it
     /// was given, with how long ago it had arrived; `None` if it was cut off.
     #[inline]
-    pub fn get<'s>(&self, scratch: &'s [u8], number: usize) -> Option<(&'s [u8], Nanos)> {
+    pub fn get<'s>(&self, scratch: &'s mut [u8], number: usize) -> Option<(&'s mut [u8], Nanos)> {
         let note = self.notes.get(number)?;
         let start = number * self.capacity;
-        let bytes = scratch.get(start..start + note.len)?;
+        let bytes = scratch.get_mut(start..start + note.len)?;
         (!note.cut).then_some((bytes, note.age))
     }
 }

@@ -46,7 +46,7 @@ fn drain(ours: &Datagrams, scratch: &mut [u8]) -> Vec<Option<Vec<u8>>> {
             Received::WouldBlock => return seen,
             Received::SocketError(error) => panic!("{error}"),
             Received::Some { count, .. } => {
-                let got = |n| arrivals.get(scratch, n).map(|(bytes, _)| bytes.to_vec());
+                let got = |n| Some(arrivals.get(scratch, n)?.0.to_vec());
                 seen.extend((0..count).map(got));
             }
         }
@@ -200,7 +200,7 @@ fn arrivals_are_known_however_late_they_are_read() {
         let Received::Some { count: 1, .. } = ours.receive(&mut scratch, &mut arrivals) else {
             return false;
         };
-        let age = arrivals.get(&scratch, 0).map(|(_, age)| age);
+        let age = arrivals.get(&mut scratch, 0).map(|(_, age)| age);
         age.is_some_and(|age| age.0 >= pause.as_nanos() as u64)
     });
     assert!(aged);
