@@ -21,6 +21,7 @@ pub use archive::{BundleArgs, VerifyArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
+pub use filermark_cli_kit::output::OutputArgs;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
@@ -154,17 +155,6 @@ pub struct SourceArgs {
     /// Benchmark and workload definitions of your own (BENCHMARK_FILE)
     #[arg(short, long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,
-}
-
-/// How a subcommand talks.
-#[derive(Clone, Debug, Default, Args)]
-pub struct OutputArgs {
-    /// Print the product as JSON on stdout
-    #[arg(long)]
-    pub json: bool,
-    /// Print no colours (also: NO_COLOR, or no terminal)
-    #[arg(long)]
-    pub no_color: bool,
 }
 
 /// How much a subcommand says on stderr.

@@ -3,8 +3,10 @@
 //! lines that tell phases.
 
 use crate::console::Console;
-use crate::live::{self, Facts, LiveView, ViewState};
+use crate::live::{self, Facts, RunContent, ViewState};
 use crate::log_copy::LogCopy;
+use filermark_cli_kit::output::colour_wanted;
+use filermark_cli_kit::view::{self, LiveView};
 use filermark_meters::collect::Snapshot;
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
@@ -29,7 +31,7 @@ pub struct ProgressStyle {
 /// Tells how a run goes.
 pub struct ProgressReporter {
     /// `None`: plain lines.
-    view: Option<LiveView>,
+    view: Option<LiveView<RunContent>>,
     colour: bool,
     point_count: usize,
     console: Option<Console>,
@@ -49,10 +51,10 @@ impl ProgressReporter {
         copy: LogCopy,
     ) -> Self {
         let (point_count, silence) = (facts.points.len(), SilenceNotice::of(facts.blocks));
-        let drawn = live::wanted();
+        let drawn = view::wanted();
         let colour = drawn && !style.no_color && colour_wanted();
         let view = (drawn && style.view)
-            .then(|| LiveView::start(ViewState::new(facts), colour))
+            .then(|| LiveView::start(RunContent::new(ViewState::new(facts)), colour))
             .flatten();
         Self {
             view,
@@ -73,7 +75,7 @@ impl ProgressReporter {
             self.text(&text, &text);
         }
         if let Some(view) = &self.view {
-            view.on_progress(progress);
+            view.change(|run, passed| run.on_progress(progress, passed));
         }
         match progress {
             Progress::PhaseBegan { point, phase, .. }
@@ -120,7 +122,10 @@ impl ProgressReporter {
         }
         self.seen = Some(now);
         match &self.view {
-            Some(view) => view.see(snapshot()),
+            Some(view) => {
+                let snapshot = snapshot();
+                view.change(|run, _| run.see(snapshot));
+            }
             None => {
                 let sentence = live::energy::status_line(&snapshot());
                 self.line(&format!("energy: {sentence}"));
@@ -144,9 +149,9 @@ impl ProgressReporter {
         if shown.is_empty() {
             return;
         }
-        live::print_stderr(shown);
+        view::print_stderr(shown);
         if let Some(why) = self.copy.add(plain) {
-            live::print_stderr(&format!("{why}\n"));
+            view::print_stderr(&format!("{why}\n"));
         }
     }
 }
@@ -224,13 +229,6 @@ impl ClientCountNotice {
             counted(all as u64, "client")
         ))
     }
-}
-
-/// Whether the environment leaves colours alone: NO_COLOR (no-color.org), and
-/// terminals that can only do text.
-pub fn colour_wanted() -> bool {
-    let is_set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
-    is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
 }
 
 #[cfg(test)]

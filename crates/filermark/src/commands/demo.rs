@@ -5,7 +5,7 @@
 
 use super::run;
 use crate::cli::DemoArgs;
-use crate::exit::{CommandError, CommandResult};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::{Sources, resolve};
 use filermark_energy::setup::Setup;
 use filermark_server::{EXPORT, Server, ServerOptions};

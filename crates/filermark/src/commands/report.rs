@@ -7,9 +7,9 @@ mod summary_file;
 
 use crate::browser;
 use crate::cli::report::{ChartName, Format, ReportArgs};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::refuse_inputs;
 use crate::{historical, resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::refuse_inputs;
 use filermark_report::{Chart, Edition, Templates};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{Historical, RunRecord};

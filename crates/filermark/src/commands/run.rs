@@ -4,11 +4,13 @@ use super::energy::{BackgroundCollection, CollectedLog};
 use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
 use crate::events::{Events, RunEnd, Target};
-use crate::exit::{CommandError, CommandResult};
-use crate::live::{Facts, print_stderr_line};
+use crate::live::Facts;
 use crate::log_copy::LogCopy;
 use crate::progress::{ProgressReporter, ProgressStyle};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::HostLimits;
@@ -141,6 +143,7 @@ fn sweep_beside(
         stop.clone(),
         "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
         &resolved.stop_command,
+        filermark_prime::scripts::end_all_at_once,
     );
     let start = |setup: &Path| {
         let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);

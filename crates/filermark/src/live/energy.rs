@@ -1,8 +1,9 @@
 //! What is collected beside a run, as lines: watts, temperatures, traffic, the busiest
 //! interfaces, trouble. Pure, as [`super::draw`] is: the same snapshot gives the same text.
 
-use super::draw::Style;
-use super::text::{Charset, Line, Paint, clock, columns, number};
+use filermark_cli_kit::view::{
+    Charset, Content, DrawTime, Line, Paint, Style, clock, columns, number,
+};
 use filermark_meters::collect::{PortNow, Snapshot};
 use filermark_model::units::counted;
 use filermark_results::text::one_line;
@@ -19,14 +20,41 @@ const BAR: usize = 10;
 /// Longest name of an interface or a source that is shown whole.
 const NAME_COLUMNS: usize = 28;
 
-/// A collection by itself: its title, and what is seen of it.
-pub fn view(
-    log: &str,
+/// A collection without a run, as the view shows it.
+pub struct CollectionContent {
+    log: String,
+    now: Box<Snapshot>,
     ending: bool,
-    passed: Duration,
-    now: &Snapshot,
-    style: Style,
-) -> Vec<String> {
+}
+
+impl CollectionContent {
+    /// By the name of its log.
+    pub fn new(log: String) -> Self {
+        Self {
+            log,
+            now: Box::default(),
+            ending: false,
+        }
+    }
+
+    /// Takes in the present state.
+    pub fn see(&mut self, snapshot: Snapshot) {
+        *self.now = snapshot;
+    }
+}
+
+impl Content for CollectionContent {
+    fn stop(&mut self) {
+        self.ending = true;
+    }
+
+    fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
+        view(&self.log, self.ending, now.passed, &self.now, style)
+    }
+}
+
+/// A collection by itself: its title, and what is seen of it.
+fn view(log: &str, ending: bool, passed: Duration, now: &Snapshot, style: Style) -> Vec<String> {
     let mut title = Line::default();
     title
         .add(Paint::Strong, format!(" energy {}", one_line(log)))

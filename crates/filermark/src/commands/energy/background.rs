@@ -2,8 +2,8 @@
 
 use super::merge::{merge_into, run_of};
 use super::reduce::{Outputs, print_text};
-use crate::exit::CommandError;
-use crate::live::print_stderr_line;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_energy::merge::MergeOptions;
 use filermark_energy::reduce::{ReduceOptions, reduce_files};
 use filermark_energy::setup::Setup;

@@ -2,9 +2,12 @@
 
 use super::setup::{self, ExtraSources};
 use crate::cli::energy::CollectArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::live::{self, LiveView, energy, print_stderr_line};
-use crate::{interrupt, progress, stdout};
+use crate::live::energy;
+use crate::live::energy::CollectionContent;
+use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::view::{self, LiveView, print_stderr_line};
 use filermark_energy::log::{ClockFacts, WriteError};
 use filermark_energy::setup::{Setup, SourceSetup, SourceSpec};
 use filermark_engine::driver::StopFlag;
@@ -154,10 +157,10 @@ fn print_setup(setup: &Setup, args: &CollectArgs, collecting: &Collection, clock
 /// Shows what goes on until the end. Gives why it ended too early, if it did.
 fn watch(args: &CollectArgs, collecting: &Collection, stop: &StopFlag) -> Option<String> {
     let began = Instant::now();
-    let drawn = !args.quiet && live::wanted();
-    let colour = drawn && !args.print.no_color && progress::colour_wanted();
+    let drawn = !args.quiet && view::wanted();
+    let colour = drawn && !args.print.no_color && filermark_cli_kit::output::colour_wanted();
     let view = drawn
-        .then(|| LiveView::of_energy(log_name(&args.output), colour))
+        .then(|| LiveView::start(CollectionContent::new(log_name(&args.output)), colour))
         .flatten();
     let mut said = began;
     while !stop.is_raised() {
@@ -177,7 +180,10 @@ fn watch(args: &CollectArgs, collecting: &Collection, stop: &StopFlag) -> Option
             None => LOOK,
         };
         match &view {
-            Some(view) => view.see(collecting.snapshot()),
+            Some(view) => {
+                let snapshot = collecting.snapshot();
+                view.change(|collection, _| collection.see(snapshot));
+            }
             None if !args.quiet && said.elapsed() >= SAY_EVERY => {
                 said = Instant::now();
                 print_stderr_line(energy::status_line(&collecting.snapshot()));

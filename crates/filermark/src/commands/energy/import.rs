@@ -1,9 +1,10 @@
 //! `energy import`: files of other programs become an energy log.
 
 use crate::cli::energy::{ImportArgs, RoleArg};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{PendingFile, refuse_inputs};
-use crate::{interrupt, live, stdout};
+use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{PendingFile, refuse_inputs};
+use filermark_cli_kit::{interrupt, view};
 use filermark_energy::import::{
     self, Columns, Ids, ImportError, ImportReport, Options, Sink, Table,
 };
@@ -151,7 +152,7 @@ fn lines(
     };
     let mut reports = Vec::new();
     for (kind, path) in files {
-        live::print_stderr_line(format!("reading {}", path.display()));
+        view::print_stderr_line(format!("reading {}", path.display()));
         let file = File::open(path).map_err(|source| ImportError::Io {
             path: path.clone(),
             source,
@@ -181,7 +182,7 @@ fn print(reports: &[ImportReport], args: &ImportArgs) {
     let _ = writeln!(out, "{} is written", args.output.display());
     stdout::print(&out);
     if reports.iter().any(|r| !r.ports.is_empty()) {
-        live::print_stderr_line(format!(
+        view::print_stderr_line(format!(
             "next: filermark energy merge RUN.run.jsonl {} --ports AGENT/INTERFACE (those that face the server)",
             args.output.display()
         ));

@@ -1,10 +1,10 @@
 //! `energy merge`: run records and energy logs into one merged log.
 
 use crate::cli::energy::{LabArgs, MergeArgs};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{PendingFile, folder_of, refuse_inputs};
-use crate::live::print_stderr_line;
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{PendingFile, folder_of, refuse_inputs};
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_energy::log::{
     EnergyPhase, Head, Instrument, Lab, Log, LogWriter, MergedRun, SCHEMA_VERSION,
 };

@@ -12,7 +12,7 @@ mod suite;
 pub use background::{BackgroundCollection, CollectedLog};
 
 use crate::cli::energy::{EnergyArgs, EnergyCommand};
-use crate::exit::CommandResult;
+use filermark_cli_kit::exit::CommandResult;
 
 /// Does what the subcommand says.
 pub fn energy(args: &EnergyArgs) -> CommandResult {

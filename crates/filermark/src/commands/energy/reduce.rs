@@ -2,10 +2,10 @@
 //! report.
 
 use crate::cli::energy::{ReduceArgs, ReduceFormat};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{refuse_inputs, refuse_older, write_whole};
-use crate::live::print_stderr_line;
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{refuse_inputs, refuse_older, write_whole};
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_energy::reduce::{ReduceOptions, Reduction, reduce_files};
 use filermark_report::{Templates, energy};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The samples of a merged log as CSV, with run and phase in front, for those who go on in
 //! a spreadsheet (sources.md 4.3).
 
-use crate::exit::CommandError;
-use crate::files::PendingFile;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::PendingFile;
 use filermark_energy::MIB;
 use filermark_energy::log::{EnergyPhase, Log, LogLine, PortSample, Tag};
 use filermark_results::Timestamp;

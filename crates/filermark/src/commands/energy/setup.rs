@@ -1,6 +1,6 @@
 //! What is to be collected, from a file and from options.
 
-use crate::exit::CommandError;
+use filermark_cli_kit::exit::CommandError;
 use filermark_energy::log::{Instrument, Role, SourceKind};
 use filermark_energy::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, belongs};
 use filermark_energy::sflow::{PortPattern, Selection};

@@ -1,16 +1,21 @@
-//! Pieces of the view's lines: painted text that is cut to a width, bars, sparks,
-//! times. The width of a character is what terminals take it for.
+//! Pieces of the view's lines: coloured text that is cut to a width, bars, sparklines, times.
+//! Widths are in columns of a terminal.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Paint {
+pub enum Paint {
+    /// As the terminal's text.
     Plain,
+    /// Bold: figures.
     Strong,
+    /// Dim: labels.
     Faint,
+    /// Green.
     Good,
+    /// Red: problems.
     Bad,
 }
 
@@ -31,12 +36,12 @@ impl Paint {
 pub enum Charset {
     /// Blocks and check marks.
     Unicode,
-    /// For terminals that know no UTF-8.
+    /// For terminals without UTF-8.
     Ascii,
 }
 
 impl Charset {
-    /// What the environment says of the terminal (LC_ALL, LC_CTYPE, LANG).
+    /// From the locale of the environment (LC_ALL, LC_CTYPE, LANG).
     pub fn detect() -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
@@ -54,8 +59,8 @@ impl Charset {
         }
     }
 
-    /// A bar of so many characters, of which a share is over.
-    pub(super) fn bar(self, share: f64, width: usize) -> (String, String) {
+    /// A bar of `width` characters: its full part, `share` of it, and its empty part.
+    pub fn bar(self, share: f64, width: usize) -> (String, String) {
         let (full, empty) = match self {
             Self::Unicode => ("█", "░"),
             Self::Ascii => ("#", "."),
@@ -64,8 +69,8 @@ impl Charset {
         (full.repeat(done), empty.repeat(width - done))
     }
 
-    /// Figures as a row of small bars, against `most`.
-    pub(super) fn sparks<'a>(self, figures: impl Iterator<Item = &'a u64>, most: f64) -> String {
+    /// Figures as a row of small bars; `most` is a full one.
+    pub fn sparks<'a>(self, figures: impl Iterator<Item = &'a u64>, most: f64) -> String {
         let levels: &[char] = match self {
             Self::Unicode => &['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
             Self::Ascii => &['_', '.', ':', '-', '=', '+', '*', '#'],
@@ -81,7 +86,7 @@ impl Charset {
 
 /// A line in pieces.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line(Vec<(Paint, String)>);
+pub struct Line(Vec<(Paint, String)>);
 
 impl Line {
     /// A line that begins with a label.
@@ -102,7 +107,7 @@ impl Line {
         self.0.iter().map(|(_, text)| columns(text)).sum()
     }
 
-    /// The line as text, cut to so many columns.
+    /// The line as text, cut to `width` columns.
     pub fn render(&self, width: usize, colour: bool) -> String {
         let mut out = String::new();
         let mut room = width;
@@ -131,12 +136,12 @@ impl Line {
 }
 
 /// Columns that a text takes on a terminal.
-pub(super) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     console::measure_text_width(text)
 }
 
 /// A span as a clock shows it: `0:05`, `12:34`, `1:02:03`.
-pub(super) fn clock(span: Duration) -> String {
+pub fn clock(span: Duration) -> String {
     let s = span.as_secs();
     match s / 3600 {
         0 => format!("{}:{:02}", s / 60, s % 60),
@@ -144,8 +149,8 @@ pub(super) fn clock(span: Duration) -> String {
     }
 }
 
-/// A figure with thousands separators and so many decimals.
-pub(super) fn number(value: f64, decimals: usize) -> String {
+/// A figure with thousands separators and `decimals` digits behind the point.
+pub fn number(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, fraction) = match text.find('.') {
         Some(at) => text.split_at(at),
@@ -162,7 +167,7 @@ pub(super) fn number(value: f64, decimals: usize) -> String {
 }
 
 /// Nanoseconds as milliseconds with about three digits.
-pub(super) fn ms(ns: f64) -> String {
+pub fn ms(ns: f64) -> String {
     let ms = ns / 1e6;
     let decimals = match ms {
         v if v >= 100.0 => 0,

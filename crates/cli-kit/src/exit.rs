@@ -1,6 +1,6 @@
 //! How the program ends.
 
-use crate::live::print_stderr_line;
+use crate::view::print_stderr_line;
 use filermark_config::ConfigError;
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -18,12 +18,12 @@ pub enum CommandError {
     Usage(Vec<String>),
     /// Something else went wrong.
     Failed(String),
-    /// The user wished to stop.
+    /// A signal has stopped it.
     Stopped,
 }
 
 impl CommandError {
-    /// From anything that explains itself.
+    /// From an error of any type.
     pub fn of(reason: impl Display) -> Self {
         Self::Failed(reason.to_string())
     }
@@ -46,7 +46,7 @@ impl CommandError {
         }
     }
 
-    /// Tells it on stderr; gives the exit code.
+    /// Prints it on stderr; returns the exit code.
     pub fn print(&self) -> ExitCode {
         match self {
             Self::Usage(sentences) => {
@@ -74,5 +74,5 @@ impl From<ConfigError> for CommandError {
     }
 }
 
-/// What subcommands give back.
+/// The result of a subcommand.
 pub type CommandResult = Result<ExitCode, CommandError>;

@@ -1,13 +1,13 @@
-//! The view on the terminal: a thread that draws a run's [`ViewState`], or a collection, as it stands, at most
-//! five times a second, and prints what stays above it.
+//! The live view: a block of lines at the bottom of the terminal on stderr, drawn by a thread
+//! of its own at most five times a second, with messages printed above it. A terminal that
+//! stops (Ctrl-S) delays nothing but that thread.
+//!
+//! What is drawn is a [`Content`]: a model that turns into lines for a width and a time.
 
-use super::block::Block;
-use super::draw::{DrawTime, Style};
-use super::energy;
-use super::state::ViewState;
-use super::text::Charset;
-use filermark_meters::collect::Snapshot;
-use filermark_prime::Progress;
+mod block;
+mod text;
+
+use block::Block;
 use jiff::Zoned;
 use signal_hook::consts::SIGCONT;
 use std::io::{self, IsTerminal, Write};
@@ -15,75 +15,65 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+pub use text::{Charset, Line, Paint, clock, columns, ms, number};
 
 /// Least time between two drawings.
 const REDRAW: Duration = Duration::from_millis(200);
-/// Clocks go on though nothing is heard.
+/// Times on the view are updated this often also when nothing else changes.
 const TICK: Duration = Duration::from_secs(1);
-/// Most bytes that wait for a terminal that stands still.
+/// Most bytes that wait for a terminal that has stopped.
 const STAYING_LEN_MAX: usize = 1 << 20;
-/// Longest wait for the terminal when the program is left at once.
+/// Longest wait for the terminal when the program ends at once.
 const LEAVE: Duration = Duration::from_millis(500);
-/// A terminal that does not say how large it is.
+/// Size of a terminal that does not report one.
 const SIZE: (u16, u16) = (24, 80);
+
+/// The properties of a terminal that lines depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns that may be used.
+    pub width: usize,
+    /// Whether colours are permitted.
+    pub colour: bool,
+    /// The characters that it can show.
+    pub charset: Charset,
+}
+
+/// The time of a drawing.
+#[derive(Clone, Debug)]
+pub struct DrawTime {
+    /// Since the view began.
+    pub passed: Duration,
+    /// Local time.
+    pub wall: Zoned,
+}
+
+/// What a view shows. Pure: the same state gives the same lines.
+pub trait Content: Send + 'static {
+    /// The user has asked the program to stop.
+    fn stop(&mut self);
+
+    /// The lines to draw now.
+    fn lines(&self, now: &DrawTime, style: Style) -> Vec<String>;
+}
 
 /// The view that is on the screen now.
 static ON_SCREEN: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
 
 struct Shared {
     inner: Mutex<Inner>,
+    content: Arc<Mutex<dyn Content>>,
     wake: Condvar,
     began: Instant,
 }
 
 struct Inner {
-    picture: ViewContent,
     /// Whole lines that are still to be printed.
     staying: String,
     dropped_count: u64,
     changed: bool,
     ending: bool,
     gone: bool,
-}
-
-/// What is drawn.
-enum ViewContent {
-    /// A run, and what is collected beside it.
-    Run {
-        state: Box<ViewState>,
-        beside: Option<Box<Snapshot>>,
-    },
-    /// What is collected beside runs, by itself.
-    Energy {
-        log: String,
-        now: Box<Snapshot>,
-        ending: bool,
-    },
-}
-
-impl ViewContent {
-    fn stop(&mut self) {
-        match self {
-            Self::Run { state, .. } => state.stop(),
-            Self::Energy { ending, .. } => *ending = true,
-        }
-    }
-
-    fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
-        match self {
-            Self::Run { state, beside } => {
-                let mut lines = state.lines(now, style);
-                let beside = beside.iter();
-                lines.extend(beside.flat_map(|seen| energy::lines(seen, style)));
-                lines
-            }
-            Self::Energy {
-                log,
-                now: seen,
-                ending,
-            } => energy::view(log, *ending, now.passed, seen, style),
-        }
-    }
 }
 
 /// Whether stderr is a terminal on which a view can be drawn.
@@ -102,24 +92,25 @@ pub fn print_stderr(text: &str) {
     }
 }
 
-/// [`print_stderr`] for one line. Other than `eprintln!` it survives a terminal that is gone.
+/// [`print_stderr`] for one line. Unlike `eprintln!` it does not panic where stderr is closed.
 pub fn print_stderr_line(line: impl std::fmt::Display) {
     print_stderr(&format!("{line}\n"));
 }
 
-/// The user wishes to stop: the view says so. Gives whether there is one.
+/// The user has asked the program to stop: the view shows it. Returns whether there is a view.
 pub fn stopping() -> bool {
     let on_screen = on_screen();
     if let Some(shared) = &on_screen {
-        shared.change(ViewContent::stop);
+        lock(&shared.content).stop();
+        shared.redraw();
     }
     on_screen.is_some()
 }
 
-/// Takes the view away, for one who ends the program at once.
+/// Removes the view before the program ends at once.
 pub fn leave() {
     let Some(shared) = on_screen() else { return };
-    let mut inner = shared.lock();
+    let mut inner = lock(&shared.inner);
     inner.ending = true;
     shared.wake.notify_all();
     let _gone = shared
@@ -128,7 +119,7 @@ pub fn leave() {
     set_on_screen(None);
 }
 
-/// Writes the rooms' own log through [`print_stderr`].
+/// Writes log messages through [`print_stderr`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogWriter;
 
@@ -143,42 +134,26 @@ impl Write for LogWriter {
     }
 }
 
-/// The view of one run or collection; taken away when it is dropped.
-pub struct LiveView {
+/// A view on the screen; removed when it is dropped.
+pub struct LiveView<C> {
+    content: Arc<Mutex<C>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl LiveView {
-    /// Begins to draw a run; `None`: there can be no thread for it.
-    pub fn start(state: ViewState, colour: bool) -> Option<Self> {
-        let picture = ViewContent::Run {
-            state: Box::new(state),
-            beside: None,
-        };
-        Self::of(picture, colour)
-    }
-
-    /// Begins to draw a collection by its log's name; `None`: there can be no thread for it.
-    pub fn of_energy(log: String, colour: bool) -> Option<Self> {
-        let picture = ViewContent::Energy {
-            log,
-            now: Box::default(),
-            ending: false,
-        };
-        Self::of(picture, colour)
-    }
-
-    fn of(picture: ViewContent, colour: bool) -> Option<Self> {
+impl<C: Content> LiveView<C> {
+    /// Begins to draw; `None` where its thread cannot be started.
+    pub fn start(content: C, colour: bool) -> Option<Self> {
+        let content = Arc::new(Mutex::new(content));
         let shared = Arc::new(Shared {
             inner: Mutex::new(Inner {
-                picture,
                 staying: String::new(),
                 dropped_count: 0,
                 changed: true,
                 ending: false,
                 gone: false,
             }),
+            content: Arc::clone(&content) as Arc<Mutex<dyn Content>>,
             wake: Condvar::new(),
             began: Instant::now(),
         });
@@ -189,33 +164,22 @@ impl LiveView {
             .ok()?;
         set_on_screen(Some(Arc::clone(&shared)));
         Some(Self {
+            content,
             shared,
             thread: Some(thread),
         })
     }
 
-    /// Takes in what goes on.
-    pub fn on_progress(&self, progress: &Progress<'_>) {
-        let passed = self.shared.began.elapsed();
-        self.shared.change(|picture| {
-            if let ViewContent::Run { state, .. } = picture {
-                state.on_progress(progress, passed);
-            }
-        });
-    }
-
-    /// Takes in what there is to be seen of a collection now.
-    pub fn see(&self, snapshot: Snapshot) {
-        self.shared.change(|picture| match picture {
-            ViewContent::Energy { now, .. } => **now = snapshot,
-            ViewContent::Run { beside, .. } => *beside = Some(Box::new(snapshot)),
-        });
+    /// Changes what is shown; `change` also gets the time since the view began.
+    pub fn change(&self, change: impl FnOnce(&mut C, Duration)) {
+        change(&mut lock(&self.content), self.shared.began.elapsed());
+        self.shared.redraw();
     }
 }
 
-impl Drop for LiveView {
+impl<C> Drop for LiveView<C> {
     fn drop(&mut self) {
-        self.shared.lock().ending = true;
+        lock(&self.shared.inner).ending = true;
         self.shared.wake.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -224,20 +188,18 @@ impl Drop for LiveView {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    fn change(&self, change: impl FnOnce(&mut ViewContent)) {
-        let mut inner = self.lock();
-        change(&mut inner.picture);
-        inner.changed = true;
+impl Shared {
+    fn redraw(&self) {
+        lock(&self.inner).changed = true;
         self.wake.notify_all();
     }
 
     fn print(&self, text: &str) {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         if inner.gone {
             drop(inner);
             let _ = io::stderr().write_all(text.as_bytes());
@@ -266,12 +228,12 @@ impl Inner {
     }
 }
 
-/// Draws; nobody waits for it but at the end.
+/// The thread that draws. Other threads wait for it only when the view ends.
 struct RenderThread {
     block: Block,
     colour: bool,
     charset: Charset,
-    /// Raised when the program goes on after it was stopped (Ctrl-Z).
+    /// Set when the program continues after it was stopped (Ctrl-Z).
     continued: Arc<AtomicBool>,
     registered: Option<signal_hook::SigId>,
 }
@@ -292,14 +254,17 @@ impl RenderThread {
     fn work(mut self, shared: &Shared) {
         let idle = |inner: &mut Inner| !inner.changed && !inner.ending;
         loop {
-            let inner = shared.wake.wait_timeout_while(shared.lock(), TICK, idle);
+            let inner = shared
+                .wake
+                .wait_timeout_while(lock(&shared.inner), TICK, idle);
             let (mut inner, _) = inner.unwrap_or_else(PoisonError::into_inner);
             inner.changed = false;
-            // As late as can be: it tells where the last frame is now.
+            // Measured just before drawing: the block depends on the width of this moment.
             let (rows, columns) = size();
             let staying = inner.take_staying();
-            if inner.ending {
-                drop(inner);
+            let ending = inner.ending;
+            drop(inner);
+            if ending {
                 self.write(|block| block.clear(&staying, columns));
                 break;
             }
@@ -312,17 +277,16 @@ impl RenderThread {
                 colour: self.colour,
                 charset: self.charset,
             };
-            let mut lines = inner.picture.lines(&now, style);
-            drop(inner);
+            let mut lines = lock(&shared.content).lines(&now, style);
             lines.truncate(rows.saturating_sub(1).max(1));
             self.write(|block| block.draw(&staying, &lines, columns));
             let pause = shared
                 .wake
-                .wait_timeout_while(shared.lock(), REDRAW, |inner| !inner.ending);
+                .wait_timeout_while(lock(&shared.inner), REDRAW, |inner| !inner.ending);
             drop(pause);
         }
-        let mut inner = shared.lock();
-        // What was said while the block was being cleared.
+        let mut inner = lock(&shared.inner);
+        // Printed while the block was being cleared.
         let staying = inner.take_staying();
         inner.gone = true;
         drop(inner);
@@ -354,10 +318,9 @@ fn size() -> (usize, usize) {
 }
 
 fn on_screen() -> Option<Arc<Shared>> {
-    let on_screen = ON_SCREEN.lock().unwrap_or_else(PoisonError::into_inner);
-    on_screen.clone()
+    lock(&ON_SCREEN).clone()
 }
 
 fn set_on_screen(shared: Option<Arc<Shared>>) {
-    *ON_SCREEN.lock().unwrap_or_else(PoisonError::into_inner) = shared;
+    *lock(&ON_SCREEN) = shared;
 }

@@ -1,14 +1,14 @@
-//! Files that are read with a limit, and written whole or not at all.
+//! Files: read up to a limit, written whole or not at all.
 
 use crate::exit::CommandError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Reads a file that may be at most so large, in bytes; more is never held.
+/// Reads a file of at most `len_max` bytes.
 ///
 /// # Errors
-/// It cannot be read, or is larger; in words, with the path.
+/// It cannot be read, or is larger: a sentence with the path.
 pub fn read_limited(path: &Path, len_max: u64) -> Result<Vec<u8>, String> {
     let shown = path.display();
     let cannot = |e: io::Error| format!("{shown}: cannot be read: {e}");
@@ -23,11 +23,11 @@ pub fn read_limited(path: &Path, len_max: u64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The same of a file whose name somebody else wrote down: a bare name in `folder`, and
-/// no link, pipe or device.
+/// Reads a file whose name comes from a foreign document, as [`read_limited`] does: it must be
+/// a bare name of a regular file in `folder`, and no link.
 ///
 /// # Errors
-/// As [`read_limited`], or it is none of these.
+/// As [`read_limited`], or the name has a directory, or it is no regular file.
 pub fn read_named(folder: &Path, name: &str, len_max: u64) -> Result<Vec<u8>, String> {
     let is_bare = Path::new(name).file_name().is_some_and(|n| n == name);
     if !is_bare {
@@ -46,10 +46,10 @@ pub fn read_named(folder: &Path, name: &str, len_max: u64) -> Result<Vec<u8>, St
     }
 }
 
-/// Refuses to write over what is being read.
+/// Refuses to write over a file that is being read.
 ///
 /// # Errors
-/// `out` is one of the inputs, whatever it is called.
+/// `out` is one of the inputs, also by another name or link.
 pub fn refuse_inputs(out: &Path, inputs: &[&Path]) -> Result<(), CommandError> {
     let Ok(target) = fs::canonicalize(out) else {
         return Ok(());
@@ -65,12 +65,11 @@ pub fn refuse_inputs(out: &Path, inputs: &[&Path]) -> Result<(), CommandError> {
     }
 }
 
-/// Writes a whole file or none: beside, to the disk, and by its name at last. A link
-/// stays one, the mode stays as it was; what is no regular file (a pipe, a device) is
-/// written into.
+/// Writes a whole file or none: into a hidden file beside it, which is synchronized and
+/// renamed. A link stays a link, the mode stays as it was; a pipe or a device is written into.
 ///
 /// # Errors
-/// In words, with the path.
+/// A sentence with the path.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
     let failed = |e: io::Error| format!("{}: cannot be written: {e}", path.display());
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -97,12 +96,12 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
-    // The name is on the disk, too; where that cannot be had, the content is.
+    // The rename reaches the disk, too, where directories can be synchronized.
     let _ = File::open(&folder).and_then(|folder| folder.sync_all());
     written.map_err(failed)
 }
 
-/// The name of a file on its way to this one, in the same folder.
+/// The hidden file that becomes `target`, in the same directory.
 fn beside(target: &Path) -> Option<PathBuf> {
     let name = target.file_name()?.to_string_lossy().into_owned();
     let hidden = format!(".{name}.{}.tmp", std::process::id());
@@ -113,8 +112,8 @@ fn no_name(path: &Path) -> String {
     format!("{}: this is no name of a file", path.display())
 }
 
-/// A large file that is written line by line under another name, and has its own only when
-/// it is whole. Dropped before, nothing is left of it.
+/// A large file that is written line by line into a hidden file, and renamed when it is whole.
+/// Dropped before, nothing is left of it.
 #[derive(Debug)]
 pub struct PendingFile {
     target: PathBuf,
@@ -123,10 +122,10 @@ pub struct PendingFile {
 }
 
 impl PendingFile {
-    /// For a file at `path`; with `force` an older one is replaced at the end.
+    /// For a file at `path`; with `force` an existing one is replaced by [`Self::keep`].
     ///
     /// # Errors
-    /// There is one and it may not be replaced, or it is no regular file.
+    /// The file exists and may not be replaced, or is no regular file.
     pub fn new(path: &Path, force: bool) -> Result<Self, CommandError> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         refuse_older(&target, force)?;
@@ -138,15 +137,15 @@ impl PendingFile {
         })
     }
 
-    /// Where to write meanwhile.
+    /// Where to write until then.
     pub fn path(&self) -> &Path {
         &self.beside
     }
 
-    /// It is whole: to the disk, and by its own name.
+    /// The file is whole: synchronizes it, and gives it its name.
     ///
     /// # Errors
-    /// The file system says no, or somebody has made a file of that name meanwhile.
+    /// The file system refuses it, or another program has made a file of that name meanwhile.
     pub fn keep(self) -> Result<(), CommandError> {
         refuse_older(&self.target, self.force)?;
         let failed =
@@ -166,10 +165,10 @@ impl Drop for PendingFile {
     }
 }
 
-/// Refuses to write over a file, unless it was said, or where none can be.
+/// Refuses to replace a file without `force`.
 ///
 /// # Errors
-/// There is one and `force` is not said, or it is no regular file.
+/// The file exists and `force` is false, or it is no regular file.
 pub fn refuse_older(target: &Path, force: bool) -> Result<(), CommandError> {
     let shown = target.display();
     let sentence = match fs::metadata(target) {
@@ -185,7 +184,7 @@ pub fn refuse_older(target: &Path, force: bool) -> Result<(), CommandError> {
     Err(CommandError::Usage(vec![sentence]))
 }
 
-/// The folder that a file is in.
+/// The directory of a file.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),

@@ -1,0 +1,47 @@
+//! What the view of a run shows: the run, and what is collected meanwhile.
+
+use super::energy;
+use super::state::ViewState;
+use filermark_cli_kit::view::{Content, DrawTime, Style};
+use filermark_meters::collect::Snapshot;
+use filermark_prime::Progress;
+use std::time::Duration;
+
+/// A run, and what is collected meanwhile.
+pub struct RunContent {
+    state: ViewState,
+    beside: Option<Box<Snapshot>>,
+}
+
+impl RunContent {
+    /// A run that has not begun.
+    pub fn new(state: ViewState) -> Self {
+        Self {
+            state,
+            beside: None,
+        }
+    }
+
+    /// Takes in an event of the run, `passed` after the view began.
+    pub fn on_progress(&mut self, progress: &Progress<'_>, passed: Duration) {
+        self.state.on_progress(progress, passed);
+    }
+
+    /// Takes in the present state of what is collected.
+    pub fn see(&mut self, snapshot: Snapshot) {
+        self.beside = Some(Box::new(snapshot));
+    }
+}
+
+impl Content for RunContent {
+    fn stop(&mut self) {
+        self.state.stop();
+    }
+
+    fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
+        let mut lines = self.state.lines(now, style);
+        let beside = self.beside.iter();
+        lines.extend(beside.flat_map(|seen| energy::lines(seen, style)));
+        lines
+    }
+}
