@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_energy::setup::{Setup, SourceSpec};
+use filermark_energy_data::setup::{Setup, SourceSpec};
 use std::path::Path;
 
 // What a person writes of meters: nothing panics, and a source that reads reads again as it

@@ -5,16 +5,16 @@
 use crate::console::Console;
 use crate::live::{self, Facts, RunContent, ViewState};
 use crate::log_copy::LogCopy;
+use filermark_cli_kit::companion::Status;
 use filermark_cli_kit::output::colour_wanted;
 use filermark_cli_kit::view::{self, LiveView};
-use filermark_meters::collect::Snapshot;
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
 use filermark_prime::Progress;
 use filermark_results::Timestamp;
 use std::time::{Duration, Instant};
 
-/// How often what is collected is shown in the view.
+/// How often the view shows what goes on beside the run.
 const SEEN_EVERY: Duration = Duration::from_millis(500);
 /// And where there is none.
 const SAID_EVERY: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ pub struct ProgressReporter {
     copy: LogCopy,
     clients: ClientCountNotice,
     silence: SilenceNotice,
-    /// When what is collected was looked at.
+    /// When what goes on beside the run was last shown.
     seen: Option<Instant>,
 }
 
@@ -109,8 +109,8 @@ impl ProgressReporter {
         }
     }
 
-    /// Takes in what is collected beside the run; asked for only when it is time to look.
-    pub fn see(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+    /// Shows what goes on beside the run, where it is time to; `status` is called only then.
+    pub fn beside(&mut self, status: impl FnOnce() -> Box<dyn Status>) {
         let now = Instant::now();
         let every = match self.view {
             Some(_) => SEEN_EVERY,
@@ -123,12 +123,11 @@ impl ProgressReporter {
         self.seen = Some(now);
         match &self.view {
             Some(view) => {
-                let snapshot = snapshot();
-                view.change(|run, _| run.see(snapshot));
+                let status = status();
+                view.change(|run, _| run.set_status(status));
             }
             None => {
-                let sentence = live::energy::status_line(&snapshot());
-                self.line(&format!("energy: {sentence}"));
+                self.line(&status().line());
             }
         }
     }

@@ -1,16 +1,15 @@
-//! What the view of a run shows: the run, and what is collected meanwhile.
+//! What the view of a run shows: the run, and what goes on beside it.
 
-use super::energy;
 use super::state::ViewState;
+use filermark_cli_kit::companion::Status;
 use filermark_cli_kit::view::{Content, DrawTime, Style};
-use filermark_meters::collect::Snapshot;
 use filermark_prime::Progress;
 use std::time::Duration;
 
-/// A run, and what is collected meanwhile.
+/// A run, and what goes on beside it.
 pub struct RunContent {
     state: ViewState,
-    beside: Option<Box<Snapshot>>,
+    beside: Option<Box<dyn Status>>,
 }
 
 impl RunContent {
@@ -27,9 +26,9 @@ impl RunContent {
         self.state.on_progress(progress, passed);
     }
 
-    /// Takes in the present state of what is collected.
-    pub fn see(&mut self, snapshot: Snapshot) {
-        self.beside = Some(Box::new(snapshot));
+    /// Takes in the present state of what goes on beside the run.
+    pub fn set_status(&mut self, status: Box<dyn Status>) {
+        self.beside = Some(status);
     }
 }
 
@@ -41,7 +40,7 @@ impl Content for RunContent {
     fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
         let mut lines = self.state.lines(now, style);
         let beside = self.beside.iter();
-        lines.extend(beside.flat_map(|seen| energy::lines(seen, style)));
+        lines.extend(beside.flat_map(|status| status.lines(style)));
         lines
     }
 }

@@ -6,7 +6,6 @@
 
 mod content;
 mod draw;
-pub mod energy;
 mod estimate;
 mod facts;
 mod state;
