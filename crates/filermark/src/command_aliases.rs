@@ -38,6 +38,7 @@ pub fn hint(words: &[String]) -> Option<String> {
         "pump_csv" => Some(format!(
             "{first}: every run writes SUFFIX.csv; 'filermark report' makes it again"
         )),
+        #[cfg(feature = "energy")]
         "tag2014" => Some(format!(
             "{first}: to tag power and traffic with the phases of a run type: filermark energy \
              merge RUN LOG (RUN: its record, or its sfslog; LOG: from 'filermark energy import')"
@@ -207,6 +208,7 @@ mod tests {
             ("subedit.pl -n -o a b", "type: filermark subedit -n -o a b"),
             ("netmist_pro -b 1g", "type: filermark netmist -b 1g"),
             ("sfs_ext_mon", "PRIME_MON_SCRIPT"),
+            #[cfg(feature = "energy")]
             ("tag2014 -i log", "filermark energy merge RUN LOG"),
             (
                 "report -t -o ex.txt example.xml",

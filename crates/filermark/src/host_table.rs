@@ -2,8 +2,8 @@
 //! end as a table or JSON, on stdout.
 
 use crate::cli::OutputArgs;
-use crate::interrupt;
 use crate::stdout;
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::{HostOutcome, HostState, HostStep, megabytes};
 use filermark_model::launch::HostPlan;

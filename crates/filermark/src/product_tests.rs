@@ -120,7 +120,7 @@ fn odd_sweeps_are_the_same_in_every_output() {
         let peak = record.peak().and_then(|p| p.measured());
         let peak = peak.map(|s| s.achieved_ops_per_sec());
         let ort = record.ort_ms();
-        let nothing = super::exit_code(&record) == crate::exit::NOTHING_COUNTS;
+        let nothing = super::exit_code(&record) == filermark_cli_kit::exit::NOTHING_COUNTS;
         let complete = !matches!(name, "interrupted");
         assert_eq!(nothing, complete && peak.is_none(), "{name}");
         for_people(name, &record, word, peak.is_some(), ort);

@@ -3,16 +3,18 @@
 //! lines that tell phases.
 
 use crate::console::Console;
-use crate::live::{self, Facts, LiveView, ViewState};
+use crate::live::{self, Facts, RunContent, ViewState};
 use crate::log_copy::LogCopy;
-use filermark_meters::collect::Snapshot;
+use filermark_cli_kit::companion::Status;
+use filermark_cli_kit::output::colour_wanted;
+use filermark_cli_kit::view::{self, LiveView};
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
 use filermark_prime::Progress;
 use filermark_results::Timestamp;
 use std::time::{Duration, Instant};
 
-/// How often what is collected is shown in the view.
+/// How often the view shows what goes on beside the run.
 const SEEN_EVERY: Duration = Duration::from_millis(500);
 /// And where there is none.
 const SAID_EVERY: Duration = Duration::from_secs(30);
@@ -29,14 +31,14 @@ pub struct ProgressStyle {
 /// Tells how a run goes.
 pub struct ProgressReporter {
     /// `None`: plain lines.
-    view: Option<LiveView>,
+    view: Option<LiveView<RunContent>>,
     colour: bool,
     point_count: usize,
     console: Option<Console>,
     copy: LogCopy,
     clients: ClientCountNotice,
     silence: SilenceNotice,
-    /// When what is collected was looked at.
+    /// When what goes on beside the run was last shown.
     seen: Option<Instant>,
 }
 
@@ -49,10 +51,10 @@ impl ProgressReporter {
         copy: LogCopy,
     ) -> Self {
         let (point_count, silence) = (facts.points.len(), SilenceNotice::of(facts.blocks));
-        let drawn = live::wanted();
+        let drawn = view::wanted();
         let colour = drawn && !style.no_color && colour_wanted();
         let view = (drawn && style.view)
-            .then(|| LiveView::start(ViewState::new(facts), colour))
+            .then(|| LiveView::start(RunContent::new(ViewState::new(facts)), colour))
             .flatten();
         Self {
             view,
@@ -73,7 +75,7 @@ impl ProgressReporter {
             self.text(&text, &text);
         }
         if let Some(view) = &self.view {
-            view.on_progress(progress);
+            view.change(|run, passed| run.on_progress(progress, passed));
         }
         match progress {
             Progress::PhaseBegan { point, phase, .. }
@@ -107,8 +109,8 @@ impl ProgressReporter {
         }
     }
 
-    /// Takes in what is collected beside the run; asked for only when it is time to look.
-    pub fn see(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+    /// Shows what goes on beside the run, where it is time to; `status` is called only then.
+    pub fn beside(&mut self, status: impl FnOnce() -> Box<dyn Status>) {
         let now = Instant::now();
         let every = match self.view {
             Some(_) => SEEN_EVERY,
@@ -120,10 +122,12 @@ impl ProgressReporter {
         }
         self.seen = Some(now);
         match &self.view {
-            Some(view) => view.see(snapshot()),
+            Some(view) => {
+                let status = status();
+                view.change(|run, _| run.set_status(status));
+            }
             None => {
-                let sentence = live::energy::status_line(&snapshot());
-                self.line(&format!("energy: {sentence}"));
+                self.line(&status().line());
             }
         }
     }
@@ -144,9 +148,9 @@ impl ProgressReporter {
         if shown.is_empty() {
             return;
         }
-        live::print_stderr(shown);
+        view::print_stderr(shown);
         if let Some(why) = self.copy.add(plain) {
-            live::print_stderr(&format!("{why}\n"));
+            view::print_stderr(&format!("{why}\n"));
         }
     }
 }
@@ -224,13 +228,6 @@ impl ClientCountNotice {
             counted(all as u64, "client")
         ))
     }
-}
-
-/// Whether the environment leaves colours alone: NO_COLOR (no-color.org), and
-/// terminals that can only do text.
-pub fn colour_wanted() -> bool {
-    let is_set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
-    is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! From the options of a subcommand to a resolved plan.
 
 use crate::cli::SourceArgs;
-use crate::exit::CommandError;
-use crate::live::LogWriter;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::view::LogWriter;
 use filermark_config::{ConfigError, Resolved, Sources, debug_filter, mount_point_count, resolve};
 use std::path::Path;
 use tracing_subscriber::EnvFilter;

@@ -1,16 +1,18 @@
 //! The products of a run: the page beside the record, the words on stdout.
 
 use crate::cli::OutputArgs;
-use crate::exit::{CommandError, CommandResult, NOTHING_COUNTS};
-use crate::files::write_whole;
-use crate::interrupt;
 use clap::Parser;
+use filermark_cli_kit::exit::{CommandError, NOTHING_COUNTS};
+use filermark_cli_kit::files::write_whole;
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::output::{colour_wanted, remember};
+pub use filermark_cli_kit::output::{ended, print, print_bytes, print_json, width};
+use filermark_cli_kit::view;
 use filermark_report::{Edition, Templates};
 use filermark_results::{Historical, Outcome, RunRecord};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
 /// Writes the HTML report of a record into `dir`; gives its path.
 pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, CommandError> {
@@ -45,58 +47,12 @@ pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
 /// Prints the summary on stderr: stdout has another product.
 pub fn print_summary_to_stderr(record: &RunRecord, output: &OutputArgs) {
     let terminal = std::io::stderr().is_terminal();
-    crate::live::print_stderr(&summary(record, output, terminal));
+    view::print_stderr(&summary(record, output, terminal));
 }
 
 fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {
-    let colour = terminal && !output.no_color && crate::progress::colour_wanted();
+    let colour = terminal && !output.no_color && colour_wanted();
     filermark_report::summary(record, colour, width())
-}
-
-/// Columns that tables may take: those that the environment tells, or a hundred.
-pub fn width() -> usize {
-    std::env::var("COLUMNS")
-        .ok()
-        .and_then(|c| c.parse().ok())
-        .unwrap_or(100)
-}
-
-/// Prints a value as JSON on stdout.
-pub fn print_json(value: &serde_json::Value) {
-    print(&format!("{value:#}\n"));
-}
-
-/// Prints on stdout. A reader that has gone is no error; any other failure is
-/// remembered, and the program ends with it ([`ended`]).
-pub fn print(text: &str) {
-    print_bytes(text.as_bytes());
-}
-
-/// The same for what need not be text.
-pub fn print_bytes(bytes: &[u8]) {
-    let mut stdout = std::io::stdout().lock();
-    remember(stdout.write_all(bytes).and_then(|()| stdout.flush()));
-}
-
-/// The first failure of standard output.
-static FAILURE: OnceLock<String> = OnceLock::new();
-
-fn remember(result: std::io::Result<()>) {
-    match result {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            let _ = FAILURE.set(format!("standard output cannot be written: {e}"));
-        }
-        _ => {}
-    }
-}
-
-/// How the program ends: as its subcommand did, but never well where its output could
-/// not be written. What a signal ended keeps the signal's code.
-pub fn ended(ended: CommandResult) -> CommandResult {
-    match (ended, FAILURE.get()) {
-        (Ok(_), Some(why)) if !interrupt::wished() => Err(CommandError::Failed(why.clone())),
-        (ended, _) => ended,
-    }
 }
 
 /// Parses the command line; prints help and version, which are products, too.
@@ -117,7 +73,7 @@ pub fn parse<C: Parser>() -> Result<C, ExitCode> {
                 let _ = e.print();
             }
             if let Some(hint) = hint {
-                crate::live::print_stderr_line(format!("filermark: {hint}"));
+                view::print_stderr_line(format!("filermark: {hint}"));
             }
             return ExitCode::from(2);
         }

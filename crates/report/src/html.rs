@@ -26,17 +26,14 @@ const COMPOSITE_ORT_TERM: &str = "The area under the mean service time over the 
 
 /// A chart in the forms that the page chooses from by its width.
 #[derive(Serialize)]
-pub(crate) struct Chart {
+pub struct Chart {
     wide: String,
     narrow: String,
 }
 
 impl Chart {
     /// Draws it for a desk, `wide`, and for a phone; `None`: there is nothing to draw.
-    pub(crate) fn of(
-        wide: ChartWidth,
-        draw: impl Fn(ChartWidth) -> Option<String>,
-    ) -> Option<Self> {
+    pub fn of(wide: ChartWidth, draw: impl Fn(ChartWidth) -> Option<String>) -> Option<Self> {
         Some(Self {
             wide: draw(wide)?,
             narrow: draw(ChartWidth::Narrow)?,
@@ -339,15 +336,7 @@ fn of_point(record: &RunRecord, point: &PointRecord, svg: String) -> Series {
 /// Compares with a file of `tests/golden`, or makes it with `UPDATE_GOLDEN=1`.
 #[cfg(test)]
 pub(crate) fn golden(name: &str, text: &str) {
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(dir.join(name), text).unwrap();
-    }
-    let golden = std::fs::read_to_string(dir.join(name)).unwrap();
-    for (i, (new, old)) in text.lines().zip(golden.lines()).enumerate() {
-        assert_eq!(new, old, "{name}, line {}", i + 1);
-    }
-    assert_eq!(text.len(), golden.len(), "{name}: another length");
+    filermark_results::testing::golden(env!("CARGO_MANIFEST_DIR"), name, text);
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 //! run records; a submission has its own: [`submission_html`] and its siblings. And nothing
 //! else: this room knows no server and no clock, and of files only the templates
 //! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
-//! [`sequence_svg`] draw what a benchmark's procs do. [`energy`] renders what merged
-//! energy logs say of efficiency.
+//! [`sequence_svg`] draw what a benchmark's procs do. [`parts`] are for reports of other
+//! crates.
 
 mod advice;
 mod breakdown;
@@ -19,7 +19,6 @@ mod comparison_html;
 mod composite;
 mod curve_json;
 mod disclosure;
-pub mod energy;
 mod files;
 mod format;
 mod heritage;
@@ -28,6 +27,7 @@ mod json;
 mod keys;
 mod knee;
 mod labels;
+pub mod parts;
 mod scale;
 mod sequence;
 mod setup;
@@ -55,5 +55,5 @@ pub use keys::key_values;
 pub use knee::{KNEE_TERM, knee};
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};
-pub use templates::{TemplateError, Templates};
+pub use templates::{Shipped, TemplateError, Templates};
 pub use text::{text, text_beside};

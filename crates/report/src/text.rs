@@ -218,7 +218,7 @@ fn row(first: &str, cells: &[String]) -> Vec<String> {
 }
 
 /// Heads with their units below.
-pub(crate) fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
+pub fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
     let with_unit = heads.iter().map(|(head, unit)| match *unit {
         "" => (*head).to_owned(),
         unit => format!("{head}\n{unit}"),
@@ -227,7 +227,7 @@ pub(crate) fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// Columns as wide as their widest cell; those that hold figures to the right.
-pub(crate) fn table(heads: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub fn table(heads: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let plain = |cell: &str| cell.replace('\u{a0}', " ");
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for head in heads {

@@ -232,7 +232,7 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
 }
 
 /// What the findings of a group say, and where: the same words once.
-pub(crate) fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
+pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
     let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
     for (number, message) in group {
         let words = one_line(message);

@@ -8,6 +8,7 @@
 pub mod compare;
 pub mod composite;
 pub mod every_field;
+mod golden;
 pub mod heritage;
 mod mounted;
 pub mod smb;
@@ -29,6 +30,7 @@ use filermark_model::stats::{Interval, PointStats, ProcStats};
 use filermark_model::{
     Benchmark, Finding, NOT_A_SPEC_RESULT, Nanos, Op, OpsPerSec, Rng, Rule, Severity,
 };
+pub use golden::golden;
 use std::sync::OnceLock;
 
 /// When the synthetic run began: 2026-11-21T09:30:00Z.

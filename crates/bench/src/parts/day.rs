@@ -2,13 +2,13 @@
 
 use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
-use filermark_energy::Quantity;
-use filermark_energy::log::{
+use filermark_energy_data::Quantity;
+use filermark_energy_data::log::{
     EnergyPhase, Head, Lab, Log, LogLine, LogWriter, MergedPoint, MergedRun, PhaseBegin, Port,
     PortSample, Readings, Role, SCHEMA_VERSION, Source, SourceKind, Traffic,
 };
-use filermark_energy::merge::{MergeOptions, merge};
-use filermark_energy::reduce::{ReduceOptions, reduce_files};
+use filermark_energy_data::merge::{MergeOptions, merge};
+use filermark_energy_data::reduce::{ReduceOptions, reduce_files};
 use filermark_results::Timestamp;
 use std::path::Path;
 use std::time::Instant;
@@ -79,7 +79,7 @@ fn head() -> Head {
     }
 }
 
-fn write(path: &Path) -> Result<(), filermark_energy::log::WriteError> {
+fn write(path: &Path) -> Result<(), filermark_energy_data::log::WriteError> {
     let mut log = LogWriter::create(path)?;
     log.line(&LogLine::Energy(Box::new(head())))?;
     for (id, kind) in [(0, SourceKind::Meter), (1, SourceKind::Sflow)] {

@@ -3,11 +3,11 @@
 use crate::cpu::{process_ns, resident_bytes};
 use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
-use filermark_energy::log::{LogLine, LogWriter, PortSample, Traffic};
-use filermark_energy::setup::{Setup, SflowSetup};
-use filermark_energy::sflow::{Collector, PortOptions, TrafficSample};
+use filermark_energy_data::log::{LogLine, LogWriter, PortSample, Traffic};
+use filermark_energy_data::setup::{Setup, SflowSetup};
+use filermark_energy_data::sflow::{Collector, PortOptions, TrafficSample};
+use filermark_energy_meters::collect::Collection;
 use filermark_engine::sys::thread_cpu;
-use filermark_meters::collect::Collection;
 use filermark_results::Timestamp;
 use std::collections::HashMap;
 use std::io;

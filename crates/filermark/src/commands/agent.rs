@@ -1,9 +1,10 @@
 //! `agent`: makes load on this host for a prime elsewhere.
 
 use crate::cli::AgentArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
 use filermark_agent::serve_until;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_config::hosts::expand_hosts;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::stop::end_run;

@@ -2,11 +2,11 @@
 
 use super::sign::signing_key;
 use crate::cli::BundleArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::write_whole;
 use crate::stdout;
 use filermark_archive::sign::{SigningKey, is_signature, read_signature, signature_path};
 use filermark_archive::{Bundle, CollectOptions, gather};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::write_whole;
 use filermark_results::Timestamp;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! `clock`: a time service for runs in virtual machines.
 
 use crate::cli::ClockArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_link::clock_service::ClockService;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! `compare`: two or more run records side by side.
 
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{refuse_inputs, write_whole};
 use crate::{historical, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{refuse_inputs, write_whole};
 use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
 use filermark_results::compare::{
@@ -127,7 +127,7 @@ fn write(
     let terminal = to_stdout && std::io::stdout().is_terminal();
     let text = match args.format {
         CompareFormat::Text => {
-            let colour = terminal && !args.no_color && crate::progress::colour_wanted();
+            let colour = terminal && !args.no_color && filermark_cli_kit::output::colour_wanted();
             let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
             let width = columns.filter(|_| to_stdout).unwrap_or(WIDTH);
             filermark_report::comparison_text(comparison, colour, width)

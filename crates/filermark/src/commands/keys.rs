@@ -1,9 +1,9 @@
 //! `keys`: SSH that asks nothing, on every client.
 
 use crate::cli::{KeysArgs, OutputArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::host_table::{self, HostTable};
 use crate::resolve_args;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_hosts::admin::keys::{KeysOptions, KeysReport, keys as set_up};
 use filermark_hosts::admin::{HostLimits, HostState};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use super::{install, run, stop};
 use crate::cli::NetmistArgs;
-use crate::exit::{CommandError, CommandResult};
 use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
 use filermark_config::{Resolved, Sources, netmist_text};
 use filermark_model::Severity;

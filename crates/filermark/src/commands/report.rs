@@ -7,9 +7,9 @@ mod summary_file;
 
 use crate::browser;
 use crate::cli::report::{ChartName, Format, ReportArgs};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::refuse_inputs;
-use crate::{historical, resolve_args, stdout};
+use crate::{energy, historical, resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::refuse_inputs;
 use filermark_report::{Chart, Edition, Templates};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{Historical, RunRecord};
@@ -192,6 +192,7 @@ fn export_templates(dir: &Path) -> CommandResult {
     };
     std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
     let paths: Vec<_> = Templates::shipped()
+        .chain(energy::TEMPLATES.iter().copied())
         .map(|(name, text)| (dir.join(name), text))
         .collect();
     if let Some((path, _)) = paths.iter().find(|(path, _)| path.exists()) {

@@ -1,14 +1,17 @@
 //! `run`: the sweep.
 
-use super::energy::{BackgroundCollection, CollectedLog};
 use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
+use crate::energy::CompanionArgs;
 use crate::events::{Events, RunEnd, Target};
-use crate::exit::{CommandError, CommandResult};
-use crate::live::{Facts, print_stderr_line};
+use crate::live::Facts;
 use crate::log_copy::LogCopy;
 use crate::progress::{ProgressReporter, ProgressStyle};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::companion::{Companion, Ended};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::HostLimits;
@@ -20,7 +23,7 @@ use filermark_model::Severity;
 use filermark_prime::{Progress, RunOptions, RunOutcome};
 use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -39,24 +42,24 @@ pub fn run(args: &RunArgs) -> CommandResult {
         resolved,
         &args.output,
         &args.events,
-        RunMode::anew(args.setup.energy.as_deref()),
+        RunMode::anew(&args.setup),
     )
 }
 
 /// How a plan is carried out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunMode<'a> {
-    /// The file that says what is collected beside.
-    pub energy: Option<&'a Path>,
+    /// What goes on beside the run.
+    pub companion: Option<&'a CompanionArgs>,
     /// Behind the last measured load point of the record of this suffix, which was cut.
     pub goes_on: bool,
 }
 
 impl<'a> RunMode<'a> {
     /// From the first load point.
-    pub const fn anew(energy: Option<&'a Path>) -> Self {
+    pub const fn anew(companion: &'a CompanionArgs) -> Self {
         Self {
-            energy,
+            companion: Some(companion),
             goes_on: false,
         }
     }
@@ -98,7 +101,7 @@ pub fn carry_out(
         .map(|(outcome, collected)| -> Result<_, CommandError> {
             let done = finish(outcome, output, on_stdout)?;
             if let Some(collected) = collected.as_ref().filter(|_| outcome.earlier_run_kept) {
-                collected.forget_failed_start();
+                collected.discard();
             } else if let Some(collected) = collected {
                 let to_stdout = !on_stdout && !output.json;
                 collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
@@ -128,39 +131,43 @@ pub fn carry_out(
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
 
-/// The sweep, and what was collected beside it.
+/// The sweep, and what went on beside it.
 fn sweep_beside(
     mut resolved: Resolved,
     facts: Facts,
     style: ProgressStyle,
     events: Option<&mut Events>,
     way: RunMode<'_>,
-) -> Result<(RunOutcome, Option<CollectedLog>), CommandError> {
+) -> Result<(RunOutcome, Option<Box<dyn Ended>>), CommandError> {
     let stop = StopFlag::new();
     interrupt::on_interrupt_of_run(
         stop.clone(),
         "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
         &resolved.stop_command,
+        filermark_prime::scripts::end_all_at_once,
     );
-    let start = |setup: &Path| {
+    let start = |companion: &CompanionArgs| {
         let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);
-        BackgroundCollection::start(setup, dir, suffix, way.goes_on)
+        companion.start(dir, suffix, way.goes_on)
     };
-    let beside = way.energy.map(start).transpose()?;
-    let rested = beside.as_ref().map_or(Ok(()), |beside| beside.rest(&stop));
+    let beside = way.companion.map_or(Ok(None), start)?;
+    let ready = match &beside {
+        Some(beside) => beside.before_load(&stop),
+        None => Ok(()),
+    };
     resolved
         .inputs
-        .extend(beside.as_ref().map(BackgroundCollection::input));
+        .extend(beside.as_ref().map(|beside| beside.input()));
     let around = SweepContext {
         facts,
         style,
         stop,
         goes_on: way.goes_on,
     };
-    let swept = rested.and_then(|()| sweep(resolved, around, events, beside.as_ref()));
-    let collected = beside.map(BackgroundCollection::end);
+    let swept = ready.and_then(|()| sweep(resolved, around, events, beside.as_deref()));
+    let collected = beside.map(Companion::end);
     if let (Err(_), Some(collected)) = (&swept, &collected) {
-        collected.forget_failed_start();
+        collected.discard();
     }
     swept.map(|outcome| (outcome, collected))
 }
@@ -178,7 +185,7 @@ fn sweep(
     resolved: Resolved,
     around: SweepContext,
     mut events: Option<&mut Events>,
-    beside: Option<&BackgroundCollection>,
+    beside: Option<&dyn Companion>,
 ) -> Result<RunOutcome, CommandError> {
     let SweepContext {
         facts,
@@ -222,8 +229,7 @@ fn sweep(
             }
             talk.on_progress(&progress);
             if let Some(beside) = beside {
-                talk.see(|| beside.snapshot());
-                troubles.extend(beside.write_error());
+                talk.beside(|| beside.status());
                 troubles.extend(beside.take_messages());
             }
             for why in troubles {

@@ -2,9 +2,10 @@
 //! left in their directories.
 
 use crate::cli::{OutputArgs, StopArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::host_table::{self, HostTable};
-use crate::{interrupt, resolve_args};
+use crate::resolve_args;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::{HostLimits, HostOutcome, HostState, stop};

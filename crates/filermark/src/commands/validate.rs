@@ -2,9 +2,10 @@
 
 use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
 use filermark_agent::validate::check_here;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_config::{Resolved, mount_point_count};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::driver::{Claim, StopFlag};

@@ -2,11 +2,11 @@
 
 use super::sign::verifying_key;
 use crate::cli::VerifyArgs;
-use crate::exit::{CommandError, CommandResult};
 use crate::stdout;
 use filermark_archive::sign::{self, SIGNATURE_END, VerifyingKey, signature_path};
 use filermark_archive::verify::{CheckStatus, Verification, check_zip};
 use filermark_archive::{Bundle, CollectOptions, Options, gather, is_zip};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_report::{Edition, Templates, html_edition};
 use filermark_results::RunRecord;
 use std::io::Read as _;

@@ -2,7 +2,7 @@
 //! gives the same text.
 
 use super::state::{CurrentStage, PointState, SPARK_SECONDS, ViewState};
-use super::text::{Charset, Line, Paint, clock, ms, number};
+use filermark_cli_kit::view::{Charset, DrawTime, Line, Paint, Style, clock, ms, number};
 use filermark_engine::shard::SILENCE_MAX;
 use filermark_model::Bytes;
 use filermark_model::stats::Interval;
@@ -19,26 +19,6 @@ const BAR_COLUMNS: (usize, usize) = (10, 24);
 const SPARKS_MIN: usize = 8;
 /// Columns before them.
 const SPARKS_APART: usize = 3;
-
-/// The terminal, as far as it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Columns that may be used.
-    pub width: usize,
-    /// Whether it may be coloured.
-    pub colour: bool,
-    /// What it can show.
-    pub charset: Charset,
-}
-
-/// When it is.
-#[derive(Clone, Debug)]
-pub struct DrawTime {
-    /// Since the run began.
-    pub passed: Duration,
-    /// On the wall.
-    pub wall: Zoned,
-}
 
 impl ViewState {
     /// What is to be seen now, three to five lines.

@@ -1,9 +1,8 @@
 //! The view at the moments of a run, as text that was looked at.
 
-use super::draw::{DrawTime, Style};
 use super::facts::Facts;
 use super::state::ViewState;
-use super::text::{Charset, columns};
+use filermark_cli_kit::view::{Charset, DrawTime, Style, columns};
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_prime::Progress;

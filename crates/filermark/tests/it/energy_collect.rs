@@ -5,7 +5,7 @@ use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
 use crate::terminal::Terminal;
 use crate::{assert_complete, filermark, talk};
-use filermark_energy::log::{Log, LogLine, PortSample};
+use filermark_energy_data::log::{Log, LogLine, PortSample};
 use filermark_testbed::{Mounts, Sandbox, SflowOptions, Switch, available};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;

@@ -1,14 +1,14 @@
 //! `energy import`: what its user sees, and what is on the disk afterwards.
 
 use crate::{filermark, talk};
-use filermark_energy::log::{Log, LogLine};
+use filermark_energy_data::log::{Log, LogLine};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-const SFLOW: &str = include_str!("../../../energy/tests/fixtures/sflowtool-training.csv");
-const POWER: &str = include_str!("../../../energy/tests/fixtures/wtviewer-training.csv");
-const CAPTURE: &[u8] = include_bytes!("../../../energy/tests/fixtures/ovs-sflow.pcap");
+const SFLOW: &str = include_str!("../../../energy/data/tests/fixtures/sflowtool-training.csv");
+const POWER: &str = include_str!("../../../energy/data/tests/fixtures/wtviewer-training.csv");
+const CAPTURE: &[u8] = include_bytes!("../../../energy/data/tests/fixtures/ovs-sflow.pcap");
 const ROOM: &str = "N;Date Time;Temp (°C);Humidity (%rh)\n1;2018-02-27 16:18:00;21,5;40\n2;2018-02-27 16:19:00;21,6;41\n";
 
 fn lab() -> tempfile::TempDir {

@@ -154,7 +154,7 @@ fn write_table(path: &Path) {
 fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
     let dir = tempfile::tempdir().expect("a directory");
     let at = |name: &str| dir.path().join(name);
-    let log = include_str!("../../../energy/tests/fixtures/sfslog-training.txt");
+    let log = include_str!("../../../energy/data/tests/fixtures/sfslog-training.txt");
     std::fs::write(at("sfslog.txt"), log).expect("written");
     write_table(&at("wt.csv"));
     let setup = "place = \"Lab 2, Cologne\"\n[product]\nvendor = \"Example Storage\"\nname = \"Filer 9\"\n\

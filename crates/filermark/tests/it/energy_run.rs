@@ -5,8 +5,8 @@ use crate::energy_collect::{Going, lines, now, samples, serve_on, switch, wait_f
 use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
 use crate::{assert_complete, filermark, talk};
-use filermark_energy::log::{EnergyPhase, LogLine};
-use filermark_energy::reduce::{ReduceOptions, TrafficFrom, reduce_files};
+use filermark_energy_data::log::{EnergyPhase, LogLine};
+use filermark_energy_data::reduce::{ReduceOptions, TrafficFrom, reduce_files};
 use filermark_testbed::{SflowOptions, Switch};
 use rustix::process::Signal;
 use std::net::SocketAddr;

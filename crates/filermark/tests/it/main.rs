@@ -34,9 +34,13 @@ mod commit;
 mod compare;
 mod counts;
 mod disclosure;
+#[cfg(feature = "energy")]
 mod energy_collect;
+#[cfg(feature = "energy")]
 mod energy_import;
+#[cfg(feature = "energy")]
 mod energy_reduce;
+#[cfg(feature = "energy")]
 mod energy_run;
 mod events;
 mod examples;
@@ -69,6 +73,7 @@ mod real;
 mod report;
 mod report_browser;
 mod results;
+#[cfg(feature = "energy")]
 mod resumed;
 mod scale;
 mod silent;

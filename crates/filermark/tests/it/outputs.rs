@@ -72,6 +72,7 @@ const ALONE: [&[&str]; 26] = [
     &["verify", "--json", "mine.run.jsonl"],
     &["bundle", "-o", "mine.zip", "mine.run.jsonl"],
     &["subedit", "--xsd"],
+    #[cfg(feature = "energy")]
     &["energy", "reduce", "merged.jsonl"],
     &["completions", "bash"],
     &["man"],
@@ -84,7 +85,7 @@ fn what_no_server_is_needed_for_fails_into_a_full_device() {
     std::fs::write(dir.path().join("sfs_rc"), rc).expect("the rc file");
     let merged = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../energy/tests/fixtures/merged.jsonl"
+        "/../energy/data/tests/fixtures/merged.jsonl"
     );
     std::fs::copy(merged, dir.path().join("merged.jsonl")).expect("the fixture");
     for suffix in ["mine", "other"] {

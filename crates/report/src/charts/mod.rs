@@ -24,7 +24,7 @@ pub use clients::{ClientFigures, client_charts};
 pub use curve::{knee_point, load_chart, response_chart};
 pub use curves::curves_chart;
 pub use forest::{Bar, forest_chart};
-pub(crate) use frame::{Area, axes_at, legend};
+pub use frame::{Area, axes_at, legend};
 pub use heatmap::{columns_for, heat_chart};
 pub use histogram::{groups_chart, overlay_chart};
 pub use ops::{op_charts, ops_chart};

@@ -1,8 +1,8 @@
 //! Where a report goes: to a file, with its chart beside it, or to standard output.
 
 use crate::cli::report::Format;
-use crate::exit::CommandError;
-use crate::files::write_whole;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::write_whole;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 

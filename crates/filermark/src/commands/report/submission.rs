@@ -5,8 +5,8 @@ use crate::browser;
 use crate::cli::report::{Format, ReportArgs};
 use crate::commands::bundle::now;
 use crate::commands::subedit::read_submission;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{read_named, refuse_inputs};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{read_named, refuse_inputs};
 use filermark_report::{
     Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, record_sections, results_svg,
     submission_html, submission_json, submission_summary, submission_text,

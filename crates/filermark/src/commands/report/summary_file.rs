@@ -2,7 +2,7 @@
 
 use super::output;
 use crate::cli::report::{Format, ReportArgs};
-use crate::exit::{CommandError, CommandResult};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_report::{results_svg, summary_file_json, summary_file_keys};
 use filermark_results::read_sfssum;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! other, with a comment behind it that says where the session was and what was being
 //! typed there.
 
-use crate::files::{folder_of, read_limited, write_whole};
+use filermark_cli_kit::files::{folder_of, read_limited, write_whole};
 use filermark_submission::{Document, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! What a submission is made of: summary files, rc files, run records, each read once,
 //! and held against each other.
 
-use crate::exit::CommandError;
-use crate::files::read_limited;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::read_limited;
 use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;

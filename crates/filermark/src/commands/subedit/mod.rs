@@ -11,10 +11,10 @@ mod session;
 mod store;
 
 use crate::cli::SubeditArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::folder_of;
 use crate::stdout;
 use autosave::Autosave;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::folder_of;
 use filermark_submission::{Document, Fault, xsd};
 use inputs::Inputs;
 pub use inputs::read_submission;

@@ -4,8 +4,8 @@
 use super::autosave::{Autosave, AutosaveContent};
 use super::keyboard::{InputEvent, Keyboard, LineListener};
 use super::store::Store;
-use crate::exit::{CommandResult, INTERRUPTED};
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandResult, INTERRUPTED};
 use filermark_submission::{Document, Editor, EditorRequest, EditorStep, read_xml};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGTERM};

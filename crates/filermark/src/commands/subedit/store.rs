@@ -2,9 +2,9 @@
 
 use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
-use crate::exit::CommandError;
-use crate::files::{folder_of, read_limited, read_named, write_whole};
 use filermark_archive::{Bundle, Role, secrets};
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::{folder_of, read_limited, read_named, write_whole};
 use filermark_submission::{Document, ResultFile, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 
 use super::sequence;
 use crate::cli::ShowArgs;
-use crate::exit::CommandError;
+use filermark_cli_kit::exit::CommandError;
 use filermark_config::definitions::ClassicDefinitions;
 use filermark_model::benchmark::{ClassicWork, SHIPPED};
 use filermark_model::text::quoted;

@@ -2,10 +2,10 @@
 //! product; what became of the counts is talk.
 
 use crate::cli::FromNfsstatArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{read_limited, refuse_inputs, write_whole};
-use crate::live::print_stderr_line;
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{read_limited, refuse_inputs, write_whole};
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::nfsstat::{
     Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
 };
