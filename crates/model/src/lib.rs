@@ -46,7 +46,7 @@ pub use finding::{Finding, Rule, Severity};
 pub use input::InputFile;
 pub use latency::Latency;
 pub use mix::Mix;
-pub use op::{Op, OpSet};
+pub use op::{NfsOp, Op, OpGroup, OpSet, OpTarget, PosixOp};
 pub use plan::{LoadPoint, RunPlan};
 pub use registry::Registry;
 pub use rng::Rng;

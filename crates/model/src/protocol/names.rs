@@ -3,41 +3,6 @@
 use super::Protocol;
 use crate::op::Op;
 
-/// By operation: the name over SMB1 (manual M, section 2.2.2), and what stands for it
-/// over SMB 2 and 3 (MS-SMB2 2.2; those on paths are chains of CREATE, what is named
-/// here, and CLOSE).
-const SMB: &[(Op, &str, &str)] = &[
-    (Op::Echo, "ECHO", "ECHO"),
-    (Op::Lock, "LOCKING_ANDX", "LOCK"),
-    (
-        Op::QuerySecurity,
-        "NT_TRANSACT_QUERY_SECURITY_DESC",
-        "QUERY_INFO_SECURITY",
-    ),
-    (Op::Read, "READ_ANDX", "READ"),
-    (
-        Op::QueryFs,
-        "TRANS2_QUERY_FS_INFORMATION",
-        "QUERY_INFO_FILESYSTEM",
-    ),
-    (
-        Op::QueryFile,
-        "TRANS2_QUERY_FILE_INFORMATION",
-        "QUERY_INFO_FILE",
-    ),
-    (
-        Op::QueryPath,
-        "TRANS2_QUERY_PATH_INFORMATION",
-        "QUERY_INFO_PATH",
-    ),
-    (Op::SetFile, "TRANS2_SET_FILE_INFORMATION", "SET_INFO_FILE"),
-    (Op::Find, "TRANS2_FIND_FIRST2", "QUERY_DIRECTORY"),
-    (Op::Write, "WRITE_ANDX", "WRITE"),
-    (Op::Open, "NT_CREATE_ANDX", "CREATE"),
-    (Op::Close, "CLOSE", "CLOSE"),
-    (Op::Flush, "FLUSH", "FLUSH"),
-];
-
 impl Protocol {
     /// Its operations, in the order of its tables.
     pub const fn ops(self) -> &'static [Op] {
@@ -52,11 +17,11 @@ impl Protocol {
     /// What it calls an operation: over SMB the name of the command, else that of the
     /// mix files.
     pub fn op_name(self, op: Op) -> &'static str {
-        let row = || SMB.iter().find(|(o, _, _)| *o == op);
+        let of_smb = op.smb_commands().unwrap_or([op.name(); 2]);
         match self {
             Self::Nfs2 | Self::Nfs3 | Self::Posix => op.name(),
-            Self::Smb1 => row().map_or(op.name(), |(_, name, _)| name),
-            Self::Smb2 => row().map_or(op.name(), |(_, _, name)| name),
+            Self::Smb1 => of_smb[0],
+            Self::Smb2 => of_smb[1],
         }
     }
 
@@ -75,7 +40,6 @@ mod tests {
 
     #[test]
     fn every_operation_of_smb_has_its_names_in_the_order_of_the_table() {
-        assert!(SMB.iter().map(|(op, _, _)| op).eq(Op::SMB));
         for (place, op) in Op::SMB.iter().enumerate() {
             for protocol in [Protocol::Smb1, Protocol::Smb2] {
                 assert_eq!(protocol.op_place(*op), place);
