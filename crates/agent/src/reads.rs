@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(told.len(), mounts.len());
         let why = told[0].unknown.as_deref();
         assert_eq!(why, Some("the counters were not read in time"));
-        plan.driver = DriverPlan::Null;
+        plan.driver = DriverPlan::NULL;
         assert!(CounterSampler::begin(sampled(&plan), &clock, never.into()).is_none());
     }
 }

@@ -134,7 +134,7 @@ mod tests {
             ]
         );
         // Drivers that speak to servers themselves say nothing of it.
-        plan.driver = DriverPlan::Null;
+        plan.driver = DriverPlan::NULL;
         assert!(attributed(&plan, client, &stats, Vec::new()).is_empty());
     }
 }

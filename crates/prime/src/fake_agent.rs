@@ -318,7 +318,7 @@ mod tests {
             mounts: vec![nowhere.clone(); PROCS as usize],
         };
         let mut plan = filermark_results::testing::plan();
-        plan.driver = DriverPlan::Null;
+        plan.driver = DriverPlan::NULL;
         plan.clients = (0..AGENTS).map(client).collect();
         plan.procs_per_client = PROCS;
         plan.points.truncate(1);

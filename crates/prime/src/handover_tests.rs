@@ -251,7 +251,7 @@ fn an_agent_without_a_key_is_told_by_its_name() {
     );
     // Where there is no password nobody asks for a key.
     let mut without = plan();
-    without.driver = DriverPlan::Null;
+    without.driver = DriverPlan::NULL;
     let mut order = Order::Sweep(ClientShare {
         plan: Box::new(without),
         client: 0,

@@ -493,7 +493,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
 pub fn other_lines() -> Vec<Line> {
     let at = Timestamp::from_unix_seconds(START_UNIX_SECONDS);
     let mut plan = plan();
-    plan.driver = DriverPlan::Null;
+    plan.driver = DriverPlan::NULL;
     plan.shards = Some(3);
     let mut nfs3 = nfs3_plan();
     nfs3.connections = Connections::Shared(4);

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_host_is_looked_at() {
-        let mut facts = host(&DriverPlan::Null, &[], "filermark.x", true);
+        let mut facts = host(&DriverPlan::NULL, &[], "filermark.x", true);
         // Shares of a core come back but for their last digit.
         facts.load = LoadFacts::default();
         assert_eq!(facts.hello, Some(own_hello()));

@@ -83,7 +83,7 @@ fn plan() -> RunPlan {
         path: "/".into(),
     };
     let mut plan = filermark_results::testing::plan();
-    plan.driver = DriverPlan::Null;
+    plan.driver = DriverPlan::NULL;
     plan.clients = (0..AGENTS)
         .map(|at| ClientPlan {
             name: format!("client-{at:04}"),

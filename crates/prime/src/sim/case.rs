@@ -22,7 +22,7 @@ fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
     plan.driver = match hosts % 2 {
         // Its password goes beside it.
         0 => DriverPlan::Smb(filermark_results::testing::smb_plan("geheim")),
-        _ => DriverPlan::Null,
+        _ => DriverPlan::NULL,
     };
     plan.clients = (0..hosts)
         .map(|at| ClientPlan {

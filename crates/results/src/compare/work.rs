@@ -349,7 +349,7 @@ mod tests {
             ("version of the benchmark", |p| p.benchmark.version = 9),
             ("VERIFY", |p| p.fileset.verify = true),
             ("clients", |p| drop(p.clients.pop())),
-            ("driver (protocol)", |p| p.driver = DriverPlan::Null),
+            ("driver (protocol)", |p| p.driver = DriverPlan::NULL),
             ("RESPONSE_LIMIT_MS", |p| p.limits.response_ms = 5.0),
         ];
         for (name, change) in changes {
