@@ -2,7 +2,7 @@
 //! by the crate `polling` (kqueue, IOCP, event ports), the rest by the standard library.
 //!
 //! What it lacks is what Linux has: arrival times, many datagrams per system call, the MTU of
-//! a path. On Linux a wait takes five system calls here (see docs/src/design/measuring.md).
+//! a path. On Linux a wait takes five system calls here (docs/src/design/load.md).
 #![allow(unsafe_code)] // polling's `add` is unsafe: see `Reactor::register`.
 
 use crate::ready::{BATCH, EVENTS_MAX, Interest, Ready, ReceivedDatagram, SocketBuffer};
