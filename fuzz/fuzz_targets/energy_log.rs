@@ -5,8 +5,8 @@ use filermark_energy::merge::{MergeOptions, merge};
 use filermark_energy::reduce::{ReduceOptions, reduce_logs};
 use std::path::Path;
 
-// An energy log of anybody's: it is read, merged with the runs that it names itself, and
-// reduced; nothing panics, and no figure is none.
+// An energy log with any bytes: it is read, merged with the runs that it names, and
+// reduced. Nothing panics, and no figure is NaN.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let path = Path::new("x");
     let mut head: Option<Head> = None;

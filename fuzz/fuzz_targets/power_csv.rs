@@ -6,7 +6,7 @@ use filermark_energy::sflow::Zone;
 use std::io::Cursor;
 use std::path::Path;
 
-// A table of any origin: nothing panics, figures are figures, and time goes forward.
+// A table with any bytes: nothing panics, figures are finite, and times increase.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for columns in [
         "",

@@ -3,8 +3,8 @@
 use filermark_energy::sflow::{Collector, PORT, PortOptions, TrafficSample, capture, sflowtool};
 use filermark_results::Timestamp;
 
-// Datagrams, captures and text from anybody: nothing panics, nothing grows without bound, and
-// no rate is nonsense.
+// Datagrams, captures and text with any bytes: nothing panics, nothing grows without bound,
+// and every rate is a finite number.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let options = PortOptions {
         agents_max: 4,

@@ -4,7 +4,7 @@ use filermark_config::{Host, InputLog, Sources, resolve};
 use filermark_model::Secret;
 use filermark_server::{DelaySpec, StopSpec};
 
-// Small languages of options: conditions of STOP_IF, delays and stops of the embedded server.
+// Values with a syntax of their own: STOP_IF, and the delays and stops of the embedded server.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
