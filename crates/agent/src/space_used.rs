@@ -6,8 +6,8 @@ use filermark_link::limits::FILE_SYSTEMS_MAX;
 use filermark_model::survey::Space;
 use filermark_results::record::SpaceChange;
 
-/// Free space of each of these file systems now; `None`: it is not stated.
-pub fn ask(driver: &dyn Driver, file_systems: &[FreeSpace]) -> Vec<Option<Space>> {
+/// The free space of each of these file systems now; `None`: it is not reported.
+pub fn query(driver: &dyn Driver, file_systems: &[FreeSpace]) -> Vec<Option<Space>> {
     let of = |file_system: &FreeSpace| {
         let mount = file_system.mounts.first()?;
         driver.space(mount).ok().flatten()

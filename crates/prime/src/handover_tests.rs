@@ -236,8 +236,8 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
 #[test]
 fn an_agent_without_a_key_is_told_by_its_name() {
     use filermark_link::message::ClientShare;
+    use filermark_link::plan_password::seal;
     use filermark_link::secure::seal::{SealError, Sealer};
-    use filermark_link::thread_link::seal;
     let mut order = Order::Prepare(ClientShare {
         plan: Box::new(plan()),
         client: 0,

@@ -133,14 +133,14 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> CommandRe
         ip: IpChoice::Any,
         identity: &identity,
         names: &names,
-        patience: args.patience,
+        limit: args.patience,
         stop: quit,
     })
     .map_err(failed)?;
     serving.store(true, Ordering::Relaxed);
     serve_until(session.from_prime, session.to_prime, quit);
     // What was said last is still on its way out.
-    session.hold.wait_ended(connect::FAREWELL);
+    session.hold.wait_ended(connect::FINAL_OUTPUT_MAX);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -172,7 +172,7 @@ fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
     let names: Result<Vec<_>, _> = names.iter().map(|name| HostName::parse(name)).collect();
     let made =
         make_keys(dir, &names.map_err(|why| wrong(why.into()))?).map_err(CommandError::of)?;
-    let does = match (made.was_there, made.clients.is_empty()) {
+    let does = match (made.existed, made.clients.is_empty()) {
         (false, _) => "made",
         (true, false) => "has the new clients",
         (true, true) => "has all these clients already",

@@ -183,7 +183,7 @@ fn an_agent_with_another_key_is_told_so() {
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
     assert!(
-        why.contains("another key") && why.contains("bring client-127.0.0.1.key"),
+        why.contains("another key") && why.contains("copy client-127.0.0.1.key"),
         "{why}"
     );
     assert!(
@@ -209,7 +209,7 @@ fn a_run_with_the_key_of_a_client_gives_no_orders() {
         .run();
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
-    assert!(why.contains("gives no orders"), "{why}");
+    assert!(why.contains("is the key of a client"), "{why}");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_queue_has_its_time_and_the_job_leaves_it_again() {
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
     assert!(
-        why.contains("Slurm has not given its nodes within 3s"),
+        why.contains("Slurm has not allocated the nodes within 3s"),
         "{why}"
     );
     assert!(why.contains("queued and waiting for resources"), "{why}");

@@ -127,7 +127,7 @@ fn a_link_that_is_cut_ends_the_load_point_in_time() {
         &ended,
         began,
         Phase::Run,
-        &["client h2", "not a word for 8 s"],
+        &["client h2", "no message for 8 s"],
     );
     // The others reach the export, and removed what h2 made as well.
     assert_eq!(field.exported(), [""; 0]);
@@ -145,7 +145,7 @@ fn a_host_that_freezes_ends_the_load_point_in_time() {
     let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
     let trouble = Trouble::in_run(&sweep, || field.hosts.freeze("h2").expect("freeze"));
     let (ended, began) = trouble.end();
-    let parts = ["client h2", "not a word for 8 s"];
+    let parts = ["client h2", "no message for 8 s"];
     assert_lost(&ended, began, Phase::Run, &parts);
     let left = left_behind(&ended);
     assert!(left.contains(&format!("h2:{}", Hosts::OWN)), "{left}");
@@ -387,7 +387,7 @@ fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
         &ended,
         began,
         Phase::Run,
-        &["client h1", "client h2", "not a word for 8 s"],
+        &["client h1", "client h2", "no message for 8 s"],
     );
     while agents("h1") + agents("h2") > 0 {
         assert!(since.elapsed() < ALONE_MAX, "agents are still there");

@@ -104,16 +104,13 @@ fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
     assert_eq!(states(&told), ["failed"; 4], "{told:?}");
     assert_eq!(code, Some(1));
     let reasons = [
+        ["host key of h1 differs from the known one", "ssh-keygen -"],
         [
-            "host key of h1 is another one than the one known",
-            "ssh-keygen -",
-        ],
-        [
-            "h2 does not let us in without a password",
+            "h2 does not accept this user without a password",
             "`filermark keys -r RC`",
         ],
-        ["No space left on device", "make room there"],
-        ["is something else than Filermark", "EXEC_PATH"],
+        ["No space left on device", "free space there"],
+        ["is not Filermark", "EXEC_PATH"],
     ];
     for (host, words) in told.iter().zip(reasons) {
         for word in words {

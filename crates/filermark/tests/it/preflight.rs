@@ -137,7 +137,7 @@ fn three_hosts_and_their_filer_are_ready() {
         }
         let host_is = told.of(host, "host")[0]["sentence"].as_str().unwrap();
         assert!(
-            host_is.starts_with(&format!("calls itself {host}; 10.77.0.")),
+            host_is.starts_with(&format!("host name {host}; 10.77.0.")),
             "{host_is}"
         );
     }
@@ -165,7 +165,7 @@ fn hosts_in_trouble_are_told_with_what_mends_them_and_the_others_go_on() {
         "{rc}"
     );
     told.assert_fails("h2", "ssh", &["without a password"], "filermark keys");
-    told.assert_fails("h3", "ssh", &["host key", "another one"], "ssh-keygen");
+    told.assert_fails("h3", "ssh", &["host key", "differs"], "ssh-keygen");
     told.assert_fails("h4", "ssh", &["cannot be reached"], "");
     for host in ["h2", "h3", "h4"] {
         assert!(told.of(host, "agent").is_empty(), "it is not tried again");
@@ -296,7 +296,7 @@ fn a_host_that_freezes_is_told_and_another_removes_its_probe_file() {
     field.hosts.freeze("h1").expect("freeze");
     let told = PreflightOutput::of_ended(started.wait());
     assert_eq!(field.below("h2", Hosts::SHARED), [""; 0]);
-    told.assert_fails("h1", "agent", &["not a word"], "");
+    told.assert_fails("h1", "agent", &["no message"], "");
     told.assert("h2", "same", "ok");
     told.assert("h3", "mount", "ok");
     field.hosts.thaw("h1").expect("thaw");

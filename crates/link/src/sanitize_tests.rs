@@ -3,9 +3,9 @@ use crate::message::{Leftover, TaskTotals};
 use filermark_model::stats::ProcOps;
 use serde_json::{Value, json};
 
-const EVIL: &str = "a\u{1b}]0;x\u{7}b\nc\u{9b}2J\u{202e}d";
+const UNSAFE: &str = "a\u{1b}]0;x\u{7}b\nc\u{9b}2J\u{202e}d";
 
-/// Every text of it, those in keys too.
+/// All texts in it, keys included.
 fn texts(value: &Value, all: &mut Vec<String>) {
     match value {
         Value::String(text) => all.push(text.clone()),
@@ -20,12 +20,12 @@ fn texts(value: &Value, all: &mut Vec<String>) {
     }
 }
 
-/// All empty texts and lists of something's default, made evil.
-fn poisoned(value: &mut Value) {
+/// All empty texts and lists of a default value, filled with control characters.
+fn filled(value: &mut Value) {
     match value {
-        Value::String(text) => *text = EVIL.into(),
-        Value::Array(values) => values.iter_mut().for_each(poisoned),
-        Value::Object(fields) => fields.values_mut().for_each(poisoned),
+        Value::String(text) => *text = UNSAFE.into(),
+        Value::Array(values) => values.iter_mut().for_each(filled),
+        Value::Object(fields) => fields.values_mut().for_each(filled),
         _ => {}
     }
 }
@@ -44,16 +44,16 @@ fn host_facts_json() -> Value {
     value["environment"] = environment_json();
     value["addresses"] = json!([""]);
     value["own_name"] = json!({ "addresses": [""], "loopback_line": "" });
-    value["sysctls"] = json!({ EVIL: "" });
+    value["sysctls"] = json!({ UNSAFE: "" });
     value["governors"] = json!([""]);
     value["firewall"]["unreadable"] = json!("");
     value["firewall"]["drop_policies"] = json!([""]);
     value["firewall"]["manager"] = json!("");
     value["load"]["busiest"] = json!({ "name": "", "pid": 1, "percent": 1.0 });
-    let there =
+    let entry =
         json!({ "kind": "", "source": "", "mount_point": "", "options": "", "unwritable": "" });
     value["mounts"] = json!([
-        { "mount": mount, "there": { "Ok": there } },
+        { "mount": mount, "there": { "Ok": entry } },
         { "mount": mount, "there": { "Err": "" } },
     ]);
     let service = json!({ "name": "", "address": "", "connected_us": { "Err": "" } });
@@ -69,53 +69,61 @@ fn free_json() -> Value {
 
 fn all_with_words() -> Vec<Report> {
     let made = |mut value: Value| {
-        poisoned(&mut value);
+        filled(&mut value);
         value
     };
     let mut stats = PointStats::default();
-    stats.counters.insert(EVIL.into(), 1);
-    stats.errors.insert(EVIL.into(), 2);
+    stats.counters.insert(UNSAFE.into(), 1);
+    stats.errors.insert(UNSAFE.into(), 2);
     stats.proc_ops.push(ProcOps {
-        accesses: vec![(EVIL.into(), 1)],
+        accesses: vec![(UNSAFE.into(), 1)],
         ..ProcOps::default()
     });
     let facts: HostFacts = serde_json::from_value(made(host_facts_json())).unwrap();
     let environment: Environment = serde_json::from_value(made(environment_json())).unwrap();
     let free: FreeSpace = serde_json::from_value(made(free_json())).unwrap();
-    let evil = || EVIL.to_owned();
+    let unsafe_text = || UNSAFE.to_owned();
     vec![
         Report::Hello(Hello {
             protocol: 1,
-            version: evil(),
-            build: evil(),
-            host: evil(),
-            key: evil(),
+            version: unsafe_text(),
+            build: unsafe_text(),
+            host: unsafe_text(),
+            key: unsafe_text(),
         }),
         Report::Inspected(Box::new(InspectFacts::Host(Box::new(facts)))),
         Report::Inspected(Box::new(InspectFacts::Probes {
-            outcomes: vec![ProbeOutcome::Failed { reason: evil() }],
+            outcomes: vec![ProbeOutcome::Failed {
+                reason: unsafe_text(),
+            }],
         })),
         Report::Ready {
             environment: Box::new(environment),
             shard_count: 1,
-            remarks: vec![evil()],
+            remarks: vec![unsafe_text()],
             free: vec![free],
-            lacking: vec![evil()],
+            lacking: vec![unsafe_text()],
         },
         Report::Space {
-            file_system: evil(),
+            file_system: unsafe_text(),
             free_bytes: 0,
             total_bytes: u64::MAX,
         },
-        Report::Leaving { reason: evil() },
-        Report::Waiting { sentence: evil() },
+        Report::Leaving {
+            reason: unsafe_text(),
+        },
+        Report::Waiting {
+            sentence: unsafe_text(),
+        },
         Report::Failed {
-            reason: evil(),
+            reason: unsafe_text(),
             stopped: false,
         },
         Report::Measured {
             stats: Box::new(stats),
-            clock: Some(ClockCheck::Failed { reason: evil() }),
+            clock: Some(ClockCheck::Failed {
+                reason: unsafe_text(),
+            }),
             late_ns: 0,
             warmup_ns: 0,
             runtime_ns: 0,
@@ -125,27 +133,30 @@ fn all_with_words() -> Vec<Report> {
         },
         Report::Cleaned {
             tasks: TaskTotals::default(),
-            left_behind: vec![Leftover::not_ours(evil())],
+            left_behind: vec![Leftover::not_ours(unsafe_text())],
         },
     ]
 }
 
 #[test]
-fn nothing_that_an_agent_says_is_obeyed_by_a_terminal() {
+fn reports_contain_no_control_characters() {
     for report in all_with_words() {
-        let mut said = Vec::new();
-        texts(&serde_json::to_value(&report).unwrap(), &mut said);
-        assert!(said.iter().any(|t| t == EVIL), "{report:?}");
-        let mut told = Vec::new();
-        texts(&serde_json::to_value(sanitized(report)).unwrap(), &mut told);
-        for text in told {
+        let mut before = Vec::new();
+        texts(&serde_json::to_value(&report).unwrap(), &mut before);
+        assert!(before.iter().any(|t| t == UNSAFE), "{report:?}");
+        let mut after = Vec::new();
+        texts(
+            &serde_json::to_value(sanitized(report)).unwrap(),
+            &mut after,
+        );
+        for text in after {
             assert!(text::is_printable(&text), "{text:?}");
         }
     }
 }
 
 #[test]
-fn texts_and_lists_have_an_end() {
+fn texts_and_lists_are_limited() {
     let report = sanitized(Report::Cleaned {
         tasks: TaskTotals::default(),
         left_behind: vec![Leftover::ours("x".repeat(10_000)); SENTENCES_MAX + 7],
@@ -159,7 +170,7 @@ fn texts_and_lists_have_an_end() {
 }
 
 #[test]
-fn names_that_become_alike_are_counted_together() {
+fn names_that_become_equal_are_merged() {
     let mut all = BTreeMap::from([
         ("a\u{1b}".to_owned(), 1),
         ("a\n".into(), 2),

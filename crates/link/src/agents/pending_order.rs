@@ -1,18 +1,18 @@
-//! One order under way: who has still to answer, what counts as an answer, and what
-//! the first thing was that went wrong.
+//! One pending order: which agents have still to answer, what counts as an answer, and the
+//! first error.
 
 use super::types::OrderError;
 use crate::message::{Hello, PROTOCOL, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
 
-/// One order under way.
+/// One pending order.
 pub(super) struct PendingOrder {
     pub waiting: Vec<bool>,
     pub waiting_count: usize,
     /// The order's name.
     pub kind: &'static str,
-    /// Losses that were taken in, by their count.
+    /// The number of losses that were reported already.
     pub reported_losses: usize,
     pub error: Option<OrderError>,
     pub stopping: Option<Nanos>,
@@ -47,7 +47,7 @@ impl PendingOrder {
         }
     }
 
-    /// A reason that says something wins over "stopped"; several losses are all told.
+    /// A specific reason replaces "stopped"; several losses are all reported.
     pub fn fail(&mut self, why: OrderError) {
         match (&mut self.error, why) {
             (Some(OrderError::Lost(all)), OrderError::Lost(more)) => all.extend(more),
@@ -57,7 +57,8 @@ impl PendingOrder {
     }
 }
 
-/// Whether an agent is another program than this; why, and what mends it.
+/// Whether an agent runs another program than this one; the difference, and the command that
+/// fixes it.
 pub(super) fn differs(own: &Hello, other: &Hello) -> Option<String> {
     let shown = |h: &Hello| match h.build.is_empty() {
         true => format!("{} (build unknown)", h.version),
@@ -67,7 +68,7 @@ pub(super) fn differs(own: &Hello, other: &Hello) -> Option<String> {
         return None;
     }
     Some(format!(
-        "it runs filermark {}, protocol {}; this is {}, protocol {PROTOCOL}: bring the same version there with `filermark install`",
+        "it runs filermark {}, protocol {}; this is {}, protocol {PROTOCOL}: install the same version there with `filermark install`",
         shown(other),
         other.protocol,
         shown(own),
@@ -87,7 +88,7 @@ pub(super) fn answers(order: &str, report: &Report) -> bool {
     }
 }
 
-/// Words that come while an order is carried out, as against its answer.
+/// Notifications that arrive while an order is carried out, as opposed to its answer.
 pub(super) fn is_event(report: &Report) -> bool {
     matches!(
         report,

@@ -1,34 +1,34 @@
-//! What an agent does next: the dialogue with the prime, without streams, threads or
-//! clocks of its own, so that a simulation can drive it.
+//! The state machine of an agent: its dialogue with the prime, without streams, threads or
+//! clocks, so that a simulation can drive it.
 //!
-//! It trusts the link only: when the link ends, or nothing more comes, the load stops
-//! and what this agent made is removed, without being told.
+//! It depends on the link only: when the link ends, or no message arrives for some time, the
+//! load stops and the files that this agent created are removed, without an order.
 
 use crate::facts::InspectRequest;
 use crate::message::{ClientShare, Hello, Order, PROTOCOL, Report};
 use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos};
 
-/// A prime that has not said anything for so long is lost. It says something every
-/// two seconds. With the time to clean up, this stays below 30 s.
+/// A prime that has sent no message for this long is lost. It sends one every two seconds. With
+/// the time to clean up, this stays below 30 s.
 pub const SILENCE_MAX: Nanos = Nanos::from_secs(15);
 
-/// An agent that is alone removes what it made for so long at most: a server that does
-/// not answer must not keep it for ever.
-const TIDY_MAX: Nanos = Nanos::from_secs(60);
+/// An agent without a prime removes its files for this long at most: a server that does not
+/// answer must not block it forever.
+const FINAL_CLEANUP_MAX: Nanos = Nanos::from_secs(60);
 
-/// Something that takes time; one at a time.
+/// A task that takes time; one at a time.
 #[derive(Clone, Debug)]
 pub enum LongTask {
-    /// Look at the host, for preflight.
+    /// Inspect the host, for preflight.
     Inspect(Box<InspectRequest>),
-    /// Reach the servers, claim the run's directory, start the engine.
+    /// Connect to the servers, claim the run's directory, start the engine.
     Prepare(ClientShare),
     /// INIT.
     Init {
         /// The load point.
         point: LoadPoint,
-        /// File systems whose free space is looked at meanwhile.
+        /// File systems whose free space is monitored meanwhile.
         watch_space: Vec<String>,
     },
     /// WARMUP and RUN.
@@ -37,67 +37,67 @@ pub enum LongTask {
         point: LoadPoint,
         /// When WARMUP begins, by this agent's clock.
         warmup_at: Nanos,
-        /// File systems whose free space is looked at meanwhile.
+        /// File systems whose free space is monitored meanwhile.
         watch_space: Vec<String>,
     },
-    /// CLEANUP of what this agent's procs made.
+    /// CLEANUP of what this agent's procs created.
     Cleanup,
-    /// Give the run's directory back with everything in it.
+    /// Remove the run's directory with all of its contents.
     Release {
-        /// Mount points of others that cannot do it.
+        /// Mount points of other clients that cannot do it.
         orphans: Vec<MountPoint>,
     },
     /// Remove what a run of this name has left on a client's mount points.
     Sweep(ClientShare),
-    /// The prime is gone or said goodbye: leave nothing of this agent's behind.
-    TidyUp,
+    /// The prime is gone or has sent `Goodbye`: remove all that this agent created.
+    FinalCleanup,
 }
 
-/// What is to be done now.
+/// What the agent does next.
 #[derive(Debug)]
 pub enum AgentAction {
-    /// Tell the prime.
-    Tell(Report),
-    /// Begin something; [`AgentState::done`] is called when it has ended.
+    /// Send a report to the prime.
+    Send(Report),
+    /// Begin a task; [`AgentState::done`] is called when it has ended.
     Begin(LongTask),
-    /// The load is steady: WARMUP takes so long.
+    /// The load is steady: WARMUP takes this long.
     EndWarmup(Nanos),
-    /// The data set has been touched: RUN takes so long.
+    /// The data set has been touched: RUN takes this long.
     EndRun(Nanos),
-    /// What is under way is to stop soon.
+    /// Stop the current task soon.
     Stop,
-    /// Nothing more is to be done.
+    /// Exit.
     End,
 }
 
-/// Where an agent is in its life.
+/// The state of an agent.
 #[derive(Debug)]
 pub struct AgentState {
     own: Hello,
     last_message_at: Nanos,
-    /// A task is under way.
+    /// A task is in progress.
     busy: bool,
-    /// The prime is gone or wants no more.
+    /// The prime is gone or has ended the run.
     leaving: bool,
-    tidied: bool,
-    /// When it was first seen to be removing what it made.
-    tidy_since: Option<Nanos>,
+    is_final_cleanup: bool,
+    /// Since when it has been removing what it created.
+    cleanup_since: Option<Nanos>,
 }
 
 impl AgentState {
-    /// An agent that nobody has told anything yet.
+    /// An agent that has received no message yet.
     pub fn new(own: Hello, now: Nanos) -> Self {
         Self {
             own,
             last_message_at: now,
             busy: false,
             leaving: false,
-            tidied: false,
-            tidy_since: None,
+            is_final_cleanup: false,
+            cleanup_since: None,
         }
     }
 
-    /// The prime says something. `unix_ns` is the time of day.
+    /// Handles an order of the prime. `unix_ns` is the time of day.
     pub fn handle_order(&mut self, order: Order, now: Nanos, unix_ns: u64) -> Vec<AgentAction> {
         self.last_message_at = now;
         if self.leaving {
@@ -105,7 +105,7 @@ impl AgentState {
         }
         match order {
             Order::Hello(hello) => self.handle_hello(&hello),
-            Order::Time { seq } => vec![AgentAction::Tell(Report::Time {
+            Order::Time { seq } => vec![AgentAction::Send(Report::Time {
                 seq,
                 clock_ns: now.0,
                 unix_ns,
@@ -118,11 +118,11 @@ impl AgentState {
                 vec![AgentAction::EndRun(Nanos(runtime_ns))]
             }
             Order::Stop if self.busy => vec![AgentAction::Stop],
-            // What it was to stop, or to go on with, has ended by itself.
+            // The task that it refers to has ended already.
             Order::Stop | Order::BeginRun { .. } | Order::EndRun { .. } => Vec::new(),
             Order::Goodbye => self.leave(None),
             order if self.busy => self.leave(Some(format!(
-                "the order '{}' came while another was under way",
+                "the order '{}' came while another one was in progress",
                 order.name()
             ))),
             order => match task_of(order) {
@@ -133,46 +133,46 @@ impl AgentState {
     }
 
     fn handle_hello(&self, hello: &Hello) -> Vec<AgentAction> {
-        // The prime compares the rest: it is the one that can say what to do.
+        // The prime compares the rest, because it prints the advice.
         let answer = match hello.protocol == PROTOCOL {
             true => Report::Hello(self.own.clone()),
             false => Report::Failed {
                 reason: format!(
-                    "the prime speaks protocol {} (version {}), this agent {PROTOCOL} (version {}): bring the same version there with `filermark install`",
+                    "the prime uses protocol {} (version {}), this agent {PROTOCOL} (version {}): install the same version there with `filermark install`",
                     hello.protocol, hello.version, self.own.version
                 ),
                 stopped: false,
             },
         };
-        vec![AgentAction::Tell(answer)]
+        vec![AgentAction::Send(answer)]
     }
 
     /// A task has ended.
     pub fn done(&mut self, report: Report) -> Vec<AgentAction> {
         self.busy = false;
-        match (self.leaving, self.tidied) {
-            (false, _) => vec![AgentAction::Tell(report)],
-            (true, false) => self.tidy_up(),
-            // The prime may be listening still: what stays is to be known.
-            (true, true) => vec![AgentAction::Tell(report), AgentAction::End],
+        match (self.leaving, self.is_final_cleanup) {
+            (false, _) => vec![AgentAction::Send(report)],
+            (true, false) => self.final_cleanup(),
+            // The prime may still read: it needs to know what is left.
+            (true, true) => vec![AgentAction::Send(report), AgentAction::End],
         }
     }
 
-    /// The link has ended, or what came over it makes no sense.
+    /// The link has ended, or invalid data arrived on it.
     pub fn link_ended(&mut self) -> Vec<AgentAction> {
         self.leave(None)
     }
 
-    /// Somebody on this host wants the agent to end.
+    /// A user or process on this host requests the end of the agent.
     pub fn handle_end_request(&mut self, why: &str) -> Vec<AgentAction> {
         self.leave(Some(why.to_owned()))
     }
 
     /// Time has passed.
     pub fn tick(&mut self, now: Nanos) -> Vec<AgentAction> {
-        if self.tidied {
-            let since = *self.tidy_since.get_or_insert(now);
-            return match now.since(since) > TIDY_MAX {
+        if self.is_final_cleanup {
+            let since = *self.cleanup_since.get_or_insert(now);
+            return match now.since(since) > FINAL_CLEANUP_MAX {
                 true => vec![AgentAction::Stop],
                 false => Vec::new(),
             };
@@ -183,7 +183,7 @@ impl AgentState {
         Vec::new()
     }
 
-    /// Whether it is on its way out.
+    /// Whether it is exiting.
     pub fn is_leaving(&self) -> bool {
         self.leaving
     }
@@ -197,17 +197,17 @@ impl AgentState {
         if std::mem::replace(&mut self.leaving, true) {
             return Vec::new();
         }
-        let word = why.map(|reason| AgentAction::Tell(Report::Leaving { reason }));
+        let report = why.map(|reason| AgentAction::Send(Report::Leaving { reason }));
         let next = match self.busy {
             true => vec![AgentAction::Stop],
-            false => self.tidy_up(),
+            false => self.final_cleanup(),
         };
-        word.into_iter().chain(next).collect()
+        report.into_iter().chain(next).collect()
     }
 
-    fn tidy_up(&mut self) -> Vec<AgentAction> {
-        self.tidied = true;
-        self.begin(LongTask::TidyUp)
+    fn final_cleanup(&mut self) -> Vec<AgentAction> {
+        self.is_final_cleanup = true;
+        self.begin(LongTask::FinalCleanup)
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    fn shown(acts: &[AgentAction]) -> Vec<String> {
+    fn shown(actions: &[AgentAction]) -> Vec<String> {
         let name = |act: &AgentAction| {
             let text = format!("{act:?}");
             text.split(['{', '(', ' '])
@@ -260,87 +260,87 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        acts.iter().map(name).collect()
+        actions.iter().map(name).collect()
     }
 
-    fn duty() -> AgentState {
+    fn agent() -> AgentState {
         AgentState::new(hello(), Nanos(0))
     }
 
     #[test]
     fn an_order_is_carried_out_and_answered() {
-        let mut duty = duty();
+        let mut agent = agent();
         assert_eq!(
-            shown(&duty.handle_order(Order::Hello(hello()), Nanos(1), 0)),
-            ["Tell Hello"]
+            shown(&agent.handle_order(Order::Hello(hello()), Nanos(1), 0)),
+            ["Send Hello"]
         );
         assert_eq!(
-            shown(&duty.handle_order(Order::Cleanup, Nanos(2), 0)),
+            shown(&agent.handle_order(Order::Cleanup, Nanos(2), 0)),
             ["Begin Cleanup)"]
         );
-        // The clock is told also in the middle of something.
+        // The clock is reported during a task too.
         assert_eq!(
-            shown(&duty.handle_order(Order::Time { seq: 1 }, Nanos(3), 0)),
-            ["Tell Time"]
+            shown(&agent.handle_order(Order::Time { seq: 1 }, Nanos(3), 0)),
+            ["Send Time"]
         );
         assert_eq!(
-            shown(&duty.handle_order(Order::Stop, Nanos(3), 0)),
+            shown(&agent.handle_order(Order::Stop, Nanos(3), 0)),
             ["Stop"]
         );
-        assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)"]);
+        assert_eq!(shown(&agent.done(Report::Alive)), ["Send Alive)"]);
         assert!(
-            duty.handle_order(Order::Stop, Nanos(4), 0).is_empty(),
-            "nothing is under way"
+            agent.handle_order(Order::Stop, Nanos(4), 0).is_empty(),
+            "no task is in progress"
         );
         assert_eq!(
-            shown(&duty.handle_order(Order::Goodbye, Nanos(5), 0)),
-            ["Begin TidyUp)"]
+            shown(&agent.handle_order(Order::Goodbye, Nanos(5), 0)),
+            ["Begin FinalCleanup)"]
         );
-        assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)", "End"]);
+        assert_eq!(shown(&agent.done(Report::Alive)), ["Send Alive)", "End"]);
     }
 
     #[test]
-    fn without_a_link_everything_stops_and_is_tidied_up() {
-        let mut duty = duty();
-        duty.handle_order(Order::Cleanup, Nanos(2), 0);
-        assert_eq!(shown(&duty.link_ended()), ["Stop"]);
-        assert!(duty.link_ended().is_empty(), "once is enough");
+    fn without_a_link_the_load_stops_and_files_are_removed() {
+        let mut agent = agent();
+        agent.handle_order(Order::Cleanup, Nanos(2), 0);
+        assert_eq!(shown(&agent.link_ended()), ["Stop"]);
+        assert!(agent.link_ended().is_empty(), "once is enough");
         assert!(
-            duty.handle_order(Order::Cleanup, Nanos(3), 0).is_empty(),
+            agent.handle_order(Order::Cleanup, Nanos(3), 0).is_empty(),
             "too late"
         );
-        assert_eq!(shown(&duty.done(Report::Alive)), ["Begin TidyUp)"]);
-        assert_eq!(shown(&duty.done(Report::Alive)), ["Tell Alive)", "End"]);
+        assert_eq!(shown(&agent.done(Report::Alive)), ["Begin FinalCleanup)"]);
+        assert_eq!(shown(&agent.done(Report::Alive)), ["Send Alive)", "End"]);
     }
 
     #[test]
-    fn a_silent_prime_is_given_up() {
-        let mut duty = duty();
-        duty.handle_order(Order::Alive, Nanos::from_secs(10), 0);
-        assert!(duty.tick(Nanos::from_secs(25)).is_empty());
-        let acts = duty.tick(Nanos::from_secs(26));
-        assert_eq!(shown(&acts), ["Tell Leaving", "Begin TidyUp)"]);
-        assert!(duty.is_leaving() && duty.tick(Nanos::from_secs(99)).is_empty());
+    fn a_silent_prime_is_lost() {
+        let mut agent = agent();
+        agent.handle_order(Order::Alive, Nanos::from_secs(10), 0);
+        assert!(agent.tick(Nanos::from_secs(25)).is_empty());
+        let actions = agent.tick(Nanos::from_secs(26));
+        assert_eq!(shown(&actions), ["Send Leaving", "Begin FinalCleanup)"]);
+        assert!(agent.is_leaving() && agent.tick(Nanos::from_secs(99)).is_empty());
     }
 
     #[test]
-    fn an_agent_alone_removes_for_a_minute_at_most() {
-        let mut duty = duty();
-        duty.link_ended();
-        assert!(duty.tick(Nanos::from_secs(5)).is_empty());
-        assert!(duty.tick(Nanos::from_secs(64)).is_empty());
-        assert_eq!(shown(&duty.tick(Nanos::from_secs(66))), ["Stop"]);
-        // What it does next is told again.
-        assert_eq!(shown(&duty.tick(Nanos::from_secs(67))), ["Stop"]);
+    fn an_agent_without_a_prime_removes_for_a_minute_at_most() {
+        let mut agent = agent();
+        agent.link_ended();
+        assert!(agent.tick(Nanos::from_secs(5)).is_empty());
+        assert!(agent.tick(Nanos::from_secs(64)).is_empty());
+        assert_eq!(shown(&agent.tick(Nanos::from_secs(66))), ["Stop"]);
+        // Its next task is stopped too.
+        assert_eq!(shown(&agent.tick(Nanos::from_secs(67))), ["Stop"]);
     }
 
     #[test]
-    fn two_orders_at_once_make_no_sense() {
-        let mut duty = duty();
-        duty.handle_order(Order::Cleanup, Nanos(2), 0);
+    fn a_second_order_at_the_same_time_is_an_error() {
+        let mut agent = agent();
+        agent.handle_order(Order::Cleanup, Nanos(2), 0);
         assert_eq!(
-            shown(&duty.handle_order(Order::Cleanup, Nanos(2), 0)),
-            ["Tell Leaving", "Stop"]
+            shown(&agent.handle_order(Order::Cleanup, Nanos(2), 0)),
+            ["Send Leaving", "Stop"]
         );
     }
 }

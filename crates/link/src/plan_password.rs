@@ -1,13 +1,12 @@
-//! How a plan's password comes to an agent: it is no part of the plan's text, and goes
-//! beside it, sealed for that one agent.
+//! The password of a plan's driver: it is not part of the plan's text, and is sent separately,
+//! sealed for one agent.
 
 use crate::facts::InspectRequest;
 use crate::message::{ClientShare, Order};
 use crate::secure::seal::{Opener, SealError, Sealed, Sealer};
 use filermark_model::plan::DriverPlan;
 
-/// Puts the password of an order's plan beside it, where there is one; `sealer` is
-/// asked for only then.
+/// Adds the password of an order's plan, if there is one; `sealer` is called only then.
 ///
 /// # Errors
 /// It cannot be sealed for that agent.
@@ -15,16 +14,16 @@ pub fn seal<'a>(
     order: &mut Order,
     sealer: impl FnOnce() -> Result<&'a mut Sealer, SealError>,
 ) -> Result<(), SealError> {
-    let Some((driver, place)) = parts(order) else {
+    let Some((driver, field)) = parts(order) else {
         return Ok(());
     };
-    if let Some(word) = driver.password().and_then(|p| p.reveal()) {
-        *place = Some(sealer()?.seal(word)?);
+    if let Some(password) = driver.password().and_then(|p| p.reveal()) {
+        *field = Some(sealer()?.seal(password)?);
     }
     Ok(())
 }
 
-/// The driver's settings in an order, and the place for what is sealed.
+/// The driver's settings in an order, and the field for the sealed password.
 fn parts(order: &mut Order) -> Option<(&DriverPlan, &mut Option<Sealed>)> {
     match order {
         Order::Prepare(share) | Order::Sweep(share) => {
@@ -43,18 +42,18 @@ fn parts(order: &mut Order) -> Option<(&DriverPlan, &mut Option<Sealed>)> {
     }
 }
 
-/// Puts the password that came beside a share into its plan.
+/// Puts the separate password of a share into its plan.
 ///
 /// # Errors
-/// A sentence on why it cannot be opened.
+/// A message: why it cannot be opened.
 pub fn open(share: &mut ClientShare, opener: &mut Opener) -> Result<(), String> {
     open_into(&mut share.plan.driver, share.password.take(), opener)
 }
 
-/// The same for a driver's settings.
+/// Puts a separate password into a driver's settings.
 ///
 /// # Errors
-/// A sentence on why it cannot be opened.
+/// A message: why it cannot be opened.
 pub fn open_into(
     driver: &mut DriverPlan,
     sealed: Option<Sealed>,
