@@ -46,11 +46,11 @@ Examples:
   filermark validate -r sfs_rc -s mine        does the server speak its protocol correctly?
   filermark run -r sfs_rc -s mine             the sweep
   filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
-  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the same from two hosts, over SSH
-  filermark template smb > sfs_rc             the same for an SMB server
-  filermark template swbuild > sfs_rc         the same for a mounted file system
+  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the sweep from two hosts, over SSH
+  filermark template smb > sfs_rc             an rc file for an SMB server
+  filermark template swbuild > sfs_rc         an rc file for a mounted file system
   filermark template nfs2-1993 > sfs_rc       after LADDIS, over NFSv2; nfs2-1997,
-                                              nfs3-1997, nfs3-2001 likewise; TCP=off: UDP
+                                              also nfs3-1997, nfs3-2001; TCP=off: UDP
   filermark run -r sfs_rc --energy energy.toml  with power meters and a switch's sFlow:
                                               MiB/s per W
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
@@ -63,7 +63,7 @@ SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
 sfsc0001.SUFFIX; on mounted file systems sfssum.SUFFIX.txt, sfssum_SUFFIX.xml,
 sfslog.SUFFIX.txt and client-logs.SUFFIX. With --energy also SUFFIX.energy.jsonl,
 SUFFIX.merged.jsonl and SUFFIX.energy.html, .xlsx and .csv.
-stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
+Results go to stdout, diagnostics to stderr. Exit code 0: success; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
 3: compare found what --fail-on names; 130, 143: interrupted.";
 
@@ -100,7 +100,7 @@ pub enum Command {
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3
     Serve(ServeArgs),
-    /// Tell the time to runs in virtual machines
+    /// Serve the time of day to runs in virtual machines
     Clock(ClockArgs),
     /// Set SSH up so that the clients let this user in without a password
     Keys(KeysArgs),
@@ -156,10 +156,10 @@ pub struct SourceArgs {
     pub benchmarks: Option<PathBuf>,
 }
 
-/// How a subcommand talks.
+/// What a subcommand prints, and how.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArgs {
-    /// Print the product as JSON on stdout
+    /// Print the result as JSON on stdout
     #[arg(long)]
     pub json: bool,
     /// Print no colours (also: NO_COLOR, or no terminal)

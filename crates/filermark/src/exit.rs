@@ -46,7 +46,7 @@ impl CommandError {
         }
     }
 
-    /// Tells it on stderr; gives the exit code.
+    /// Prints it on stderr; returns the exit code.
     pub fn print(&self) -> ExitCode {
         match self {
             Self::Usage(sentences) => {

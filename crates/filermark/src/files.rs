@@ -23,8 +23,8 @@ pub fn read_limited(path: &Path, len_max: u64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The same of a file whose name somebody else wrote down: a bare name in `folder`, and
-/// no link, pipe or device.
+/// Reads a file whose name comes from foreign data: a bare name in `folder`, and no link,
+/// pipe or device.
 ///
 /// # Errors
 /// As [`read_limited`], or it is none of these.
@@ -143,10 +143,10 @@ impl PendingFile {
         &self.beside
     }
 
-    /// It is whole: to the disk, and by its own name.
+    /// The file is complete: flushes it to the disk and gives it its own name.
     ///
     /// # Errors
-    /// The file system says no, or somebody has made a file of that name meanwhile.
+    /// The file system refuses it, or a file of that name was created meanwhile.
     pub fn keep(self) -> Result<(), CommandError> {
         refuse_older(&self.target, self.force)?;
         let failed =
@@ -166,10 +166,10 @@ impl Drop for PendingFile {
     }
 }
 
-/// Refuses to write over a file, unless it was said, or where none can be.
+/// Refuses to overwrite a file without `force`, and what is no regular file.
 ///
 /// # Errors
-/// There is one and `force` is not said, or it is no regular file.
+/// There is one and `force` is not set, or it is no regular file.
 pub fn refuse_older(target: &Path, force: bool) -> Result<(), CommandError> {
     let shown = target.display();
     let sentence = match fs::metadata(target) {

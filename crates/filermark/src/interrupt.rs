@@ -7,15 +7,15 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The last word of somebody who does not wait.
+/// The last line when the second signal ends the program.
 const LEFT: &str = "left at once: what was begun on the clients may stay there";
 
-/// The same where there is nobody else.
+/// The last line of a command without clients.
 const LEFT_ALONE: &str = "left at once: what was being written may lack its end";
-/// The signals that are heard.
+/// The signals that are handled.
 const EVERY: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Who is to stop at the next signal.
+/// What the next signal stops.
 struct SignalTarget {
     stop: StopFlag,
     notice: Box<dyn Fn() -> &'static str + Send>,
@@ -23,11 +23,11 @@ struct SignalTarget {
     count: u32,
     /// The signals that end the program when they are not the first.
     at_once: &'static [i32],
-    /// The last word then.
+    /// The last line in that case.
     left: String,
 }
 
-/// What goes on now: of several runs, one after the other, the last that asked.
+/// What runs now: of several runs in sequence, the last that registered.
 static WISH: Mutex<Option<SignalTarget>> = Mutex::new(None);
 
 /// The first signal that came; 0: none.
@@ -38,7 +38,7 @@ pub fn on_interrupt(stop: StopFlag, first_word: &'static str) {
     watch(stop, move || first_word, &EVERY, LEFT);
 }
 
-/// The same for a run; `stop_command` removes what it leaves behind.
+/// [`on_interrupt`] for a run; `stop_command` removes what it leaves behind.
 pub fn on_interrupt_of_run(stop: StopFlag, first_word: &'static str, stop_command: &str) {
     let left = format!(
         "left at once: agents that are alone remove what they made, for a minute at most; `{stop_command}` removes what stays"
@@ -46,14 +46,14 @@ pub fn on_interrupt_of_run(stop: StopFlag, first_word: &'static str, stop_comman
     watch(stop, move || first_word, &EVERY, &left);
 }
 
-/// The same for what has no agents.
+/// [`on_interrupt`] for a command without agents.
 pub fn on_interrupt_alone(stop: StopFlag, first_word: &'static str) {
     watch(stop, move || first_word, &EVERY, LEFT_ALONE);
 }
 
-/// The same for an agent, which only Ctrl-C ends at once: a prime or an operator that
-/// asks again must not end it in the middle of its tidying. What is said first is
-/// known only then.
+/// [`on_interrupt`] for an agent, which only Ctrl-C ends at once: a second SIGTERM of a prime
+/// or an operator must not end it while it cleans up. The first line is chosen when the
+/// signal comes.
 pub fn on_interrupt_agent(stop: StopFlag, first_word: impl Fn() -> &'static str + Send + 'static) {
     watch(stop, first_word, &[SIGINT], LEFT);
 }

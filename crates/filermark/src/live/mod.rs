@@ -2,10 +2,10 @@
 //!
 //! [`ViewState`] is a pure model that is fed with what goes on and gives lines of text
 //! for a width and a time. [`LiveView`] is the thin part that draws them, from a thread
-//! of its own: a terminal that stands still (Ctrl-S) must not hold up a run.
-//! [`view::print_stderr`] is for whatever else is told on stderr meanwhile.
+//! of its own: a stopped terminal (Ctrl-S) must not delay a run.
+//! [`view::print_stderr`] prints everything else on stderr meanwhile.
 //!
-//! This room knows no agent, no file and no exit code.
+//! This module knows no agent, no file and no exit code.
 
 mod block;
 mod draw;

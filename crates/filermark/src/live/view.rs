@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Least time between two drawings.
 const REDRAW: Duration = Duration::from_millis(200);
-/// Clocks go on though nothing is heard.
+/// Clocks advance also without progress.
 const TICK: Duration = Duration::from_secs(1);
 /// Most bytes that wait for a terminal that stands still.
 const STAYING_LEN_MAX: usize = 1 << 20;
@@ -128,7 +128,7 @@ pub fn leave() {
     set_on_screen(None);
 }
 
-/// Writes the rooms' own log through [`print_stderr`].
+/// Writes the crates' log through [`print_stderr`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogWriter;
 
@@ -266,7 +266,7 @@ impl Inner {
     }
 }
 
-/// Draws; nobody waits for it but at the end.
+/// Draws; it is only waited for at the end.
 struct RenderThread {
     block: Block,
     colour: bool,
@@ -295,7 +295,7 @@ impl RenderThread {
             let inner = shared.wake.wait_timeout_while(shared.lock(), TICK, idle);
             let (mut inner, _) = inner.unwrap_or_else(PoisonError::into_inner);
             inner.changed = false;
-            // As late as can be: it tells where the last frame is now.
+            // As late as possible: the size determines where the last frame is now.
             let (rows, columns) = size();
             let staying = inner.take_staying();
             if inner.ending {
@@ -322,7 +322,7 @@ impl RenderThread {
             drop(pause);
         }
         let mut inner = shared.lock();
-        // What was said while the block was being cleared.
+        // What was printed while the block was being cleared.
         let staying = inner.take_staying();
         inner.gone = true;
         drop(inner);
