@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Interfaces that are shown.
 const PORTS_SHOWN: usize = 5;
 /// Most lines of a trouble.
-const TROUBLE_ROWS: usize = 3;
+const FAILURE_ROWS: usize = 3;
 /// Columns of a label at the beginning of a line.
 const LABEL: usize = 9;
 /// Columns of a bar of utilisation.
@@ -88,8 +88,8 @@ fn lines(now: &Snapshot, style: Style) -> Vec<String> {
     lines.extend(sources(now));
     lines.extend(traffic(now));
     lines.extend(ports(&now.ports, style));
-    let troubles = now.last_problem.iter();
-    lines.extend(troubles.flat_map(|sentence| problem_lines(&one_line(sentence), style)));
+    let failures = now.last_problem.iter();
+    lines.extend(failures.flat_map(|sentence| problem_lines(&one_line(sentence), style)));
     let text = lines
         .iter()
         .map(|line| line.render(style.width, style.colour));
@@ -239,10 +239,10 @@ fn ports(ports: &[PortNow], style: Style) -> Vec<Line> {
 /// takes several lines where it must.
 fn problem_lines(sentence: &str, style: Style) -> Vec<Line> {
     let mut rows = vec![String::new()];
-    let room = style.width.saturating_sub(LABEL).max(1);
+    let width_left = style.width.saturating_sub(LABEL).max(1);
     for word in sentence.split(' ') {
         let last = rows.last_mut();
-        match last.filter(|row| row.is_empty() || columns(row) + 1 + columns(word) <= room) {
+        match last.filter(|row| row.is_empty() || columns(row) + 1 + columns(word) <= width_left) {
             Some(row) if row.is_empty() => row.push_str(word),
             Some(row) => {
                 row.push(' ');
@@ -256,11 +256,11 @@ fn problem_lines(sentence: &str, style: Style) -> Vec<Line> {
         Charset::Ascii => "...",
     };
     let all = rows.len();
-    rows.truncate(TROUBLE_ROWS);
+    rows.truncate(FAILURE_ROWS);
     for (at, row) in rows.iter_mut().enumerate() {
-        let cut = columns(row) > room || all > TROUBLE_ROWS && at + 1 == TROUBLE_ROWS;
+        let cut = columns(row) > width_left || all > FAILURE_ROWS && at + 1 == FAILURE_ROWS;
         if cut {
-            while columns(row) + columns(dots) > room && row.pop().is_some() {}
+            while columns(row) + columns(dots) > width_left && row.pop().is_some() {}
             row.push_str(dots);
         }
     }
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_fit_and_figures_that_are_made_up_say_so() {
+    fn lines_fit_and_figures_that_are_made_up_state_so() {
         let mut now = snapshot();
         now.sources[0].simulated = true;
         now.ports = vec![port(&"x".repeat(200), true, 1e9, Some(f64::NAN)); 12];
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_trouble_takes_lines_and_ends_in_dots() {
+    fn a_long_failure_takes_lines_and_ends_in_dots() {
         let now = Snapshot {
             last_problem: Some("wt310: connect: Connection refused; is it the line port?".into()),
             listens: "127.0.0.1:6343".parse().ok(),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_what_is_not_there() {
+    fn nothing_is_reported_of_what_is_not_there() {
         let now = Snapshot::default();
         assert_eq!(lines(&now, style(80, Charset::Ascii)), Vec::<String>::new());
         assert_eq!(status_line(&now), "nothing has come yet");

@@ -166,7 +166,7 @@ fn no_advice_names_a_command_that_does_not_exist() {
 }
 
 #[test]
-fn commands_are_found_in_texts_and_told_from_others() {
+fn commands_are_found_in_texts_and_distinguished_from_others() {
     let mut root = Cli::command();
     root.build();
     let why = |line: &str| {

@@ -49,11 +49,11 @@ Examples:
   filermark validate -r sfs_rc -s mine        does the server speak its protocol correctly?
   filermark run -r sfs_rc -s mine             the sweep
   filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
-  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the same from two hosts, over SSH
-  filermark template smb > sfs_rc             the same for an SMB server
-  filermark template swbuild > sfs_rc         the same for a mounted file system
+  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the sweep from two hosts, over SSH
+  filermark template smb > sfs_rc             an rc file for an SMB server
+  filermark template swbuild > sfs_rc         an rc file for a mounted file system
   filermark template nfs2-1993 > sfs_rc       after LADDIS, over NFSv2; nfs2-1997,
-                                              nfs3-1997, nfs3-2001 likewise; TCP=off: UDP{EXAMPLE}
+                                              also nfs3-1997, nfs3-2001; TCP=off: UDP{EXAMPLE}
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
@@ -63,7 +63,7 @@ Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html an
 SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
 sfsc0001.SUFFIX; on mounted file systems sfssum.SUFFIX.txt, sfssum_SUFFIX.xml,
 sfslog.SUFFIX.txt and client-logs.SUFFIX.{RESULTS}
-stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
+Results go to stdout, diagnostics to stderr. Exit code 0: success; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
 3: compare found what --fail-on names; 130, 143: interrupted."
     )
@@ -102,7 +102,7 @@ pub enum Command {
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3
     Serve(ServeArgs),
-    /// Tell the time to runs in virtual machines
+    /// Serve the time of day to runs in virtual machines
     Clock(ClockArgs),
     /// Set SSH up so that the clients let this user in without a password
     Keys(KeysArgs),

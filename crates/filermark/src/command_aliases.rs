@@ -219,8 +219,8 @@ mod tests {
                 "own: filermark validate -r rc -s x -v 2",
             ),
         ] {
-            let said = asked(line).unwrap_or_else(|| panic!("{line}"));
-            assert!(said.contains(want), "{line}: {said}");
+            let output_text = asked(line).unwrap_or_else(|| panic!("{line}"));
+            assert!(output_text.contains(want), "{line}: {output_text}");
         }
         for line in [
             "",
@@ -233,6 +233,6 @@ mod tests {
             assert_eq!(asked(line), None, "{line}");
         }
         let odd = hint(&["SfsManager".into(), "-s".into(), "a'b c".into()]);
-        assert!(odd.is_some_and(|said| said.contains(r"-s 'a'\''b c'")));
+        assert!(odd.is_some_and(|output_text| output_text.contains(r"-s 'a'\''b c'")));
     }
 }

@@ -1,4 +1,4 @@
-//! `--historical[=FILE]`: the systems of old that are shown beside a run, the shipped ones
+//! `--historical[=FILE]`: the historical systems that are shown beside a run, the shipped ones
 //! or those of a file.
 
 use filermark_cli_kit::exit::CommandError;

@@ -1,6 +1,6 @@
 //! The binary: glue only, one small file per subcommand.
 //!
-//! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
+//! Results go to stdout, diagnostics to stderr. Exit codes: 0 success; 1 the
 //! run, the server or a test failed; 2 the command line or the rc file is wrong;
 //! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts; 130, 143 interrupted.
 

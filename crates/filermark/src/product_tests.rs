@@ -62,7 +62,7 @@ fn sweeps() -> Vec<(&'static str, &'static str, RunRecord)> {
     }
     let mut failed = ten();
     failed.points[9].status = PointStatus::Failed {
-        reason: "no room".into(),
+        reason: "no space".into(),
     };
     let mut empty = record();
     empty.points.clear();
@@ -132,9 +132,9 @@ fn odd_sweeps_are_the_same_in_every_output() {
 /// Terminal, text and page.
 fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: Option<f64>) {
     let ort = ort.map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
-    let told = summary(record, false, 100);
+    let report_text = summary(record, false, 100);
     let line = |l: &&str| l.starts_with("peak ") || l.starts_with("no load point counts");
-    let line = told.lines().find(line).expect(name);
+    let line = report_text.lines().find(line).expect(name);
     assert!(line.ends_with(&format!("   {word}")), "{name}: {line}");
     assert_eq!(line.starts_with("peak "), has_peak, "{name}: {line}");
     assert!(
@@ -143,11 +143,22 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
     );
 
     let templates = Templates::builtin();
-    let told = text(record, &templates, Edition::Public).expect(name);
-    assert!(told.contains(&format!("\n{word}\n")), "{name}: {told}");
-    assert_eq!(told.contains("\nPeak "), has_peak, "{name}: {told}");
+    let report_text = text(record, &templates, Edition::Public).expect(name);
+    assert!(
+        report_text.contains(&format!("\n{word}\n")),
+        "{name}: {report_text}"
+    );
+    assert_eq!(
+        report_text.contains("\nPeak "),
+        has_peak,
+        "{name}: {report_text}"
+    );
     let ort_line = format!("\nOverall response time: {ort} (");
-    assert_eq!(told.contains(&ort_line), has_peak, "{name}: {told}");
+    assert_eq!(
+        report_text.contains(&ort_line),
+        has_peak,
+        "{name}: {report_text}"
+    );
 
     let page = html(record, &templates).expect(name);
     assert!(
@@ -155,8 +166,8 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
         "{name}"
     );
     let tile = |label: &str| page.contains(&format!("<dt>{label}</dt><dd><span class=\"value\">"));
-    let told = tile("Peak throughput") || tile("Peak load");
-    assert_eq!(told, has_peak, "{name}");
+    let has_tile = tile("Peak throughput") || tile("Peak load");
+    assert_eq!(has_tile, has_peak, "{name}");
     assert_eq!(tile("Overall response time"), has_peak, "{name}");
     let value = ort.trim_end_matches(" ms");
     let tile = format!("<dt>Overall response time</dt><dd><span class=\"value\">{value}</span>");
@@ -180,8 +191,11 @@ fn for_programs(name: &str, record: &RunRecord, word: &str, peak: Option<f64>, o
         "{name}: {:?}",
         curve.ort_ms()
     );
-    let said = result.value("ortMs").parse::<f64>().expect("a figure");
-    assert!(near(Some(said), Some(ort.unwrap_or(0.0)), 1e-3), "{name}");
+    let ort_given = result.value("ortMs").parse::<f64>().expect("a figure");
+    assert!(
+        near(Some(ort_given), Some(ort.unwrap_or(0.0)), 1e-3),
+        "{name}"
+    );
 
     let ending = match word.contains(',') {
         true => format!(",\"{word}\""),

@@ -19,7 +19,7 @@ pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, CommandErro
     write_html_by(record, dir, &Templates::builtin(), Edition::Public, None)
 }
 
-/// The same, laid out by other templates, in an edition, with systems of old beside.
+/// [`write_html`] by other templates, in an edition, with historical systems beside.
 pub fn write_html_by(
     record: &RunRecord,
     dir: &Path,
@@ -61,7 +61,7 @@ fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {
 /// The exit code, where there is nothing more to do.
 pub fn parse<C: Parser>() -> Result<C, ExitCode> {
     C::try_parse().map_err(|e| {
-        // What is wrong goes to stderr: there is nowhere to say that it cannot be told.
+        // Usage errors go to stderr; a failure to write there cannot be reported.
         if e.use_stderr() {
             let words: Vec<String> = std::env::args_os()
                 .skip(1)
@@ -95,7 +95,7 @@ pub fn exit_code(record: &RunRecord) -> u8 {
     }
 }
 
-/// Why a run failed, to be said last on stderr.
+/// Why a run failed; the last line on stderr.
 pub fn failure_of(record: &RunRecord) -> Option<String> {
     match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Failed { reason }) => Some(reason.clone()),

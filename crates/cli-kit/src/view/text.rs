@@ -110,16 +110,16 @@ impl Line {
     /// The line as text, cut to `width` columns.
     pub fn render(&self, width: usize, colour: bool) -> String {
         let mut out = String::new();
-        let mut room = width;
+        let mut space = width;
         for (paint, text) in &self.0 {
             let mut piece = String::new();
             for c in text.chars() {
                 let wide = columns(c.encode_utf8(&mut [0; 4]));
-                if wide > room {
-                    room = 0;
+                if wide > space {
+                    space = 0;
                     break;
                 }
-                room -= wide;
+                space -= wide;
                 piece.push(c);
             }
             match paint.code() {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_locale_says_what_can_be_shown() {
+    fn the_locale_states_what_can_be_shown() {
         for locale in ["en_US.UTF-8", "C.utf8", "de_AT.utf-8@euro"] {
             assert_eq!(Charset::of_locale(locale), Charset::Unicode);
         }

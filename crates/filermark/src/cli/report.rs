@@ -18,7 +18,7 @@ Examples:
   filermark report -f pdf -r -o mine.pdf mine.run.jsonl
   filermark report -o curve.svg --chart heat mine.run.jsonl
   filermark report -f html -o sub.html sub.xml     a disclosure, and its chart, sub.png
-  filermark report old.run.jsonl --historical      with published systems of old beside
+  filermark report old.run.jsonl --historical      beside published historical systems
   filermark report -f summary -o - sfssum.other    points, peak and ORT of any sfssum
   filermark report --export-templates mine         what pages are laid out by, to be changed
   filermark report mine.run.jsonl --templates mine")]
@@ -45,7 +45,7 @@ pub struct ReportArgs {
     /// Directory for the report and the classical files [default: that of the record]
     #[arg(short, long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Show published systems of old beside, which are not comparable: those that ship with
+    /// Show published historical systems beside, which are not comparable: those that ship with
     /// the program, or a file's. Of run records only
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,

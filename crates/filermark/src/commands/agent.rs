@@ -44,7 +44,7 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     interrupt::on_interrupt_agent(quit.clone(), move || {
         match is_serving.load(Ordering::Relaxed) {
             true => "ending: what this agent made is removed (again: leave at once)",
-            // No prime has told it anything: it made nothing.
+            // No prime has connected: it made nothing.
             false => "ending (again: leave at once)",
         }
     });
@@ -133,13 +133,13 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> CommandRe
         ip: IpChoice::Any,
         identity: &identity,
         names: &names,
-        limit: args.patience,
+        limit: args.time_limit,
         stop: quit,
     })
     .map_err(failed)?;
     serving.store(true, Ordering::Relaxed);
     serve_until(session.from_prime, session.to_prime, quit);
-    // What was said last is still on its way out.
+    // The last messages may still be queued.
     session.hold.wait_ended(connect::FINAL_OUTPUT_MAX);
     Ok(ExitCode::SUCCESS)
 }

@@ -12,11 +12,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Says when "now" is to whoever wants the same bytes every time
+/// Sets the time stamps of the archive, for identical bytes each time
 /// (reproducible-builds.org).
 const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// Gathers, packs, and tells what is in it.
+/// Gathers, packs, and lists the contents.
 pub fn bundle(args: &BundleArgs) -> CommandResult {
     let options = CollectOptions {
         rc: args.rc.clone(),

@@ -18,7 +18,7 @@ pub fn clock(args: &ClockArgs) -> CommandResult {
     interrupt::on_interrupt(stop.clone(), "stopping");
     for address in service.addrs() {
         eprintln!(
-            "telling the time on {address}; in the rc file: PIT_SERVER=HOST PIT_PORT={}",
+            "serving the time on {address}; in the rc file: PIT_SERVER=HOST PIT_PORT={}",
             address.port()
         );
     }

@@ -36,7 +36,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
         ("PROCS", "20"),
         ("WARMUP_TIME", "1"),
         ("RUNTIME", &seconds),
-        // Points of a few seconds on whatever machine: a stall is told, and no more.
+        // Points of a few seconds on any machine: a stall is reported and does not make them INVALID.
         ("STALL_PCNT_MAX", "100"),
         ("FILESET_MB_PER_OP", "0.05"),
         ("MNT_POINTS", &format!("127.0.0.1:{EXPORT}")),

@@ -17,7 +17,9 @@ pub fn keys(args: &KeysArgs) -> CommandResult {
     let options = KeysOptions {
         do_it: args.yes,
         home: home.map(PathBuf::from).ok_or_else(|| {
-            CommandError::Failed("HOME is not set: nobody knows where ~/.ssh is".into())
+            CommandError::Failed(
+                "HOME is not set, so the directory ~/.ssh is unknown; set HOME".into(),
+            )
         })?,
         limits: HostLimits::default(),
     };

@@ -24,7 +24,7 @@ pub fn preflight(args: &PreflightArgs) -> CommandResult {
     let resolved = resolve_args::resolved(&args.source)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     let stop = StopFlag::new();
-    interrupt::on_interrupt(stop.clone(), "stopping: what was found so far is told");
+    interrupt::on_interrupt(stop.clone(), "stopping; the checks that are done follow");
     let terminal = std::io::stderr().is_terminal();
     let suffix = resolved.suffix.clone();
     let rc = args.source.rc.as_ref();

@@ -169,7 +169,7 @@ fn all_files(
         .map_err(|e| CommandError::of(format!("{}: cannot be made: {e}", dir.display())))?;
     let mut files = write_files(record, dir).map_err(CommandError::of)?;
     if record.end.is_none() && record.run.plan.benchmark.composite().is_some() {
-        // Of a run that was killed: nobody else will write them.
+        // A run that was killed has not written them.
         files.push(write_proc_logs(record, dir).map_err(CommandError::of)?);
     }
     let edition = match args.review {
@@ -185,7 +185,7 @@ fn all_files(
 }
 
 /// Writes the shipped templates into a directory, to be changed there; a file that
-/// is there already may be somebody's work.
+/// is there already may have been edited.
 fn export_templates(dir: &Path) -> CommandResult {
     let failed = |path: &Path, why: &dyn std::fmt::Display| {
         CommandError::of(format!("{}: cannot be written: {why}", path.display()))

@@ -65,8 +65,8 @@ impl<'a> RunMode<'a> {
     }
 }
 
-/// Carries a plan out, prints its summary, and says where everything is. Whoever
-/// reads the events hears of it.
+/// Carries a plan out, prints its summary and the paths of the results, and writes its
+/// events.
 pub fn carry_out(
     resolved: Resolved,
     output: &OutputArgs,
@@ -125,7 +125,7 @@ pub fn carry_out(
     };
     let mut failure = failure;
     match events.map_or(Ok(None), |events| events.end(end)) {
-        Ok(trouble) => trouble.into_iter().for_each(print_stderr_line),
+        Ok(problem) => problem.into_iter().for_each(print_stderr_line),
         Err(why) => failure = failure.or(Some(CommandError::Failed(why))),
     }
     failure.map_or(Ok(ExitCode::from(code)), Err)
@@ -180,7 +180,7 @@ struct SweepContext {
     goes_on: bool,
 }
 
-/// Makes the load points with the talk on stderr; writes all files.
+/// Runs the load points with progress on stderr; writes all files.
 fn sweep(
     resolved: Resolved,
     around: SweepContext,
@@ -203,8 +203,8 @@ fn sweep(
         None => LogCopy::default(),
     };
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
-    let mut talk = ProgressReporter::new(facts, style, console, copy);
-    let board = launch(&resolved, &stop, &mut |line| talk.line(line))?;
+    let mut progress_view = ProgressReporter::new(facts, style, console, copy);
+    let board = launch(&resolved, &stop, &mut |line| progress_view.line(line))?;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -217,28 +217,28 @@ fn sweep(
         heartbeat_log: netmist.heartbeat_log.clone(),
         stop,
         observe: &mut |progress| {
-            let mut troubles = Vec::new();
+            let mut failures = Vec::new();
             if let Progress::PointEnded(record, _) = &progress
                 && let Err(CommandError::Failed(why)) = stdout::write_html(record, &dir)
             {
-                troubles.push(why);
+                failures.push(why);
             }
             if let Some(events) = &mut events {
                 events.on_progress(&progress);
-                troubles.extend(events.take_write_error());
+                failures.extend(events.take_write_error());
             }
-            talk.on_progress(&progress);
+            progress_view.on_progress(&progress);
             if let Some(beside) = beside {
-                talk.beside(|| beside.status());
-                troubles.extend(beside.take_messages());
+                progress_view.beside(|| beside.status());
+                failures.extend(beside.take_messages());
             }
-            for why in troubles {
-                talk.line(&why);
+            for why in failures {
+                progress_view.line(&why);
             }
         },
     };
     let outcome = filermark_prime::run(options, Box::new(board));
-    talk.rest();
+    progress_view.rest();
     outcome.map_err(CommandError::of)
 }
 
@@ -246,7 +246,7 @@ fn sweep(
 fn launch(
     resolved: &Resolved,
     stop: &StopFlag,
-    say: &mut dyn FnMut(&str),
+    print: &mut dyn FnMut(&str),
 ) -> Result<ThreadLinks, CommandError> {
     let plan = &resolved.launch;
     let tag = RunTag::new(&resolved.suffix).map_err(CommandError::Failed)?;
@@ -263,12 +263,12 @@ fn launch(
             }
         })?;
         for host in done {
-            say(&format!("{}: {}", host.host, host.detail));
+            print(&format!("{}: {}", host.host, host.detail));
         }
     }
     let launcher = MixedLauncher::new(plan, &tag, log).map_err(CommandError::Failed)?;
     for line in launcher.to_do_by_hand(plan) {
-        say(&line);
+        print(&line);
     }
     Ok(ThreadLinks::launch(plan, Arc::new(launcher)))
 }
@@ -299,7 +299,7 @@ fn finish(
         print_failure(record);
         return Ok((stdout::exit_code(record), None));
     }
-    // The result has been told, whatever the room for files.
+    // The result has been printed, also where the files cannot be written.
     let page = stdout::write_html(record, dir);
     if let Some(why) = &outcome.unwritten {
         return Err(CommandError::of(why));

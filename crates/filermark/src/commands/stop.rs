@@ -69,7 +69,7 @@ pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Comman
 enum CleanupRefused {
     /// It was to stay.
     Kept,
-    /// Nobody knows where it is, or whether somebody is still at work there.
+    /// Its location is unknown, or an agent may still be at work there.
     Unknown(String),
 }
 
@@ -79,7 +79,7 @@ fn may_sweep(
     hosts: &[HostOutcome],
 ) -> Result<(), CleanupRefused> {
     if resolved.plan.driver.facts().target == Target::Nothing {
-        let why = "nobody says where it is; give the rc file or the options of the run (-r, \
+        let why = "its location is unknown; give the rc file or the options of the run (-r, \
             -o MNT_POINTS=, -o CLIENT_MOUNTPOINTS=)";
         return Err(CleanupRefused::Unknown(why.into()));
     }

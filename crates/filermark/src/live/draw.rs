@@ -113,7 +113,7 @@ impl ViewState {
                 .add(Paint::Plain, "  ");
         }
         let in_phase = self.in_phase(passed);
-        // RUN ends when it ends: what comes behind it is said by its name.
+        // RUN may last longer than planned: what follows is shown by its name.
         let over = match self.phase_length() {
             Some((length, false)) => in_phase.checked_sub(length),
             _ => None,
@@ -139,12 +139,12 @@ impl ViewState {
 
     /// The rates of the last seconds, as far as they fit.
     fn add_sparks(&self, line: &mut Line, style: Style) {
-        let room = style.width.saturating_sub(line.columns() + SPARKS_APART);
-        if room < SPARKS_MIN || self.successes.is_empty() {
+        let width_left = style.width.saturating_sub(line.columns() + SPARKS_APART);
+        if width_left < SPARKS_MIN || self.successes.is_empty() {
             return;
         }
         let seen = self.successes.len();
-        let shown = room.min(SPARK_SECONDS).min(seen);
+        let shown = width_left.min(SPARK_SECONDS).min(seen);
         let figures = self.successes.iter().skip(seen - shown);
         let highest = figures.clone().max().copied().unwrap_or(0) as f64;
         let most = highest.max(self.requested().unwrap_or(0.0));
@@ -263,7 +263,7 @@ impl ViewState {
         let text = match (left.at_least, self.stopping) {
             (true, true) => "removing what was made".to_owned(),
             (true, false) if open.is_some() => format!("not before {at}"),
-            (true, false) => format!("not before {at}; INIT will tell more"),
+            (true, false) => format!("not before {at}; INIT will show more"),
             (false, _) => format!("about {at}, in {}", clock(span)),
         };
         let space = if self.stopping { " " } else { "" };

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn composites_are_called_by_their_metric_and_names_are_tame() {
+    fn composites_are_called_by_their_metric_and_names_are_sanitized() {
         let mut plan = testing::composite::composite_record().run.plan;
         let facts = Facts::of(&plan, "a\x1b[2Jb");
         assert_eq!(facts.points[1].name, "2 BUILDs");

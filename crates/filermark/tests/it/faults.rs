@@ -243,7 +243,7 @@ fn short_transfers_are_continued() {
     assert_empty(&server);
 }
 
-/// Somebody else writes into the files of a run that checks what it reads.
+/// A foreign process writes into the files of a run that checks what it reads.
 #[test]
 fn other_data_than_was_written_is_noticed() {
     let _turn = beside_others();
@@ -315,7 +315,7 @@ fn a_read_of_the_marker_that_fails_once_is_tried_again() {
 }
 
 #[test]
-fn a_read_of_the_marker_that_always_fails_is_told_with_file_procedure_and_status() {
+fn a_read_of_the_marker_that_always_fails_is_reported_with_file_procedure_and_status() {
     let _turn = beside_others();
     let errors = "READ=NFS3ERR_IO".parse().expect("a fault");
     let server = serve(ServerOptions {

@@ -36,10 +36,12 @@ fn a_classical_rc_file_is_run() {
     assert_eq!(record.points.len(), 2);
     let stats = record.points[1].measured().expect("measured");
     assert!((stats.window_ns as f64 / 1e9 - 1.0).abs() < 0.01);
-    let told: Vec<&str> = record.run_findings().map(|f| f.message.as_str()).collect();
+    let report_text: Vec<&str> = record.run_findings().map(|f| f.message.as_str()).collect();
     assert!(
-        told.iter().any(|m| m.contains("not standard: RUNTIME=1")),
-        "{told:?}"
+        report_text
+            .iter()
+            .any(|m| m.contains("not standard: RUNTIME=1")),
+        "{report_text:?}"
     );
     assert!(
         ended.stderr.contains("not standard: RUNTIME=1"),
@@ -118,7 +120,7 @@ fn alone_an_overloaded_server_makes_an_open_point_invalid() {
 }
 
 #[test]
-fn procs_share_connections_when_told() {
+fn procs_share_connections_when_configured() {
     let _turn = beside_others();
     for (connections, sockets) in [("proc", 16), ("2", 2)] {
         let server = serve(ServerOptions::default());
@@ -320,15 +322,15 @@ fn debug_flags_show_what_they_name() {
     let server = serve(ServerOptions::default());
     let quiet = Sweep::on(&server).succeed();
     let loud = Sweep::on(&server).set("DEBUG", "1-13").succeed();
-    let talk = |ended: &crate::sweep::Ended| {
+    let stderr_text = |ended: &crate::sweep::Ended| {
         ended
             .stderr
             .lines()
             .filter(|l| l.contains("filermark_"))
             .count()
     };
-    assert_eq!(talk(&quiet), 0, "{}", quiet.stderr);
-    assert!(talk(&loud) > 100, "{}", loud.stderr);
+    assert_eq!(stderr_text(&quiet), 0, "{}", quiet.stderr);
+    assert!(stderr_text(&loud) > 100, "{}", loud.stderr);
     without_errors(&loud);
     assert_empty(&server);
 }

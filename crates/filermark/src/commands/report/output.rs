@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_the_form() {
+    fn file_names_determine_the_form() {
         for (name, format) in [
             ("mine.html", Format::Html),
             ("mine.TXT", Format::Text),

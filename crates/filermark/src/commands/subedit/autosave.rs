@@ -92,7 +92,7 @@ impl Autosave {
         Some(aside.shown())
     }
 
-    /// Tells on stderr that there is one, where nobody is asked.
+    /// Reports on stderr that there is one, where there is no dialogue.
     pub fn print_if_found(&self) {
         if self.path.exists() {
             eprintln!(
@@ -103,7 +103,7 @@ impl Autosave {
     }
 }
 
-/// A comment may not hold `--`, and controls belong to nobody's text.
+/// A comment may not hold `--`, and control characters are not part of a text.
 fn escaped(text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     text.replace('&', "&amp;").replace('-', "&#45;")

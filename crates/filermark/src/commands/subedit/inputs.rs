@@ -210,7 +210,7 @@ fn record_beside(summary: &Path) -> Option<PathBuf> {
 }
 
 /// Reads a record. One beside a summary that cannot be read is a doubt: the summary is
-/// enough, but somebody should know.
+/// enough, but the user should know.
 fn read_beside(
     path: &Path,
     has_summary: bool,
@@ -268,7 +268,7 @@ fn plan_of(
     let resolved = Sources::from_rc(Some(rc))
         .map_err(|e| vec![e])
         .and_then(|mut sources| {
-            // Nobody logs in: a password that is not here must not matter.
+            // There is no log-in: a missing password must not matter.
             if sources.host.password.reveal().is_none() {
                 sources.host.password = Secret::new("not needed");
             }
@@ -363,7 +363,7 @@ fn overridden(rc: &[(String, String)], run: &[(String, String)]) -> Option<Vec<S
         }
     }
     let changed = run.iter().filter(|pair| !rc.contains(pair));
-    // Where the run's files go is said on the command line more often than not.
+    // The run's directory and suffix are mostly given on the command line.
     let changed = changed.filter(|(name, _)| !["SUFFIX", "WORK_DIR"].contains(&name.as_str()));
     let changed = changed.map(|(name, value)| format!("{name}={value}"));
     (differing * 2 <= rc.len()).then(|| changed.collect())
@@ -374,7 +374,7 @@ mod tests {
     use super::overridden;
 
     #[test]
-    fn options_of_the_command_line_are_told_from_another_rc_file() {
+    fn options_of_the_command_line_are_distinguished_from_another_rc_file() {
         let list = |text: &str| -> Vec<(String, String)> {
             let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
             pairs.map(|(n, v)| (n.to_owned(), v.to_owned())).collect()
