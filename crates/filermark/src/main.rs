@@ -1,8 +1,9 @@
 //! The binary: glue only, one small file per subcommand.
 //!
-//! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
-//! run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts; 130, 143 interrupted.
+//! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 all went well;
+//! 1 the run, the server or a test failed; 2 the command line or the rc file is wrong;
+//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts;
+//! 130, 143 interrupted.
 
 #[cfg(test)]
 mod advice_tests;
@@ -19,6 +20,7 @@ mod host_table;
 mod interrupt;
 mod live;
 mod log_copy;
+mod outputs;
 mod progress;
 mod resolve_args;
 mod stdout;

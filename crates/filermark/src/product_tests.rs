@@ -4,7 +4,7 @@ use crate::events::{Events, RunEnd, Target};
 use crate::live::Facts;
 use filermark_model::Finding;
 use filermark_model::{Rule, Severity};
-use filermark_report::{Edition, Templates, html, json_summary, summary, text};
+use filermark_report::{ReportOptions, Templates, html, json_summary, summary, text};
 use filermark_results::sfssum_xml::sfssum_xml;
 use filermark_results::testing::composite::composite_record;
 use filermark_results::testing::record;
@@ -143,13 +143,14 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
     );
 
     let templates = Templates::builtin();
-    let told = text(record, &templates, Edition::Public).expect(name);
+    let options = ReportOptions::new(&templates);
+    let told = text(record, &options).expect(name);
     assert!(told.contains(&format!("\n{word}\n")), "{name}: {told}");
     assert_eq!(told.contains("\nPeak "), has_peak, "{name}: {told}");
     let ort_line = format!("\nOverall response time: {ort} (");
     assert_eq!(told.contains(&ort_line), has_peak, "{name}: {told}");
 
-    let page = html(record, &templates).expect(name);
+    let page = html(record, &options).expect(name);
     assert!(
         page.contains(&format!("<p class=\"word\">{word}</p>")),
         "{name}"

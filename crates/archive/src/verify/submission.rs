@@ -3,9 +3,8 @@
 use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::Bundle;
 use crate::inputs::is_named;
-use crate::role::Role;
 use crate::submission_file::{looks_like_submission, parse_submission};
-use filermark_results::{Curve, parse_sfssum};
+use filermark_results::{Curve, Role, parse_sfssum};
 use filermark_submission::{Document, Element, curve_of};
 
 /// Half of the last digit that a submission has of a figure.

@@ -2,6 +2,7 @@
 
 use crate::bundle::Member;
 use filermark_results::RunRecord;
+use filermark_results::output::Output;
 use filermark_results::reader::read_from;
 use filermark_results::record::Line;
 use serde::Serialize;
@@ -121,24 +122,13 @@ impl Verification {
     }
 }
 
-/// Makes the HTML report of a record again, in every edition.
-pub type RenderReport<'a> = &'a dyn Fn(&RunRecord) -> Vec<String>;
-
 /// What is known about an archive beside its files.
-#[derive(Clone, Copy, Default)]
-pub struct Options<'a> {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
     /// It has to have a manifest: it is a zip file.
     pub needs_manifest: bool,
-    /// Makes reports again.
-    pub html: Option<RenderReport<'a>>,
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("Options");
-        fields.field("needs_manifest", &self.needs_manifest);
-        fields.field("html", &self.html.is_some()).finish()
-    }
+    /// Further rows of the table of outputs: reports, which this crate cannot make.
+    pub reports: &'static [Output],
 }
 
 /// A record of the archive under its name.

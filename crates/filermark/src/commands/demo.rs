@@ -8,6 +8,7 @@ use crate::cli::DemoArgs;
 use crate::exit::{CommandError, CommandResult};
 use filermark_config::{Sources, resolve};
 use filermark_energy::setup::Setup;
+use filermark_results::outputs::RECORD;
 use filermark_server::{EXPORT, Server, ServerOptions};
 
 /// What the demo's "disk" takes per operation: 200 microseconds in the mean of
@@ -83,6 +84,6 @@ fn free_suffix(dir: &std::path::Path) -> String {
                 format!("demo{n}")
             }
         })
-        .find(|s| !dir.join(format!("{s}.run.jsonl")).exists())
+        .find(|s| !dir.join(RECORD.name(s)).exists())
         .unwrap_or_else(|| "demo".to_owned())
 }

@@ -4,7 +4,7 @@ use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
 use crate::exit::CommandError;
 use crate::files::{folder_of, read_limited, read_named, write_whole};
-use filermark_archive::{Bundle, Role, secrets};
+use filermark_archive::{Bundle, Role, role_of_name, secrets};
 use filermark_submission::{Document, ResultFile, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Store {
             }
             let role = match is_rc {
                 true => Role::Rc,
-                false => Role::of_name(&source.file.name),
+                false => role_of_name(&source.file.name),
             };
             add(&mut bundle, &source.file.name, content, role)?;
         }
