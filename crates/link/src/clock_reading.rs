@@ -8,6 +8,7 @@ use crate::clock_service::read_line;
 use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
 use filermark_model::plan::ClockServicePlan;
+use filermark_model::text::quoted;
 use filermark_results::Timestamp;
 use std::io::{self, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -102,10 +103,7 @@ fn ask(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
     let trip = answered.since(asked);
     let (service, its_wall_s) = line.as_deref().and_then(parse).ok_or_else(|| {
         let said = line.unwrap_or_default();
-        let why = format!(
-            "is no time service of ours (it says '{}')",
-            said.escape_debug()
-        );
+        let why = format!("is no time service of ours (it says '{}')", quoted(&said));
         io::Error::new(io::ErrorKind::InvalidData, why)
     })?;
     Ok(Reading {

@@ -7,7 +7,7 @@ use crate::setup;
 use crate::templates::TemplateError;
 use crate::view::{self, FindingView};
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_results::text::one_line;
+use filermark_model::text::one_line;
 use filermark_results::{RunRecord, definition_fingerprint};
 use serde::Serialize;
 

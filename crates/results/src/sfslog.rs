@@ -4,8 +4,9 @@
 
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{finding_line, one_line, severity_label};
+use crate::text::{finding_line, severity_label};
 use filermark_model::plan::{IpChoice, Target};
+use filermark_model::text::one_line;
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 

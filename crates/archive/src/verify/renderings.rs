@@ -2,15 +2,13 @@
 
 use super::types::{CheckStatus, EARLIER_MAX, Run, Verification};
 use crate::bundle::{Bundle, Member};
+use filermark_model::text::quoted;
 use filermark_results::files::{
     logs_so_far, proc_log_dir, proc_log_files, renderings, without_notice,
 };
 use filermark_results::output::OutputTable;
 use filermark_results::{Curve, CurvePoint, RunRecord, parse_sfssum};
 use std::collections::BTreeSet;
-
-/// Most of a line that a message quotes, in characters.
-const QUOTE_MAX: usize = 60;
 
 /// Gives the names that were looked at.
 pub(super) fn check(
@@ -159,10 +157,7 @@ pub(super) fn difference(member: &Member, made: &str) -> String {
         return "it is not UTF-8".into();
     };
     let quote = |line: Option<&str>| match line {
-        Some(line) => format!(
-            "\"{}\"",
-            line.trim().chars().take(QUOTE_MAX).collect::<String>()
-        ),
+        Some(line) => format!("\"{}\"", quoted(line.trim())),
         None => "nothing".to_owned(),
     };
     let (mut said, mut made) = (said.split('\n'), made.split('\n'));

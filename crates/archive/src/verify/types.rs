@@ -1,6 +1,7 @@
 //! What the checks share: what they tell, what they may use, and a record as they take it.
 
 use crate::bundle::Member;
+use filermark_model::text::one_line;
 use filermark_results::RunRecord;
 use filermark_results::output::Output;
 use filermark_results::reader::read_from;
@@ -94,12 +95,11 @@ impl Verification {
     pub fn push(&mut self, state: CheckStatus, about: impl Into<String>, text: impl Into<String>) {
         let (about, text) = (about.into(), text.into());
         // What is quoted of a file stays on its line, and is no command to a terminal.
-        let clean = |text: String| text.replace(char::is_control, "\u{fffd}");
         self.ok &= state != CheckStatus::Fail;
         self.checks.push(Check {
             state,
-            about: clean(about),
-            text: clean(text),
+            about: one_line(&about),
+            text: one_line(&text),
         });
     }
 

@@ -4,8 +4,8 @@
 use super::draw::Style;
 use super::text::{Charset, Line, Paint, clock, columns, number};
 use filermark_meters::collect::{PortNow, Snapshot};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
-use filermark_results::text::one_line;
 use std::time::Duration;
 
 /// Interfaces that are shown.

@@ -51,7 +51,7 @@ fn what_the_program_there_ended_is_told() {
         answering(&hosts, "three", &format!("echo '{stuck}'")),
     );
     assert_eq!(outcome.state, HostState::Failed);
-    assert_eq!(outcome.detail, "process 7 runs still: hangs ");
+    assert_eq!(outcome.detail, "process 7 runs still: hangs\u{fffd}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn only_the_last_lines_are_kept_and_none_is_long_or_wild() {
     assert_eq!(said.lines.len(), LINES_MAX);
     assert_eq!(said.lines[0], "line 32");
     assert_eq!(said.lines[18].chars().count(), LINE_CHARS_MAX + 3);
-    assert_eq!(said.lines[19], "[31mred  \u{fffd}");
+    assert_eq!(said.lines[19], "\u{fffd}[31mred\u{fffd} \u{fffd}");
 }
 
 #[test]

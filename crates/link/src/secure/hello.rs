@@ -11,6 +11,7 @@
 
 use super::secret::Secret;
 use super::{Identity, LinkRole, PublicKey, SecureError, SecureStream};
+use filermark_model::text::one_line;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -99,7 +100,7 @@ impl HelloLine {
                 Ok(Self::Agent(names))
             }
             WELCOME if rest.is_empty() => Ok(Self::Welcome),
-            REFUSED => Ok(Self::Refused(harmless(rest))),
+            REFUSED => Ok(Self::Refused(one_line(rest))),
             _ => Err("it begins with another word"),
         }
     }
@@ -120,7 +121,7 @@ impl HelloLine {
             }
             Self::Welcome => WELCOME.to_string(),
             Self::Refused(sentence) => {
-                let mut line = format!("{REFUSED} {}", harmless(sentence));
+                let mut line = format!("{REFUSED} {}", one_line(sentence));
                 line.truncate(line.floor_char_boundary(LINE_LEN_MAX - 1));
                 line
             }
@@ -128,13 +129,6 @@ impl HelloLine {
         line.push('\n');
         line.into_bytes()
     }
-}
-
-/// Without anything that a terminal or a log would take for more than text.
-fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 /// Says a line.
