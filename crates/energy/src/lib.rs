@@ -12,6 +12,7 @@ mod collect;
 mod import;
 mod live;
 mod merge;
+mod outputs;
 mod reduce;
 mod samples_csv;
 mod setup;
@@ -25,6 +26,7 @@ use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::Resolved;
 use filermark_energy_data::setup::Setup;
 pub use filermark_energy_report::TEMPLATES;
+pub use outputs::OUTPUTS;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

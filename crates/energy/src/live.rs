@@ -6,8 +6,8 @@ use filermark_cli_kit::view::{
     Charset, Content, DrawTime, Line, Paint, Style, clock, columns, number,
 };
 use filermark_energy_meters::collect::{PortNow, Snapshot};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
-use filermark_results::text::one_line;
 use std::time::Duration;
 
 /// Interfaces that are shown.

@@ -5,6 +5,7 @@
 //! afterwards, no network, and a limit of time. The crate `report` starts no
 //! processes; that is why this is here.
 
+use filermark_model::text::sanitize;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -75,11 +76,7 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
         .lines()
         .rfind(|l| !l.trim().is_empty())
         .unwrap_or("it says nothing");
-    let last: String = last
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(REPORTED_MAX)
-        .collect();
+    let last = sanitize(last, REPORTED_MAX);
     Err(format!(
         "{name} printed nothing ({status}): {last}; print the HTML report by hand, or name another browser: --browser or {VARIABLE}"
     ))

@@ -15,7 +15,7 @@ pub mod report;
 mod subedit;
 mod workload;
 
-use crate::energy::{CompanionArgs, EXAMPLE, RESULTS, RUN_EXAMPLE};
+use crate::energy::{CompanionArgs, EXAMPLE, RUN_EXAMPLE};
 pub use agent::AgentArgs;
 pub use archive::{BundleArgs, VerifyArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -37,7 +37,7 @@ pub use workload::{
     CheckArgs, ExportArgs, FromNfsstatArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand,
 };
 
-/// Examples, and the files of results.
+/// The examples of `--help`.
 fn examples() -> String {
     format!(
         "\
@@ -58,20 +58,24 @@ Examples:
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
   filermark params BIOD_MAX_READS             what a parameter means
-
-Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
-SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
-sfsc0001.SUFFIX; on mounted file systems sfssum.SUFFIX.txt, sfssum_SUFFIX.xml,
-sfslog.SUFFIX.txt and client-logs.SUFFIX.{RESULTS}
-Results go to stdout, diagnostics to stderr. Exit code 0: success; 1: the
-run, the server or a test failed; 2: the command line or the rc file is wrong;
-3: compare found what --fail-on names; 130, 143: interrupted."
+"
     )
+}
+
+/// Below the examples and the list of files.
+const STREAMS: &str = "\
+Results go to stdout, progress and diagnostics to stderr. Exit code 0: success; 1: the
+run, the server or a test failed; 2: the command line or the rc file is wrong;
+3: compare found what --fail-on names; 4: no load point of the run counts;
+130, 143: interrupted.";
+
+fn after_help() -> String {
+    format!("{}\n{}\n{STREAMS}", examples(), crate::outputs::help())
 }
 
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
-#[command(name = "filermark", version, about, after_help = examples())]
+#[command(name = "filermark", version, about, after_help = after_help())]
 #[command(
     propagate_version = true,
     arg_required_else_help = true,

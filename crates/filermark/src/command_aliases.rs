@@ -1,12 +1,11 @@
 //! Commands of the older generations' tools, answered with the one to type here. Asked only
 //! after the command line was refused. For users: docs/src/howto/from-older-tools.md.
 
-use filermark_model::text::shell_quote;
+use filermark_model::text::{one_line, shell_quote};
 
 /// What to type instead of a command line that was refused, if it is one of theirs.
 pub fn hint(words: &[String]) -> Option<String> {
-    let shown = |word: &String| word.chars().filter(|c| !c.is_control()).collect();
-    let words: Vec<String> = words.iter().map(shown).collect();
+    let words: Vec<String> = words.iter().map(|word| one_line(word)).collect();
     let words = match words.first().map(String::as_str) {
         Some("java" | "perl" | "python" | "python3") => words.get(1..)?,
         _ => &words,

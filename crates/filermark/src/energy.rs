@@ -8,7 +8,7 @@ pub use enabled::*;
 
 #[cfg(feature = "energy")]
 mod enabled {
-    pub use filermark_energy::{EnergyArgs, SetupArgs as CompanionArgs, TEMPLATES};
+    pub use filermark_energy::{EnergyArgs, OUTPUTS, SetupArgs as CompanionArgs, TEMPLATES};
 
     /// The example of `filermark --help`.
     pub const EXAMPLE: &str = "
@@ -17,9 +17,6 @@ mod enabled {
     /// The example of `filermark run --help`.
     pub const RUN_EXAMPLE: &str = "
   filermark run -r sfs_rc -s watts --energy energy.toml    MiB/s per W, too";
-    /// The files of results.
-    pub const RESULTS: &str = " With --energy also SUFFIX.energy.jsonl,
-SUFFIX.merged.jsonl and SUFFIX.energy.html, .xlsx and .csv.";
 }
 
 #[cfg(not(feature = "energy"))]
@@ -28,6 +25,7 @@ mod disabled {
     use filermark_cli_kit::companion::Companion;
     use filermark_cli_kit::exit::CommandError;
     use filermark_report::Shipped;
+    use filermark_results::output::Output;
     use std::path::Path;
     use std::time::Duration;
 
@@ -36,7 +34,7 @@ mod disabled {
     /// No example.
     pub const RUN_EXAMPLE: &str = "";
     /// No further files.
-    pub const RESULTS: &str = "";
+    pub const OUTPUTS: &[Output] = &[];
     /// No templates.
     pub const TEMPLATES: Shipped = &[];
 

@@ -1,8 +1,9 @@
 //! The binary: glue only, one small file per subcommand.
 //!
-//! Results go to stdout, diagnostics to stderr. Exit codes: 0 success; 1 the
-//! run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts; 130, 143 interrupted.
+//! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 success;
+//! 1 the run, the server or a test failed; 2 the command line or the rc file is wrong;
+//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts;
+//! 130, 143 interrupted.
 
 // The pages advise commands of `energy`, too.
 #[cfg(all(test, feature = "energy"))]
@@ -18,6 +19,7 @@ mod historical;
 mod host_table;
 mod live;
 mod log_copy;
+mod outputs;
 mod progress;
 mod resolve_args;
 mod stdout;

@@ -4,7 +4,7 @@ use crate::events::{Events, RunEnd, Target};
 use crate::live::Facts;
 use filermark_model::Finding;
 use filermark_model::{Rule, Severity};
-use filermark_report::{Edition, Templates, html, json_summary, summary, text};
+use filermark_report::{ReportOptions, Templates, html, json_summary, summary, text};
 use filermark_results::sfssum_xml::sfssum_xml;
 use filermark_results::testing::composite::composite_record;
 use filermark_results::testing::record;
@@ -143,16 +143,12 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
     );
 
     let templates = Templates::builtin();
-    let report_text = text(record, &templates, Edition::Public).expect(name);
-    assert!(
-        report_text.contains(&format!("\n{word}\n")),
-        "{name}: {report_text}"
-    );
-    assert_eq!(
-        report_text.contains("\nPeak "),
-        has_peak,
-        "{name}: {report_text}"
-    );
+    let options = ReportOptions::new(&templates);
+    let report_text = text(record, &options).expect(name);
+    let mark = format!("\n{word}\n");
+    assert!(report_text.contains(&mark), "{name}: {report_text}");
+    let is_there = report_text.contains("\nPeak ");
+    assert_eq!(is_there, has_peak, "{name}: {report_text}");
     let ort_line = format!("\nOverall response time: {ort} (");
     assert_eq!(
         report_text.contains(&ort_line),
@@ -160,7 +156,7 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
         "{name}: {report_text}"
     );
 
-    let page = html(record, &templates).expect(name);
+    let page = html(record, &options).expect(name);
     assert!(
         page.contains(&format!("<p class=\"word\">{word}</p>")),
         "{name}"

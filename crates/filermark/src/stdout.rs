@@ -1,4 +1,4 @@
-//! The products of a run: the page beside the record, the words on stdout.
+//! Results of a run: the reports beside the record, the summary on stdout.
 
 use crate::cli::OutputArgs;
 use clap::Parser;
@@ -8,31 +8,32 @@ use filermark_cli_kit::interrupt;
 use filermark_cli_kit::output::{colour_wanted, remember};
 pub use filermark_cli_kit::output::{ended, print, print_bytes, print_json, width};
 use filermark_cli_kit::view;
-use filermark_report::{Edition, Templates};
-use filermark_results::{Historical, Outcome, RunRecord};
+use filermark_report::{FORMS, ReportOptions, Templates};
+use filermark_results::{Outcome, RunRecord};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Writes the HTML report of a record into `dir`; gives its path.
-pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, CommandError> {
-    write_html_by(record, dir, &Templates::builtin(), Edition::Public, None)
-}
-
-/// [`write_html`] by other templates, in an edition, with historical systems beside.
-pub fn write_html_by(
+/// Writes the reports that a run leaves into `dir`; gives their paths, the page first.
+pub fn write_reports(
     record: &RunRecord,
     dir: &Path,
-    templates: &Templates,
-    edition: Edition,
-    beside: Option<&Historical>,
-) -> Result<PathBuf, CommandError> {
-    let path = dir.join(format!("{}.html", record.run.suffix));
-    let page = filermark_report::html_beside(record, templates, edition, beside);
-    let page = page.map_err(CommandError::of)?;
-    // Whole or not at all: half a page looks like a page.
-    write_whole(&path, page.as_bytes()).map_err(CommandError::Failed)?;
-    Ok(path)
+    options: &ReportOptions<'_>,
+) -> Result<Vec<PathBuf>, CommandError> {
+    let mut written = Vec::new();
+    for form in FORMS.iter().filter(|form| form.output.is_of(record)) {
+        let path = dir.join(form.output.name(&record.run.suffix));
+        let bytes = (form.record)(record, options).map_err(CommandError::of)?;
+        // Whole or not at all: half a page looks like a page.
+        write_whole(&path, &bytes).map_err(CommandError::Failed)?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// [`write_reports`] in the public edition, by the shipped templates.
+pub fn write_shipped_reports(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    write_reports(record, dir, &ReportOptions::new(&Templates::builtin()))
 }
 
 /// Prints the summary of a record on stdout, as text or JSON.

@@ -7,6 +7,7 @@ use crate::clock_service::read_line;
 use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
 use filermark_model::plan::ClockServicePlan;
+use filermark_model::text::quoted;
 use filermark_results::Timestamp;
 use std::io::{self, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -103,7 +104,7 @@ fn request(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
         let reply = line.unwrap_or_default();
         let why = format!(
             "is not a time service of Filermark (it sent '{}')",
-            reply.escape_debug()
+            quoted(&reply)
         );
         io::Error::new(io::ErrorKind::InvalidData, why)
     })?;

@@ -209,8 +209,7 @@ fn last_line(foreign_output: &[u8]) -> String {
     const SHOWN: usize = 200;
     let text = String::from_utf8_lossy(foreign_output);
     let line = text.lines().map(str::trim).rfind(|l| !l.is_empty());
-    let line: String = line.unwrap_or_default().chars().take(SHOWN).collect();
-    line.escape_debug().to_string()
+    sanitize(line.unwrap_or_default(), SHOWN)
 }
 
 #[cfg(test)]

@@ -343,6 +343,7 @@ mod tests {
             goes_on: false,
             client_log_dir: None,
             heartbeat_log: None,
+            reports: &[],
             stop: StopFlag::new(),
             observe: &mut |progress| {
                 if let Progress::Second(second) = progress {

@@ -180,6 +180,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         goes_on: false,
         client_log_dir: None,
         heartbeat_log: None,
+        reports: &[],
         stop: StopFlag::new(),
         observe: &mut |_| {},
     };

@@ -66,6 +66,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
         goes_on: false,
         client_log_dir: None,
         heartbeat_log: None,
+        reports: &[],
         stop: StopFlag::new(),
         observe: &mut |_| {},
     };

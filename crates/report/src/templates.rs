@@ -331,7 +331,8 @@ mod tests {
         let dir = dir_with(&[("report.css", "body { color: red }")]);
         let templates = Templates::with_dir(dir.path()).unwrap();
         let record = filermark_results::testing::record();
-        let page = crate::html(&record, &templates).unwrap();
+        let options = crate::ReportOptions::new(&templates);
+        let page = crate::html(&record, &options).unwrap();
         assert!(page.contains("<style>body { color: red }</style>"));
     }
 }

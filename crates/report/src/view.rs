@@ -6,10 +6,11 @@ use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
 use crate::heritage;
 use crate::labels;
+use filermark_model::text::one_line;
 use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
-use filermark_results::text::{one_line, severity_label};
+use filermark_results::text::severity_label;
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.

@@ -4,12 +4,13 @@
 
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{finding_line, one_line, severity_label};
+use crate::text::{finding_line, severity_label};
 use filermark_model::counter::{
     COMMIT_FAILURES, COMMITS, END_COMMITS, END_LOST_WRITES, LOST_WRITES, READ_COMMITS,
     UNCOMMITTED_WRITES, WRITE_COMMITS,
 };
 use filermark_model::plan::{IpChoice, Target};
+use filermark_model::text::one_line;
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 

@@ -126,6 +126,7 @@ fn one(dir: &Path) -> Result<CountedRun, String> {
         goes_on: false,
         client_log_dir: None,
         heartbeat_log: None,
+        reports: &[],
         stop: StopFlag::new(),
         observe: &mut |progress| match progress {
             Progress::PhaseBegan {

@@ -24,6 +24,7 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
         add: args.add.clone(),
         with_secrets: args.with_secrets,
         force: args.force,
+        reports: filermark_report::OUTPUTS,
     };
     let sign = args.sign.as_deref();
     let key = sign.map(|path| signing_key(path, args.password_file.as_deref()));

@@ -7,6 +7,7 @@ use super::run;
 use crate::cli::DemoArgs;
 use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::{Sources, resolve};
+use filermark_results::outputs::RECORD;
 use filermark_server::{EXPORT, Server, ServerOptions};
 
 /// What the demo's "disk" takes per operation: 200 microseconds in the mean of
@@ -76,6 +77,6 @@ fn free_suffix(dir: &std::path::Path) -> String {
                 format!("demo{n}")
             }
         })
-        .find(|s| !dir.join(format!("{s}.run.jsonl")).exists())
+        .find(|s| !dir.join(RECORD.name(s)).exists())
         .unwrap_or_else(|| "demo".to_owned())
 }

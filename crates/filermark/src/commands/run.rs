@@ -21,6 +21,7 @@ use filermark_hosts::launch::tag::RunTag;
 use filermark_link::links::ThreadLinks;
 use filermark_model::Severity;
 use filermark_prime::{Progress, RunOptions, RunOutcome};
+use filermark_results::outputs::RECORD;
 use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -73,9 +74,7 @@ pub fn carry_out(
     wanted: &EventsArgs,
     way: RunMode<'_>,
 ) -> CommandResult {
-    let record = resolved
-        .work_dir
-        .join(format!("{}.run.jsonl", resolved.suffix));
+    let record = resolved.work_dir.join(RECORD.name(&resolved.suffix));
     // Before anything is made or asked.
     if !way.goes_on {
         check_record_place(&record).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
@@ -215,11 +214,12 @@ fn sweep(
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         heartbeat_log: netmist.heartbeat_log.clone(),
+        reports: filermark_report::OUTPUTS,
         stop,
         observe: &mut |progress| {
             let mut failures = Vec::new();
             if let Progress::PointEnded(record, _) = &progress
-                && let Err(CommandError::Failed(why)) = stdout::write_html(record, &dir)
+                && let Err(CommandError::Failed(why)) = stdout::write_shipped_reports(record, &dir)
             {
                 failures.push(why);
             }
@@ -299,23 +299,25 @@ fn finish(
         print_failure(record);
         return Ok((stdout::exit_code(record), None));
     }
-    // The result has been printed, also where the files cannot be written.
-    let page = stdout::write_html(record, dir);
+    // The summary is printed already, also where the disk is full.
+    let reports = stdout::write_shipped_reports(record, dir);
     if let Some(why) = &outcome.unwritten {
         return Err(CommandError::of(why));
     }
-    let page = page?;
-    let names = outcome
-        .files
-        .iter()
-        .filter_map(|f| f.file_name())
-        .map(|n| n.to_string_lossy());
+    let mut reports = reports?.into_iter();
+    let page = reports.next();
+    let files = outcome.files.iter().cloned().chain(reports);
+    let names = files
+        .filter_map(|f| f.file_name().map(ToOwned::to_owned))
+        .map(|n| n.to_string_lossy().into_owned());
     let names = names.collect::<Vec<_>>().join(" ");
     print_stderr_line(format!("files in {}: {names}", dir.display()));
     print_stderr_line(format!("record: {}", outcome.record_path.display()));
-    print_stderr_line(format!("report: {}", page.display()));
+    if let Some(page) = &page {
+        print_stderr_line(format!("report: {}", page.display()));
+    }
     print_failure(record);
-    Ok((stdout::exit_code(record), Some(page)))
+    Ok((stdout::exit_code(record), page))
 }
 
 /// Why a run failed, last on stderr.

@@ -17,6 +17,7 @@ use filermark_prime::validate::{
     Outcome, ValidateOptions, Validated, validate as go_round, why_over,
 };
 use filermark_results::Timestamp;
+use filermark_results::outputs::SFSVAL;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -49,9 +50,7 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
         false => here(&resolved, protocol, args, &stop),
     };
     let failure = (!outcome.errors.is_empty()).then(|| outcome.errors.join("; "));
-    let path = resolved
-        .work_dir
-        .join(format!("sfsval.{}", resolved.suffix));
+    let path = resolved.work_dir.join(SFSVAL.name(&resolved.suffix));
     std::fs::create_dir_all(&resolved.work_dir)
         .and_then(|()| std::fs::write(&path, text(&outcome)))
         .map_err(|e| CommandError::of(format!("{}: cannot write: {e}", path.display())))?;

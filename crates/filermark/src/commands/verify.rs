@@ -7,8 +7,6 @@ use filermark_archive::sign::{self, SIGNATURE_END, VerifyingKey, signature_path}
 use filermark_archive::verify::{CheckStatus, Verification, check_zip};
 use filermark_archive::{Bundle, CollectOptions, Options, gather, is_zip};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
-use filermark_report::{Edition, Templates, html_edition};
-use filermark_results::RunRecord;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,10 +26,9 @@ pub fn verify(args: &VerifyArgs) -> CommandResult {
 
 /// What it is decides how it is read.
 fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, String> {
-    let html = |record: &RunRecord| pages(record);
     let options = Options {
         needs_manifest: false,
-        html: Some(&html),
+        reports: filermark_report::OUTPUTS,
     };
     if key.is_some() && (path.is_dir() || !begins_as_zip(path)?) {
         return Err(format!(
@@ -59,6 +56,7 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
         no_rc: true,
         with_secrets: true,
         force: true,
+        reports: filermark_report::OUTPUTS,
         ..CollectOptions::default()
     };
     let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;
@@ -88,14 +86,6 @@ fn check_signature(
         ),
         None => {}
     }
-}
-
-/// The report for the public and for reviewers.
-fn pages(record: &RunRecord) -> Vec<String> {
-    let templates = Templates::builtin();
-    let page = |edition| html_edition(record, &templates, edition).ok();
-    let editions = [Edition::Public, Edition::Reviewer];
-    editions.into_iter().filter_map(page).collect()
 }
 
 fn begins_as_zip(path: &Path) -> Result<bool, String> {

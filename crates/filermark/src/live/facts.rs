@@ -2,10 +2,10 @@
 //! time need it.
 
 use filermark_engine::shard::{DRAIN, STABLE_MAX};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
 use filermark_results::figures::{Planned, units};
-use filermark_results::text::one_line;
 use std::time::Duration;
 
 /// Less than this share of a phase says nothing about the rest of it.

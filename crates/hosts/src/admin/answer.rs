@@ -90,7 +90,7 @@ mod tests {
         }
         assert_eq!(
             output_excerpt(b"\n \n\x1b[31mThis account\nis"),
-            Some("[31mThis account".into())
+            Some("\u{fffd}[31mThis account".into())
         );
         assert_eq!(output_excerpt(b" \n"), None);
     }

@@ -51,7 +51,7 @@ fn the_agents_that_the_program_ended_are_reported() {
         answering(&hosts, "three", &format!("echo '{stuck}'")),
     );
     assert_eq!(outcome.state, HostState::Failed);
-    assert_eq!(outcome.detail, "process 7 is still running: hangs ");
+    assert_eq!(outcome.detail, "process 7 is still running: hangs\u{fffd}");
 }
 
 #[test]

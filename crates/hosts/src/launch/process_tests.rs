@@ -38,7 +38,7 @@ fn only_the_last_lines_are_kept_shortened_and_without_control_characters() {
     assert_eq!(output.lines.len(), LINES_MAX);
     assert_eq!(output.lines[0], "line 32");
     assert_eq!(output.lines[18].chars().count(), LINE_CHARS_MAX + 3);
-    assert_eq!(output.lines[19], "[31mred  \u{fffd}");
+    assert_eq!(output.lines[19], "\u{fffd}[31mred\u{fffd} \u{fffd}");
 }
 
 #[test]

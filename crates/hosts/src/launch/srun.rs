@@ -3,6 +3,7 @@
 use filermark_link::child;
 use filermark_link::secure::hello::HostName;
 use filermark_model::launch::{HostPlan, LaunchPlan};
+use filermark_model::text::one_line;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -349,7 +350,7 @@ fn next_line(output: &mut impl BufRead) -> Option<String> {
         let text = text.trim();
         if !text.is_empty() {
             let text = text.strip_prefix("srun: ").unwrap_or(text);
-            return Some(text.escape_debug().to_string());
+            return Some(one_line(text));
         }
     }
 }

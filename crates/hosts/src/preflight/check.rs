@@ -165,8 +165,11 @@ mod tests {
     fn sentence_and_command_are_sanitized() {
         let check = Check::failure("h", "mount", "no\x1b[2J").fix("ls '\u{9b}2J\n'");
         let findings = Findings::new(vec![check], &["h".to_owned()], false);
-        assert_eq!(findings.checks[0].sentence, "no [2J");
-        assert_eq!(findings.checks[0].command.as_deref(), Some("ls ' 2J '"));
+        assert_eq!(findings.checks[0].sentence, "no\u{fffd}[2J");
+        assert_eq!(
+            findings.checks[0].command.as_deref(),
+            Some("ls '\u{fffd}2J '")
+        );
     }
 
     #[test]

@@ -80,7 +80,7 @@ mod tests {
     fn each_check_is_a_line() {
         let expected = "\
 ok    h2   ssh    answers without a password (12 ms)
-FAIL  h2   name   is not known; fix: `fix it`
+FAIL  h2   name   is not�known; fix: `fix it`
 warn  h10  files  say `ulimit -n 9`
 
 2 clients, 3 checks: 1 ok, 1 warning, 1 failure

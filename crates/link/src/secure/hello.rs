@@ -11,6 +11,7 @@
 
 use super::secret::Secret;
 use super::{Identity, LinkRole, PublicKey, SecureError, SecureStream};
+use filermark_model::text::one_line;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -99,7 +100,7 @@ impl HelloLine {
                 Ok(Self::Agent(names))
             }
             WELCOME if rest.is_empty() => Ok(Self::Welcome),
-            REFUSED => Ok(Self::Refused(sanitized(rest))),
+            REFUSED => Ok(Self::Refused(one_line(rest))),
             _ => Err("it begins with another word"),
         }
     }
@@ -120,7 +121,7 @@ impl HelloLine {
             }
             Self::Welcome => WELCOME.to_string(),
             Self::Refused(sentence) => {
-                let mut line = format!("{REFUSED} {}", sanitized(sentence));
+                let mut line = format!("{REFUSED} {}", one_line(sentence));
                 line.truncate(line.floor_char_boundary(LINE_LEN_MAX - 1));
                 line
             }
@@ -130,14 +131,7 @@ impl HelloLine {
     }
 }
 
-/// Without control characters.
-fn sanitized(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
-
-/// Sends a line.
+/// Says a line.
 ///
 /// # Errors
 /// The connection ended.

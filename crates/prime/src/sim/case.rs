@@ -124,6 +124,7 @@ impl Case {
             goes_on: false,
             client_log_dir: None,
             heartbeat_log: None,
+            reports: &[],
             stop: self.stop.clone(),
             observe: &mut |_| {},
         };

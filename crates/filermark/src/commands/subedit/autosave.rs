@@ -3,6 +3,7 @@
 //! typed there.
 
 use filermark_cli_kit::files::{folder_of, read_limited, write_whole};
+use filermark_model::text::one_line;
 use filermark_submission::{Document, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -103,10 +104,9 @@ impl Autosave {
     }
 }
 
-/// A comment may not hold `--`, and control characters are not part of a text.
+/// A comment may not hold `--`.
 fn escaped(text: &str) -> String {
-    let text: String = text.chars().filter(|c| !c.is_control()).collect();
-    text.replace('&', "&amp;").replace('-', "&#45;")
+    one_line(text).replace('&', "&amp;").replace('-', "&#45;")
 }
 
 fn unescaped(text: &str) -> String {

@@ -7,8 +7,9 @@ use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;
 use filermark_model::secret::Secret;
+use filermark_results::outputs::{OUTPUTS, RECORD};
 use filermark_results::sfssum_reader::UNKNOWN;
-use filermark_results::{Curve, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
+use filermark_results::{Curve, Role, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
 use filermark_results::{sfssum, sfssum_txt};
 use filermark_submission::{
     Document, ResultFile, RunFiles, XML_LEN_MAX, fill, mismatches, read_xml,
@@ -199,13 +200,12 @@ fn is_record(path: &Path) -> Result<bool, CommandError> {
 /// The run record of the same run, where it lies beside the summary.
 fn record_beside(summary: &Path) -> Option<PathBuf> {
     let name = summary.file_name()?.to_str()?;
-    let rest = name.strip_prefix("sfssum.");
-    let rest = rest.or_else(|| name.strip_prefix("sfssum_"))?;
     // A suffix may have points: `sfssum.mine.txt` is that of `mine` or of `mine.txt`.
-    let suffixes = [rest.strip_suffix(".txt"), Some(rest)]
-        .into_iter()
-        .flatten();
-    let mut paths = suffixes.map(|suffix| summary.with_file_name(format!("{suffix}.run.jsonl")));
+    let rows = OUTPUTS.iter().filter(|row| row.role == Role::Summary);
+    let suffixes = rows.filter_map(|row| row.suffix_in(name));
+    let suffixes = suffixes.flat_map(|suffix| [suffix.strip_suffix(".txt"), Some(suffix)]);
+    let suffixes = suffixes.flatten();
+    let mut paths = suffixes.map(|suffix| summary.with_file_name(RECORD.name(suffix)));
     paths.find(|path| path.is_file())
 }
 

@@ -2,7 +2,7 @@
 
 use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
-use filermark_archive::{Bundle, Role, secrets};
+use filermark_archive::{Bundle, Role, role_of_name, secrets};
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::{folder_of, read_limited, read_named, write_whole};
 use filermark_submission::{Document, ResultFile, XML_LEN_MAX, write_xml};
@@ -86,7 +86,7 @@ impl Store {
             }
             let role = match is_rc {
                 true => Role::Rc,
-                false => Role::of_name(&source.file.name),
+                false => role_of_name(&source.file.name),
             };
             add(&mut bundle, &source.file.name, content, role)?;
         }
