@@ -150,7 +150,7 @@ impl Reactor {
     ) -> rustix::io::Result<()> {
         let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         let (events, _) = epoll::wait(&self.epoll, &mut room[..], timeout.as_ref())?;
-        ready.extend(events.iter().map(|event| Ready::from(&*event)));
+        ready.extend(events.iter().map(Ready::from));
         Ok(())
     }
 }
