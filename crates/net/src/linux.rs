@@ -183,5 +183,6 @@ impl From<&epoll::Event> for Ready {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "one set of tests for both back ends")]
 #[path = "system_tests.rs"]
 mod tests;
