@@ -322,7 +322,7 @@ mod tests {
         assert!(
             deframer
                 .foreign_output()
-                .contains("This account is \\u{1b}[1mclosed")
+                .contains("This account is \u{fffd}[1mclosed")
         );
         deframer.push(&[b'x'; NOISE_LEN_MAX]);
         assert!(matches!(
