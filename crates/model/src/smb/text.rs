@@ -86,7 +86,10 @@ mod tests {
             domain: domain.into(),
         };
         assert_eq!(ntlm("me", "LAB").to_string(), r"user LAB\me by NTLMv2");
-        assert_eq!(ntlm("m\u{202e}e", "").to_string(), "user m\u{fffd}e by NTLMv2");
+        assert_eq!(
+            ntlm("m\u{202e}e", "").to_string(),
+            "user m\u{fffd}e by NTLMv2"
+        );
         let kerberos = Auth::Kerberos {
             username: String::new(),
             domain: "LAB".into(),
