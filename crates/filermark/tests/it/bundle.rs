@@ -524,7 +524,7 @@ fn archives_are_signed_and_checked_as_minisign_does() {
 
 /// A key with a password: from a file, from the environment, at the terminal.
 #[test]
-fn the_password_of_a_key_is_asked_for_and_never_shown() {
+fn slow_the_password_of_a_key_is_asked_for_and_never_shown() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     let json = |line: &_| serde_json::to_string(line).expect("JSON") + "\n";

@@ -146,6 +146,11 @@ fn events_take_stdout_and_the_summary_goes_to_stderr() {
     assert!(ended.stderr.contains("peak "), "{}", ended.stderr);
     let both = sweep.elsewhere().arg("--json").fail(2);
     both.assert_sentence(&["--events -", "--json", "a file"]);
+}
+
+#[test]
+fn slow_the_demo_prints_events() {
+    let _turn = beside_others();
     let demo = Sweep::bare().command("demo").arg("--seconds").arg("0.2");
     let demo = demo.arg("--events").arg("-").succeed();
     assert_eq!(of_type(&checked(&demo.stdout), "point_ended").len(), 10);

@@ -268,12 +268,14 @@ fn other_data_than_was_written_is_noticed() {
         };
         // With few files one of them may be large: whatever is read of it has to be hit.
         let mut at = 8;
-        while at + 8 < size {
+        let mut exists = true;
+        while exists && at + 8 < size {
             let length = (size - at - 8).min(1 << 15);
-            peek.overwrite(path, at, &vec![0xa5; length as usize]);
+            // The run itself removes some of its files.
+            exists = peek.try_overwrite(path, at, &vec![0xa5; length as usize]);
             at += length;
         }
-        spoiled += 1;
+        spoiled += u32::from(exists);
     }
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);

@@ -327,7 +327,7 @@ fn larger(sweep: Sweep) -> Sweep {
 }
 
 #[test]
-fn nfs_in_the_embedded_server() {
+fn slow_nfs_in_the_embedded_server() {
     let _turn = beside_others();
     let server = serve(ServerOptions {
         delay: "CREATE=1ms,REMOVE=1ms".parse().expect("a delay"),

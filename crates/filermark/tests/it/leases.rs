@@ -85,7 +85,7 @@ fn a_second_run_is_refused_here_and_on_another_host() {
 }
 
 #[test]
-fn the_directory_of_a_run_that_died_on_another_host_is_taken_over() {
+fn slow_the_directory_of_a_run_that_died_on_another_host_is_taken_over() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).suffix(&suffix("died"));

@@ -1,6 +1,6 @@
 //! The parameters that change how load is made and where it goes.
 
-use crate::load_guard::{Machine, alone, beside_others};
+use crate::load_guard::{Machine, alone, beside_others, when_quiet};
 use crate::second_client::{Peek, assert_empty, serve};
 use crate::sweep::Sweep;
 use filermark_model::Rule;
@@ -266,19 +266,19 @@ fn the_null_driver_needs_no_server() {
         .set("RUNTIME", 1)
         .set("WARMUP_TIME", 0)
         .set("FILESET_MB_PER_OP", 0.01);
-    let ended = sweep.succeed();
-    for number in [1, 2] {
-        let point = ended.point(number);
-        let stats = point.measured().expect("measured");
-        let achieved = stats.achieved_ops_per_sec() / point.load.requested.0;
-        assert!(achieved > 0.9 && achieved < 1.02, "{achieved}");
-        assert_eq!(stats.error_count(), 0);
-    }
-    assert!(
-        ended.stdout.contains("20000") || ended.stdout.contains("20,000"),
-        "{}",
-        ended.stdout
-    );
+    when_quiet(|| {
+        let ended = sweep.succeed();
+        let both = ended.stdout.contains("20000") || ended.stdout.contains("20,000");
+        assert!(both, "{}", ended.stdout);
+        let rates = [1, 2].map(|number| {
+            let point = ended.point(number);
+            let stats = point.measured().expect("measured");
+            assert_eq!(stats.error_count(), 0);
+            stats.achieved_ops_per_sec() / point.load.requested.0
+        });
+        let kept = rates.iter().all(|rate| (0.9..1.02).contains(rate));
+        kept.then_some(()).ok_or(format!("{rates:?} of the rates"))
+    });
 }
 
 /// The values of a field in the lines of one target.

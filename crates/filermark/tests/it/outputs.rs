@@ -106,6 +106,11 @@ fn what_connects_to_a_server_fails_into_a_full_device() {
     assert_fails_into_full(run().to_command());
     assert_fails_into_full(run().elsewhere().arg("--json").to_command());
     assert_fails_into_full(run().elsewhere().command("validate").to_command());
+}
+
+#[test]
+fn slow_the_demo_fails_into_a_full_device() {
+    let _turn = beside_others();
     let demo = Sweep::bare().command("demo").arg("--seconds").arg("0.2");
     assert_fails_into_full(demo.to_command());
 }

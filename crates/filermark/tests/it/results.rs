@@ -286,7 +286,7 @@ fn a_plan_touches_nothing() {
 }
 
 #[test]
-fn the_demo_needs_nothing_and_ends_with_the_path_of_its_report() {
+fn slow_the_demo_needs_nothing_and_ends_with_the_path_of_its_report() {
     let _turn = beside_others();
     // An earlier record is not overwritten.
     let sweep = Sweep::bare()

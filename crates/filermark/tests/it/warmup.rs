@@ -51,7 +51,7 @@ fn began_in_time(ended: &Ended) -> Result<(), String> {
 }
 
 #[test]
-fn run_begins_when_the_load_is_steady() {
+fn slow_run_begins_when_the_load_is_steady() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("a server");
     let mut sweep = Sweep::on(&server).set("WARMUP_TIME", "auto");

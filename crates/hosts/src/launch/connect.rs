@@ -41,11 +41,14 @@ impl ConnectLauncher {
     /// Connects, and retries errors that may be temporary.
     fn call(&self, to: &HostPort, identity: &Identity) -> Result<SecureStream, SecureError> {
         let since = Instant::now();
+        let mut earlier = None;
         loop {
             let left = self.limit.saturating_sub(since.elapsed());
-            let error = match self.attempt(to, identity, left) {
-                Ok(secured) => return Ok(secured),
-                Err(error) => error,
+            let error = match (self.attempt(to, identity, left), earlier) {
+                (Ok(secured), _) => return Ok(secured),
+                // The rest of the time was too short: the answer before says more.
+                (Err(SecureError::TimedOut(_)), Some(answer)) => return Err(answer),
+                (Err(error), _) => error,
             };
             let is_temporary = matches!(
                 error,
@@ -54,6 +57,7 @@ impl ConnectLauncher {
             if !is_temporary || since.elapsed() + PAUSE >= self.limit.min(RETRY_MAX) {
                 return Err(error);
             }
+            earlier = Some(error);
             std::thread::sleep(PAUSE);
         }
     }

@@ -15,7 +15,7 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 /// Seeds per test, unless the environment says otherwise.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 100;
 
 fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
     let mut plan = filermark_results::testing::plan();

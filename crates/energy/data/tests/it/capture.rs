@@ -224,7 +224,7 @@ fn captures_that_end_early_or_are_none() {
 
 proptest! {
     // Each has two buffers of a megabyte.
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn captures_with_wrong_bytes_are_survived(

@@ -272,7 +272,7 @@ use Begins::{AtOnce, InInit, InRun};
 use Expect::{Fails, Invalid, Right, RightOr};
 
 #[test]
-fn what_comes_of_servers_of_nfs_that_do_wrong() {
+fn slow_what_comes_of_servers_of_nfs_that_do_wrong() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let row =
