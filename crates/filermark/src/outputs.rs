@@ -77,7 +77,8 @@ mod tests {
     }
 
     fn table_of_roles() -> String {
-        let rows = Role::ALL.map(|role| format!("| `{role}` | {} |\n", role.about()));
+        let rows =
+            filermark_results::Role::ALL.map(|role| format!("| `{role}` | {} |\n", role.about()));
         format!("| `role` | File |\n|---|---|\n{}", rows.concat())
     }
 

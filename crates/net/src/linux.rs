@@ -150,7 +150,7 @@ impl Reactor {
     ) -> rustix::io::Result<()> {
         let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
         let (events, _) = epoll::wait(&self.epoll, &mut room[..], timeout.as_ref())?;
-        ready.extend(events.iter().map(|event| Ready::from(&*event)));
+        ready.extend(events.iter().map(Ready::from));
         Ok(())
     }
 }
@@ -183,5 +183,6 @@ impl From<&epoll::Event> for Ready {
 }
 
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "one set of tests for both back ends")]
 #[path = "system_tests.rs"]
 mod tests;

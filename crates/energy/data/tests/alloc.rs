@@ -7,7 +7,7 @@ mod encode;
 
 use encode::*;
 use filermark_energy_data::sflow::counters::InterfaceCounters;
-use filermark_energy_data::sflow::datagram::{Interface, Source};
+use filermark_energy_data::sflow::datagram::Source;
 use filermark_energy_data::sflow::{Collector, PortOptions, TrafficSample};
 use filermark_results::Timestamp;
 use filermark_testbed::Counting;
@@ -28,8 +28,8 @@ fn numbered(number: u32) -> Vec<u8> {
         sampling_rate: 64,
         sample_pool: 9,
         drops: 0,
-        input: Interface::Index(3),
-        output: Interface::Index(number % 48),
+        input: 3,
+        output: number % 48,
     };
     let samples = [
         port_sample(number, &counters),

@@ -76,7 +76,7 @@ impl Peer {
 
     /// Closes every connection that it takes.
     pub(super) fn closing() -> Self {
-        Self::run(|stream| drop(stream), Arc::default())
+        Self::run(drop, Arc::default())
     }
 
     fn with(

@@ -49,8 +49,7 @@ pub fn sflowtool(
                     }
                 }
             }
-            // Picked packets are estimates; the counters are what efficiency is made of.
-            Row::Flow { .. } => return,
+            Row::Packet => return,
         };
         collector.row(at, &row, &mut |sample| batches.take(sample));
     };

@@ -2,7 +2,6 @@
 
 use super::datagram::{Datagram, Sample};
 use super::error::WireError;
-use super::flows::{Flows, INTERFACES_MAX};
 use super::ports::{Admission, AgentKey, PortOptions, Ports};
 use super::sflowtool::Row;
 use super::traffic::TrafficSample;
@@ -18,8 +17,6 @@ pub struct DatagramProblems {
     pub broken: u64,
     /// Samples of kinds that are not known here; skipped.
     pub skipped: u64,
-    /// Samples of packets that agents threw away.
-    pub discarded: u64,
     /// The first that could not be read.
     pub first: Option<WireError>,
 }
@@ -29,8 +26,6 @@ pub struct DatagramProblems {
 pub struct Collector {
     /// The interfaces' counters.
     pub ports: Ports,
-    /// The picked packets.
-    pub flows: Flows,
     problems: DatagramProblems,
     /// What became of the last head in a text file.
     row_head: Admission,
@@ -41,7 +36,6 @@ impl Collector {
     pub fn new(options: PortOptions) -> Self {
         Self {
             ports: Ports::new(options),
-            flows: Flows::new(INTERFACES_MAX),
             problems: DatagramProblems::default(),
             row_head: Admission::InOrder,
         }
@@ -85,11 +79,7 @@ impl Collector {
                     let head = (uptime_ms, admitted);
                     self.ports.sample(at, key, head, &sample, sink);
                 }
-                Ok(Sample::Flow(sample)) => {
-                    self.note(sample.records().filter_map(Result::err));
-                    self.flows.sample(key, &sample);
-                }
-                Ok(Sample::Discarded(_)) => self.problems.discarded += 1,
+                Ok(Sample::Packet) => {}
                 Ok(Sample::Other { .. }) => self.problems.skipped += 1,
                 Err(error) => self.note(std::iter::once(error)),
             }
@@ -114,11 +104,7 @@ impl Collector {
                     self.ports.counters(at.unwrap_or(now), *key, counters, sink);
                 }
             }
-            Row::Flow { key, packet, .. } => {
-                if self.row_head != Admission::No {
-                    self.flows.packet(*key, packet);
-                }
-            }
+            Row::Packet => {}
         }
     }
 

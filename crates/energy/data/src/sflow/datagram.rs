@@ -2,7 +2,6 @@
 
 use super::counters::CounterRecords;
 use super::error::WireError;
-use super::flow::FlowRecords;
 use filermark_xdr::{Decode, DecodeError, Decoder};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -143,12 +142,11 @@ impl<'a> Iterator for Samples<'a> {
 /// One sample.
 #[derive(Clone, Copy, Debug)]
 pub enum Sample<'a> {
-    /// A packet that was picked (formats 1 and 3).
-    Flow(FlowSample<'a>),
     /// Counters that were read (formats 2 and 4).
     Counters(CounterSample<'a>),
-    /// A packet that was thrown away (format 5).
-    Discarded(DiscardedPacket<'a>),
+    /// A packet that was sampled (formats 1 and 3) or discarded (format 5); not used, since
+    /// traffic is made of counters.
+    Packet,
     /// Something else, skipped.
     Other {
         /// What it calls itself.
@@ -162,11 +160,9 @@ impl<'a> Sample<'a> {
     fn decode(tag: Tag, mut at: Decoder<'a>) -> Result<Self, WireError> {
         let at = &mut at;
         Ok(match (tag.enterprise, tag.format) {
-            (0, 1) => Self::Flow(FlowSample::decode(at, false)?),
             (0, 2) => Self::Counters(CounterSample::decode(at, false)?),
-            (0, 3) => Self::Flow(FlowSample::decode(at, true)?),
             (0, 4) => Self::Counters(CounterSample::decode(at, true)?),
-            (0, 5) => Self::Discarded(DiscardedPacket::decode(at)?),
+            (0, 1 | 3 | 5) => Self::Packet,
             _ => Self::Other {
                 tag,
                 length: at.rest().len(),
@@ -199,96 +195,6 @@ impl Source {
             index: word & 0x00ff_ffff,
         })
     }
-
-    /// The interface that it is, if it is one.
-    pub fn if_index(self) -> Option<u32> {
-        (self.class == 0).then_some(self.index)
-    }
-}
-
-/// Where a picked packet came in or went out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interface {
-    /// Through the interface with this ifIndex.
-    Index(u32),
-    /// Not known.
-    Unknown,
-    /// From or to the device itself.
-    Internal,
-    /// Thrown away, for this reason.
-    Discarded(u32),
-    /// Out of so many interfaces (0: more than one, number unknown).
-    Multiple(u32),
-    /// A format that the standard does not have.
-    Other(u32),
-}
-
-impl Interface {
-    /// The largest value of the short form, which means the device itself.
-    const INTERNAL: u32 = 0x3fff_ffff;
-
-    fn decode(
-        at: &mut Decoder<'_>,
-        expanded: bool,
-        field: &'static str,
-    ) -> Result<Self, WireError> {
-        let (format, value) = if expanded {
-            (at.u32(field)?, at.u32(field)?)
-        } else {
-            let word = at.u32(field)?;
-            (word >> 30, word & Self::INTERNAL)
-        };
-        Ok(match (format, value) {
-            (0, 0) => Self::Unknown,
-            (0, Self::INTERNAL | u32::MAX) => Self::Internal,
-            (0, index) => Self::Index(index),
-            (1, reason) => Self::Discarded(reason),
-            (2, number) => Self::Multiple(number),
-            (other, _) => Self::Other(other),
-        })
-    }
-}
-
-/// A packet that was picked from the traffic.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowSample<'a> {
-    /// Rises by one with each flow sample of the source.
-    pub sequence: u32,
-    /// Who picked it.
-    pub source: Source,
-    /// One packet in so many is picked.
-    pub sampling_rate: u32,
-    /// Packets that could have been picked so far, modulo 2^32.
-    pub sample_pool: u32,
-    /// Picked packets that were lost before they could be told of, so far.
-    pub drops: u32,
-    /// Where it came in.
-    pub input: Interface,
-    /// Where it went out.
-    pub output: Interface,
-    record_count: u32,
-    records: Decoder<'a>,
-}
-
-impl<'a> FlowSample<'a> {
-    fn decode(at: &mut Decoder<'a>, expanded: bool) -> Result<Self, WireError> {
-        Ok(Self {
-            sequence: at.u32("sequence_number")?,
-            source: Source::decode(at, expanded)?,
-            sampling_rate: at.u32("sampling_rate")?,
-            sample_pool: at.u32("sample_pool")?,
-            drops: at.u32("drops")?,
-            input: Interface::decode(at, expanded, "input")?,
-            output: Interface::decode(at, expanded, "output")?,
-            record_count: count(at, RECORDS_MAX, "flow_records")?,
-            records: *at,
-        })
-    }
-
-    /// What it tells of the packet.
-    pub fn records(&self) -> FlowRecords<'a> {
-        FlowRecords::new(self.records, self.record_count)
-    }
 }
 
 /// Counters that were read at a source.
@@ -316,44 +222,5 @@ impl<'a> CounterSample<'a> {
     /// The groups of counters.
     pub fn records(&self) -> CounterRecords<'a> {
         CounterRecords::new(self.records, self.record_count)
-    }
-}
-
-/// A packet that the device threw away.
-#[derive(Clone, Copy, Debug)]
-pub struct DiscardedPacket<'a> {
-    /// Rises by one with each such sample of the source.
-    pub sequence: u32,
-    /// Who tells.
-    pub source: Source,
-    /// Such samples that were lost before they could be told of, so far.
-    pub drops: u32,
-    /// ifIndex of the way in; 0 where it is not known.
-    pub input: u32,
-    /// ifIndex of the way out; 0 where it is not known.
-    pub output: u32,
-    /// Why, by the numbers of the standard.
-    pub reason: u32,
-    record_count: u32,
-    records: Decoder<'a>,
-}
-
-impl<'a> DiscardedPacket<'a> {
-    fn decode(at: &mut Decoder<'a>) -> Result<Self, WireError> {
-        Ok(Self {
-            sequence: at.u32("sequence_number")?,
-            source: Source::decode(at, true)?,
-            drops: at.u32("drops")?,
-            input: at.u32("inputifindex")?,
-            output: at.u32("outputifindex")?,
-            reason: at.u32("reason")?,
-            record_count: count(at, RECORDS_MAX, "discard_records")?,
-            records: *at,
-        })
-    }
-
-    /// What it tells of the packet.
-    pub fn records(&self) -> FlowRecords<'a> {
-        FlowRecords::new(self.records, self.record_count)
     }
 }

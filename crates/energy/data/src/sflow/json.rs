@@ -1,10 +1,9 @@
 //! One datagram as `sflowtool -j` and `-J` print it. Numbers are strings there, mostly.
 
 use super::counters::InterfaceCounters;
-use super::datagram::{SAMPLES_MAX, Source};
-use super::flows::Packet;
+use super::datagram::SAMPLES_MAX;
 use super::ports::AgentKey;
-use super::sflowtool::{Row, if_index};
+use super::sflowtool::Row;
 use filermark_results::Timestamp;
 use serde_json::Value;
 
@@ -61,15 +60,10 @@ fn sample(sample: &Value, at: Timestamp, key: AgentKey, sink: &mut impl FnMut(Ro
     let at = Some(at);
     match text(sample, "sampleType_tag") {
         Some("0:1" | "0:3") => {
-            let header = elements
-                .iter()
-                .find(|e| text(e, "flowBlock_tag") == Some("0:1"));
-            // Samples that tell no length are not broken.
-            let Some(header) = header else { return 0 };
-            let Some(packet) = packet(sample, header) else {
-                return 1;
-            };
-            sink(Row::Flow { at, key, packet });
+            let is_header = |element: &Value| text(element, "flowBlock_tag") == Some("0:1");
+            if elements.iter().any(is_header) {
+                sink(Row::Packet);
+            }
             0
         }
         Some("0:2" | "0:4") => {
@@ -88,23 +82,6 @@ fn sample(sample: &Value, at: Timestamp, key: AgentKey, sink: &mut impl FnMut(Ro
         Some(_) => 0,
         None => 1,
     }
-}
-
-fn packet(sample: &Value, header: &Value) -> Option<Packet> {
-    let (class, index) = text(sample, "sourceId")?.split_once(':')?;
-    let source = Source {
-        class: class.parse().ok()?,
-        index: index.parse().ok()?,
-    };
-    // What is no single interface is printed as words.
-    let port = |name| number(sample, name).and_then(if_index);
-    Some(Packet {
-        source: source.if_index(),
-        input: port("inputPort"),
-        output: port("outputPort"),
-        frame_length: number(header, "sampledPacketSize")?,
-        sampling_rate: number(sample, "meanSkipCount")?,
-    })
 }
 
 fn counters(element: &Value) -> Option<InterfaceCounters> {

@@ -4,12 +4,14 @@
 //! longest ago goes. What could not become a rate is counted, by its reason.
 
 use super::counters::{CounterRecord, InterfaceCounters};
-use super::datagram::{CounterSample, Datagram, Sample, Source};
-use super::lru::Lru;
+use super::datagram::{CounterSample, Source};
 use super::sequence::{Arrival, Sequence};
 use super::traffic::{self, TrafficSample};
 use filermark_results::Timestamp;
+use lru::LruCache;
+use std::hash::Hash;
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 
 /// Readings closer than this are one reading, in seconds.
 const SECONDS_MIN: f64 = 0.001;
@@ -115,14 +117,14 @@ struct Port {
 struct Agent {
     sequence: Option<Sequence>,
     starts: u64,
-    ports: Lru<u32, Port>,
+    ports: LruCache<u32, Port>,
 }
 
 /// All interfaces of all agents.
 #[derive(Debug)]
 pub struct Ports {
     options: PortOptions,
-    agents: Lru<AgentKey, Agent>,
+    agents: LruCache<AgentKey, Agent>,
     counts: PortCounts,
 }
 
@@ -131,7 +133,7 @@ impl Ports {
     pub fn new(options: PortOptions) -> Self {
         Self {
             options,
-            agents: Lru::new(options.agents_max),
+            agents: table(options.agents_max),
             counts: PortCounts::default(),
         }
     }
@@ -208,31 +210,6 @@ impl Ports {
         }
     }
 
-    /// Takes a whole datagram in: its head, and what it tells of interfaces. `from` is who it
-    /// came from, for agents that do not know their address. Samples that are broken are
-    /// passed over here; who wants to know of them walks through the samples himself.
-    pub fn datagram(
-        &mut self,
-        at: Timestamp,
-        from: IpAddr,
-        datagram: &Datagram<'_>,
-        sink: &mut impl FnMut(TrafficSample),
-    ) -> Admission {
-        let key = AgentKey {
-            agent: datagram.agent.unwrap_or(from),
-            sub_agent: datagram.sub_agent,
-        };
-        let admitted = self.admit(at, key, datagram.sequence, datagram.uptime_ms);
-        if admitted != Admission::No {
-            for sample in datagram.samples() {
-                if let Ok(Sample::Counters(sample)) = sample {
-                    self.sample(at, key, (datagram.uptime_ms, admitted), &sample, sink);
-                }
-            }
-        }
-        admitted
-    }
-
     /// Takes counters in that come without a datagram around them, as from a text file.
     pub fn counters(
         &mut self,
@@ -260,7 +237,7 @@ impl Ports {
             counters: *counters,
         };
         let mut first = false;
-        let (port, dropped) = agent.ports.entry(counters.if_index, || {
+        let (port, dropped) = entry(&mut agent.ports, counters.if_index, || {
             first = true;
             new
         });
@@ -286,16 +263,32 @@ pub enum Admission {
     No,
 }
 
+/// An empty table of at most `limit` entries, and of one at least. It takes memory as it fills.
+fn table<K: Eq + Hash, V>(limit: usize) -> LruCache<K, V> {
+    LruCache::sparse(NonZeroUsize::new(limit).unwrap_or(NonZeroUsize::MIN))
+}
+
+/// The entry of a key, made where there is none; and whether the entry that was used longest
+/// ago was dropped for it.
+fn entry<K: Copy + Eq + Hash, V>(
+    table: &mut LruCache<K, V>,
+    key: K,
+    make: impl FnOnce() -> V,
+) -> (&mut V, bool) {
+    let is_dropped = table.len() == table.cap().get() && !table.contains(&key);
+    (table.get_or_insert_mut(key, make), is_dropped)
+}
+
 fn agent<'a>(
-    agents: &'a mut Lru<AgentKey, Agent>,
+    agents: &'a mut LruCache<AgentKey, Agent>,
     counts: &mut PortCounts,
     options: PortOptions,
     key: AgentKey,
 ) -> &'a mut Agent {
-    let (agent, dropped) = agents.entry(key, || Agent {
+    let (agent, dropped) = entry(agents, key, || Agent {
         sequence: None,
         starts: 0,
-        ports: Lru::new(options.interfaces_max),
+        ports: table(options.interfaces_max),
     });
     counts.agents_dropped += u64::from(dropped);
     agent

@@ -6,7 +6,6 @@
 //! object, has a limit of [`TEXT_MAX`] bytes.
 
 use super::counters::InterfaceCounters;
-use super::flows::Packet;
 use super::json;
 use super::local_time::{LocalTimes, Zone};
 use super::ports::AgentKey;
@@ -42,15 +41,8 @@ pub enum Row {
         /// The counters.
         counters: InterfaceCounters,
     },
-    /// A picked packet.
-    Flow {
-        /// When, if the row says so.
-        at: Option<Timestamp>,
-        /// Who picked it.
-        key: AgentKey,
-        /// The packet.
-        packet: Packet,
-    },
+    /// A sampled packet; not used.
+    Packet,
 }
 
 /// Lines so far.
@@ -182,14 +174,11 @@ impl SflowtoolReader {
             }
             _ => return None,
         };
-        let fields = &fields[2..];
-        Some(if kind == "CNTR" {
-            let counters = counters(fields)?;
-            Row::Counters { at, key, counters }
-        } else {
-            let packet = packet(fields)?;
-            Row::Flow { at, key, packet }
-        })
+        if kind == "FLOW" {
+            return Some(Row::Packet);
+        }
+        let counters = counters(&fields[2..])?;
+        Some(Row::Counters { at, key, counters })
     }
 
     fn json_line(&mut self, line: &str, sink: &mut impl FnMut(Row)) {
@@ -272,21 +261,4 @@ fn counters(fields: &[&str]) -> Option<InterfaceCounters> {
         out_errors: narrow!(),
         promiscuous: narrow!(),
     })
-}
-
-/// A picked packet; its row does not say which interface picked it.
-fn packet(fields: &[&str]) -> Option<Packet> {
-    Some(Packet {
-        source: None,
-        input: if_index(fields.first()?.parse().ok()?),
-        output: if_index(fields.get(1)?.parse().ok()?),
-        frame_length: fields.get(15)?.parse().ok()?,
-        sampling_rate: fields.get(17)?.parse().ok()?,
-    })
-}
-
-/// An interface, if the number is one: 0 is unknown, 2^30 - 1 the device itself, and what is
-/// larger is no single interface.
-pub(super) fn if_index(number: u32) -> Option<u32> {
-    (1..0x3fff_ffff).contains(&number).then_some(number)
 }

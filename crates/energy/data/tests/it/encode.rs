@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use filermark_energy_data::sflow::counters::*;
-use filermark_energy_data::sflow::datagram::{Interface, Source};
+use filermark_energy_data::sflow::datagram::Source;
 use std::net::IpAddr;
 
 /// Words as they go over the wire.
@@ -88,19 +88,11 @@ fn source(words: Words, source: Source, expanded: bool) -> Words {
     }
 }
 
-fn interface(words: Words, interface: Interface, expanded: bool) -> Words {
-    let (format, value) = match interface {
-        Interface::Index(index) => (0, index),
-        Interface::Unknown => (0, 0),
-        Interface::Internal => (0, 0x3fff_ffff),
-        Interface::Discarded(reason) => (1, reason),
-        Interface::Multiple(number) => (2, number),
-        Interface::Other(format) => (format, 0),
-    };
-    if expanded {
-        words.u32(format).u32(value)
-    } else {
-        words.u32(format << 30 | value)
+/// An interface by its ifIndex.
+fn interface(words: Words, if_index: u32, expanded: bool) -> Words {
+    match expanded {
+        true => words.u32(0).u32(if_index),
+        false => words.u32(if_index),
     }
 }
 
@@ -120,8 +112,8 @@ pub struct Flow {
     pub sampling_rate: u32,
     pub sample_pool: u32,
     pub drops: u32,
-    pub input: Interface,
-    pub output: Interface,
+    pub input: u32,
+    pub output: u32,
 }
 
 pub fn flow_sample(flow: &Flow, expanded: bool, groups: &[(u32, Words)]) -> (u32, Words) {

@@ -5,7 +5,7 @@ use filermark_energy_data::log::Log;
 use filermark_energy_data::reduce::{ReduceOptions, reduce_logs};
 use filermark_energy_data::setup::Setup;
 use filermark_energy_data::sflow::counters::InterfaceCounters;
-use filermark_energy_data::sflow::datagram::{Interface, Source};
+use filermark_energy_data::sflow::datagram::Source;
 use filermark_energy_data::sflow::{Collector, PortOptions};
 use filermark_results::Timestamp;
 use proptest::prelude::*;
@@ -24,8 +24,8 @@ fn sound(sequence: u32) -> Vec<u8> {
         sampling_rate: 64,
         sample_pool: 9,
         drops: 0,
-        input: Interface::Index(3),
-        output: Interface::Index(sequence % 50),
+        input: 3,
+        output: sequence % 50,
     };
     let host = Words::default()
         .opaque(b"host")
@@ -77,10 +77,9 @@ fn sound_messages_pass_every_target() {
     take(&mut collector, 0.0, &bytes);
     let trouble = collector.problems();
     assert_eq!(
-        (trouble.unreadable, trouble.broken, trouble.discarded),
-        (0, 0, 1)
+        (trouble.unreadable, trouble.broken, trouble.skipped),
+        (0, 0, 0)
     );
-    assert_eq!(collector.flows.counts(), (2, 0, 0));
     if let Some(dir) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
         let dir = std::path::Path::new(&dir).join("sflow");
         std::fs::create_dir_all(&dir).expect("a folder for seeds");

@@ -2,8 +2,6 @@
 
 use crate::encode::*;
 use filermark_energy_data::sflow::counters::InterfaceCounters;
-use filermark_energy_data::sflow::datagram::{Interface, Source};
-use filermark_energy_data::sflow::flows::FlowEstimate;
 use filermark_energy_data::sflow::{Admission, Collector, PortOptions, TimeBasis, TrafficSample};
 use filermark_results::Timestamp;
 use std::net::IpAddr;
@@ -217,52 +215,4 @@ fn agents_and_interfaces_have_their_limits() {
     let counts = desk.collector.ports.counts();
     assert_eq!(counts.agents_dropped, 492);
     assert_eq!(counts.interfaces_dropped, 500 * 34);
-}
-
-fn flow(source: u32, input: Interface, output: Interface) -> (u32, Words) {
-    let flow = Flow {
-        sequence: 1,
-        source: Source {
-            class: 0,
-            index: source,
-        },
-        sampling_rate: 100,
-        sample_pool: 0,
-        drops: 0,
-        input,
-        output,
-    };
-    flow_sample(&flow, false, &[header(1000, &[0; 14])])
-}
-
-#[test]
-fn picked_packets_are_estimated_once() {
-    let mut desk = TestCollector::new(PortOptions::default());
-    let (one, two, three) = (
-        Interface::Index(1),
-        Interface::Index(2),
-        Interface::Index(3),
-    );
-    // 1 and 2 pick both ways, 3 picks nothing. One packet from 1 to 2 is picked at both, two
-    // from 1 to 3 at 1 only.
-    let samples = [
-        flow(1, one, two),
-        flow(2, one, two),
-        flow(1, one, three),
-        flow(1, one, three),
-    ];
-    desk.take(0.0, &datagram(&head(1, 1), &samples));
-    let mut estimates: Vec<FlowEstimate> = desk.collector.flows.estimates().collect();
-    estimates.sort_by_key(|e| e.if_index);
-    let bytes: Vec<_> = estimates
-        .iter()
-        .map(|e| (e.if_index, e.input.bytes, e.output.bytes))
-        .collect();
-    assert_eq!(bytes, [(1, 300_000, 0), (2, 0, 100_000), (3, 0, 200_000)]);
-    assert_eq!(estimates[0].input.packets, 300);
-    let error = estimates[0].input.error().expect("samples");
-    assert!((error - 1.1316).abs() < 1e-4, "{error}");
-    assert_eq!(estimates[0].output.error(), None);
-    desk.collector.flows.restart();
-    assert_eq!(desk.collector.flows.estimates().count(), 0);
 }

@@ -84,7 +84,7 @@ fn without_a_zone_local_times_are_not_guessed() {
 }
 
 #[test]
-fn plain_rows_and_picked_packets() {
+fn plain_rows_and_sampled_packets() {
     let text = format!(
         "startDatagram ====\n{PLAIN}\n{FLOW}\n{PLAIN}\n\nCNTR\nFLOW,x\nCNTR,10.0.0.254,17\n"
     );
@@ -107,22 +107,13 @@ fn plain_rows_and_picked_packets() {
         (counters.in_unicast, counters.promiscuous),
         (136_405_187, 1)
     );
-    let Row::Flow { packet, .. } = &rows[1] else {
-        panic!("{rows:?}");
-    };
-    assert_eq!(
-        (packet.source, packet.input, packet.output),
-        (None, Some(563), None)
-    );
-    assert_eq!((packet.frame_length, packet.sampling_rate), (143, 80));
+    assert!(matches!(rows[1], Row::Packet), "{rows:?}");
     // The times are those of the reader, two seconds apart.
-    let (samples, collector) = rates(&rows);
+    let (samples, _) = rates(&rows);
     assert_eq!(
         (samples[0].seconds, samples[0].input.bytes_per_s),
         (2.0, Some(0.0))
     );
-    let estimate = collector.flows.estimates().next().expect("one");
-    assert_eq!((estimate.if_index, estimate.input.bytes), (563, 143 * 80));
 }
 
 #[test]
@@ -157,11 +148,6 @@ fn objects_on_many_lines_and_on_one() {
     let out: Vec<_> = samples.iter().map(|s| s.output.bytes_per_s).collect();
     assert_eq!(out, [Some(20_000.0)]);
     assert_eq!(collector.ports.counts().duplicates, 1);
-    let estimates: Vec<_> = collector.flows.estimates().collect();
-    assert_eq!(
-        (estimates.len(), estimates[0].input.bytes),
-        (1, 2 * 64 * 500)
-    );
 }
 
 #[test]
