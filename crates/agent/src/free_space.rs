@@ -142,10 +142,10 @@ mod tests {
         seen.add(&mount("/dev"), false, "one", &report("dev", 90));
         seen.add(&mount("/silent"), false, "one", &ClaimReport::default());
         let free = seen.into_free();
-        let told: Vec<_> = free
+        let shown: Vec<_> = free
             .iter()
             .map(|f| (f.mounts.len(), f.bytes, f.kept))
             .collect();
-        assert_eq!(told, [(2, 60, true), (1, 90, false)]);
+        assert_eq!(shown, [(2, 60, true), (1, 90, false)]);
     }
 }

@@ -96,12 +96,12 @@ impl Lease {
         }));
         let holder = LeaseThread::new(driver, claim, mount, known.clone());
         let renew_stop = StopFlag::new();
-        let heeded = renew_stop.clone();
+        let interrupt_flag = renew_stop.clone();
         let hold = move || {
             // Dropped last: when it is disconnected, the holder has been dropped.
             let _running = running;
             let mut holder = holder;
-            let _heeding = interrupt_guard::interrupt_on(&heeded);
+            let _guard = interrupt_guard::interrupt_on(&interrupt_flag);
             while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
                 // The operations of the run will report such a failure too.
                 if let Err(e) = holder.read_marker(lease::now()) {
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_lost_lease_is_reported_with_directory_and_run() {
-        let who = "run other (process 7 on host toad, since then)".to_owned();
+        let who = "run other (process 7 on host h9, since then)".to_owned();
         let (_, mut holder) = holder([RenewResult::Done, RenewResult::TakenOver(who)]);
         assert_eq!(holder.read_marker(BEGAN), Ok(true));
         assert!(!holder.is_lost());
@@ -447,7 +447,7 @@ mod tests {
         let lost = lock(&holder.known).lost.clone().expect("a sentence");
         for part in [
             "h:/e/filermark.s",
-            "run other (process 7 on host toad",
+            "run other (process 7 on host h9",
             "(-s)",
         ] {
             assert!(lost.contains(part), "{part} in {lost}");

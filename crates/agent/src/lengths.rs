@@ -62,8 +62,10 @@ impl SharedDurations {
         let Some(times) = state.timetable.as_ref().map(Timetable::times) else {
             return Default::default();
         };
-        let begun = state.warmup.map(|(_, heard)| heard.since(times.run_start));
-        let ended = state.run.map(|(_, heard)| heard.since(times.run_end));
+        let begun = state
+            .warmup
+            .map(|(_, received)| received.since(times.run_start));
+        let ended = state.run.map(|(_, received)| received.since(times.run_end));
         PhaseDurations {
             warmup: times.run_start.since(times.warmup_start),
             runtime: times.run_end.since(times.run_start),

@@ -54,10 +54,10 @@ mod tests {
             })
         };
         let found = changes(&file_systems, &[space(5), None], &[space(3), space(2)]);
-        let told: Vec<_> = found
+        let shown: Vec<_> = found
             .iter()
             .map(|c| (c.file_system.as_str(), c.before_bytes, c.after_bytes))
             .collect();
-        assert_eq!(told, [("nas:/a", 5, 3)]);
+        assert_eq!(shown, [("nas:/a", 5, 3)]);
     }
 }

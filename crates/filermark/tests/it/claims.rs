@@ -138,7 +138,7 @@ fn a_foreign_file_in_our_directory_survives() {
     let notes = &notes.expect("reported").message;
     assert!(
         notes.contains("left behind: 127.0.0.1:/export/filermark.s/notes.txt: not this run's")
-            && notes.contains("remove it yourself")
+            && notes.contains("remove it by hand")
             && !notes.contains("filermark stop -"),
         "{notes}"
     );

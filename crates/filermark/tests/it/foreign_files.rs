@@ -214,7 +214,7 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<Strin
         let report_text =
             report_text.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
         assert!(
-            report_text.contains("remove it yourself") && !report_text.contains("filermark stop -"),
+            report_text.contains("remove it by hand") && !report_text.contains("filermark stop -"),
             "{report_text}"
         );
         // With the host, and from the root on.

@@ -180,7 +180,7 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
         .set("LOAD", 60)
         .set("FILESET_MB_PER_OP", 0.1)
         .set("SPACE_RESERVE", 88);
-    assert_failed(&tight.run(), &["have to stay free (SPACE_RESERVE)"]);
+    assert_failed(&tight.run(), &["must stay free (SPACE_RESERVE)"]);
 }
 
 #[test]

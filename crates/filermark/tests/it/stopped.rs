@@ -251,7 +251,7 @@ fn an_agent_that_is_asked_to_end_cleans_up_before_it_does() {
     let ended = started.wait();
     assert_ne!(ended.code, 0, "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("told to end on its host"),
+        ended.stderr.contains("asked to exit on its host"),
         "{}",
         ended.stderr
     );
@@ -514,7 +514,7 @@ fn a_condition_on_free_space_that_cannot_be_queried_is_reported_as_useless() {
     let sweep = Sweep::short()
         .set("DRIVER", "null")
         .set("STOP_IF", "free<5%");
-    let report_text = "STOP_IF: a condition on free space cannot hold at client ";
+    let report_text = "STOP_IF: a condition on free space cannot be evaluated at client ";
     let ended = sweep.run();
     let record = ended.record();
     let findings = &record.end.as_ref().expect("an end").findings;

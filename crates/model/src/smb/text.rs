@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_logs_in_is_said_on_one_line() {
+    fn the_login_is_described_on_one_line() {
         let ntlm = |username: &str, domain: &str| Auth::Ntlm {
             username: username.into(),
             domain: domain.into(),
