@@ -1,13 +1,20 @@
 //! The drivers that a plan can have, and the protocols whose operations they do: one list, from
 //! which all that tells them apart is made.
 
+mod nfs;
+mod null;
+mod posix;
+
+use super::Labels;
 use super::facts::{DriverFacts, DriverSettings, DriverText};
-use super::{Labels, NfsPlan, NullPlan, PosixPlan, nfs, posix};
 use crate::counter::CounterDecl;
 use crate::op::{Op, OpSet};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::secret::Secret;
 use crate::smb::{self, SmbPlan};
+pub use nfs::{NfsCounter, NfsPlan};
+pub use null::{NullCounter, NullPlan};
+pub use posix::{PosixCounter, PosixPlan};
 use serde::{Deserialize, Serialize};
 
 macro_rules! drivers {
