@@ -1,15 +1,16 @@
 //! The rc dialect of classical benchmarks, whose drivers speak the protocol themselves.
 
+use crate::drivers::{DriverParams, DriverRequest, driver_of, driver_of_word};
 use crate::given::{GivenValue, Values};
 use crate::launch_settings::HostLogins;
-use crate::mounts::MountSyntax;
-use crate::params::{self, DriverName, Family, StandardValue};
+use crate::mounts::EXPORTS;
+use crate::params::{self, Family, StandardValue};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{is_idle, left_out, limits, not_standard, phases, secret_note};
 use crate::reading::Reading;
 use crate::stop_command::stop_command;
-use crate::{layout, loads, nfs, protocol, smb, space, trial, workload};
-use filermark_model::plan::{DriverPlan, IpChoice};
+use crate::{layout, loads, protocol, space, trial, workload};
+use filermark_model::plan::IpChoice;
 use filermark_model::{Benchmark, Finding, Rule, RunPlan, Severity};
 use std::path::PathBuf;
 
@@ -32,22 +33,22 @@ impl Dialect for Classic {
             protocol::refuse(r, definition);
         }
         let protocol = protocol::of(values, definition.as_ref());
-        let form = match protocol::is_smb(protocol) {
-            true => MountSyntax::Smb,
-            false => MountSyntax::Nfs,
-        };
-        if form == MountSyntax::Smb {
-            refuse_udp(r);
+        let of_protocol = driver_of(protocol);
+        if let Some(driver) = of_protocol {
+            (driver.refuse)(r);
         }
-        let layout = layout::layout(r, form);
+        let syntax = of_protocol.and_then(|driver| driver.mounts);
+        let chosen = values.get(&params::DRIVER).and_then(driver_of_word);
+        let for_all = chosen.filter(|driver| driver.is_for_all());
+        let nowhere = for_all.map(|driver| driver.name);
+        let layout = layout::layout(r, syntax.unwrap_or(&EXPORTS), nowhere);
         let asked = loads::asked(r, loads::OPS);
-        let driver = match (values.get(&params::DRIVER), form) {
-            (Some(DriverName::Null), _) => DriverPlan::NULL,
-            (_, MountSyntax::Smb) => DriverPlan::Smb(smb::smb(r, protocol, layout.as_ref())),
-            (_, MountSyntax::Nfs) => {
-                DriverPlan::Nfs(nfs::nfs(r, definition.as_ref(), layout.as_ref()))
-            }
+        let request = DriverRequest {
+            protocol,
+            benchmark: definition.as_ref(),
+            layout: layout.as_ref(),
         };
+        let driver = (for_all.or(of_protocol)?.settings)(r, &request);
         let definition = definition?;
         let mut benchmark = definition.clone();
         r.first(|r| {
@@ -87,20 +88,16 @@ impl Dialect for Classic {
     }
 }
 
-/// UDP where the protocol has none.
-fn refuse_udp(r: &mut Reading<'_>) {
-    let values = r.values;
-    if values.given(&params::TCP).is_some() && !values.get(&params::TCP) {
-        let message = "SMB goes over TCP alone".to_owned();
-        let hint = "set TCP=on or leave it out";
-        r.refuse(&params::TCP, message, hint);
-    }
-}
-
 /// What is known and cannot be had.
 fn refuse(r: &mut Reading<'_>) {
-    if r.values.get(&params::DRIVER) == Some(DriverName::Posix) {
-        let message = "DRIVER=posix works on mounted file systems, for composite benchmarks";
+    let chosen = r.values.get(&params::DRIVER);
+    let is_of_mounts = |driver: &DriverParams| driver.mounts.is_none() && !driver.is_for_all();
+    if let Some(word) = chosen
+        && driver_of_word(word).is_some_and(is_of_mounts)
+    {
+        let word = word.0;
+        let message =
+            format!("DRIVER={word} works on mounted file systems, for composite benchmarks");
         let hint = "set BENCHMARK to one of them, e.g. SWBUILD, or leave DRIVER out";
         let place = r.values.place(&params::DRIVER);
         r.reports.refuse(place, message, hint);

@@ -3,13 +3,13 @@
 
 use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::given::Values;
+use crate::hints;
 use crate::netmist_text::parse;
 use crate::params;
 use crate::sources::read_text;
-use crate::{hints, protocol};
 use filermark_model::benchmark::{DefinitionError, FileSetRule, SHIPPED};
 use filermark_model::registry::RegistryError;
-use filermark_model::{Benchmark, Registry};
+use filermark_model::{Benchmark, Op, Registry};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -150,11 +150,9 @@ fn nonsense(b: &Benchmark) -> Option<String> {
         (
             "fileset.symlink_count",
             f64::from(f.symlink_count),
-            // SMB has none.
-            if protocol::is_smb(b.protocol) {
-                0.0
-            } else {
-                1.0
+            match b.protocol.ops().contains(&Op::Symlink) {
+                true => 1.0,
+                false => 0.0,
             },
             f64::from(FileSetRule::SYMLINK_COUNT_MAX),
         ),

@@ -176,6 +176,18 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
         let hint = hints::value(p.name, text).map_or(hint, str::to_owned);
         Err((format!("{}={shown} {what}", p.name), hint))
     };
+    // The rc files of 2014 write 0 and 1 where those of 2008 write off and on.
+    let is_word = |word: &&str| {
+        let switch = [("0", "off"), ("1", "on")].contains(&(text, *word));
+        switch || word.eq_ignore_ascii_case(text)
+    };
+    let one_of = |words: &'static [&'static str]| {
+        let Some(word) = words.iter().copied().find(is_word) else {
+            let hint = format!("choose one of: {}", words.join(", "));
+            return wrong("is not one of the choices", hint);
+        };
+        Ok(Value::Choice(word))
+    };
     match p.kind {
         Kind::Text | Kind::Secret | Kind::Path => {
             if text.chars().any(char::is_control) {
@@ -197,17 +209,8 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("write {}=on or {}=off", p.name, p.name),
             ),
         },
-        // The rc files of 2014 write 0 and 1 where those of 2008 write off and on.
-        Kind::Choice(words) => match words.iter().find(|w| {
-            let switch = [("0", "off"), ("1", "on")].contains(&(text, w));
-            switch || w.eq_ignore_ascii_case(text)
-        }) {
-            Some(word) => Ok(Value::Choice(word)),
-            None => wrong(
-                "is not one of the choices",
-                format!("choose one of: {}", words.join(", ")),
-            ),
-        },
+        Kind::Choice(words) => one_of(words),
+        Kind::Words(list) => one_of(list.words()),
         Kind::WordOrReal(word, ..) if word.eq_ignore_ascii_case(text) => Ok(Value::Choice(word)),
         Kind::WordOrReal(word, min, max, unit) => match number(text, unit) {
             Some(x) if (min..=max).contains(&x) => Ok(Value::Real(x)),

@@ -3,8 +3,8 @@
 use crate::error::{SourceLocation, quoted};
 use crate::given::gather;
 use crate::hosts::{CLIENTS_MAX, ClientNames, SLURM, key, split_words};
-use crate::mounts::{MountSyntax, MountWord, deal, looks_like_file, parse_mount_file};
-use crate::params::{self, DriverName, PROCS_MAX};
+use crate::mounts::{EXPORTS, MountSyntax, MountWord, deal, looks_like_file, parse_mount_file};
+use crate::params::{self, PROCS_MAX};
 use crate::reading::{Reading, Reports};
 use crate::sources::Sources;
 use filermark_model::plan::{ClientPlan, MountPoint};
@@ -23,8 +23,13 @@ pub(crate) struct Layout {
     pub url_port: Option<u16>,
 }
 
-/// Resolves the three parameters; `None`: something was wrong, which is told.
-pub(crate) fn layout(r: &mut Reading<'_>, form: MountSyntax) -> Option<Layout> {
+/// Resolves the three parameters; `None`: something was wrong, which is reported. `nowhere` is
+/// the name of the driver that needs no mount points.
+pub(crate) fn layout(
+    r: &mut Reading<'_>,
+    syntax: &MountSyntax,
+    nowhere: Option<&str>,
+) -> Option<Layout> {
     let values = r.values;
     let before = r.reports.errors.len();
     let clients = clients(r);
@@ -41,40 +46,30 @@ pub(crate) fn layout(r: &mut Reading<'_>, form: MountSyntax) -> Option<Layout> {
     let too_many = procs.is_some_and(|procs| too_many(r, clients.len(), procs));
     let place = values.place(&params::MNT_POINTS);
     let words = values.get(&params::MNT_POINTS);
-    let (plans, mounts) = match words.as_slice() {
-        [] if values.get(&params::DRIVER) == Some(DriverName::Null) => {
-            let nowhere = MountPoint {
-                host: "null".into(),
+    let (plans, mounts) = match (words.as_slice(), nowhere) {
+        ([], Some(driver)) => {
+            let mount = MountPoint {
+                host: driver.to_owned(),
                 path: "/".into(),
             };
-            (
-                None,
-                vec![MountWord {
-                    mount: nowhere,
-                    port: None,
-                }],
-            )
+            (None, vec![MountWord { mount, port: None }])
         }
-        [] if values.is_bad(&params::MNT_POINTS) => return None,
-        [] => {
+        ([], None) if values.is_bad(&params::MNT_POINTS) => return None,
+        ([], None) => {
             r.reports.refuse(
                 SourceLocation::Missing,
                 "MNT_POINTS is not set",
-                match form {
-                    MountSyntax::Nfs => {
-                        "give the export to measure, e.g. MNT_POINTS=server:/export"
-                    }
-                    MountSyntax::Smb => {
-                        r"give the share to measure, e.g. MNT_POINTS=\\server\share"
-                    }
-                },
+                format!(
+                    "give the {} to measure, e.g. MNT_POINTS={}",
+                    syntax.noun, syntax.example
+                ),
             );
             return None;
         }
-        [file] if looks_like_file(file) => from_file(r, file, form, &clients, procs, &place),
+        ([file], _) if looks_like_file(file) => from_file(r, file, syntax, &clients, procs, &place),
         _ => {
             let found = words.iter().filter_map(|w| {
-                form.parse(w)
+                (syntax.parse)(w)
                     .map_err(|(what, hint)| r.reports.refuse(place.clone(), what, hint))
                     .ok()
             });
@@ -119,7 +114,7 @@ pub fn mount_point_count(sources: &Sources) -> usize {
             let Ok((path, text)) = read else {
                 return 0;
             };
-            let lines = parse_mount_file(&path, MountSyntax::Nfs, &text, &mut Vec::new()).lines;
+            let lines = parse_mount_file(&path, &EXPORTS, &text, &mut Vec::new()).lines;
             lines.first().map_or(0, |line| line.field_count)
         }
         words => words.len(),
@@ -204,7 +199,7 @@ type ProcDistribution = (Option<Vec<ClientPlan>>, Vec<MountWord>);
 fn from_file(
     r: &mut Reading<'_>,
     file: &str,
-    form: MountSyntax,
+    syntax: &MountSyntax,
     clients: &[String],
     procs: Option<u32>,
     place: &SourceLocation,
@@ -219,20 +214,16 @@ fn from_file(
                     "MNT_POINTS={} is no mount point, and a file of that name {why}",
                     quoted(file)
                 ),
-                match form {
-                    MountSyntax::Nfs => {
-                        "write host:/path, or name a file with 'client host:/path ...' lines"
-                    }
-                    MountSyntax::Smb => {
-                        r"write \\host\share, or name a file with 'client \\host\share ...' lines"
-                    }
-                },
+                format!(
+                    "write {0}, or name a file with 'client {0} ...' lines",
+                    syntax.form
+                ),
             );
             return (Some(Vec::new()), Vec::new());
         }
     };
     let before = r.reports.errors.len();
-    let file = parse_mount_file(&path, form, &text, &mut r.reports.errors);
+    let file = parse_mount_file(&path, syntax, &text, &mut r.reports.errors);
     // Who is too many has no line to be found.
     let few = procs.filter(|p| u64::from(*p) * clients.len() as u64 <= PROCS_MAX);
     let plans = match few {

@@ -23,24 +23,34 @@ pub struct MountWord {
     pub port: Option<u16>,
 }
 
-/// How mount points are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MountSyntax {
-    /// `host:/path`
-    Nfs,
-    /// `\\host\share`
-    Smb,
+/// How mount points of classical benchmarks are written.
+#[derive(Debug)]
+pub(crate) struct MountSyntax {
+    /// Reads a word of MNT_POINTS; the error is (what is wrong, what to try).
+    pub parse: fn(&str) -> Result<MountWord, (String, String)>,
+    /// A mount point, for templates and messages.
+    pub example: &'static str,
+    /// What a mount point is, in messages.
+    pub noun: &'static str,
+    /// How it is written, in messages.
+    pub form: &'static str,
 }
 
-impl MountSyntax {
-    /// Reads a word.
-    pub fn parse(self, word: &str) -> Result<MountWord, (String, String)> {
-        match self {
-            Self::Nfs => parse_mount(word),
-            Self::Smb => parse_share(word),
-        }
-    }
-}
+/// `host:/path`
+pub(crate) static EXPORTS: MountSyntax = MountSyntax {
+    parse: parse_mount,
+    example: "server:/export",
+    noun: "export",
+    form: "host:/path",
+};
+
+/// `\\host\share`
+pub(crate) static SHARES: MountSyntax = MountSyntax {
+    parse: parse_share,
+    example: r"\\server\share",
+    noun: "share",
+    form: r"\\host\share",
+};
 
 /// Whether a word is meant as a file name rather than as a mount point.
 pub(crate) fn looks_like_file(word: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::error::{ConfigError, SourceLocation};
 use crate::given::Values;
-use crate::params::Parameter;
+use crate::params::{self, Parameter};
 use crate::sources::Sources;
 use filermark_model::{Finding, Rule, Severity};
 
@@ -61,5 +61,14 @@ impl Reading<'_> {
         let later = std::mem::take(&mut self.reports.findings);
         step(self);
         self.reports.findings.extend(later);
+    }
+}
+
+/// Whether files stay from one load point to the next: UNLINK_FILES where it is
+/// given, else REUSE.
+pub(crate) fn reuse(values: &Values) -> bool {
+    match values.given(&params::UNLINK_FILES) {
+        Some(_) => !values.get(&params::UNLINK_FILES),
+        None => values.get(&params::REUSE),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::debug::DEBUG_FLAGS;
 use crate::definitions::shipped_registry;
+use crate::drivers::driver;
 use crate::hints;
 use crate::params::{Group, Kind, Parameter, Scope, StandardValue};
 use filermark_model::Benchmark;
@@ -51,8 +52,7 @@ fn scope_text(p: &Parameter) -> &'static str {
     match p.scope {
         Scope::Every => "all",
         Scope::Classic => "classical",
-        Scope::Nfs => "NFS",
-        Scope::Smb => "SMB",
+        Scope::Driver(name) => driver(name).map_or("", |driver| driver.title),
         Scope::Composite => "composites",
     }
 }
@@ -64,6 +64,7 @@ fn kind_text(kind: Kind) -> String {
         Kind::List => "list in double quotes".into(),
         Kind::Switch => "on or off".into(),
         Kind::Choice(words) => words.join(", "),
+        Kind::Words(list) => list.words().join(", "),
         Kind::Size(..) => "amount of data with k, m, g or t".into(),
         Kind::Int(min, u64::MAX, unit) => format!("{unit}, whole number from {min}"),
         Kind::Int(min, max, unit) => format!("{unit}, whole number from {min} to {max}"),
@@ -89,8 +90,7 @@ pub fn help_params() -> String {
             let scope = match p.scope {
                 Scope::Every => ' ',
                 Scope::Classic => 'w',
-                Scope::Nfs => 'n',
-                Scope::Smb => 's',
+                Scope::Driver(name) => driver(name).map_or(' ', |driver| driver.letter),
                 Scope::Composite => 'c',
             };
             out += &format!("{scope}{star}{:<23} {}\n", p.name, p.one_line);

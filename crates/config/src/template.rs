@@ -1,9 +1,11 @@
 //! rc files to start from: every parameter of a benchmark, commented.
 
 use crate::definitions::{benchmark_names, shipped_registry};
+use crate::drivers::{driver_of, protocols};
 use crate::error::quoted;
 use crate::hints;
 use crate::params::{Family, Group, Kind, Parameter};
+use crate::protocol::DEFAULT;
 use crate::reference::{WIDTH, wrapped};
 use filermark_model::Benchmark;
 use filermark_model::benchmark::{FileSetRule, Protocol, SHIPPED};
@@ -28,20 +30,20 @@ pub fn template_rc() -> String {
 /// # Errors
 /// There is no such benchmark; the text says which may be meant.
 pub fn template_rc_of(name: &str) -> Result<String, String> {
-    let name = match name {
-        "nfs" | "nfs3" => "general-nfs3",
-        "nfs2" => "nfs2-1997",
-        "cifs" => "general-smb1",
-        "smb" => "general-smb2",
-        other => other,
+    let has_word = |p: &Protocol| {
+        let decl = p.decl();
+        decl.driver_word == name || decl.fs_word == Some(name)
     };
+    let of_word = protocols().rev().find(has_word);
+    let name = of_word.and_then(|p| p.decl().benchmark).unwrap_or(name);
     let mut classic = SHIPPED.iter().map(|(known, _)| *known);
     if let Some(known) = classic.find(|known| known.eq_ignore_ascii_case(name)) {
         let benchmark = Benchmark::shipped(known).map_err(|e| e.to_string())?;
-        return Ok(match (Family::of(&benchmark), &benchmark.heritage) {
-            (Family::Smb, _) => smb(&benchmark),
-            (_, Some(heritage)) => older(&benchmark, &heritage.generation),
-            (_, None) => template_rc(),
+        let must_be_set = driver_of(benchmark.protocol).map_or("", |driver| driver.must_be_set);
+        return Ok(match &benchmark.heritage {
+            _ if !must_be_set.is_empty() => with_more(&benchmark, must_be_set),
+            Some(heritage) => older(&benchmark, &heritage.generation),
+            None => template_rc(),
         });
     }
     composite(name)
@@ -86,11 +88,11 @@ fn older(benchmark: &Benchmark, generation: &str) -> String {
     template(&head, benchmark)
 }
 
-fn smb(benchmark: &Benchmark) -> String {
+/// That of a benchmark whose driver has to be given more than the others.
+fn with_more(benchmark: &Benchmark, must_be_set: &str) -> String {
     let head = format!(
         "# A Filermark rc file for {}: {}.\n\
-         # Set LOAD, PROCS, MNT_POINTS and USERNAME, write the password to the first line of a\n\
-         # file that only its owner can read (PASSWORD_FILE), then: filermark plan -r sfs_rc\n",
+         # Set LOAD, PROCS, MNT_POINTS and {must_be_set}, then: filermark plan -r sfs_rc\n",
         benchmark.name, benchmark.title
     );
     template(&head, benchmark)
@@ -151,8 +153,11 @@ fn template_line(out: &mut String, p: &Parameter, benchmark: &Benchmark, family:
     let example = match (p.name, family) {
         ("LOAD" | "INCR_LOAD", Family::Composite) => "1",
         // PROCS=8 divides it.
-        ("LOAD" | "INCR_LOAD", Family::Nfs) if benchmark.heritage.is_some() => "80",
-        ("MNT_POINTS", Family::Smb) => r"\\server\share",
+        ("LOAD" | "INCR_LOAD", Family::Classic(_)) if benchmark.heritage.is_some() => "80",
+        ("MNT_POINTS", Family::Classic(protocol)) => {
+            let syntax = driver_of(protocol).and_then(|driver| driver.mounts);
+            syntax.map_or(p.example, |syntax| syntax.example)
+        }
         _ => p.example,
     };
     let default = match (p.name, family) {
@@ -161,15 +166,15 @@ fn template_line(out: &mut String, p: &Parameter, benchmark: &Benchmark, family:
         ("BENCHMARK", _) => Some(benchmark.name.clone()),
         _ => p.default_text(benchmark),
     };
+    let fs_word = benchmark.protocol.decl().fs_word;
     let _ = match (default, example) {
         _ if p.name == "BENCHMARK"
             && (family == Family::Composite || benchmark.heritage.is_some()) =>
         {
             writeln!(out, "BENCHMARK={}", benchmark.name)
         }
-        _ if p.name == "FS_PROTOCOL" && family == Family::Smb => {
-            let smb1 = benchmark.protocol == Protocol::Smb1;
-            writeln!(out, "FS_PROTOCOL={}", if smb1 { "cifs" } else { "smb" })
+        _ if p.name == "FS_PROTOCOL" && fs_word != DEFAULT.decl().fs_word => {
+            writeln!(out, "FS_PROTOCOL={}", fs_word.unwrap_or_default())
         }
         (_, example) if MUST_BE_SET.contains(&p.name) => {
             writeln!(out, "{}={}", p.name, quote(example))

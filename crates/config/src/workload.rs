@@ -8,7 +8,7 @@ use crate::mixfile::read_mix;
 use crate::params::{self, Param};
 use crate::protocol;
 use crate::reading::Reading;
-use filermark_model::Benchmark;
+use filermark_model::{Benchmark, Op};
 use std::path::Path;
 
 /// The benchmark as defined, before any change; `None`: it is wrong, as told.
@@ -45,7 +45,7 @@ pub(crate) fn definition(r: &mut Reading<'_>) -> Option<Benchmark> {
 /// Changes the definition as the parameters say.
 pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &Path) {
     let (values, sources) = (r.values, r.sources);
-    let smb = protocol::is_smb(benchmark.protocol);
+    let has_symlinks = benchmark.protocol.ops().contains(&Op::Symlink);
     let Some(classic) = benchmark.classic_mut() else {
         return;
     };
@@ -57,7 +57,7 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &
     rule.append_pcnt = real(&params::APPEND_PCNT, rule.append_pcnt);
     rule.dir_count = count(&params::DIR_COUNT, rule.dir_count);
     rule.file_count = count(&params::FILE_COUNT, rule.file_count);
-    if !smb {
+    if has_symlinks {
         rule.symlink_count = count(&params::SYMLINK_COUNT, rule.symlink_count);
     }
 

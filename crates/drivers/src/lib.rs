@@ -6,17 +6,17 @@ use filermark_driver_kit::spec::DriverSpec;
 use filermark_model::plan::DriverPlan;
 use std::sync::Arc;
 
-/// All of them.
-pub static DRIVERS: [&DriverSpec; 4] = [
-    &filermark_nfs::DRIVER,
-    &filermark_smb::DRIVER,
-    &filermark_posix::DRIVER,
-    &filermark_driver_kit::null::DRIVER,
-];
+macro_rules! list {
+    ($([$($entry:tt)+])+) => {
+        /// All of them: those of the list in `model/src/plan/driver.rs`.
+        pub static DRIVERS: &[&DriverSpec] = &[$(&$($entry)+::DRIVER),+];
+    };
+}
+filermark_model::for_each_driver!(list);
 
 /// The driver of a plan; `None`: this program does not have it.
 pub fn find(plan: &DriverPlan) -> Option<&'static DriverSpec> {
-    find_in(&DRIVERS, plan)
+    find_in(DRIVERS, plan)
 }
 
 /// The same, of a list.

@@ -11,10 +11,7 @@ mod files;
 mod limits;
 mod load;
 pub(crate) mod network;
-mod nfs;
-mod null;
 mod phases;
-mod posix;
 mod size;
 
 use crate::benchmark::{Benchmark, Headline};
@@ -27,16 +24,13 @@ use serde::{Deserialize, Serialize};
 pub use crate::protocol::NfsVersion;
 pub use crate::smb::{SmbCounter, SmbPlan};
 pub use auxiliary::{ClockServicePlan, MonitorMode, MonitorPlan, ScriptsPlan};
-pub use driver::{DriverPlan, Protocol};
+pub use driver::*;
 pub use facts::{DriverFacts, DriverSettings, DriverText, Labels, Target};
 pub use files::{FileSetPlan, SpacePlan};
 pub use limits::{Limits, STALL_PCNT_STANDARD};
 pub use load::{ClientPlan, LoadPoint, MountPoint, ProcPlan, ProcSlice};
 pub use network::{Connections, IpChoice, Transport};
-pub use nfs::{NfsCounter, NfsPlan};
-pub use null::{NullCounter, NullPlan};
 pub use phases::{Arrivals, Pacing, PacingMode, PhasePlan};
-pub use posix::{PosixCounter, PosixPlan};
 
 /// The seed of a standard run (SEED).
 const SEED_STANDARD: u64 = 1;

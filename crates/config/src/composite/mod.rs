@@ -14,10 +14,11 @@ pub(crate) use remarks::{attribute_cache, idle_with};
 pub(crate) mod scale;
 pub(crate) mod settings;
 
+use crate::drivers::driver_of_word;
 use crate::error::{SourceLocation, quoted};
 use crate::given::Values;
 use crate::launch_settings::HostLogins;
-use crate::params::{self, DriverName, StandardValue};
+use crate::params::{self, StandardValue};
 use crate::plan::build::{Demand, Dialect};
 use crate::plan::common::{limits, phases, secret_note};
 use crate::reading::{Reading, Reports};
@@ -25,6 +26,7 @@ use crate::resolved::NetmistOutput;
 use crate::stop_command::stop_command;
 use crate::{loads, space, trial};
 use choose::ChosenBenchmark;
+use filermark_model::benchmark::Protocol;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use filermark_model::{Benchmark, Finding, RunPlan};
@@ -47,7 +49,7 @@ impl Dialect for Composite {
         let chosen = self.chosen.take();
         let unit = chosen.as_ref().map_or("unit", |c| &c.definition.unit);
         let asked = loads::asked(r, unit);
-        let driver = settings::driver(r);
+        let driver = settings::driver(r)?;
         let clock_service = settings::clock_service(r);
 
         let ChosenBenchmark {
@@ -157,11 +159,11 @@ fn ip(values: &Values) -> IpChoice {
 fn refuse(r: &mut Reading<'_>) {
     let values = r.values;
     refuse_windows(r);
+    let chosen = values.get(&params::DRIVER).and_then(driver_of_word);
+    let fits =
+        chosen.is_some_and(|driver| driver.is_for_all() || driver.name == Protocol::Posix.driver());
     if let Some(given) = values.given(&params::DRIVER)
-        && !matches!(
-            values.get(&params::DRIVER),
-            Some(DriverName::Posix | DriverName::Null)
-        )
+        && !fits
     {
         r.reports.refuse(
             given.location.clone(),

@@ -1,13 +1,15 @@
 //! Settings of a composite run that stand by themselves: the driver, the scripts,
 //! the time service, the heartbeat.
 
+use crate::drivers::{DriverRequest, driver_of, driver_of_word};
 use crate::error::quoted;
 use crate::given::Values;
-use crate::params::{self, DriverName, Param};
+use crate::params;
 use crate::plan::common::script_limit;
 use crate::reading::Reading;
 use crate::resolved::NetmistOutput;
-use filermark_model::plan::{ClockServicePlan, DriverPlan, PosixPlan, ScriptsPlan};
+use filermark_model::benchmark::Protocol;
+use filermark_model::plan::{ClockServicePlan, DriverPlan, ScriptsPlan};
 use filermark_model::{Nanos, Rule, Severity};
 use std::path::PathBuf;
 
@@ -15,44 +17,17 @@ use std::path::PathBuf;
 pub(crate) const PIT_PORT: u16 = 2010;
 
 /// The driver, with its settings.
-pub(crate) fn driver(r: &mut Reading<'_>) -> DriverPlan {
-    let values = r.values;
-    if values.get(&params::DRIVER) == Some(DriverName::Null) {
-        return DriverPlan::NULL;
-    }
-    DriverPlan::Posix(PosixPlan {
-        no_fsync: values.get(&params::DISABLE_FSYNCS),
-        open_files_max: values.get(&params::MAX_FD),
-        reuse_kept: reuse(values),
-        drop_caches: values.get(&params::DROP_CACHES),
-        custom: [
-            command(r, &params::CUSTOM1_CMD),
-            command(r, &params::CUSTOM2_CMD),
-        ],
-    })
-}
-
-/// A program and its arguments.
-fn command(r: &mut Reading<'_>, parameter: &Param<Vec<String>>) -> Vec<String> {
-    let name = parameter.name;
-    let words = r.values.get(parameter);
-    if words.first().is_some_and(|w| w.starts_with('-')) {
-        r.refuse(
-            parameter,
-            format!("{name} begins with an option, not with a program"),
-            format!("write {name}=\"program argument ...\""),
-        );
-    }
-    words
-}
-
-/// Whether files stay from one load point to the next: UNLINK_FILES where it is
-/// given, else REUSE.
-pub(crate) fn reuse(values: &Values) -> bool {
-    match values.given(&params::UNLINK_FILES) {
-        Some(_) => !values.get(&params::UNLINK_FILES),
-        None => values.get(&params::REUSE),
-    }
+pub(crate) fn driver(r: &mut Reading<'_>) -> Option<DriverPlan> {
+    let protocol = Protocol::Posix;
+    let chosen = r.values.get(&params::DRIVER).and_then(driver_of_word);
+    let for_all = chosen.filter(|driver| driver.is_for_all());
+    let request = DriverRequest {
+        protocol,
+        benchmark: None,
+        layout: None,
+    };
+    let driver = for_all.or(driver_of(protocol))?;
+    Some((driver.settings)(r, &request))
 }
 
 /// netmist's scripts, looked for in the current directory.

@@ -32,7 +32,7 @@ pub(crate) struct MountLine {
 /// Reads `client host:/path ...` or `client \\host\share ...` lines; `#` begins a comment.
 pub(crate) fn parse_mount_file(
     file: &str,
-    form: MountSyntax,
+    syntax: &MountSyntax,
     text: &str,
     errors: &mut Vec<ConfigError>,
 ) -> MountFile {
@@ -54,7 +54,7 @@ pub(crate) fn parse_mount_file(
         let mut word_count = 0;
         for word in words {
             word_count += 1;
-            match form.parse(word) {
+            match (syntax.parse)(word) {
                 Ok(mount) => mounts.push(mount),
                 Err((message, hint)) => complain(message, hint),
             }
@@ -153,7 +153,7 @@ mod tests {
     fn a_mount_file_gives_each_client_its_line() {
         let mut errors = Vec::new();
         let text = "# who what\r\na s:/1 s:/2\r\n\nb s:/3 nfs://s/4 # x\n";
-        let file = parse_mount_file("mounts", MountSyntax::Nfs, text, &mut errors);
+        let file = parse_mount_file("mounts", &super::super::EXPORTS, text, &mut errors);
         let plans = file.deal("mounts", &["b".into(), "A".into()], 2, &mut errors);
         assert_eq!(errors, []);
         assert_eq!(plans[0].mounts[1].to_string(), "s:/4");
@@ -161,7 +161,7 @@ mod tests {
 
         let file = parse_mount_file(
             "mounts",
-            MountSyntax::Nfs,
+            &super::super::EXPORTS,
             "a s:/1\na s:/2\nb s/3\n",
             &mut errors,
         );

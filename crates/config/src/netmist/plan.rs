@@ -61,7 +61,7 @@ impl Dialect for Netmist<'_> {
         let (args, values) = (self.args, r.values);
         r.reports.findings.extend(remarks(args, values));
         refuse_windows(r);
-        let driver = settings::driver(r);
+        let driver = settings::driver(r)?;
         let clock_service = settings::clock_service(r);
         let want = "operations per second, e.g. -O 1000";
         let total_rate = number(&mut r.reports, args, 'O', want, rate);

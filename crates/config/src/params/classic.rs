@@ -1,10 +1,10 @@
 //! The parameters of the 2008 generation's rc file, in its order
 //! (sources.md 2.2; meanings: manual M, sections 1.3, 3.3 and 3.3.1).
 
-use super::decl::{Group, Kind, Parameter, StandardValue, rule};
-use super::value::{FsProtocol, Param, WarmUp, choice, parameters};
+use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
+use super::value::{DriverWord, WarmUp, choice, parameters};
 use filermark_model::benchmark::FileSetRule;
-use filermark_model::plan::{IpChoice, MonitorMode};
+use filermark_model::plan::{IpChoice, MonitorMode, NfsPlan, SmbPlan};
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line)
@@ -124,9 +124,9 @@ parameters! {
         "An address written out in MNT_POINTS is used as it is. Composites, whose servers are \
          reached through their mounts: on reaches the client hosts over IPv6.",
     );
-    FS_PROTOCOL: FsProtocol = p(
+    FS_PROTOCOL: DriverWord = p(
         Group::Server,
-        choice::<FsProtocol>(),
+        Kind::Words(WordList::Protocols),
         "The protocol: NFS (see NFS_VERSION), SMB1 (cifs), or SMB 2 and 3 (smb)",
     )
     .classic()
@@ -140,7 +140,7 @@ parameters! {
         Kind::Text,
         "The user who logs in to the SMB server",
     )
-    .smb()
+    .of_driver(SmbPlan::DRIVER)
     .example("bench")
     .help("Without the domain, which is DOMAIN. SMB_AUTH tells when it is not needed.");
     PASSWORD: Option<String> = p(
@@ -148,7 +148,7 @@ parameters! {
         Kind::Secret,
         "The password of USERNAME; better: PASSWORD_FILE",
     )
-    .smb()
+    .of_driver(SmbPlan::DRIVER)
     .help(
         "In the rc file only: a command line can be seen by everybody on the host, so \
          -o PASSWORD=... is refused. The first of these that is given counts: PASSWORD_FILE, \
@@ -161,7 +161,7 @@ parameters! {
         Kind::Text,
         "The domain of USERNAME; with Kerberos the realm",
     )
-    .smb()
+    .of_driver(SmbPlan::DRIVER)
     .example("WORKGROUP")
     .help("Not set: the server's own accounts, or the system's default realm.");
     SFS_DIR: Option<String> = p(
@@ -234,14 +234,14 @@ parameters! {
         Kind::Int(0, u32::MAX as u64, "user id"),
         "AUTH_SYS user id; not set: that of the user who starts Filermark",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("500");
     SFS_NFS_GROUP_ID: Option<u32> = p(
         Group::Server,
         Kind::Int(0, u32::MAX as u64, "group id"),
         "AUTH_SYS group id; not set: that of the user who starts Filermark",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("500");
     RUNTIME: Option<f64> = p(
         Group::Time,
@@ -325,7 +325,7 @@ parameters! {
         Kind::Int(1, FileSetRule::SYMLINK_COUNT_MAX as u64, "links"),
         "Symbolic links per proc",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .standard(StandardValue::Benchmark(|b| {
         rule(b, |r| f64::from(r.symlink_count))
     }));

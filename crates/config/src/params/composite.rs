@@ -2,7 +2,7 @@
 //! 3.2; slides E), and Filermark's own ones for composite benchmarks.
 
 use super::decl::{Group, Kind, Origin, Parameter, StandardValue};
-use super::value::{Param, parameters};
+use super::value::parameters;
 
 const fn p2014(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line).composite(Origin::Rc2014)

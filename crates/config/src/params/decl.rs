@@ -2,7 +2,9 @@
 
 use filermark_model::Benchmark;
 use filermark_model::benchmark::{FileSetRule, Protocol, Work};
+use filermark_model::plan::DriverPlan;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +38,10 @@ pub struct Parameter {
 pub enum Scope {
     /// All of them.
     Every,
-    /// Classical ones, whose driver speaks the protocol itself: NFS and SMB.
+    /// Classical ones, whose driver implements the protocol itself.
     Classic,
-    /// Classical ones over NFS.
-    Nfs,
-    /// Classical ones over SMB.
-    Smb,
+    /// Classical ones whose protocol belongs to the driver of this name.
+    Driver(&'static str),
     /// Composites, which work on mounted file systems.
     Composite,
 }
@@ -49,10 +49,8 @@ pub enum Scope {
 /// What a run is about, as far as parameters differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// A classical benchmark over NFS.
-    Nfs,
-    /// A classical benchmark over SMB, of either generation.
-    Smb,
+    /// A classical benchmark of this protocol.
+    Classic(Protocol),
     /// A composite.
     Composite,
 }
@@ -60,10 +58,9 @@ pub enum Family {
 impl Family {
     /// That of a benchmark.
     pub fn of(benchmark: &Benchmark) -> Self {
-        match (&benchmark.work, benchmark.protocol) {
-            (Work::Composite(_), _) => Self::Composite,
-            (Work::Classic(_), Protocol::Smb1 | Protocol::Smb2) => Self::Smb,
-            (Work::Classic(_), Protocol::Nfs2 | Protocol::Nfs3 | Protocol::Posix) => Self::Nfs,
+        match &benchmark.work {
+            Work::Composite(_) => Self::Composite,
+            Work::Classic(_) => Self::Classic(benchmark.protocol),
         }
     }
 }
@@ -71,12 +68,11 @@ impl Family {
 impl Scope {
     /// Whether it takes in benchmarks of a family.
     pub fn holds(self, family: Family) -> bool {
-        match self {
-            Self::Every => true,
-            Self::Classic => family != Family::Composite,
-            Self::Nfs => family == Family::Nfs,
-            Self::Smb => family == Family::Smb,
-            Self::Composite => family == Family::Composite,
+        match (self, family) {
+            (Self::Every, _) | (Self::Classic, Family::Classic(_)) => true,
+            (Self::Driver(name), Family::Classic(protocol)) => protocol.driver() == name,
+            (Self::Composite, family) => family == Family::Composite,
+            (Self::Classic | Self::Driver(_), Family::Composite) => false,
         }
     }
 }
@@ -94,6 +90,8 @@ pub enum Kind {
     List,
     /// on or off.
     Switch,
+    /// One of the words by which drivers are chosen.
+    Words(WordList),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A whole number within bounds, and its unit.
@@ -106,6 +104,41 @@ pub enum Kind {
     WordOrInt(&'static str, u64, u64),
     /// This word or a number within bounds, and its unit.
     WordOrReal(&'static str, f64, f64, &'static str),
+}
+
+/// The words by which drivers are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordList {
+    /// Those of DRIVER: of its protocols, and the name of a driver without protocols.
+    Drivers,
+    /// Those of FS_PROTOCOL.
+    Protocols,
+}
+
+impl WordList {
+    /// The words, in the order of the protocols, each once.
+    pub fn words(self) -> &'static [&'static str] {
+        static DRIVERS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+            let mut words: Vec<_> = protocols().map(|p| p.decl().driver_word).collect();
+            let names = DriverPlan::defaults().into_iter().map(|plan| plan.name());
+            words.extend(names.filter(|name| protocols().all(|p| p.driver() != *name)));
+            words.dedup();
+            words
+        });
+        static PROTOCOLS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+            let mut words: Vec<_> = protocols().filter_map(|p| p.decl().fs_word).collect();
+            words.dedup();
+            words
+        });
+        match self {
+            Self::Drivers => &DRIVERS,
+            Self::Protocols => &PROTOCOLS,
+        }
+    }
+}
+
+fn protocols() -> impl Iterator<Item = Protocol> {
+    Protocol::ALL.iter().copied()
 }
 
 /// What a standard run keeps a parameter at.
@@ -213,7 +246,7 @@ impl fmt::Display for Origin {
 
 impl Parameter {
     /// Its name comes with [`super::Param::new`].
-    pub(super) const fn new(group: Group, kind: Kind, one_line: &'static str) -> Self {
+    pub(crate) const fn new(group: Group, kind: Kind, one_line: &'static str) -> Self {
         Self {
             name: "",
             aliases: &[],
@@ -228,48 +261,44 @@ impl Parameter {
             scope: Scope::Every,
         }
     }
-    pub(super) const fn default(mut self, default: &'static str) -> Self {
+    pub(crate) const fn default(mut self, default: &'static str) -> Self {
         self.default = default;
         self
     }
-    pub(super) const fn standard(mut self, standard: StandardValue) -> Self {
+    pub(crate) const fn standard(mut self, standard: StandardValue) -> Self {
         self.standard = standard;
         self
     }
-    pub(super) const fn example(mut self, example: &'static str) -> Self {
+    pub(crate) const fn example(mut self, example: &'static str) -> Self {
         self.example = example;
         self
     }
-    pub(super) const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+    pub(crate) const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
-    pub(super) const fn help(mut self, long_help: &'static str) -> Self {
+    pub(crate) const fn help(mut self, long_help: &'static str) -> Self {
         self.long_help = long_help;
         self
     }
-    pub(super) const fn classic(mut self) -> Self {
+    pub(crate) const fn classic(mut self) -> Self {
         self.scope = Scope::Classic;
         self
     }
-    pub(super) const fn nfs(mut self) -> Self {
-        self.scope = Scope::Nfs;
+    pub(crate) const fn of_driver(mut self, name: &'static str) -> Self {
+        self.scope = Scope::Driver(name);
         self
     }
-    pub(super) const fn smb(mut self) -> Self {
-        self.scope = Scope::Smb;
-        self
-    }
-    pub(super) const fn composite(mut self, origin: Origin) -> Self {
+    pub(crate) const fn composite(mut self, origin: Origin) -> Self {
         self.scope = Scope::Composite;
         self.origin = origin;
         self
     }
-    pub(super) const fn older(mut self) -> Self {
+    pub(crate) const fn older(mut self) -> Self {
         self.origin = Origin::Older;
         self
     }
-    pub(super) const fn own(mut self) -> Self {
+    pub(crate) const fn own(mut self) -> Self {
         self.origin = Origin::Filermark("0.1");
         self
     }

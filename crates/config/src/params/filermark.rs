@@ -1,26 +1,20 @@
 //! Filermark's own parameters: what the 2008 generation had no name for.
 
-use super::decl::{Group, Kind, Parameter, StandardValue, rule};
-use super::value::{DriverName, Param, choice, parameters};
+use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
+use super::value::{DriverWord, choice, parameters};
 use filermark_model::Benchmark;
-use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Arrivals, Connections, PacingMode};
+use filermark_model::plan::{Arrivals, Connections, NfsPlan, PacingMode};
 
 const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line).own()
 }
 
-/// The driver that a benchmark's operations belong to.
+/// The word of DRIVER for a benchmark.
 const fn driver(benchmark: &Benchmark) -> &'static str {
-    match benchmark.protocol {
-        Protocol::Nfs2 => "nfs2",
-        Protocol::Nfs3 => "nfs3",
-        Protocol::Smb1 | Protocol::Smb2 => "smb",
-        Protocol::Posix => "posix",
-    }
+    benchmark.protocol.decl().driver_word
 }
 
-pub(super) const PORT: Kind = Kind::Int(1, 65_535, "port");
+pub(crate) const PORT: Kind = Kind::Int(1, 65_535, "port");
 const TIMEOUT_MS: Kind = Kind::Int(1, 86_400_000, "ms");
 
 parameters! {
@@ -46,9 +40,9 @@ parameters! {
     .example("mine.toml")
     .standard(StandardValue::Unset)
     .help("Relative to the rc file. A classical definition takes the place of BENCHMARK: start from crates/model/definitions/general-nfs3.toml and give it another name. A file with [[benchmark]] and [[workload]] tables adds composites, of which BENCHMARK chooses one.");
-    DRIVER: Option<DriverName> = p(
+    DRIVER: Option<DriverWord> = p(
         Group::Workload,
-        choice::<DriverName>(),
+        Kind::Words(WordList::Drivers),
         "What makes the operations; null measures the generator",
     )
     .standard(StandardValue::Choice(driver))
@@ -171,7 +165,7 @@ parameters! {
         TIMEOUT_MS,
         "NFS over UDP: first wait for a reply before the call is sent again",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .default("1100")
     .help("Doubled with every retransmission, up to RPC_TIMEOUT_MS; after RPC_RETRIES of them the operation fails. 1100 is what kernel clients begin with (timeo=11). A retransmission has the same xid, so that the server knows it for what it is.");
     RPC_RETRIES: u32 = p(
@@ -179,7 +173,7 @@ parameters! {
         Kind::Int(0, 1000, "times"),
         "How often a call is sent again before its operation fails",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .default("5");
     CONNECT_TIMEOUT_MS: u32 = p(
         Group::Transport,
@@ -193,21 +187,21 @@ parameters! {
         TIMEOUT_MS,
         "First wait after NFS3ERR_JUKEBOX; doubled each time",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .default("100");
     JUKEBOX_RETRIES: u32 = p(
         Group::Transport,
         Kind::Int(0, 30, "times"),
         "How often an operation waits for NFS3ERR_JUKEBOX before it fails",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .default("8");
     NFS_VERSION: Option<u32> = p(
         Group::Server,
         Kind::Int(2, 3, "version"),
         "Version of NFS; it chooses the benchmark where BENCHMARK is not set",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("2")
     .help("2: nfs2-1997, 3: general-nfs3. With BENCHMARK it may be left out: every benchmark has its version.");
     NFS_PORT: Option<u16> = p(
@@ -215,28 +209,28 @@ parameters! {
         PORT,
         "Port of the NFS program; not set: ask the portmapper",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("2049");
     MOUNT_PORT: Option<u16> = p(
         Group::Server,
         PORT,
         "Port of the MOUNT program; not set: ask the portmapper",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("20048");
     PORTMAP_PORT: u16 = p(
         Group::Server,
         PORT,
         "Port of the portmapper (rpcbind)",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .default("111");
     RESVPORT: bool = p(
         Group::Server,
         Kind::Switch,
         "Call from a source port below 1024, as exports without 'insecure' want",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .default("off")
     .help("Needs root or CAP_NET_BIND_SERVICE. Ports from 512 to 1023 are taken, so 500 connections at most: use CONNECTIONS with more procs.");
     NFS_GROUPS: Vec<String> = p(
@@ -244,14 +238,14 @@ parameters! {
         Kind::List,
         "AUTH_SYS supplementary groups, 16 at most",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("100 1000");
     MACHINE_NAME: Option<String> = p(
         Group::Server,
         Kind::Text,
         "AUTH_SYS machine name; not set: this host's name",
     )
-    .nfs()
+    .of_driver(NfsPlan::DRIVER)
     .example("client1");
     RESPONSE_LIMIT_MS: Option<f64> = p(
         Group::Limits,

@@ -2,7 +2,7 @@
 //! goes into the launch plan; none of it is measured.
 
 use super::decl::{Group, Kind, Origin, Parameter};
-use super::value::{Launcher, Param, choice, parameters};
+use super::value::{Launcher, choice, parameters};
 use filermark_model::launch::OnLost;
 
 const fn p(kind: Kind, one_line: &'static str) -> Parameter {

@@ -6,32 +6,22 @@ mod composite;
 mod decl;
 mod filermark;
 mod launch;
-mod smb;
 mod value;
 
 pub(crate) use classic::*;
 pub(crate) use composite::*;
-pub use decl::{Family, Group, Kind, Origin, Parameter, Scope, StandardValue};
+pub use decl::{Family, Group, Kind, Origin, Parameter, Scope, StandardValue, WordList};
 pub(crate) use filermark::*;
 pub(crate) use launch::*;
-pub(crate) use smb::*;
 pub(crate) use value::{
-    AuthMethod, DriverName, FromValue, FsProtocol, Launcher, Param, Value, WarmUp,
+    DriverWord, FromValue, Launcher, Param, Shape, Single, Value, WarmUp, choice, choices,
+    parameters,
 };
 
-impl Parameter {
-    /// All of them: the 2008 ones in their classical order, those of composite
-    /// benchmarks, those of client hosts, Filermark's own, then those of SMB.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
-        let known = known.chain(launch::PARAMETERS).chain(filermark::PARAMETERS);
-        known.chain(smb::PARAMETERS).copied()
-    }
-
-    /// Looks one up by name or alias (upper case, as in rc files).
-    pub fn find(name: &str) -> Option<&'static Self> {
-        Self::all().find(|p| p.name == name || p.aliases.contains(&name))
-    }
+/// The parameters that belong to no driver alone.
+pub(crate) fn own_parameters() -> impl Iterator<Item = &'static &'static Parameter> {
+    let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
+    known.chain(launch::PARAMETERS).chain(filermark::PARAMETERS)
 }
 
 #[cfg(test)]

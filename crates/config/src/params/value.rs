@@ -3,7 +3,6 @@
 use super::decl::{Kind, Parameter};
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{Arrivals, Connections, IpChoice, MonitorMode, PacingMode};
-use filermark_model::smb::{Encryption, Signing};
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -53,19 +52,21 @@ impl<T: FromValue> Param<T> {
 /// Declares parameters of one group of rc files, in the order of the reference.
 macro_rules! parameters {
     ($($name:ident: $type:ty = $declaration:expr;)+) => {
-        $(pub(crate) static $name: Param<$type> =
-            Param::new(stringify!($name), $declaration);)+
+        $(pub(crate) static $name: $crate::params::Param<$type> =
+            $crate::params::Param::new(stringify!($name), $declaration);)+
 
-        pub(super) static PARAMETERS: &[&Parameter] = &[$(&$name.declaration),+];
+        pub(crate) static PARAMETERS: &[&$crate::params::Parameter] = &[$(&$name.declaration),+];
     };
 }
-pub(super) use parameters;
+pub(crate) use parameters;
 
 /// Which kinds of declarations are read as a type.
 pub(crate) enum Shape {
     Text,
     List,
     Switch,
+    /// One of the words by which drivers are chosen.
+    DriverWord,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A whole number up to this.
@@ -209,22 +210,19 @@ impl Single for Connections {
     }
 }
 
-/// DRIVER.
+/// DRIVER and FS_PROTOCOL: one of the words by which drivers are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DriverName {
-    Nfs2,
-    Nfs3,
-    Smb,
-    Posix,
-    Null,
-}
+pub(crate) struct DriverWord(pub &'static str);
 
-/// FS_PROTOCOL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FsProtocol {
-    Nfs,
-    Cifs,
-    Smb,
+impl Single for DriverWord {
+    const SHAPE: Shape = Shape::DriverWord;
+    const FALLBACK: Self = Self("");
+    fn single(value: &Value) -> Option<Self> {
+        match value {
+            Value::Choice(word) => Some(Self(word)),
+            _ => None,
+        }
+    }
 }
 
 /// LAUNCHER.
@@ -238,34 +236,25 @@ pub(crate) enum Launcher {
     Accept,
 }
 
-/// SMB_AUTH.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AuthMethod {
-    Ntlm,
-    Kerberos,
-    Guest,
-    Anonymous,
-}
-
 /// Types of which a word chooses a value. The words are those of the declaration.
 macro_rules! choices {
     ($($type:ident { $first:literal => $fallback:ident $(, $word:literal => $value:ident)* })+) => {$(
-        impl Single for $type {
-            const SHAPE: Shape = Shape::Word(&[$first $(, $word)*]);
+        impl $crate::params::Single for $type {
+            const SHAPE: $crate::params::Shape = $crate::params::Shape::Word(&[$first $(, $word)*]);
             const FALLBACK: Self = Self::$fallback;
-            fn single(value: &Value) -> Option<Self> {
+            fn single(value: &$crate::params::Value) -> Option<Self> {
                 match value {
-                    Value::Choice($first) => Some(Self::$fallback),
-                    $(Value::Choice($word) => Some(Self::$value),)*
+                    $crate::params::Value::Choice($first) => Some(Self::$fallback),
+                    $($crate::params::Value::Choice($word) => Some(Self::$value),)*
                     _ => None,
                 }
             }
         }
     )+};
 }
+pub(crate) use choices;
+
 choices! {
-    DriverName { "nfs2" => Nfs2, "nfs3" => Nfs3, "smb" => Smb, "posix" => Posix, "null" => Null }
-    FsProtocol { "nfs" => Nfs, "cifs" => Cifs, "smb" => Smb }
     IpChoice { "off" => V4, "on" => V6, "any" => Any }
     MonitorMode { "program" => Program, "phases" => Phases }
     PacingMode { "closed" => Closed, "open" => Open }
@@ -275,21 +264,10 @@ choices! {
         "auto" => Auto, "local" => Local, "ssh" => Ssh, "slurm" => Slurm, "connect" => Connect,
         "accept" => Accept
     }
-    AuthMethod {
-        "ntlm" => Ntlm, "kerberos" => Kerberos, "guest" => Guest, "anonymous" => Anonymous
-    }
-    Signing {
-        "auto" => Auto, "off" => Off, "required" => Required, "hmac-sha256" => HmacSha256,
-        "aes-cmac" => AesCmac, "aes-gmac" => AesGmac
-    }
-    Encryption {
-        "auto" => Auto, "off" => Off, "required" => Required, "aes-128-ccm" => Aes128Ccm,
-        "aes-128-gcm" => Aes128Gcm, "aes-256-ccm" => Aes256Ccm, "aes-256-gcm" => Aes256Gcm
-    }
 }
 
 /// The kind of a parameter that chooses among the values of a type.
-pub(super) const fn choice<T: Single>() -> Kind {
+pub(crate) const fn choice<T: Single>() -> Kind {
     match T::SHAPE {
         Shape::Word(words) => Kind::Choice(words),
         _ => panic!("no words choose among its values"),
@@ -310,23 +288,12 @@ impl Launcher {
     }
 }
 
-impl AuthMethod {
-    /// Its word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ntlm => "ntlm",
-            Self::Kerberos => "kerberos",
-            Self::Guest => "guest",
-            Self::Anonymous => "anonymous",
-        }
-    }
-}
-
 const fn is_read_as(kind: &Kind, shape: &Shape) -> bool {
     match (kind, shape) {
         (Kind::Text | Kind::Secret | Kind::Path, Shape::Text)
         | (Kind::List, Shape::List)
         | (Kind::Switch, Shape::Switch)
+        | (Kind::Words(_), Shape::DriverWord)
         | (Kind::Real(..), Shape::Real) => true,
         (Kind::Choice(words), Shape::Word(of)) => same_words(words, of),
         (Kind::Int(_, max, _) | Kind::Size(_, max), Shape::Whole(most)) => *max <= *most,

@@ -1,12 +1,12 @@
 //! Parts of the plan that runs of every kind have, and what is said of parameters in all
 //! of them.
 
-use crate::composite::settings::reuse;
 use crate::debug::parse_debug;
 use crate::error::quoted;
 use crate::given::{GivenValue, Values, check};
 use crate::params::{self, Param, Parameter, StandardValue, Value, WarmUp};
 use crate::reading::Reading;
+use crate::reading::reuse;
 use filermark_model::plan::{
     DriverPlan, FileSetPlan, Limits, MonitorMode, MonitorPlan, Pacing, PhasePlan, Transport,
 };

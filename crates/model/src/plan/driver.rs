@@ -1,19 +1,26 @@
 //! The drivers that a plan can have, and the protocols whose operations they do: one list, from
 //! which all that tells them apart is made.
 
+mod nfs;
+mod null;
+mod posix;
+
+use super::Labels;
 use super::facts::{DriverFacts, DriverSettings, DriverText};
-use super::{Labels, NfsPlan, NullPlan, PosixPlan, nfs, posix};
 use crate::counter::CounterDecl;
 use crate::op::{Op, OpSet};
 use crate::protocol::{NfsVersion, ProtocolDecl};
 use crate::secret::Secret;
 use crate::smb::{self, SmbPlan};
+pub use nfs::{NfsCounter, NfsPlan};
+pub use null::{NullCounter, NullPlan};
+pub use posix::{PosixCounter, PosixPlan};
 use serde::{Deserialize, Serialize};
 
 macro_rules! drivers {
-    ($(
+    (($dollar:tt) $(
         $(#[$meta:meta])*
-        $driver:ident($settings:ident) = $name:literal {
+        $driver:ident($settings:ident) = $name:literal in [$($entry:tt)+] {
             $($(#[$of_protocol:meta])* $protocol:ident = $decl:path,)*
         }
     )+) => {
@@ -29,6 +36,15 @@ macro_rules! drivers {
         #[serde(rename_all = "lowercase")]
         pub enum Protocol {
             $($($(#[$of_protocol])* $protocol,)*)+
+        }
+
+        /// Calls a macro with the path of every driver's entry, each in brackets, for the list
+        /// of the crate `drivers`.
+        #[macro_export]
+        macro_rules! for_each_driver {
+            ($dollar callback:ident) => {
+                $dollar callback! { $([$($entry)+])+ }
+            };
         }
 
         impl DriverPlan {
@@ -99,30 +115,32 @@ macro_rules! drivers {
     };
 }
 
-// A new driver: its settings, its name, and the protocols that it adds.
+// A new driver: its settings, its name, the module that has its entry `DRIVER`, and the protocols
+// that it adds.
 drivers! {
+    ($)
     /// Speaks NFS version 2 or 3 itself. (Records up to format 1 call it `nfs3`.)
     #[serde(alias = "nfs3")]
-    Nfs(NfsPlan) = "nfs" {
+    Nfs(NfsPlan) = "nfs" in [filermark_nfs] {
         /// NFS version 2, over TCP or UDP.
         Nfs2 = nfs::NFS2,
         /// NFS version 3, over TCP or UDP.
         Nfs3 = nfs::NFS3,
     }
     /// Speaks SMB itself.
-    Smb(SmbPlan) = "smb" {
+    Smb(SmbPlan) = "smb" in [filermark_smb] {
         /// SMB1 (NT LM 0.12) over TCP: the classical CIFS.
         Smb1 = smb::SMB1,
         /// SMB 2.0.2 to 3.1.1 over TCP.
         Smb2 = smb::SMB2,
     }
     /// Works on mounted file systems by system calls.
-    Posix(PosixPlan) = "posix" {
+    Posix(PosixPlan) = "posix" in [filermark_posix] {
         /// A mounted file system, by system calls.
         Posix = posix::POSIX,
     }
     /// Answers every operation at once: measures the generator.
-    Null(NullPlan) = "null" {}
+    Null(NullPlan) = "null" in [filermark_driver_kit::null] {}
 }
 
 impl DriverPlan {

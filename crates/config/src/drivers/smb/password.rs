@@ -1,5 +1,6 @@
 //! Where the password comes from. Nothing here shows a piece of it.
 
+use super::parameters;
 use crate::error::{SourceLocation, quoted};
 use crate::given::Values;
 use crate::params::{self, Parameter};
@@ -16,14 +17,14 @@ const CHARS_MAX: usize = 256;
 
 /// The parameters that give one, as far as they are set.
 pub(super) fn given(values: &Values) -> impl Iterator<Item = &'static Parameter> {
-    let parameters: [&Parameter; 2] = [&params::PASSWORD_FILE, &params::PASSWORD];
+    let parameters: [&Parameter; 2] = [&parameters::PASSWORD_FILE, &params::PASSWORD];
     let parameters = parameters.into_iter();
     parameters.filter(|parameter| values.given(parameter).is_some())
 }
 
 /// Whether one was tried to be given and is wrong, as has been told.
 pub(super) fn is_bad(values: &Values) -> bool {
-    values.is_bad(&params::PASSWORD_FILE) || values.is_bad(&params::PASSWORD)
+    values.is_bad(&parameters::PASSWORD_FILE) || values.is_bad(&params::PASSWORD)
 }
 
 /// PASSWORD_FILE, PASSWORD or the environment, in this order.
@@ -40,7 +41,7 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
         );
         note(Severity::Warning, text);
     }
-    if let Some(name) = values.get(&params::PASSWORD_FILE) {
+    if let Some(name) = values.get(&parameters::PASSWORD_FILE) {
         if values.given(&params::PASSWORD).is_some() {
             let text = "PASSWORD has no effect: PASSWORD_FILE is set as well";
             note(Severity::Note, text.to_owned());
@@ -70,7 +71,7 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
 fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
     let mut wrong = |what: &str, hint: &str| {
         let message = format!("PASSWORD_FILE={} {what}", quoted(name));
-        r.refuse(&params::PASSWORD_FILE, message, hint);
+        r.refuse(&parameters::PASSWORD_FILE, message, hint);
         Secret::NONE
     };
     let text = match read_text(path) {
@@ -79,7 +80,7 @@ fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match text.lines().next() {
-        Some(line) if !line.is_empty() => checked(r, line, &params::PASSWORD_FILE),
+        Some(line) if !line.is_empty() => checked(r, line, &parameters::PASSWORD_FILE),
         _ => wrong("has nothing in its first line", "write the password there"),
     }
 }

@@ -1,8 +1,8 @@
 //! Settings of the driver that answers every operation at once. It has none.
 
-use super::facts::{DriverFacts, DriverSettings, DriverText};
 use crate::counter::{CounterDecl, counters};
 use crate::op::OpSet;
+use crate::plan::facts::{DriverFacts, DriverSettings, DriverText};
 use serde::{Deserialize, Serialize};
 
 /// Settings of the driver that answers every operation at once: none.

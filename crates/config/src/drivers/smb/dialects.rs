@@ -1,9 +1,9 @@
 //! SMB_DIALECT, SMB_SIGNING and SMB_ENCRYPTION, which have to fit each other.
 
+use super::parameters;
 use crate::error::{ConfigError, quoted};
 use crate::given::Values;
-use crate::params::{self, Parameter};
-use crate::protocol;
+use crate::params::Parameter;
 use crate::reading::Reading;
 use filermark_model::benchmark::Protocol;
 use filermark_model::smb::{Dialect, Encryption, Signing};
@@ -57,7 +57,7 @@ pub(super) fn dialects(
     if signed.is_none() {
         r.reports.errors.push(impossible(
             values,
-            &params::SMB_SIGNING,
+            &parameters::SMB_SIGNING,
             asked,
             signing_from(signing),
         ));
@@ -66,7 +66,7 @@ pub(super) fn dialects(
     if encrypted.is_none() {
         r.reports.errors.push(impossible(
             values,
-            &params::SMB_ENCRYPTION,
+            &parameters::SMB_ENCRYPTION,
             asked,
             encryption_from(encryption),
         ));
@@ -77,13 +77,13 @@ pub(super) fn dialects(
     let Some(both) = narrowed(encrypted, |d| can_sign(d, signing)) else {
         r.reports.errors.push(impossible(
             values,
-            &params::SMB_SIGNING,
+            &parameters::SMB_SIGNING,
             encrypted,
             signing_from(signing),
         ));
         return asked;
     };
-    if both != asked && values.given(&params::SMB_DIALECT).is_some() {
+    if both != asked && values.given(&parameters::SMB_DIALECT).is_some() {
         let text = format!(
             "of SMB_DIALECT={} only {} can protect messages as wanted",
             range_text(asked),
@@ -102,12 +102,12 @@ fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
     } else {
         SMB2
     };
-    let Some(text) = values.get(&params::SMB_DIALECT) else {
-        return (!values.is_bad(&params::SMB_DIALECT)).then_some(all);
+    let Some(text) = values.get(&parameters::SMB_DIALECT) else {
+        return (!values.is_bad(&parameters::SMB_DIALECT)).then_some(all);
     };
     let mut wrong = |what: String, hint: String| {
         let message = format!("SMB_DIALECT={} {what}", quoted(&text));
-        r.refuse(&params::SMB_DIALECT, message, hint);
+        r.refuse(&parameters::SMB_DIALECT, message, hint);
         None
     };
     let range = match parse(&text) {
@@ -127,7 +127,7 @@ fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
         (_, _) => "or begin at 2.0.2: SMB1 is a benchmark of its own",
     };
     wrong(
-        format!("does not fit a benchmark for {}", protocol::name(protocol)),
+        format!("does not fit a benchmark for {}", protocol.decl().title),
         format!("leave it out, {other}"),
     )
 }
@@ -191,7 +191,7 @@ const fn encryption_from(encryption: Encryption) -> &'static str {
 fn impossible(values: &Values, parameter: &Parameter, dialects: Range, able: &str) -> ConfigError {
     let shown = values.given(parameter).map(|g| g.shown());
     let hint = match dialects == SMB1 {
-        true if parameter.is(&params::SMB_ENCRYPTION) => {
+        true if parameter.is(&parameters::SMB_ENCRYPTION) => {
             "leave it out: SMB1 has no encryption".to_owned()
         }
         true => "SMB1 has one way only: set SMB_SIGNING=required".to_owned(),

@@ -3,8 +3,8 @@
 mod counters;
 mod driver;
 
-use super::network::{Connections, IpChoice, Transport};
 use crate::benchmark::CommitPolicy;
+use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
 pub(super) use driver::{NFS2, NFS3};

@@ -1,12 +1,13 @@
 //! The parameters of SMB beyond those that the 2008 generation's rc file has.
 
-use super::decl::{Group, Kind, Parameter};
-use super::filermark::PORT;
-use super::value::{AuthMethod, Param, choice, parameters};
+use crate::params::{Group, Kind, PORT, Parameter, choice, choices, parameters};
+use filermark_model::plan::SmbPlan;
 use filermark_model::smb::{Encryption, Signing};
 
 const fn p(kind: Kind, one_line: &'static str) -> Parameter {
-    Parameter::new(Group::Server, kind, one_line).own().smb()
+    Parameter::new(Group::Server, kind, one_line)
+        .own()
+        .of_driver(SmbPlan::DRIVER)
 }
 
 parameters! {
@@ -63,4 +64,39 @@ parameters! {
          ciphers: always, with that one; aes-128-ccm from 3.0, the others for 3.1.1.",
     );
     SMB_PORT: u16 = p(PORT, "TCP port of the SMB servers").default("445");
+}
+
+/// SMB_AUTH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AuthMethod {
+    Ntlm,
+    Kerberos,
+    Guest,
+    Anonymous,
+}
+
+impl AuthMethod {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ntlm => "ntlm",
+            Self::Kerberos => "kerberos",
+            Self::Guest => "guest",
+            Self::Anonymous => "anonymous",
+        }
+    }
+}
+
+choices! {
+    AuthMethod {
+        "ntlm" => Ntlm, "kerberos" => Kerberos, "guest" => Guest, "anonymous" => Anonymous
+    }
+    Signing {
+        "auto" => Auto, "off" => Off, "required" => Required, "hmac-sha256" => HmacSha256,
+        "aes-cmac" => AesCmac, "aes-gmac" => AesGmac
+    }
+    Encryption {
+        "auto" => Auto, "off" => Off, "required" => Required, "aes-128-ccm" => Aes128Ccm,
+        "aes-128-gcm" => Aes128Gcm, "aes-256-ccm" => Aes256Ccm, "aes-256-gcm" => Aes256Gcm
+    }
 }

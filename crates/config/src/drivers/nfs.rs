@@ -1,12 +1,14 @@
 //! Parameters of the NFS driver.
 
+use super::entry::{DriverParams, DriverRequest, VersionChoice};
 use crate::error::quoted;
-use crate::layout::Layout;
+use crate::given::Values;
+use crate::mounts::EXPORTS;
 use crate::network;
 use crate::params;
 use crate::reading::{Reading, Reports};
 use filermark_model::benchmark::Protocol;
-use filermark_model::plan::{Connections, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{Connections, DriverPlan, NfsPlan, NfsVersion, Transport};
 use filermark_model::{Benchmark, Rule, Severity};
 
 /// RFC 5531, appendix A: supplementary groups in AUTH_SYS.
@@ -17,12 +19,34 @@ const MACHINE_NAME_BYTES_MAX: usize = 255;
 /// less some that others hold.
 const RESVPORTS_MAX: u32 = 500;
 
-/// Resolves them.
-pub(crate) fn nfs(
-    r: &mut Reading<'_>,
-    benchmark: Option<&Benchmark>,
-    layout: Option<&Layout>,
-) -> NfsPlan {
+/// What it adds to the parameters. They stand among those of 2008 and Filermark's own
+/// (`params/classic.rs`, `params/filermark.rs`).
+pub(super) static DRIVER: DriverParams = DriverParams {
+    title: "NFS",
+    letter: 'n',
+    mounts: Some(&EXPORTS),
+    version: Some(VersionChoice {
+        parameter: &params::NFS_VERSION.declaration,
+        protocol: version,
+    }),
+    ..DriverParams::new(NfsPlan::DRIVER, settings)
+};
+
+/// NFS_VERSION, where it is given.
+fn version(values: &Values) -> Option<Protocol> {
+    values.given(&params::NFS_VERSION)?;
+    match values.get(&params::NFS_VERSION) {
+        Some(2) => Some(Protocol::Nfs2),
+        _ => Some(Protocol::Nfs3),
+    }
+}
+
+fn settings(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> DriverPlan {
+    DriverPlan::Nfs(nfs(r, request))
+}
+
+fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
+    let (benchmark, layout) = (request.benchmark, request.layout);
     let (values, sources) = (r.values, r.sources);
     let connections = values.get(&params::CONNECTIONS);
     let resvport = values.get(&params::RESVPORT);
@@ -80,10 +104,7 @@ pub(crate) fn nfs(
 }
 
 /// The most that a READ or WRITE carries, in bytes, and why; `None`: what the server says.
-pub(crate) const fn transfer_limit(
-    version: NfsVersion,
-    transport: Transport,
-) -> Option<(u32, &'static str)> {
+const fn transfer_limit(version: NfsVersion, transport: Transport) -> Option<(u32, &'static str)> {
     let why = match version {
         NfsVersion::V2 => "NFS version 2 carries no more (RFC 1094, MAXDATA)",
         NfsVersion::V3 => "over UDP Filermark sends no more, as kernels do",

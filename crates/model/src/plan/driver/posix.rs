@@ -1,10 +1,10 @@
 //! The driver of mounted file systems: its settings, what the program has to know of it, its
 //! counters.
 
-use super::Labels;
-use super::facts::{DriverFacts, DriverSettings, DriverText, Target};
 use crate::counter::{CounterDecl, counters, shared};
 use crate::op::{Op, OpSet};
+use crate::plan::Labels;
+use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target};
 use crate::protocol::ProtocolDecl;
 use serde::{Deserialize, Serialize};
 

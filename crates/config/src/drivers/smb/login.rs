@@ -1,7 +1,8 @@
 //! Who logs in: SMB_AUTH, USERNAME, DOMAIN, and whether there is a password to it.
 
+use super::parameters::{self, AuthMethod};
 use super::password;
-use crate::params::{self, AuthMethod, Param, Parameter};
+use crate::params::{self, Param, Parameter};
 use crate::reading::Reading;
 use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Encryption, Signing};
@@ -21,7 +22,7 @@ pub(super) fn login(r: &mut Reading<'_>) -> Login {
     let values = r.values;
     let username = name(r, &params::USERNAME);
     let domain = name(r, &params::DOMAIN);
-    let auth = match values.get(&params::SMB_AUTH) {
+    let auth = match values.get(&parameters::SMB_AUTH) {
         AuthMethod::Guest => Auth::Guest,
         AuthMethod::Anonymous => Auth::Anonymous,
         AuthMethod::Kerberos => Auth::Kerberos { username, domain },
@@ -78,7 +79,7 @@ fn name(r: &mut Reading<'_>, parameter: &Param<Option<String>>) -> String {
 fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
     let values = r.values;
     if username.is_empty() && !values.is_bad(&params::USERNAME) {
-        r.refuse(&params::SMB_AUTH,
+        r.refuse(&parameters::SMB_AUTH,
             "USERNAME is not set, and NTLM wants one",
             "set USERNAME, and PASSWORD_FILE with its password; or SMB_AUTH=kerberos, guest or anonymous",
         );
@@ -97,7 +98,7 @@ fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
 /// Names and passwords of somebody who is nobody.
 fn nobody(r: &mut Reading<'_>) {
     let values = r.values;
-    let how = values.get(&params::SMB_AUTH).name();
+    let how = values.get(&parameters::SMB_AUTH).name();
     let user: &'static Parameter = &params::USERNAME;
     let given = std::iter::once(user).chain(password::given(values));
     for parameter in given.filter(|p| values.given(p).is_some()) {
@@ -128,8 +129,8 @@ pub(super) fn without_key(
     let signed = !matches!(signing, Signing::Auto | Signing::Off);
     let encrypted = !matches!(encryption, Encryption::Auto | Encryption::Off);
     let wanted: [(bool, &Parameter); 2] = [
-        (signed, &params::SMB_SIGNING),
-        (encrypted, &params::SMB_ENCRYPTION),
+        (signed, &parameters::SMB_SIGNING),
+        (encrypted, &parameters::SMB_ENCRYPTION),
     ];
     for (is_wanted, parameter) in wanted {
         if is_wanted {
@@ -137,7 +138,7 @@ pub(super) fn without_key(
             let message = format!(
                 "{} cannot be had with SMB_AUTH={}: such a session has no key",
                 shown.unwrap_or_default(),
-                values.get(&params::SMB_AUTH).name()
+                values.get(&parameters::SMB_AUTH).name()
             );
             let hint = format!("leave {} out, or log in as a user", parameter.name);
             r.refuse(parameter, message, hint);

@@ -1,0 +1,66 @@
+//! Parameters of the SMB driver: dialects and protection, who logs in, how calls go.
+
+mod dialects;
+mod login;
+mod parameters;
+mod password;
+
+use super::entry::{DriverParams, DriverRequest};
+use crate::mounts::SHARES;
+use crate::network;
+use crate::params;
+use crate::reading::Reading;
+use filermark_model::plan::{DriverPlan, SmbPlan};
+
+/// What it adds to the parameters. USERNAME, PASSWORD and DOMAIN stand among those of 2008
+/// (`params/classic.rs`).
+pub(super) static DRIVER: DriverParams = DriverParams {
+    title: "SMB",
+    letter: 's',
+    parameters: parameters::PARAMETERS,
+    mounts: Some(&SHARES),
+    must_be_set: "USERNAME, write the password to the first line of a\n\
+         # file that only its owner can read (PASSWORD_FILE)",
+    refuse: refuse_udp,
+    ..DriverParams::new(SmbPlan::DRIVER, settings)
+};
+
+/// UDP, which SMB does not have.
+fn refuse_udp(r: &mut Reading<'_>) {
+    let values = r.values;
+    if values.given(&params::TCP).is_some() && !values.get(&params::TCP) {
+        let message = "SMB goes over TCP alone".to_owned();
+        let hint = "set TCP=on or leave it out";
+        r.refuse(&params::TCP, message, hint);
+    }
+}
+
+fn settings(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> DriverPlan {
+    DriverPlan::Smb(smb(r, request))
+}
+
+fn smb(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> SmbPlan {
+    let (protocol, layout) = (request.protocol, request.layout);
+    let values = r.values;
+    let port = values.get(&parameters::SMB_PORT);
+    let given = values.given(&parameters::SMB_PORT).map(|_| port);
+    let signing = values.get(&parameters::SMB_SIGNING);
+    let encryption = values.get(&parameters::SMB_ENCRYPTION);
+    let login = login::login(r);
+    login::without_key(r, &login.auth, signing, encryption);
+    SmbPlan {
+        dialects: dialects::dialects(r, protocol, signing, encryption),
+        signing,
+        encryption,
+        auth: login.auth,
+        password: login.password,
+        port: network::port(r, &parameters::SMB_PORT, given, layout).unwrap_or(port),
+        ip: network::ip(r, layout),
+        block_size_max: network::block_size_max(values),
+        biod_max_reads: values.get(&params::BIOD_MAX_READS),
+        biod_max_writes: values.get(&params::BIOD_MAX_WRITES),
+        connections: values.get(&params::CONNECTIONS),
+        reply_timeout_ms: values.get(&params::RPC_TIMEOUT_MS),
+        connect_timeout_ms: values.get(&params::CONNECT_TIMEOUT_MS),
+    }
+}
