@@ -1,29 +1,26 @@
 //! The NFS load driver, for versions 2 and 3: many procs, few threads, no waiting.
 //!
-//! | module | room |
+//! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
-//! | `shard` | the loop: timers, sockets, completions |
-//! | `conn`, `records` | one connection, over TCP or UDP; bytes into records |
+//! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
-//! | `commit`, `held`, `ranges` | when COMMIT is called, what was lost before it; what waits for one |
-//! | `excuse` | reads that show something else than was written |
+//! | `commit`, `uncommitted`, `ranges` | when COMMIT is called, what was lost before it; what waits for one |
+//! | `stale_reads` | reads that show something else than was written |
 //! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in `version2.rs` |
-//! | `retry`, `departed` | time-outs, retransmissions, giving up; replies to what is over |
+//! | `ended_calls` | replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!
-//! A request becomes an entry in a table and a call in its connection's queue;
-//! [`flush`](filermark_engine::driver::ShardDriver::flush) encodes what is queued
-//! per connection and hands it over in one write. Nothing is kept of the bytes: a
-//! retransmission is encoded again. Nothing is allocated per operation once the
+//! A request becomes an entry in a table and a call in its connection's queue; the loop
+//! encodes what is queued per connection and hands it over in one write. Nothing is kept of
+//! the bytes: a retransmission is encoded again. Nothing is allocated per operation once the
 //! tables have grown to what is under way at once.
 
 mod begin;
 mod calls;
 mod commit;
-mod conn;
 mod core;
 mod counters;
 mod encode;
@@ -31,13 +28,11 @@ mod ended_calls;
 mod handles;
 mod open;
 mod ops;
+mod protocol;
 mod ranges;
 mod readdir;
 mod records;
 mod reply;
-mod reply_timeouts;
-mod retry;
-mod shard;
 mod stale_reads;
 mod status;
 mod transfer;
@@ -62,8 +57,6 @@ use filermark_onc::nfs3::Fh;
 use open::MountState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-pub use shard::Shard;
 
 /// Speaks NFS; see the module.
 #[derive(Debug)]

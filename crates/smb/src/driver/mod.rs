@@ -1,11 +1,10 @@
 //! The SMB load driver: many procs, few threads, no waiting.
 //!
-//! | module | room |
+//! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
-//! | `shard` | the loop: timers, sockets, completions |
-//! | `conn` | one connection: made, fed, made anew |
-//! | `talk` | what is said on it: the handshake, then calls and replies; touches no socket |
+//! | `protocol` | what the loop of [`filermark_driver_kit::sockets`] asks of it |
+//! | `session` | what is sent and received on a connection: the handshake, then calls and replies; touches no socket |
 //! | `window` | which message belongs to which call; credits |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `action` | what actions come to: their first call, and what it is on |
@@ -13,21 +12,19 @@
 //! | `wire` | calls as requests of either protocol, and what the replies mean |
 //! | `calls`, `ops`, `counters`, `status` | the tables |
 //!
-//! A request becomes an entry in a table and a call in its connection's queue;
-//! [`flush`](filermark_engine::driver::ShardDriver::flush) encodes what is queued and
-//! hands it over in one write per connection. Nothing is allocated per operation once
-//! the tables have grown to what is under way at once.
+//! A request becomes an entry in a table and a call in its connection's queue; the loop
+//! encodes what is queued per connection and hands it over in one write. Nothing is allocated
+//! per operation once the tables have grown to what is under way at once.
 
 mod action;
 mod begin;
 mod calls;
-mod conn;
 mod core;
 mod counters;
 mod open;
 mod ops;
+mod protocol;
 mod session;
-mod shard;
 mod status;
 pub(crate) mod window;
 mod wire;
@@ -47,8 +44,6 @@ use filermark_model::survey::Space;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-pub use shard::Shard;
 
 /// Speaks SMB over TCP; see the module.
 #[derive(Debug)]

@@ -1,14 +1,12 @@
 //! New connections: one thread takes them and deals them out to all in turn.
 
-use super::{FIRST_LISTENER, Incoming};
+use super::{FIRST_LISTENER, Incoming, WAKE, system};
 use crate::options::ServerError;
 use crate::protocol::{Peer, Session};
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, eventfd};
+use filermark_net::{Interest, Reactor, Waker};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Connections that may wait to be taken.
@@ -38,27 +36,21 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     queue: Mutex<Vec<Incoming>>,
-    pub(super) wake: OwnedFd,
+    waker: Waker,
 }
 
 impl Inbox {
-    pub(crate) fn new() -> Result<Inbox, ServerError> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|errno| {
-            ServerError::System {
-                step: "make a wake-up",
-                source: errno.into(),
-            }
-        })?;
-        Ok(Inbox {
-            queue: Mutex::default(),
-            wake,
-        })
+    /// A thread's inbox and the reactor that it wakes.
+    pub(crate) fn with_reactor() -> Result<(Arc<Inbox>, Reactor), ServerError> {
+        let mut reactor = Reactor::new().map_err(system("make an event queue"))?;
+        let waker = reactor.waker(WAKE).map_err(system("make a wake-up"))?;
+        let queue = Mutex::default();
+        Ok((Arc::new(Inbox { queue, waker }), reactor))
     }
 
     /// Makes the thread look at its inbox, and whether it is to stop.
     pub(crate) fn wake(&self) {
-        // It fails only where 2^64 wake-ups wait already.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+        self.waker.wake();
     }
 
     fn put(&self, incoming: Incoming) {
@@ -70,7 +62,6 @@ impl Inbox {
     }
 
     pub(super) fn take(&self) -> Vec<Incoming> {
-        let _ = rustix::io::read(&self.wake, &mut [0u8; 8]);
         std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -105,7 +96,7 @@ impl Acceptor {
     }
 
     /// Takes what waits on all listeners.
-    pub(super) fn accept(&mut self, epoll: &OwnedFd, now_ns: u64) {
+    pub(super) fn accept(&mut self, reactor: &Reactor, now_ns: u64) {
         for at in 0..self.listeners.len() {
             for _ in 0..BATCH {
                 match self.listeners[at].accept() {
@@ -128,7 +119,7 @@ impl Acceptor {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     // The client gave up while it waited; the next may not have.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                    Err(_) => return self.pause(epoll, now_ns),
+                    Err(_) => return self.pause(reactor, now_ns),
                 }
             }
         }
@@ -140,19 +131,19 @@ impl Acceptor {
     }
 
     /// Out of files or memory: watching on would spin.
-    fn pause(&mut self, epoll: &OwnedFd, now_ns: u64) {
+    fn pause(&mut self, reactor: &Reactor, now_ns: u64) {
         self.retry_at_ns = Some(now_ns + PAUSE_NS);
-        self.watch(epoll, EventFlags::empty());
+        self.watch(reactor, Interest::Nothing);
     }
 
-    pub(super) fn resume(&mut self, epoll: &OwnedFd) {
+    pub(super) fn resume(&mut self, reactor: &Reactor) {
         self.retry_at_ns = None;
-        self.watch(epoll, EventFlags::IN);
+        self.watch(reactor, Interest::Read);
     }
 
-    fn watch(&self, epoll: &OwnedFd, events: EventFlags) {
-        for (listener, data) in self.listeners.iter().zip(FIRST_LISTENER..) {
-            let _ = epoll::modify(epoll, listener, EventData::new_u64(data), events);
+    fn watch(&self, reactor: &Reactor, interest: Interest) {
+        for (listener, key) in self.listeners.iter().zip(FIRST_LISTENER..) {
+            let _ = reactor.change(listener, key, interest);
         }
     }
 }

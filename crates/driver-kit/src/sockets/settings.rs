@@ -1,18 +1,60 @@
-//! How long the reply to a call may take, by how often the call was sent.
+//! How connections are made and replies waited for.
 
 use super::calls::STAGES;
 use filermark_model::Nanos;
+use filermark_model::plan::Transport;
+use filermark_net::BufferSizes;
 
+/// The same for all connections of a shard.
+#[derive(Clone, Copy, Debug)]
+pub struct SocketSettings {
+    /// What carries the calls. Over datagrams each one is sent again on its own.
+    pub transport: Transport,
+    /// A connection, with its set-up, must be there in this time.
+    pub connect_timeout: Nanos,
+    /// How long a reply may take, by how often the call went out.
+    pub waits: ReplyTimeouts,
+    /// A server that could not be reached for so long is gone.
+    pub gone_after: Nanos,
+    /// How often a call goes again.
+    pub retries: u16,
+    /// Connections come from reserved ports.
+    pub reserved_port: bool,
+    /// What the calls of one datagram socket need at most.
+    pub buffers: BufferSizes,
+    /// The longest datagram that is expected, in bytes.
+    pub datagram_max: usize,
+}
+
+impl SocketSettings {
+    /// Over TCP; a reply may take `reply_timeout`, and nothing goes again.
+    pub fn streams(connect_timeout: Nanos, reply_timeout: Nanos) -> Self {
+        Self {
+            transport: Transport::Tcp,
+            connect_timeout,
+            waits: ReplyTimeouts::constant(reply_timeout),
+            gone_after: reply_timeout,
+            retries: 0,
+            reserved_port: false,
+            buffers: BufferSizes::default(),
+            datagram_max: 0,
+        }
+    }
+
+    pub(super) fn datagrams(&self) -> bool {
+        self.transport == Transport::Udp
+    }
+}
 /// How long a reply may take, one wait per stage.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplyTimeouts {
+pub struct ReplyTimeouts {
     stages: [Nanos; STAGES],
     last: u8,
 }
 
 impl ReplyTimeouts {
     /// Always the same.
-    pub(crate) const fn constant(wait: Nanos) -> Self {
+    pub const fn constant(wait: Nanos) -> Self {
         Self {
             stages: [wait; STAGES],
             last: 0,
@@ -20,7 +62,7 @@ impl ReplyTimeouts {
     }
 
     /// `first`, doubled with each stage up to `most`.
-    pub(crate) fn doubling(first: Nanos, most: Nanos) -> Self {
+    pub fn doubling(first: Nanos, most: Nanos) -> Self {
         let mut waits = Self::constant(first.min(most));
         for stage in 1..STAGES {
             let before = waits.stages[stage - 1];
@@ -35,12 +77,12 @@ impl ReplyTimeouts {
 
     /// The wait of this stage.
     #[inline]
-    pub(crate) fn of(&self, stage: u8) -> Nanos {
+    pub fn of(&self, stage: u8) -> Nanos {
         self.stages[usize::from(stage.min(self.last))]
     }
 
     /// The stage behind this one; the last one is its own.
-    pub(crate) fn after(&self, stage: u8) -> u8 {
+    pub fn after(&self, stage: u8) -> u8 {
         stage.saturating_add(1).min(self.last)
     }
 }

@@ -7,15 +7,14 @@
 //! the routing table.
 
 use super::timers::Target;
-use super::{INPUT, Reactor, now_ns};
+use super::{EventLoop, INPUT, now_ns};
 use crate::protocol::{MAX_DATAGRAM, Peer, RECORD_MARK, ReplyAction, Session};
-use rustix::event::epoll::{self, EventData, EventFlags};
+use filermark_net::{Interest, Reactor};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// Datagrams read in one turn, before others get theirs.
@@ -54,7 +53,7 @@ pub(super) struct Datagrams {
     pending: VecDeque<(SocketAddr, Vec<u8>)>,
     waiting: usize,
     waiting_bytes: usize,
-    interest: EventFlags,
+    interest: Interest,
 }
 
 impl Datagrams {
@@ -71,12 +70,12 @@ impl Datagrams {
             pending: VecDeque::new(),
             waiting: 0,
             waiting_bytes: 0,
-            interest: EventFlags::IN,
+            interest: Interest::Read,
         })
     }
 
-    pub(super) fn watch(&self, epoll: &OwnedFd, data: u64) -> rustix::io::Result<()> {
-        epoll::add(epoll, &self.socket, EventData::new_u64(data), self.interest)
+    pub(super) fn watch(&self, reactor: &Reactor, key: u64) -> io::Result<()> {
+        reactor.watch(&self.socket, key, self.interest)
     }
 
     /// Whether no further request may be served before something has left.
@@ -125,29 +124,29 @@ impl Datagrams {
         }
     }
 
-    fn wanted_events(&self) -> EventFlags {
+    fn wanted(&self) -> Interest {
         if !self.pending.is_empty() {
-            EventFlags::OUT
+            Interest::Write
         } else if self.is_blocked() {
-            EventFlags::empty()
+            Interest::Nothing
         } else {
-            EventFlags::IN
+            Interest::Read
         }
     }
 }
 
-impl Reactor {
+impl EventLoop {
     /// Runs `body` on a socket and watches afterwards for what its state asks for.
-    fn with_datagrams(&mut self, index: usize, body: impl FnOnce(&mut Reactor, &mut Datagrams)) {
+    fn with_datagrams(&mut self, index: usize, body: impl FnOnce(&mut EventLoop, &mut Datagrams)) {
         let Some(mut datagrams) = self.datagrams.get_mut(index).and_then(Option::take) else {
             return;
         };
         body(self, &mut datagrams);
-        let wanted = datagrams.wanted_events();
+        let wanted = datagrams.wanted();
         if wanted != datagrams.interest {
-            let data = EventData::new_u64(super::FIRST_DATAGRAMS + index as u64);
+            let key = super::FIRST_DATAGRAMS + index as u64;
             // It fails only where the system is out of memory; the next change tries again.
-            if epoll::modify(&self.epoll, &datagrams.socket, data, wanted).is_ok() {
+            if self.reactor.change(&datagrams.socket, key, wanted).is_ok() {
                 datagrams.interest = wanted;
             }
         }
@@ -155,23 +154,23 @@ impl Reactor {
     }
 
     pub(super) fn datagram_event(&mut self, index: usize) {
-        self.with_datagrams(index, |reactor, datagrams| {
+        self.with_datagrams(index, |this, datagrams| {
             datagrams.flush();
-            let mut input = std::mem::take(&mut reactor.input);
+            let mut input = std::mem::take(&mut this.input);
             for _ in 0..TURN {
                 if datagrams.is_blocked() {
                     break;
                 }
                 match datagrams.socket.recv_from(&mut input[..INPUT]) {
                     Ok((length, from)) => {
-                        reactor.serve_datagram(index, datagrams, &input[..length], from);
+                        this.serve_datagram(index, datagrams, &input[..length], from);
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     // An earlier reply found nobody, and suchlike: not about what comes next.
                     Err(_) => {}
                 }
             }
-            reactor.input = input;
+            this.input = input;
         });
     }
 

@@ -1,8 +1,8 @@
 //! One connection, and the table of all.
 
 use crate::protocol::Peer;
+use filermark_net::Interest;
 use filermark_onc::record::RecordReader;
-use rustix::event::epoll::EventFlags;
 use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
 
@@ -54,8 +54,8 @@ pub(super) struct Conn {
     pub(super) partial_bytes: u64,
     /// When this thread last got something of it, in events.
     pub(super) last_request_at: u64,
-    /// The events that the queue watches for.
-    pub(super) interest: EventFlags,
+    /// What the reactor watches for.
+    pub(super) interest: Interest,
     /// Replies that the socket did not take yet.
     pending: Vec<u8>,
     sent: usize,
@@ -81,7 +81,7 @@ impl Conn {
             requests: 0,
             partial_bytes: 0,
             last_request_at: 0,
-            interest: EventFlags::IN,
+            interest: Interest::Read,
             pending: Vec::new(),
             sent: 0,
             delayed_replies: 0,
@@ -101,13 +101,13 @@ impl Conn {
         self.at_end && self.pending.is_empty() && self.held.is_empty() && self.delayed_replies == 0
     }
 
-    pub(super) fn wanted_events(&self) -> EventFlags {
+    pub(super) fn wanted(&self) -> Interest {
         if !self.pending.is_empty() {
-            EventFlags::OUT
+            Interest::Write
         } else if self.is_blocked() || self.at_end {
-            EventFlags::empty()
+            Interest::Nothing
         } else {
-            EventFlags::IN
+            Interest::Read
         }
     }
 

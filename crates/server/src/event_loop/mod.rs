@@ -19,16 +19,14 @@ use crate::protocol::{ReplyAction, Service};
 use accept::Acceptor;
 use conn::{Conn, ConnState, Conns, Token};
 use datagram::Datagrams;
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::time::{ClockId, Timespec, clock_gettime};
-use std::io::{ErrorKind, Read};
+use filermark_net::{Interest, Reactor, Ready};
+use rustix::time::{ClockId, clock_gettime};
+use std::io::{self, ErrorKind, Read};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use timers::{Target, Timers};
 use wakeup::Wakeup;
 
@@ -38,8 +36,6 @@ const INPUT: usize = 256 * 1024;
 const BATCH: usize = 1 << 20;
 /// Connections of one thread that may each keep a buffer for the largest record.
 const FEW: usize = 64;
-/// Most events of one wait.
-const EVENTS: usize = 256;
 
 /// The priority (nice value) of threads that hold replies back.
 const PRIORITY: i32 = -20;
@@ -68,9 +64,9 @@ fn ask_for_precision() {
 
 /// The loop of one thread.
 #[derive(Debug)]
-pub(crate) struct Reactor {
+pub(crate) struct EventLoop {
     service: Service,
-    epoll: OwnedFd,
+    reactor: Reactor,
     inbox: Arc<Inbox>,
     acceptor: Acceptor,
     stop: Arc<AtomicBool>,
@@ -89,55 +85,41 @@ pub(crate) struct Reactor {
     partial_bytes_max: u64,
 }
 
-fn system(step: &'static str) -> impl Fn(Errno) -> ServerError {
-    move |errno| ServerError::System {
-        step,
-        source: errno.into(),
-    }
+fn system(step: &'static str) -> impl Fn(io::Error) -> ServerError {
+    move |source| ServerError::System { step, source }
 }
 
-fn unnamed(source: std::io::Error) -> ServerError {
-    ServerError::System {
-        step: "ask a socket for its address",
-        source,
-    }
-}
-
-impl Reactor {
-    /// A loop that takes connections from its inbox, and, where there are `listeners`, takes
-    /// new ones from these and hands them to all `inboxes` in turn. `datagrams` are its own.
+impl EventLoop {
+    /// A loop that takes connections from its inbox, which wakes `reactor`, and, where there
+    /// are `listeners`, takes new ones from these and hands them to all `inboxes` in turn.
+    /// `datagrams` are its own.
     pub(crate) fn new(
         service: Service,
-        inboxes: &[Arc<Inbox>],
-        index: usize,
+        (inboxes, index): (&[Arc<Inbox>], usize),
+        reactor: Reactor,
         listeners: Vec<TcpListener>,
         datagrams: Vec<UdpSocket>,
         stop: Arc<AtomicBool>,
-    ) -> Result<Reactor, ServerError> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(system("make an event queue"))?;
-        let inbox = inboxes[index].clone();
-        let add = |fd: &dyn std::os::fd::AsFd, data: u64| {
-            epoll::add(&epoll, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
-                .map_err(system("watch a socket"))
-        };
-        add(&inbox.wake, WAKE)?;
-        for (listener, data) in listeners.iter().zip(FIRST_LISTENER..) {
-            add(listener, data)?;
+    ) -> Result<EventLoop, ServerError> {
+        for (listener, key) in listeners.iter().zip(FIRST_LISTENER..) {
+            let watched = reactor.watch(listener, key, Interest::Read);
+            watched.map_err(system("watch a socket"))?;
         }
         let datagrams = datagrams
             .into_iter()
-            .map(|socket| Datagrams::new(socket).map_err(unnamed))
-            .collect::<Result<Vec<_>, _>>()?;
-        for (datagrams, data) in datagrams.iter().zip(FIRST_DATAGRAMS..) {
-            datagrams
-                .watch(&epoll, data)
-                .map_err(system("watch a socket"))?;
+            .map(Datagrams::new)
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(system("ask a socket for its address"))?;
+        for (datagrams, key) in datagrams.iter().zip(FIRST_DATAGRAMS..) {
+            let watched = datagrams.watch(&reactor, key);
+            watched.map_err(system("watch a socket"))?;
         }
         let max_record = service.shared.max_record();
         let partial_bytes_max = service.shared.partial_bytes_max();
-        Ok(Reactor {
+        Ok(EventLoop {
             service,
-            inbox,
+            reactor,
+            inbox: inboxes[index].clone(),
             acceptor: Acceptor::new(listeners, inboxes.to_vec()),
             stop,
             conns: Conns::default(),
@@ -150,7 +132,6 @@ impl Reactor {
             max_record,
             event_count: 0,
             partial_bytes_max,
-            epoll,
         })
     }
 
@@ -159,14 +140,13 @@ impl Reactor {
         if self.service.shared.faults.delays_replies() {
             ask_for_precision();
         }
-        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        let mut ready = Vec::new();
         while !self.stop.load(Ordering::Acquire) {
-            events.clear();
-            if !self.wait(&mut events) {
+            if !self.wait(&mut ready) {
                 return;
             }
-            for event in &events {
-                self.event(event.data.u64(), event.flags);
+            for ready in &ready {
+                self.event(*ready);
                 // A reply that is due does not wait until everything else is served.
                 self.fire();
             }
@@ -176,42 +156,33 @@ impl Reactor {
 
     /// Waits for events, at the longest until the next reply is due. `false`: it cannot wait any
     /// more.
-    fn wait(&mut self, events: &mut Vec<Event>) -> bool {
+    fn wait(&mut self, ready: &mut Vec<Ready>) -> bool {
         let next_ns = [self.timers.next_due(), self.acceptor.retry_at()];
         let Some(next_ns) = next_ns.into_iter().flatten().min() else {
-            return self.poll(events, None);
+            // Only a bug closes our own queue.
+            return self.reactor.wait(None, ready).is_ok();
         };
         let from_ns = now_ns();
         let sleep_ns = self.wakeup.sleep_ns(from_ns, next_ns);
-        let waited = self.poll(events, Some(sleep_ns));
-        if events.is_empty() && sleep_ns > 0 {
+        let limit = Duration::from_nanos(sleep_ns);
+        let waited = self.reactor.wait(Some(limit), ready);
+        if ready.is_empty() && sleep_ns > 0 {
             self.wakeup.slept(sleep_ns, now_ns() - from_ns);
         }
-        waited
+        waited.is_ok()
     }
 
-    fn poll(&self, events: &mut Vec<Event>, limit_ns: Option<u64>) -> bool {
-        let limit = limit_ns.map(|ns| Timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as _,
-        });
-        match epoll::wait(&self.epoll, spare_capacity(events), limit.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => true,
-            Err(_) => false, // only a bug closes our own queue
-        }
-    }
-
-    fn event(&mut self, data: u64, flags: EventFlags) {
-        match data {
+    fn event(&mut self, ready: Ready) {
+        match ready.key {
             WAKE => self.adopt(),
             FIRST_LISTENER..WAKE => {
-                self.acceptor.accept(&self.epoll, now_ns());
+                self.acceptor.accept(&self.reactor, now_ns());
             }
             FIRST_DATAGRAMS..FIRST_LISTENER => {
-                self.datagram_event((data - FIRST_DATAGRAMS) as usize);
+                self.datagram_event((ready.key - FIRST_DATAGRAMS) as usize);
             }
-            token => self.with_conn(Token::from_u64(token), |reactor, conn| {
-                reactor.conn_event(conn, flags)
+            token => self.with_conn(Token::from_u64(token), |this, conn| {
+                this.conn_event(conn, ready)
             }),
         }
     }
@@ -232,8 +203,10 @@ impl Reactor {
             let Some(conn) = self.conns.get_mut(token) else {
                 continue;
             };
-            let data = EventData::new_u64(token.to_u64());
-            if epoll::add(&self.epoll, &conn.stream, data, EventFlags::IN).is_err() {
+            let watched = self
+                .reactor
+                .watch(&conn.stream, token.to_u64(), Interest::Read);
+            if watched.is_err() {
                 self.conns.remove(token);
                 continue;
             }
@@ -243,7 +216,11 @@ impl Reactor {
     }
 
     /// Runs `body` on a connection and does afterwards what its state asks for.
-    fn with_conn(&mut self, token: Token, body: impl FnOnce(&mut Reactor, &mut Conn) -> ConnState) {
+    fn with_conn(
+        &mut self,
+        token: Token,
+        body: impl FnOnce(&mut EventLoop, &mut Conn) -> ConnState,
+    ) {
         let Some(mut conn) = self.conns.take(token) else {
             return;
         };
@@ -254,13 +231,13 @@ impl Reactor {
                 conn.peer.session.settle();
             }
             self.forget(&conn);
-            return; // closing the socket ends its events
+            return;
         }
-        let wanted = conn.wanted_events();
+        let wanted = conn.wanted();
         if wanted != conn.interest {
             conn.interest = wanted;
-            let data = EventData::new_u64(token.to_u64());
-            if epoll::modify(&self.epoll, &conn.stream, data, wanted).is_err() {
+            let changed = self.reactor.change(&conn.stream, token.to_u64(), wanted);
+            if changed.is_err() {
                 self.forget(&conn);
                 return;
             }
@@ -274,6 +251,7 @@ impl Reactor {
 
     /// Ends a connection that is not in the table just now.
     fn forget(&mut self, conn: &Conn) {
+        self.reactor.forget(&conn.stream);
         let shared = &self.service.shared;
         shared
             .partial_bytes
@@ -311,17 +289,17 @@ impl Reactor {
         }
     }
 
-    fn conn_event(&mut self, conn: &mut Conn, flags: EventFlags) -> ConnState {
-        if flags.contains(EventFlags::OUT) && self.write_pending(conn) == ConnState::Close {
+    fn conn_event(&mut self, conn: &mut Conn, ready: Ready) -> ConnState {
+        // A broken connection may be reported as ready for what it is not watched for.
+        let reads = ready.readable && conn.interest == Interest::Read;
+        if ready.writable && self.write_pending(conn) == ConnState::Close {
             return ConnState::Close;
         }
-        if flags.contains(EventFlags::IN) {
-            return self.read(conn);
+        match reads {
+            true => self.read(conn),
+            false if ready.broken => ConnState::Close,
+            false => ConnState::Keep,
         }
-        if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-            return ConnState::Close;
-        }
-        ConnState::Keep
     }
 
     /// Writes what waits; when all is gone, goes on with the input that had to wait for it.
@@ -474,7 +452,7 @@ impl Reactor {
                 }
             }
             for token in touched {
-                self.with_conn(token, Reactor::write_pending);
+                self.with_conn(token, EventLoop::write_pending);
             }
             let recorder = &self.service.counters.lateness;
             recorder.left(now_ns(), &self.fired);
@@ -484,7 +462,7 @@ impl Reactor {
 
     fn retry_accept(&mut self) {
         if self.acceptor.retry_at().is_some_and(|at| at <= now_ns()) {
-            self.acceptor.resume(&self.epoll);
+            self.acceptor.resume(&self.reactor);
         }
     }
 }
