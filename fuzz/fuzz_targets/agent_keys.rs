@@ -3,7 +3,7 @@
 use filermark_link::secure::keys::{ClientKey, PrimeKeys};
 use std::path::Path;
 
-// Keys, or a message that has none of what was read behind the word "secret".
+// A text is a key file, or an error whose message contains no value of a `secret` line.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

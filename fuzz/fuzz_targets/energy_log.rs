@@ -1,12 +1,12 @@
 #![no_main]
 
-use filermark_energy::log::{Head, Log, LogLine, LogWriter};
-use filermark_energy::merge::{MergeOptions, merge};
-use filermark_energy::reduce::{ReduceOptions, reduce_logs};
+use filermark_energy_data::log::{Head, Log, LogLine, LogWriter};
+use filermark_energy_data::merge::{MergeOptions, merge};
+use filermark_energy_data::reduce::{ReduceOptions, reduce_logs};
 use std::path::Path;
 
-// An energy log of anybody's: it is read, merged with the runs that it names itself, and
-// reduced; nothing panics, and no figure is none.
+// An energy log with any bytes: it is read, merged with the runs that it names, and
+// reduced. Nothing panics, and no figure is NaN.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let path = Path::new("x");
     let mut head: Option<Head> = None;

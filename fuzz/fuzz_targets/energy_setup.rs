@@ -1,10 +1,10 @@
 #![no_main]
 
-use filermark_energy::setup::{Setup, SourceSpec};
+use filermark_energy_data::setup::{Setup, SourceSpec};
 use std::path::Path;
 
-// What a person writes of meters: nothing panics, and a source that reads reads again as it
-// is shown, but for its secrets.
+// The energy setup and the source options, with any text: nothing panics, and an accepted
+// source can be printed and parsed again.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let _ = Setup::parse(&text, Path::new("x"));

@@ -3,8 +3,8 @@
 use filermark_link::frame::Deframer;
 use filermark_link::message::{Order, Report};
 
-// What an agent is told and what it says, from anybody: no bytes make it panic, and no
-// length is believed.
+// The frames between prime and agent, in both directions: no bytes cause a panic, and no
+// length is used before it is checked.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for mut deframer in [Deframer::of_agent(), Deframer::of_prime()] {
         for piece in data.chunks(1000) {

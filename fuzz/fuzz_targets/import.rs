@@ -3,7 +3,7 @@
 use filermark_config::import::{ConvertedFormat, ImportOutcome, import};
 use filermark_config::rc::parse_rc;
 
-// A converted rc file is one that is read without a mistake.
+// A converted rc file is parsed without an error.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -2,7 +2,7 @@
 
 use filermark_link::secure::hello::{INVITATION_LEN_MAX, Invitation, LINE_LEN_MAX, HelloLine};
 
-// What is understood is said again in the same way, and never at more length.
+// A line that was parsed is encoded as the same bytes, within the length limit.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(line) = HelloLine::parse(data) {
         let bytes = line.to_bytes();

@@ -2,7 +2,7 @@
 
 use filermark_posix::fetched::{block, cifs, nfs};
 
-// Texts of the kernel: its files, or what a container or another kernel puts there.
+// Files of /proc and /sys with any text: a container may provide them in place of the kernel.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

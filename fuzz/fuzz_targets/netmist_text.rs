@@ -2,7 +2,7 @@
 
 use filermark_config::netmist_text::{export, parse};
 
-// What is taken is written and taken again as the same.
+// Workload objects that were parsed are exported as text that parses to the same objects.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

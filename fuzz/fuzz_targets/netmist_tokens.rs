@@ -2,7 +2,7 @@
 
 use filermark_config::netmist::parse_tokens;
 
-// Lines or messages, and neither too many.
+// A token file is parsed into valid lines or at most 50 errors.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

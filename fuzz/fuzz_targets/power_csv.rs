@@ -1,12 +1,12 @@
 #![no_main]
 
-use filermark_energy::import::{Columns, Ids, Options, Table, power_csv};
-use filermark_energy::log::LogLine;
-use filermark_energy::sflow::Zone;
+use filermark_energy_data::import::{Columns, Ids, Options, Table, power_csv};
+use filermark_energy_data::log::LogLine;
+use filermark_energy_data::sflow::Zone;
 use std::io::Cursor;
 use std::path::Path;
 
-// A table of any origin: nothing panics, figures are figures, and time goes forward.
+// A table with any bytes: nothing panics, figures are finite, and times increase.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for columns in [
         "",

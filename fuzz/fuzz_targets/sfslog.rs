@@ -1,10 +1,10 @@
 #![no_main]
 
-use filermark_energy::other_kits::{add_sfssum, looks_like_sfslog, read_sfslog};
-use filermark_energy::sflow::Zone;
+use filermark_energy_data::other_kits::{add_sfssum, looks_like_sfslog, read_sfslog};
+use filermark_energy_data::sflow::Zone;
 use std::path::Path;
 
-// The log of a run of any origin: nothing panics, and phases begin in the order of time.
+// An sfslog with any bytes: nothing panics, and phases begin in the order of time.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let _ = looks_like_sfslog(data);
     let Ok(mut run) = read_sfslog(Path::new("x"), data, Some(Zone::UTC), "x") else {

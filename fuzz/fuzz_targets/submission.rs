@@ -2,8 +2,8 @@
 
 use filermark_submission::{read_xml, write_xml};
 
-// Somebody else's submission: no text makes the reader panic, and what it takes comes
-// back as it went.
+// A submission with any text: the reader does not panic, and what it accepts is written
+// as it was read.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     if let Ok(document) = read_xml(&text) {

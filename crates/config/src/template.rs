@@ -74,11 +74,11 @@ fn unknown(name: &str) -> String {
 fn older(benchmark: &Benchmark, generation: &str) -> String {
     let figure = |f: fn(&FileSetRule) -> f64| benchmark.classic().map_or(0.0, |c| f(&c.fileset));
     let head = format!(
-        "# A Filermark rc file for {}, after {generation}:\n\
-         # {} MiB of files per op/s, a limit of {} ms. A likeness, not comparable with results of then.\n\
+        "# A Filermark rc file for {}, modelled on {generation}:\n\
+         # {} MiB of files per op/s, a limit of {} ms. Not comparable with results of that generation.\n\
          # Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n\
-         # LOAD is shared evenly by all procs: what PROCS times the number of clients divides is\n\
-         # requested as it stands.\n",
+         # LOAD is divided evenly among all procs: multiples of PROCS times the number of clients\n\
+         # are requested unchanged.\n",
         benchmark.name,
         figure(|r| r.mb_per_op),
         benchmark.standard.response_limit_ms
@@ -90,7 +90,7 @@ fn smb(benchmark: &Benchmark) -> String {
     let head = format!(
         "# A Filermark rc file for {}: {}.\n\
          # Set LOAD, PROCS, MNT_POINTS and USERNAME, write the password to the first line of a\n\
-         # file that nobody else can read (PASSWORD_FILE), then: filermark plan -r sfs_rc\n",
+         # file that only its owner can read (PASSWORD_FILE), then: filermark plan -r sfs_rc\n",
         benchmark.name, benchmark.title
     );
     template(&head, benchmark)
@@ -99,9 +99,9 @@ fn smb(benchmark: &Benchmark) -> String {
 fn template(head: &str, benchmark: &Benchmark) -> String {
     let mut out = format!(
         "{head}\
-         # NAME=value; lists in double quotes; # begins a comment. What is commented out has the\n\
-         # value shown ('e.g.': is not set). More about NAME: filermark params NAME\n\
-         # A parameter marked [standard] makes the run not standard when it is changed.\n",
+         # NAME=value; lists in double quotes; # begins a comment. Parameters in comments have the\n\
+         # value shown ('e.g.': not set). Description of a parameter: filermark params NAME\n\
+         # Changing a parameter marked [standard] makes the run not standard.\n",
     );
     let family = Family::of(benchmark);
     for group in Group::ALL.iter().filter(|g| **g != Group::Legacy) {

@@ -10,6 +10,7 @@ pub mod marker;
 pub mod nonces;
 pub mod null;
 pub mod process;
+pub mod run_dirs;
 pub mod sockets;
 pub mod spec;
 pub mod survey;

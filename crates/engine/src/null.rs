@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::driver::*;
 use crate::file_action::FileAction;
+use filermark_model::plan::NullCounter;
 use filermark_model::{Nanos, OpSet};
 use std::collections::BTreeMap;
 
@@ -108,7 +109,8 @@ impl ShardDriver for NullShard {
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
-        *into.entry("NULL".into()).or_default() += std::mem::take(&mut self.done_count);
+        *into.entry(NullCounter::Answered.name().into()).or_default() +=
+            std::mem::take(&mut self.done_count);
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {

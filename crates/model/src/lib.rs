@@ -9,6 +9,7 @@ pub mod benchmark;
 pub mod bucket;
 pub mod client_reads;
 pub mod composite;
+pub mod counter;
 pub mod dist;
 pub mod figure;
 pub mod fileset;

@@ -7,13 +7,17 @@ use std::fmt::Write as _;
 pub fn form_markdown() -> String {
     let mut out = String::from(
         "# The form of a submission\n\n\
-Made from the form by the tests (`UPDATE_GOLDEN=1 cargo test -p filermark-submission`). \
-[subedit](subedit.md) fills it in; the XML has the same names, and `filermark subedit --xsd` prints its schema.\n\n\
-- *run*: it comes from the run's files each time, and nobody can edit it.\n\
-- *optional*: it may stay blank; a group or list as a whole.\n\
+This page lists the fields of a submission. [subedit](subedit.md) fills them in. The XML has the same names; \
+`filermark subedit --xsd` prints its schema. The page is generated from the form \
+(`UPDATE_GOLDEN=1 cargo test -p filermark-submission`).\n\n\
+- *run*: the value comes from the run's files and cannot be edited.\n\
+- *optional*: the field may be blank; a group or list may be blank as a whole.\n\
 - *list*: any number of items, at least one.\n\
-- Free-form text may have a few elements of HTML: `p`, `br`, `blockquote`, `ul`, `li`, `pre`; text reports follow them, and leave out all others.\n\n\
-Some checks look at more than one field: a result that is not compliant has to say why, and one that is has no reason why not; every load generator is of a type that is described; verdict, peak and overall response time are what the load points make.\n",
+- Free-form text may contain the HTML elements `p`, `br`, `blockquote`, `ul`, `ol`, `li` and `pre`, which also set the \
+layout of text reports. HTML reports also keep `b`, `i`, `u`, `em`, `strong`, `code`, `tt`, `sub`, `sup`, `small` and `kbd`. \
+Other tags and all attributes are removed.\n\n\
+Some checks concern more than one field: a result that is not compliant must have a reason, and a compliant one must not; \
+the type of every load generator must be described; verdict, peak and overall response time must be those of the load points.\n",
     );
     for child in FORM.children() {
         let _ = write!(out, "\n## {}\n\n", child.name);

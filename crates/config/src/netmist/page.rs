@@ -57,93 +57,96 @@ const HEAD: &str = "\
 
 <!-- Made from crates/config/src/netmist; a test of that crate keeps the two equal. -->
 
-`filermark netmist` reads the flags and the token file that users of netmist know, and runs one \
-load point. What a flag says is a [parameter](parameters.md) wherever one means the same; \
-`-o NAME=VALUE` sets any other. How to use it: [Measure with netmist's command line](../howto/netmist.md).
+`filermark netmist` accepts the flags and the token file of netmist, and runs one load point. If a \
+flag has the meaning of a [parameter](parameters.md), it sets that parameter; `-o NAME=VALUE` sets \
+any other. [Measure with netmist's command line](../howto/netmist.md) has examples.
 
 ## Flags
 ";
 
 const TAIL: &str = "
-## Filermark's own options
+## Options of Filermark
 
-| Option | What it is |
+| Option | Meaning |
 |---|---|
-| `--exact-time` | RUN is as long as `-t` says, even if the data set is not read and written once in that time |
-| `--suffix SUFFIX` | End of the names of the result files; default `netmist` |
+| `--exact-time` | RUN has the length of `-t`, even if the data set is not read and written once in that time |
+| `--suffix SUFFIX` | Suffix of the names of the result files; default `netmist` |
 | `--dir DIR` | Directory of the result files; default `result` |
-| `--benchmarks FILE` | Definitions of workloads of your own (TOML) |
-| `-o NAME=VALUE` | Sets a [parameter](parameters.md): `FILE_SIZE`, `SEED`, `VERIFY`, the limits ... It wins over a flag that stands for the same one |
-| `--events FILE` | What goes on, as [JSON lines](events.md#events) to a file or FIFO; `-` is standard output |
-| `--on-lost end\\|continue` | A lost client ends the run, or the rest goes on (`ON_LOST`) |
-| `--verbose` | Says more on stderr; twice: everything. (`-v` is netmist's flag for the version) |
-| `--json`, `--no-color` | As with [`run`](commands.md) |
+| `--benchmarks FILE` | Workload definitions of your own (TOML) |
+| `--force` | With `-k`: also remove files kept by `-K`, and files of other plans |
+| `-o NAME=VALUE` | Sets a [parameter](parameters.md): `FILE_SIZE`, `SEED`, `VERIFY`, the limits ... It overrides the flag of the same parameter |
+| `--events FILE` | Write [events](events.md#events) as JSON lines to a file or FIFO; `-` is standard output |
+| `--on-lost end\\|continue` | A lost client ends the run, or the other clients continue (`ON_LOST`) |
+| `--verbose` | More messages on stderr; twice: all. (`-v` is netmist's flag for the version) |
+| `--json`, `--no-color` | As for [`run`](commands.md) |
 
 `LOAD`, `INCR_LOAD`, `NUM_RUNS`, `BENCHMARK`, `CLIENT_MOUNTPOINTS` and `OPRATE_MULTIPLIER` have no \
-effect here: the token file says who does what.
+effect: the token file assigns clients, directories, workloads and rates.
 
 ## The token file
 
-A line stands for a proc, or for several:
+Each line defines one proc, or several:
 
 ```text
 Clientname=localhost Username=root Workdir=/mnt/test Execpath=/tmp/netmist Workload=METADATA
 Clientname=localhost Workdir=/mnt/test Workload=VDA1 Oprate=2 Instances=4   # four procs
 ```
 
-| Key | Needed | What it is |
+| Key | Required | Meaning |
 |---|---|---|
 | `Clientname` | yes | The client, by name or address, or several as a range: `nv[01-16]` stands for sixteen lines |
-| `Workdir` | yes | The directory to work in, from `/` on. A marked directory is made in it, and nothing else is touched |
-| `Workload` | yes | A workload object, by its name or another name of it: `filermark workload list` |
+| `Workdir` | yes | Absolute path of the directory to work in. Filermark creates a marked directory there and changes nothing else |
+| `Workload` | yes | A workload object, by its name or an alias: `filermark workload list` |
 | `Oprate` | no | Operations per second of each proc of the line |
-| `Instances` | no | Procs that the line stands for; 1 |
-| `Username` | no | The user on a client that is reached by ssh; without it as SSH's own configuration says |
-| `Execpath` | no | The program on the client; without it where [`filermark install`](parameters.md#exec_path) puts it |
-| `Password` | no | Told, not used and not even kept: clients are reached with SSH keys |
+| `Instances` | no | Number of procs of the line; default 1 |
+| `Username` | no | The user on a client that is reached by SSH; default from the SSH configuration |
+| `Execpath` | no | Path of the program on the client; default the path of [`filermark install`](parameters.md#exec_path) |
+| `Password` | no | Ignored with a message, and not stored: SSH keys are used |
 
-The keys stand in any order and in any case, with or without blanks around the `=`. A value with \
-blanks stands in quotes. `#` begins a comment. A line that has nothing but a `Password` belongs to \
-the line above it. Every mistake is told with file, line and column.
+Keys may be in any order and in upper or lower case, with or without blanks around the `=`. A value \
+with blanks needs quotes. `#` begins a comment. A line with only a `Password` belongs to the line \
+above it. All errors are reported with file, line and column.
 
-A client has one agent for all of its lines, so that `Username` and `Execpath` must not differ among \
-them; they need not stand on every line. This host is reached directly, every other by ssh; \
-`-o LAUNCHER=...` chooses [another way](parameters.md#launcher).
+A client has one agent for all of its lines, so `Username` and `Execpath` must be the same in all of \
+them; lines without them are allowed. Agents are started directly on this host and by SSH on all \
+others; `-o LAUNCHER=...` selects [another launcher](parameters.md#launcher).
 
-Procs whose line has no `Oprate` share the rate of `-O` alike. Without both a proc makes as many \
-operations as it can.
+The rate of `-O` is divided equally among the procs whose line has no `Oprate`. Without both, a proc \
+executes operations as fast as possible.
 
 ## File sizes
 
-The files of all procs are of one size (in the mean, where a workload spreads them). It follows \
-from memory, unless `-o FILE_SIZE=...` gives it:
+The files of all procs have the same size (or the same mean size, if the workload has a distribution \
+of sizes). `-o FILE_SIZE=...` sets it; otherwise it is computed:
 
-1. the memory of a client (`-b`) over its procs (`-d`, or as many as the token file has), and
-2. the aggregate data set (`-B`) over all procs;
-3. the larger of the two, over directories times files per directory (`-T` times `-Q`),
-4. rounded up to 8 KiB.
+1. the memory of a client (`-b`) divided by its procs (`-d`, or the number in the token file), and
+2. the aggregate data set (`-B`) divided by the number of all procs;
+3. the larger of the two, divided by directories times files per directory (`-T` times `-Q`),
+4. rounded up to a multiple of 8 KiB.
 
-With 1 GiB, 2 procs on a client and 10 times 100 files that is 528 KiB, as in netmist's manual.
+With 1 GiB, 2 procs on a client and 10 times 100 files this is 528 KiB, as in netmist's manual.
 
-INIT makes only the buckets that an operation of the mix may touch, and fills those that one reads \
-or writes: five for METADATA, and six times the files at most, since those of `append` may double. \
-So the totals of the manual's sections 13 and 14 come out, 25781 and 30937 MiB. A workload of \
-`read random` and `write random` alone has two buckets. The composite benchmarks of `run` fill \
-eleven buckets whatever their mix, as the 2014 generation did; for definitions of your own see \
-[`buckets`](workloads.md#space).
+INIT creates files only in the [buckets](posix-ops.md#which-files-buckets) that an operation of the \
+mix may use, with data where they are read or written: for METADATA five buckets after INIT, and at \
+most six, because the files of `append` may double. This gives the totals of sections 13 and 14 of the manual, \
+25781 and 30937 MiB. A workload with only `read random` and `write random` has two buckets. The \
+composite benchmarks of `run` fill eleven buckets whatever their mix, as in the 2014 generation; for \
+definitions of your own see [`buckets`](workloads.md#space).
 
 ## How long it takes
 
-The data set is to be used, not only made: where all procs have a rate, RUN is so long that as \
-many bytes are moved as the data set has, 24 hours at most. What an operation moves follows from \
-the tables of transfer sizes and from the file sizes: a transfer ends with its file. It is enough \
-also where only 95 % of the rate is achieved and chance is against it; small data sets have more \
-of that. `-i` says how long RUN is. Without a rate that is not known before: RUN takes as long as \
-`-t` says and goes on until as many bytes were moved as the data set has, 4 hours at most (14400 \
-s, a figure of our own; a longer `-t` is the limit where it is given). All clients end it at one \
-instant, on a whole second. Components in the background (`Background 1`) do not count, \
-neither their bytes nor their trees. The order to end RUN needs a second to reach all clients, \
-so that a data set that is touched just before `-t` is over makes RUN a second or two longer. \
-A load point that has reached the limit before [does not \
-count](rules.md#data-touched).
+RUN must be long enough to use the whole data set.
+
+- *With a rate for all procs*, RUN is extended until as many bytes are transferred as the data set \
+has, at most 24 hours. The bytes per operation follow from the tables of transfer sizes and from the \
+file sizes (a transfer ends at the end of its file). The length includes a reserve for an achieved \
+rate of only 95 % and for random variation, which is larger with small data sets. `-i` prints it.
+- *Without a rate*, the length is not known in advance: RUN takes at least the time of `-t`, and \
+continues until as many bytes are transferred as the data set has, at most 4 hours (14400 s, a limit \
+of Filermark's own; a longer `-t` is the limit instead). All clients end RUN at the same instant, on \
+a whole second. The order to end RUN needs a second to reach all clients, so RUN may be a second or \
+two longer than necessary.
+
+Components in the background (`Background 1`) do not count, neither their bytes nor their trees. A \
+load point that ends before its data set was used [does not count](rules.md#data-touched).
 ";

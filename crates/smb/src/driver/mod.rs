@@ -29,18 +29,15 @@ mod status;
 pub(crate) mod window;
 mod wire;
 
+use crate::claim::ShareSession;
 use crate::login::LoginRefusals;
 use crate::target::Target;
-use filermark_driver_kit::claim::lease::LeaseWatch;
-use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope};
 use filermark_driver_kit::nonces::Nonces;
+use filermark_driver_kit::run_dirs::RunDirDriver;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
 };
-use filermark_model::OpSet;
-use filermark_model::plan::{Connections, MountPoint, SmbPlan};
-use filermark_model::survey::Space;
+use filermark_model::plan::{Connections, DriverSettings, MountPoint, SmbPlan};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -91,52 +88,35 @@ impl SmbDriver {
     }
 }
 
-impl Driver for SmbDriver {
-    fn name(&self) -> &'static str {
+impl RunDirDriver for SmbDriver {
+    type Session<'a> = ShareSession<'a>;
+
+    fn label(&self) -> &'static str {
         "smb"
     }
 
-    fn claim_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        let refusals = &self.refusals;
-        let (report, address) = crate::claim::claim(&self.plan, mount, claim, refusals, watch)?;
-        self.known_addresses().insert(mount.host.clone(), address);
-        self.nonces.note(mount, &report);
-        Ok(report)
+    fn nonces(&self) -> Option<&Nonces> {
+        Some(&self.nonces)
     }
 
-    fn release_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        reach: ReleaseScope,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        crate::claim::release(&self.plan, mount, claim, reach, &self.refusals, watch)
+    fn reach(&self, mount: &MountPoint) -> Result<ShareSession<'_>, DriverError> {
+        ShareSession::connect(&self.plan, mount, &self.refusals)
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        turn: ClaimRole,
-    ) -> Result<RenewResult, DriverError> {
-        crate::claim::renew(&self.plan, mount, claim, turn, &self.refusals)
+    fn run_dir_text(&self, mount: &MountPoint, claim: &Claim) -> String {
+        Target::run_dir_text(mount, &claim.dir_name)
     }
 
-    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
-        crate::claim::space(&self.plan, mount, &self.refusals)
+    fn note_claimed(&self, mount: &MountPoint, session: ShareSession<'_>) {
+        let mut known = self.known_addresses();
+        known.insert(mount.host.clone(), session.address);
     }
 }
 
 impl LoadDriver for SmbDriver {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ops: OpSet::SMB,
+            ops: self.plan.ops(),
             blocking: false,
             // A shared connection is one shard's.
             shards_max: match self.plan.connections {
