@@ -12,7 +12,7 @@
 //! keeps for one (a file handle, a path) is its own affair. Object 0 of every
 //! proc is the proc's own directory, below the run directory.
 
-pub use crate::action::{Action, ObjectId, PROC_DIR};
+pub use crate::action::{Action, DirRef, ObjectId, PROC_DIR, Subject};
 
 use crate::clock::Clock;
 use crate::data::DataSource;

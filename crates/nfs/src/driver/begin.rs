@@ -3,8 +3,12 @@
 
 use super::core::{Core, Span};
 use super::ops::Step;
+use super::request::{first_call, in_version2};
 use super::status::{NO_HANDLE, NOT_IN_V2};
-use filermark_engine::driver::{Action, ObjectId, Outcome, Request, Status, Submit};
+use filermark_engine::driver::{
+    Action, DirRef, ObjectId, Outcome, Request, Status, Subject, Submit,
+};
+use filermark_model::NfsOp;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs2::FILE_BYTES_MAX;
 use filermark_onc::nfs3::Procedure;
@@ -15,10 +19,13 @@ impl Core {
         if self.calls.free_slots() == 0 || !self.ops.has_room() {
             return Submit::Busy;
         }
-        if self.settings.version == NfsVersion::V2 && !is_in_v2(request.action) {
+        let Some(subject) = request.action.subject() else {
+            return Submit::Done(self.refused(NO_HANDLE));
+        };
+        if self.settings.version == NfsVersion::V2 && !is_in_v2(subject.op, request.action) {
             return Submit::Done(self.refused(NOT_IN_V2));
         }
-        if !self.knows_objects(request) {
+        if !self.knows_objects(request.proc, &subject) {
             return Submit::Done(self.refused(NO_HANDLE));
         }
         let op = self.ops.begin(request);
@@ -39,7 +46,7 @@ impl Core {
                 }
             }
             Action::Readdir { dir, plus } => self.list(op, dir, plus),
-            action => self.call(op, first_call(action), Span::NONE),
+            _ => self.call(op, first_call(subject.op), Span::NONE),
         }
         Submit::Queued
     }
@@ -77,85 +84,30 @@ impl Core {
     }
 
     /// Whether there is a handle for everything that the action works on.
-    fn knows_objects(&self, request: &Request) -> bool {
-        let Some(proc) = self.procs.get(request.proc as usize) else {
+    fn knows_objects(&self, proc: u32, subject: &Subject) -> bool {
+        let Some(proc) = self.procs.get(proc as usize) else {
             return false;
         };
         let known = |object: ObjectId| proc.handles.get(object).is_some();
-        match request.action {
-            Action::Null
-            | Action::Fsstat
-            | Action::Fsinfo
-            | Action::Pathconf
-            | Action::MakeProcDir { .. }
-            | Action::RemoveProcDir { .. } => true,
-            Action::Getattr { object }
-            | Action::Setattr { object, .. }
-            | Action::Access { object }
-            | Action::Readlink { object }
-            | Action::Read { object, .. }
-            | Action::Write { object, .. }
-            | Action::Commit { object } => known(object),
-            Action::Link { object, dir, .. } => known(object) && known(dir),
-            Action::Lookup { dir, .. }
-            | Action::Create { dir, .. }
-            | Action::Mkdir { dir, .. }
-            | Action::Symlink { dir, .. }
-            | Action::Mknod { dir, .. }
-            | Action::Remove { dir, .. }
-            | Action::Rmdir { dir, .. }
-            | Action::Rename { dir, .. }
-            | Action::Readdir { dir, .. }
-            | Action::Fill { dir, .. } => known(dir),
-            Action::File(_) | Action::Session(_) => false,
-        }
+        let dir_known = match subject.name {
+            Some((DirRef::Object(dir), _)) => known(dir),
+            Some((DirRef::RunDir, _)) | None => true,
+        };
+        dir_known && subject.object.is_none_or(known)
     }
 }
 
 /// Whether version 2 has a procedure and room for it.
-const fn is_in_v2(action: Action) -> bool {
-    match action {
-        Action::Access { .. }
-        | Action::Mknod { .. }
-        | Action::Readdir { plus: true, .. }
-        | Action::Fsinfo
-        | Action::Pathconf
-        | Action::Commit { .. } => false,
+const fn is_in_v2(op: NfsOp, action: Action) -> bool {
+    let end = match action {
         Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {
-            offset.saturating_add(length as u64) <= FILE_BYTES_MAX
+            offset.saturating_add(length as u64)
         }
         Action::Fill { size, .. }
         | Action::Setattr {
             size: Some(size), ..
-        } => size <= FILE_BYTES_MAX,
-        _ => true,
-    }
-}
-
-const fn first_call(action: Action) -> Procedure {
-    match action {
-        // Never sent: `knows_objects` says no to actions of other drivers.
-        Action::Null | Action::File(_) | Action::Session(_) => Procedure::Null,
-        Action::Getattr { .. } => Procedure::Getattr,
-        Action::Setattr { .. } => Procedure::Setattr,
-        Action::Lookup { .. } => Procedure::Lookup,
-        Action::Access { .. } => Procedure::Access,
-        Action::Readlink { .. } => Procedure::Readlink,
-        Action::Read { .. } => Procedure::Read,
-        Action::Write { .. } => Procedure::Write,
-        Action::Commit { .. } => Procedure::Commit,
-        Action::Create { .. } | Action::Fill { .. } => Procedure::Create,
-        Action::Mkdir { .. } | Action::MakeProcDir { .. } => Procedure::Mkdir,
-        Action::Symlink { .. } => Procedure::Symlink,
-        Action::Mknod { .. } => Procedure::Mknod,
-        Action::Remove { .. } => Procedure::Remove,
-        Action::Rmdir { .. } | Action::RemoveProcDir { .. } => Procedure::Rmdir,
-        Action::Rename { .. } => Procedure::Rename,
-        Action::Link { .. } => Procedure::Link,
-        Action::Readdir { plus: false, .. } => Procedure::Readdir,
-        Action::Readdir { plus: true, .. } => Procedure::Readdirplus,
-        Action::Fsstat => Procedure::Fsstat,
-        Action::Fsinfo => Procedure::Fsinfo,
-        Action::Pathconf => Procedure::Pathconf,
-    }
+        } => size,
+        _ => 0,
+    };
+    in_version2(first_call(op)).is_some() && end <= FILE_BYTES_MAX
 }

@@ -1,27 +1,25 @@
 //! Calls as bytes. Nothing is kept of what was encoded: a retransmission is
 //! encoded again from the operation, with the same xid.
 
-mod v2;
-
 use super::calls::Call;
 use super::core::Core;
 use super::ops::LogicalOp;
-use filermark_engine::driver::{Action, ObjectId, PROC_DIR};
-use filermark_engine::name::{Name, NameText};
+use filermark_engine::driver::{Action, DirRef, ObjectId, PROC_DIR};
+use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::Encoder;
 
 /// Mode of the files that are made.
-const FILE_MODE: u32 = 0o644;
+pub(super) const FILE_MODE: u32 = 0o644;
 /// Mode of the directories that are made; also what SETATTR sets, since it harms
 /// neither a file nor a directory.
-const DIR_MODE: u32 = 0o755;
+pub(super) const DIR_MODE: u32 = 0o755;
 /// READDIRPLUS: bytes of names and cookies, as other clients ask for them.
 const DIRCOUNT: u32 = 4096;
 /// Every right that ACCESS knows.
-const ALL_RIGHTS: u32 = access::READ
+pub(super) const ALL_RIGHTS: u32 = access::READ
     | access::LOOKUP
     | access::MODIFY
     | access::EXTEND
@@ -29,13 +27,13 @@ const ALL_RIGHTS: u32 = access::READ
     | access::EXECUTE;
 
 /// The name that an operation works on, which may be in the run's directory.
-struct NameTarget<'a> {
-    dir: FileHandle<'a>,
-    text: NameText,
+pub(super) struct NameTarget<'a> {
+    pub(super) dir: FileHandle<'a>,
+    pub(super) text: NameText,
 }
 
 impl NameTarget<'_> {
-    fn args(&self) -> Diropargs3<'_> {
+    pub(super) fn args(&self) -> Diropargs3<'_> {
         Diropargs3 {
             dir: self.dir,
             name: self.text.as_bytes(),
@@ -51,84 +49,40 @@ impl Core {
         }
         let call = self.calls.get(slot);
         let op = self.ops.get(call.op);
-        match call.procedure {
-            Procedure::Null
-            | Procedure::Getattr
-            | Procedure::Setattr
-            | Procedure::Access
-            | Procedure::Readlink
-            | Procedure::Fsstat
-            | Procedure::Fsinfo
-            | Procedure::Pathconf => self.encode_on_object(call, op, out),
-            Procedure::Read | Procedure::Write | Procedure::Commit => {
-                self.encode_transfer(call, op, out)
-            }
-            Procedure::Readdir | Procedure::Readdirplus => self.encode_listing(call, op, out),
-            _ => self.encode_on_name(call, op, out),
+        self.encode_v3(call, op, out);
+    }
+
+    /// The handle of the object that an operation is on; for those on names the directory.
+    pub(super) fn object(&self, op: &LogicalOp) -> FileHandle<'_> {
+        self.handle(op.proc, object_of(op.action))
+    }
+
+    /// The root of the file system that an operation is on.
+    pub(super) fn root(&self, op: &LogicalOp) -> FileHandle<'_> {
+        self.file_system(op.proc).root.handle()
+    }
+
+    pub(super) fn encode_read(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
+        let args = ReadArgs {
+            file: self.written_file(call, op).0,
+            offset: call.offset,
+            count: call.length,
         };
+        self.template.call(out, call.xid, &args)
     }
 
-    fn encode_on_object(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
-        let object = self.handle(op.proc, object_of(op.action));
-        let root = self.file_system(op.proc).root.handle();
-        let t = &self.template;
-        match call.procedure {
-            Procedure::Null => t.call(out, call.xid, &NullArgs {}),
-            Procedure::Setattr => {
-                let new_attributes = match op.action {
-                    Action::Setattr {
-                        size: Some(size), ..
-                    } => Sattr3::size(size),
-                    _ => Sattr3::mode(DIR_MODE),
-                };
-                let args = SetattrArgs {
-                    object,
-                    new_attributes,
-                    guard: None,
-                };
-                t.call(out, call.xid, &args)
-            }
-            Procedure::Access => {
-                let access = ALL_RIGHTS;
-                t.call(out, call.xid, &AccessArgs { object, access })
-            }
-            Procedure::Readlink => t.call(out, call.xid, &ReadlinkArgs { symlink: object }),
-            Procedure::Fsstat => t.call(out, call.xid, &FsstatArgs { fsroot: root }),
-            Procedure::Fsinfo => t.call(out, call.xid, &FsinfoArgs { fsroot: root }),
-            Procedure::Pathconf => t.call(out, call.xid, &PathconfArgs { object: root }),
-            _ => t.call(out, call.xid, &GetattrArgs { object }),
-        }
-    }
-
-    fn encode_transfer(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
-        let (file, number) = self.written_file(call, op);
-        let (offset, count) = (call.offset, call.length);
-        match call.procedure {
-            Procedure::Read => self.template.call(
-                out,
-                call.xid,
-                &ReadArgs {
-                    file,
-                    offset,
-                    count,
-                },
-            ),
-            Procedure::Write => self.encode_write(call, (file, number), out),
-            _ => self.template.call(
-                out,
-                call.xid,
-                &CommitArgs {
-                    file,
-                    offset,
-                    count,
-                },
-            ),
-        }
+    pub(super) fn encode_commit(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
+        let args = CommitArgs {
+            file: self.written_file(call, op).0,
+            offset: call.offset,
+            count: call.length,
+        };
+        self.template.call(out, call.xid, &args)
     }
 
     /// The file that data goes to or comes from: its handle, and its number for what is
     /// written.
-    fn written_file(&self, call: &Call, op: &LogicalOp) -> (FileHandle<'_>, u64) {
+    pub(super) fn written_file(&self, call: &Call, op: &LogicalOp) -> (FileHandle<'_>, u64) {
         let of_another = match call.procedure {
             Procedure::Write if op.resending => op.target.object,
             Procedure::Commit => op.target.object,
@@ -141,7 +95,7 @@ impl Core {
             Action::Fill { .. } => self.ops.handle(call.op),
             _ => None,
         };
-        let file = file.unwrap_or_else(|| self.handle(op.proc, object_of(op.action)));
+        let file = file.unwrap_or_else(|| self.object(op));
         let number = match op.action {
             Action::Write { file, .. } | Action::Fill { file, .. } => file,
             _ => 0,
@@ -150,12 +104,8 @@ impl Core {
     }
 
     /// WRITE, with the data put where it goes without a copy in between.
-    fn encode_write(
-        &self,
-        call: &Call,
-        (file, number): (FileHandle<'_>, u64),
-        out: &mut Vec<u8>,
-    ) -> usize {
+    pub(super) fn encode_write(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
+        let (file, number) = self.written_file(call, op);
         let record = self
             .template
             .begin(out, call.xid, Procedure::Write.to_u32());
@@ -181,7 +131,7 @@ impl Core {
     }
 
     /// What is written: the contents of a file, or an owner file.
-    fn append_contents(&self, call: &Call, number: u64, out: &mut Vec<u8>) {
+    pub(super) fn append_contents(&self, call: &Call, number: u64, out: &mut Vec<u8>) {
         let op = self.ops.get(call.op);
         match op.action.fills_owner() {
             false => {
@@ -198,152 +148,70 @@ impl Core {
         }
     }
 
-    fn encode_listing(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
-        let dir = self.handle(op.proc, object_of(op.action));
-        let (cookie, cookieverf) = (call.offset, op.verf);
+    pub(super) fn encode_readdir(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
+        let args = ReaddirArgs {
+            dir: self.object(op),
+            cookie: call.offset,
+            cookieverf: op.verf,
+            count: self.file_system(op.proc).readdir_bytes,
+        };
+        self.template.call(out, call.xid, &args)
+    }
+
+    pub(super) fn encode_readdirplus(
+        &self,
+        call: &Call,
+        op: &LogicalOp,
+        out: &mut Vec<u8>,
+    ) -> usize {
         let maxcount = self.file_system(op.proc).readdir_bytes;
-        if call.procedure == Procedure::Readdir {
-            let args = ReaddirArgs {
-                dir,
-                cookie,
-                cookieverf,
-                count: maxcount,
-            };
-            return self.template.call(out, call.xid, &args);
-        }
         let args = ReaddirplusArgs {
-            dir,
-            cookie,
-            cookieverf,
+            dir: self.object(op),
+            cookie: call.offset,
+            cookieverf: op.verf,
             dircount: DIRCOUNT.min(maxcount),
             maxcount,
         };
         self.template.call(out, call.xid, &args)
     }
 
-    fn encode_on_name(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
-        let t = &self.template;
-        let place = self.place(op);
-        match call.procedure {
-            Procedure::Create => {
-                let how = match op.action {
-                    Action::Fill { .. } => Createhow3::Unchecked(Sattr3 {
-                        size: Some(0),
-                        ..Sattr3::mode(FILE_MODE)
-                    }),
-                    _ => Createhow3::Guarded(Sattr3::mode(FILE_MODE)),
-                };
-                let location = place.args();
-                t.call(out, call.xid, &CreateArgs { location, how })
-            }
-            Procedure::Mkdir => {
-                let args = MkdirArgs {
-                    location: place.args(),
-                    attributes: Sattr3::mode(DIR_MODE),
-                };
-                t.call(out, call.xid, &args)
-            }
-            Procedure::Symlink => {
-                let args = SymlinkArgs {
-                    location: place.args(),
-                    symlink_attributes: Sattr3::mode(0o777),
-                    symlink_data: &symlink_text(&place.text),
-                };
-                t.call(out, call.xid, &args)
-            }
-            Procedure::Mknod => {
-                let args = MknodArgs {
-                    location: place.args(),
-                    what: Mknoddata3::Fifo(Sattr3::mode(FILE_MODE)),
-                };
-                t.call(out, call.xid, &args)
-            }
-            Procedure::Remove => {
-                let object = place.args();
-                t.call(out, call.xid, &RemoveArgs { object })
-            }
-            Procedure::Rmdir => {
-                let object = place.args();
-                t.call(out, call.xid, &RmdirArgs { object })
-            }
-            Procedure::Rename => {
-                let to = self.new_place(op);
-                let args = RenameArgs {
-                    from: place.args(),
-                    to: to.args(),
-                };
-                t.call(out, call.xid, &args)
-            }
-            Procedure::Link => {
-                let args = LinkArgs {
-                    file: self.handle(op.proc, object_of(op.action)),
-                    link: place.args(),
-                };
-                t.call(out, call.xid, &args)
-            }
-            _ => {
-                let what = place.args();
-                t.call(out, call.xid, &LookupArgs { what })
-            }
-        }
-    }
-
-    fn place(&self, op: &LogicalOp) -> NameTarget<'_> {
-        let in_dir = |dir, name: Name| NameTarget {
-            dir: self.handle(op.proc, dir),
-            text: name.text(),
+    /// The name that an operation works on.
+    pub(super) fn place(&self, op: &LogicalOp) -> NameTarget<'_> {
+        let Some((dir, name)) = op.action.subject().and_then(|subject| subject.name) else {
+            return self.new_place(op);
         };
-        match op.action {
-            Action::Lookup { dir, name, .. }
-            | Action::Create { dir, name, .. }
-            | Action::Mkdir { dir, name, .. }
-            | Action::Symlink { dir, name, .. }
-            | Action::Mknod { dir, name, .. }
-            | Action::Remove { dir, name }
-            | Action::Rmdir { dir, name }
-            | Action::Rename { dir, name, .. }
-            | Action::Fill { dir, name, .. } => in_dir(dir, name),
-            Action::Link { dir, new_name, .. } => in_dir(dir, new_name),
-            Action::MakeProcDir { name } | Action::RemoveProcDir { name } => NameTarget {
-                dir: self.file_system(op.proc).run_dir.handle(),
-                text: name.text(),
-            },
-            _ => self.new_place(op),
-        }
+        let dir = match dir {
+            DirRef::RunDir => self.file_system(op.proc).run_dir.handle(),
+            DirRef::Object(dir) => self.handle(op.proc, dir),
+        };
+        let text = name.text();
+        NameTarget { dir, text }
     }
 
     /// The second name of RENAME; for anything else, a name that is not used.
-    fn new_place(&self, op: &LogicalOp) -> NameTarget<'_> {
-        let name = match op.action {
-            Action::Rename { new_name, .. } => new_name,
-            _ => Name::new(filermark_engine::name::NameKind::Small, 0),
+    pub(super) fn new_place(&self, op: &LogicalOp) -> NameTarget<'_> {
+        let subject = op.action.subject();
+        let dir = match subject.and_then(|subject| subject.name) {
+            Some((DirRef::Object(dir), _)) => dir,
+            Some((DirRef::RunDir, _)) | None => PROC_DIR,
         };
+        let name = subject.and_then(|subject| subject.new_name);
         NameTarget {
-            dir: self.handle(op.proc, object_of(op.action)),
-            text: name.text(),
+            dir: self.handle(op.proc, dir),
+            text: name.unwrap_or(Name::new(NameKind::Small, 0)).text(),
         }
     }
 }
 
-/// The object whose handle an action is sent with, where it is one; the
-/// directory for actions on names.
+/// The object whose handle an action is sent with, where it is one; else the proc's
+/// directory.
 fn object_of(action: Action) -> ObjectId {
-    match action {
-        Action::Getattr { object }
-        | Action::Setattr { object, .. }
-        | Action::Access { object }
-        | Action::Readlink { object }
-        | Action::Read { object, .. }
-        | Action::Write { object, .. }
-        | Action::Commit { object }
-        | Action::Link { object, .. } => object,
-        Action::Readdir { dir, .. } | Action::Rename { dir, .. } => dir,
-        _ => PROC_DIR,
-    }
+    let object = action.subject().and_then(|subject| subject.object);
+    object.unwrap_or(PROC_DIR)
 }
 
 /// What a symbolic link says: a name of its own length class, fixed by its name.
-fn symlink_text(name: &NameText) -> [u8; 32] {
+pub(super) fn symlink_text(name: &NameText) -> [u8; 32] {
     let mut text = *b"../filermark/no/such/file/000000";
     let name = name.as_bytes();
     if let Some(end) = text.len().checked_sub(name.len()) {

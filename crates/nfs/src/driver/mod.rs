@@ -5,11 +5,12 @@
 //! | `open` | which connections a shard has and who uses them |
 //! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
-//! | `begin`, `encode` | what an action calls first; calls as bytes |
+//! | `request` | per operation: its first call, its arguments, what its results mean |
+//! | `begin`, `encode` | how actions begin; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
 //! | `commit`, `uncommitted`, `ranges` | when COMMIT is called, what was lost before it; what waits for one |
 //! | `stale_reads` | reads that show something else than was written |
-//! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in `version2.rs` |
+//! | `request::v2` | the same requests in version 2; what they share is in `version2.rs` |
 //! | `ended_calls` | replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!
@@ -33,6 +34,7 @@ mod ranges;
 mod readdir;
 mod records;
 mod reply;
+mod request;
 mod stale_reads;
 mod status;
 mod transfer;

@@ -1,7 +1,5 @@
 //! Replies: finding the call, judging what the server says, going on.
 
-mod v2;
-
 use super::core::{Core, Span, Timer};
 use super::counters::Tally;
 use super::ops::Step;
@@ -128,41 +126,7 @@ impl Core {
         if self.settings.version == NfsVersion::V2 {
             return Ok(self.judge_v2(slot, d)?);
         }
-        let procedure = self.calls.get(slot).procedure;
-        Ok(match procedure {
-            Procedure::Null => CallOutcome::Ok,
-            Procedure::Getattr => verdict(&GetattrRes::decode(d)?),
-            Procedure::Setattr => {
-                let verdict = verdict(&SetattrRes::decode(d)?);
-                self.resized(slot, verdict)
-            }
-            Procedure::Access => verdict(&AccessRes::decode(d)?),
-            Procedure::Readlink => verdict(&ReadlinkRes::decode(d)?),
-            Procedure::Fsstat => verdict(&FsstatRes::decode(d)?),
-            Procedure::Fsinfo => verdict(&FsinfoRes::decode(d)?),
-            Procedure::Pathconf => verdict(&PathconfRes::decode(d)?),
-            Procedure::Lookup => self.found(slot, LookupRes::decode(d)?),
-            Procedure::Create | Procedure::Mkdir | Procedure::Symlink | Procedure::Mknod => {
-                self.made(slot, CreateRes::decode(d)?)
-            }
-            Procedure::Remove | Procedure::Rmdir => {
-                let verdict = verdict(&RemoveRes::decode(d)?);
-                self.accept_replay(slot, verdict, Nfsstat3::Noent)
-            }
-            Procedure::Rename => {
-                let verdict = verdict(&RenameRes::decode(d)?);
-                self.renamed(slot, verdict)
-            }
-            Procedure::Link => {
-                let verdict = verdict(&LinkRes::decode(d)?);
-                self.linked(slot, verdict)
-            }
-            Procedure::Read => self.has_read(slot, ReadRes::decode(d)?),
-            Procedure::Write => self.has_written(slot, WriteRes::decode(d)?),
-            Procedure::Commit => self.has_committed(slot, CommitRes::decode(d)?),
-            Procedure::Readdir => self.has_listed(slot, ReaddirRes::decode(d)?),
-            Procedure::Readdirplus => self.has_listed_plus(slot, ReaddirplusRes::decode(d)?),
-        })
+        Ok(self.judge_v3(slot, d)?)
     }
 
     /// NFS3ERR_JUKEBOX: the call waits and goes again as a new one, unless it has
@@ -189,7 +153,7 @@ impl Core {
 
     /// A refusal that only says that an earlier sending of the same call has been
     /// executed is no refusal.
-    fn accept_replay(
+    pub(super) fn accept_replay(
         &mut self,
         slot: u32,
         verdict: CallOutcome,
@@ -203,7 +167,7 @@ impl Core {
     }
 
     /// SETATTR: what is held behind a new end of a file is gone.
-    fn resized(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+    pub(super) fn resized(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let logical = self.ops.get(self.calls.get(slot).op);
         if let (
             CallOutcome::Ok,
@@ -218,7 +182,7 @@ impl Core {
         verdict
     }
 
-    fn found(&mut self, slot: u32, results: LookupRes<'_>) -> CallOutcome {
+    pub(super) fn found(&mut self, slot: u32, results: LookupRes<'_>) -> CallOutcome {
         match results {
             Ok(found) => {
                 let op = self.calls.get(slot).op;
@@ -230,7 +194,7 @@ impl Core {
     }
 
     /// CREATE, MKDIR, SYMLINK, MKNOD: keeps the handle, or asks for it.
-    fn made(&mut self, slot: u32, results: CreateRes<'_>) -> CallOutcome {
+    pub(super) fn made(&mut self, slot: u32, results: CreateRes<'_>) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let verdict = match results {
             Ok(CreateOk { obj: Some(obj), .. }) => {
@@ -288,7 +252,7 @@ impl Core {
         }
     }
 
-    fn renamed(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+    pub(super) fn renamed(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let verdict = self.accept_replay(slot, verdict, Nfsstat3::Noent);
         let op = self.calls.get(slot).op;
         if let (
@@ -309,7 +273,7 @@ impl Core {
         verdict
     }
 
-    fn linked(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
+    pub(super) fn linked(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let verdict = self.accept_replay(slot, verdict, Nfsstat3::Exist);
         let op = self.calls.get(slot).op;
         if let (
