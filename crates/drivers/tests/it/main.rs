@@ -5,17 +5,12 @@ mod survey;
 use filermark_driver_kit::null;
 use filermark_driver_kit::spec::DriverSpec;
 use filermark_drivers::{DRIVERS, find, find_in, open};
-use filermark_model::plan::{DriverPlan, PosixPlan};
+use filermark_model::plan::DriverPlan;
 use filermark_results::testing;
 use std::collections::BTreeSet;
 
-fn plans() -> [DriverPlan; 4] {
-    [
-        testing::plan().driver,
-        DriverPlan::Smb(testing::smb_plan("geheim")),
-        DriverPlan::Posix(PosixPlan::default()),
-        DriverPlan::NULL,
-    ]
+fn plans() -> Vec<DriverPlan> {
+    DriverPlan::defaults()
 }
 
 #[test]
