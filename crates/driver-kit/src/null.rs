@@ -1,6 +1,7 @@
 //! The null driver for agents: every claim succeeds, nothing is claimed.
 
 use crate::claim::lease::LeaseWatch;
+use crate::claim::{ClaimRole, RenewResult};
 use crate::driver::{ClaimReport, Driver, ReleaseScope};
 use crate::spec::DriverSpec;
 use crate::survey::{Survey, Surveyed};
@@ -49,5 +50,10 @@ impl Driver for NullDriver {
         _: &dyn LeaseWatch,
     ) -> Result<ClaimReport, DriverError> {
         Ok(ClaimReport::default())
+    }
+
+    /// There is no marker that could be lost.
+    fn renew(&self, _: &MountPoint, _: &Claim, _: ClaimRole) -> Result<RenewResult, DriverError> {
+        Ok(RenewResult::Done)
     }
 }

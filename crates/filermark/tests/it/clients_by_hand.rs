@@ -188,12 +188,7 @@ fn who_has_another_key_is_refused_in_words() {
         .sweep("h1")
         .set("SECRET_FILE", ours.join("prime.key").display());
     let ended = sweep.clone().set("LAUNCHER", "connect").fail(1);
-    ended.assert_sentence(&[
-        "client h1",
-        "h1:20049",
-        "another key",
-        "bring client-h1.key",
-    ]);
+    ended.assert_sentence(&["client h1", "h1:20049", "another key", "copy client-h1.key"]);
     let Some(Outcome::Failed { .. }) = ended.record().end.map(|end| end.outcome) else {
         panic!("it is recorded as failed");
     };

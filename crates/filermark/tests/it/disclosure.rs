@@ -54,10 +54,10 @@ fn scenario_4_a_submission_becomes_a_page_and_a_text() {
     assert_eq!((err.as_str(), code), ("Creating example.txt\n", 0));
     let text = fs::read_to_string(dir.path().join("example.txt")).expect("the text");
     assert!(text.contains("All of it.\n  * one\n  * two\n"), "{text}");
-    assert!(!text.contains("user@example.org"));
+    assert!(!text.contains("someone@example.org"));
 
     let (out, _, code) = run(dir.path(), &["report", "-f", "text", "-r", "example.xml"]);
-    assert!(code == 0 && out.contains("user@example.org"), "{out}");
+    assert!(code == 0 && out.contains("someone@example.org"), "{out}");
     let (out, _, _) = run(dir.path(), &["report", "-f", "summary", "example.xml"]);
     assert!(
         out.contains("kind: submission\n") && out.contains("results.1.ort_ms: 0.77\n"),

@@ -505,7 +505,7 @@ fn the_clock_of_the_prime_is_asked() {
     let mut clock = Command::new(PROGRAM);
     clock.args(["clock", "--listen", "127.0.0.1:0"]);
     let clock = Going::start(clock);
-    let output_text = clock.wait_for_text("telling the time on ");
+    let output_text = clock.wait_for_text("serving the time on ");
     let place = output_text.split(';').next().expect("an address");
     let args = ["--clock", place, "--seconds", "1"];
     let (mut collect, _) = Going::collect(Command::new(PROGRAM), dir.path(), &args);
