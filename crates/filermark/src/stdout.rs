@@ -105,5 +105,4 @@ pub fn failure_of(record: &RunRecord) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "product_tests.rs"]
 mod tests;

@@ -320,5 +320,4 @@ fn server_info(server: &mut ServerInfo) {
 }
 
 #[cfg(test)]
-#[path = "sanitize_tests.rs"]
 mod tests;

@@ -295,5 +295,4 @@ impl FileSet {
 }
 
 #[cfg(test)]
-#[path = "fileset_tests.rs"]
 mod tests;

@@ -351,5 +351,4 @@ fn ort_ms(within: &[Sample], basis: Basis, result: (f64, f64)) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "classical_tests.rs"]
 mod tests;

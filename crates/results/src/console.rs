@@ -316,5 +316,4 @@ pub fn overall_block(benchmark: &Benchmark, stats: &PointStats) -> String {
 }
 
 #[cfg(test)]
-#[path = "console_tests.rs"]
 mod tests;

@@ -131,5 +131,4 @@ fn write(path: &Path, start: u64, text: &str) -> Result<(), FilesError> {
 }
 
 #[cfg(test)]
-#[path = "settled_logs_tests.rs"]
 mod tests;

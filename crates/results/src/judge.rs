@@ -313,5 +313,4 @@ fn short_run(case: &Case<'_>) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
 mod tests;

@@ -322,5 +322,4 @@ fn unended(open: &OpenPhase) -> PhaseRecord {
 }
 
 #[cfg(test)]
-#[path = "live_tests.rs"]
 mod tests;

@@ -269,5 +269,4 @@ pub(crate) fn complete(path: &Path, text: &str) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "live_file_tests.rs"]
 mod tests;

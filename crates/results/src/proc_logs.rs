@@ -457,5 +457,4 @@ fn mark_text(at: Timestamp, mark: TimelineEntry) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "proc_logs_tests.rs"]
 mod tests;

@@ -22,7 +22,6 @@ use filermark_model::PointStats;
 use filermark_model::stats::Interval;
 
 #[cfg(test)]
-#[path = "steadiness_tests.rs"]
 mod tests;
 
 /// Fewest whole seconds that are looked at.

@@ -299,5 +299,4 @@ impl RunRecord {
 }
 
 #[cfg(test)]
-#[path = "verdict_tests.rs"]
 mod tests;

@@ -474,5 +474,4 @@ fn date_time(text: &str) -> Option<(DateTime, &str)> {
 }
 
 #[cfg(test)]
-#[path = "foreign_tests.rs"]
 mod tests;

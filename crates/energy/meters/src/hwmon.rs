@@ -268,5 +268,4 @@ fn listed(sensors: &[Sensor]) -> String {
 }
 
 #[cfg(test)]
-#[path = "hwmon_tests.rs"]
 mod tests;

@@ -153,5 +153,4 @@ fn has_ended(found: &FoundAgent) -> bool {
 }
 
 #[cfg(test)]
-#[path = "end_run_tests.rs"]
 mod tests;

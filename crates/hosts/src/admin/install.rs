@@ -289,5 +289,4 @@ fn nonce() -> String {
 }
 
 #[cfg(test)]
-#[path = "install_tests.rs"]
 mod tests;

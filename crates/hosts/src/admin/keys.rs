@@ -338,5 +338,4 @@ fn at_terminal(command: &mut Command, limit: Duration) -> Result<(), String> {
 }
 
 #[cfg(test)]
-#[path = "keys_tests.rs"]
 mod tests;

@@ -261,5 +261,4 @@ fn searched_by_shell(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (Hos
 }
 
 #[cfg(test)]
-#[path = "stop_tests.rs"]
 mod tests;

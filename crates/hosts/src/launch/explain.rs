@@ -242,5 +242,4 @@ fn between<'a>(line: &'a str, before: &str, after: &str) -> Option<&'a str> {
 }
 
 #[cfg(test)]
-#[path = "explain_tests.rs"]
 mod tests;

@@ -318,5 +318,4 @@ pub(crate) fn last_lines(output: &ProcessOutput, count: usize) -> Option<String>
 }
 
 #[cfg(test)]
-#[path = "process_tests.rs"]
 mod tests;

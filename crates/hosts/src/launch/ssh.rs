@@ -250,5 +250,4 @@ impl Launcher for SshLauncher {
 }
 
 #[cfg(test)]
-#[path = "ssh_tests.rs"]
 mod tests;

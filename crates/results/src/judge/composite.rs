@@ -141,5 +141,4 @@ pub(super) fn data_touched(case: &Case<'_>) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[path = "composite_tests.rs"]
 mod tests;

@@ -221,5 +221,4 @@ pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[path = "rate_tests.rs"]
 mod tests;

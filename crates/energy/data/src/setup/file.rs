@@ -472,5 +472,4 @@ pub fn seconds(text: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

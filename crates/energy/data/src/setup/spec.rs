@@ -142,5 +142,4 @@ impl FromStr for SourceSpec {
 }
 
 #[cfg(test)]
-#[path = "spec_tests.rs"]
 mod tests;

@@ -274,5 +274,4 @@ pub(super) fn rates(
 }
 
 #[cfg(test)]
-#[path = "traffic_tests.rs"]
 mod tests;

@@ -329,5 +329,4 @@ fn entry(body: &Value, place: &str) -> Result<Figures, ReadFailure> {
 }
 
 #[cfg(test)]
-#[path = "resource_tests.rs"]
 mod tests;

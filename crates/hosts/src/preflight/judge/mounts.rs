@@ -195,5 +195,4 @@ fn other_file_system(
 }
 
 #[cfg(test)]
-#[path = "mounts_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// The console output of the training (slides E): its lines, put on lines again, with the
 /// line that begins a load point as sources.md 3.10 has it.
-const TRAINING: &str = include_str!("../tests/fixtures/sfslog-training.txt");
+const TRAINING: &str = include_str!("../../tests/fixtures/sfslog-training.txt");
 
 fn read(text: &str, zone: &str) -> Result<MergedRun, OtherKitError> {
     let zone = Some(zone.parse().expect("a zone"));

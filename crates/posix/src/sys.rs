@@ -25,10 +25,10 @@ mod raw;
 mod sigbus;
 
 #[cfg(target_os = "linux")]
-#[path = "linux.rs"]
+#[path = "sys/linux.rs"]
 mod own;
 #[cfg(all(unix, not(target_os = "linux")))]
-#[path = "other_unix.rs"]
+#[path = "sys/other_unix.rs"]
 mod own;
 
 #[cfg(unix)]

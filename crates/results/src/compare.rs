@@ -43,7 +43,7 @@ use serde::Serialize;
 /// The version of the JSON form of a [`Comparison`].
 pub const FORMAT: u32 = 1;
 /// The JSON Schema of that form.
-pub const SCHEMA: &str = include_str!("../../schema/comparison-v1.json");
+pub const SCHEMA: &str = include_str!("../schema/comparison-v1.json");
 /// The smallest difference that matters, in percent, where none is given.
 pub const THRESHOLD_PCNT: f64 = 5.0;
 /// What two runs on one server are taken to differ by, in percent (one standard
