@@ -55,7 +55,7 @@ pub struct MonitorFiles<'a> {
 impl MonitorFiles<'_> {
     /// `sfsmon.SUFFIX`: begun anew, or gone on with.
     fn open(&self) -> Result<File, String> {
-        let path = self.dir.join(SFSMON.name(&self.suffix));
+        let path = self.dir.join(SFSMON.name(self.suffix));
         let opened = match self.earlier_calls {
             None => File::create(&path),
             Some(_) => File::options().append(true).create(true).open(&path),
