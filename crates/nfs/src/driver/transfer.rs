@@ -175,7 +175,7 @@ impl Core {
                 .written_bytes
                 .saturating_add(u64::from(count));
         }
-        let (proc, is_unstable) = (logical.proc, written.committed == StableHow::Unstable);
+        let is_unstable = written.committed == StableHow::Unstable;
         if is_unstable {
             if !logical.unstable.is_none() && logical.verf != written.verf {
                 logical.affected = logical.affected.with(logical.unstable);
@@ -186,7 +186,7 @@ impl Core {
                 to: offset + u64::from(count),
             });
             logical.verf = written.verf;
-            self.note_verf(proc, written.verf);
+            self.note_verf(slot, written.verf);
         }
         let asked_for = self.asked_stability(self.calls.get(slot));
         if written.committed.to_u32() < asked_for.to_u32() {
