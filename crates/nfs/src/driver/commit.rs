@@ -166,7 +166,9 @@ impl Core {
     /// Older data was sent again while this write was under way, and may have overwritten it.
     fn write_all_again(&mut self, op: u32) {
         let now = self.state.clock.now();
-        let transfer = self.transfer(op);
+        let Some(transfer) = self.transfer(op) else {
+            return;
+        };
         let logical = self.ops.get_mut(op);
         logical.affected = logical.reach();
         logical.unstable = ByteSpan::NONE;
@@ -250,6 +252,9 @@ impl Core {
 
     /// Sends the next lost range again; commits once more when all have been answered.
     fn send_lost(&mut self, op: u32) {
+        let Some(transfer) = self.transfer(op) else {
+            return;
+        };
         let logical = self.ops.get_mut(op);
         let next = self.gather.ranges.pop(&mut logical.lost);
         logical.resending = next.is_some();
@@ -261,7 +266,7 @@ impl Core {
                 (logical.next, logical.end) = (held.reach.from, held.reach.to);
                 logical.rewrite = true;
                 logical.step = Step::Data;
-                self.fill_window(op, self.transfer(op));
+                self.fill_window(op, transfer);
             }
             None if !logical.sent.is_empty() => self.call_commit(op, Span::NONE),
             None => logical.step = Step::Commit,
