@@ -18,6 +18,8 @@ pub(crate) struct Call {
     pub(crate) waits: u16,
     /// It repeats data that went before (the verifier changed).
     pub(crate) rewrite: bool,
+    /// WRITE, COMMIT: the number of the verifier that was known when it began.
+    pub(crate) verf_number: u32,
 }
 
 extends!(Call, CallBase);
@@ -31,6 +33,7 @@ impl From<CallBase> for Call {
             offset: 0,
             waits: 0,
             rewrite: false,
+            verf_number: 0,
         }
     }
 }

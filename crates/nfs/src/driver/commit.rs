@@ -166,7 +166,9 @@ impl Core {
     /// Older data was sent again while this write was under way, and may have overwritten it.
     fn write_all_again(&mut self, op: u32) {
         let now = self.state.clock.now();
-        let transfer = self.transfer(op);
+        let Some(transfer) = self.transfer(op) else {
+            return;
+        };
         let logical = self.ops.get_mut(op);
         logical.affected = logical.reach();
         logical.unstable = ByteSpan::NONE;
@@ -195,20 +197,25 @@ impl Core {
         self.call(op, Procedure::Commit, span);
     }
 
-    /// A WRITE was answered UNSTABLE, or a COMMIT, with this verifier. Replies of the server's
-    /// time before may still come behind those of its present one.
-    pub(super) fn note_verf(&mut self, proc: u32, verf: Verf) {
+    /// A WRITE was answered UNSTABLE, or a COMMIT, with this verifier.
+    ///
+    /// Replies may come in another order than the server's restarts, over several connections
+    /// and from several of its threads. A call that began when the present verifier was known
+    /// was executed under that verifier or a newer one; any other call may have been executed
+    /// before, and proves no change. Thus no restart counts twice.
+    pub(super) fn note_verf(&mut self, slot: u32, verf: Verf) {
+        let call = self.calls.get(slot);
+        let proc = self.ops.get(call.op).proc;
         let file_system = self.procs[proc as usize].file_system;
         let known = &mut self.verfs[file_system as usize];
-        match *known {
-            [Some(now), _] if now == verf => {}
-            [_, Some(before)] if before == verf => {}
-            [now, _] => {
-                *known = [Some(verf), now];
-                let is_change = u64::from(now.is_some());
-                self.counters.add_many(Tally::VerifierChanges, is_change);
-            }
+        let is_first = known.number == 0;
+        if call.verf_number != known.number || (known.verf == verf && !is_first) {
+            return;
         }
+        known.verf = verf;
+        known.number = known.number.wrapping_add(1).max(1);
+        let is_change = u64::from(!is_first);
+        self.counters.add_many(Tally::VerifierChanges, is_change);
     }
 
     /// COMMIT was answered: separates what is stable from what is lost.
@@ -218,7 +225,7 @@ impl Core {
             Ok(committed) => committed.verf,
             Err(failed) => return CallOutcome::Failed(failed.status),
         };
-        self.note_verf(self.ops.get(op).proc, verf);
+        self.note_verf(slot, verf);
         if self.ops.get(op).suspects[0].is_some() {
             return self.judge_suspects(op, Some(verf));
         }
@@ -245,6 +252,9 @@ impl Core {
 
     /// Sends the next lost range again; commits once more when all have been answered.
     fn send_lost(&mut self, op: u32) {
+        let Some(transfer) = self.transfer(op) else {
+            return;
+        };
         let logical = self.ops.get_mut(op);
         let next = self.gather.ranges.pop(&mut logical.lost);
         logical.resending = next.is_some();
@@ -256,7 +266,7 @@ impl Core {
                 (logical.next, logical.end) = (held.reach.from, held.reach.to);
                 logical.rewrite = true;
                 logical.step = Step::Data;
-                self.fill_window(op, self.transfer(op));
+                self.fill_window(op, transfer);
             }
             None if !logical.sent.is_empty() => self.call_commit(op, Span::NONE),
             None => logical.step = Step::Commit,

@@ -73,6 +73,14 @@ pub(crate) enum Timer {
     Jukebox { xid: u32 },
 }
 
+/// The newest write verifier of a file system that is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KnownVerf {
+    /// How many have been known so far; 0: none.
+    pub(crate) number: u32,
+    pub(crate) verf: Verf,
+}
+
 /// Where a listing goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
@@ -97,8 +105,8 @@ pub(crate) struct Core {
     pub(crate) owners: OwnerTexts,
     pub(crate) template: CallTemplate,
     pub(crate) file_systems: Vec<FileSystem>,
-    /// Per file system the last two write verifiers, the present one first.
-    pub(crate) verfs: Vec<[Option<Verf>; 2]>,
+    /// Per file system.
+    pub(crate) verfs: Vec<KnownVerf>,
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops,
     /// What was answered UNSTABLE and waits for a COMMIT.
@@ -134,12 +142,16 @@ impl Core {
     /// has just ended, so that it goes on later.
     pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
         let logical = self.ops.get_mut(op);
-        let conn = self.procs[logical.proc as usize].conn;
+        let proc = &self.procs[logical.proc as usize];
+        let conn = proc.conn;
         if let Some(call) = self.calls.begin(op, conn, self.state.now) {
             call.procedure = procedure;
             call.offset = span.offset;
             call.length = span.length;
             call.rewrite = logical.rewrite;
+            if matches!(procedure, Procedure::Write | Procedure::Commit) {
+                call.verf_number = self.verfs[proc.file_system as usize].number;
+            }
             logical.outstanding += 1;
         }
     }

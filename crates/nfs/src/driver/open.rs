@@ -1,7 +1,7 @@
 //! Opening a shard: which file systems, which connections, who uses which.
 
 use super::NfsDriver;
-use super::core::{Core, FileSystem, Proc, Settings};
+use super::core::{Core, FileSystem, KnownVerf, Proc, Settings};
 use super::counters::Counters;
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
@@ -166,7 +166,7 @@ fn core(
         owners: OwnerTexts::default(),
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
         gather: UncommittedWrites::new(plan.commit, procs.len()),
-        verfs: vec![[None; 2]; file_systems.len()],
+        verfs: vec![KnownVerf::default(); file_systems.len()],
         file_systems,
         procs,
         ops: Ops::default(),

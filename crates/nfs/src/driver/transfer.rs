@@ -3,13 +3,14 @@
 //! Where the verifier changes between the WRITEs of one operation, the server may have
 //! forgotten what it answered with the earlier one, and that goes again. What follows when
 //! all data has been answered is in [`commit`](super::commit).
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::commit::REWRITES_MAX;
 use super::core::{Core, Span};
 use super::counters::Tally;
 use super::ranges::ByteSpan;
 use super::reply::CallOutcome;
-use super::status::VERIFIER_RESTLESS;
+use super::status::{NO_HANDLE, VERIFIER_RESTLESS};
 use filermark_engine::driver::{Action, Status};
 use filermark_onc::nfs3::*;
 
@@ -29,11 +30,12 @@ pub(super) struct Transfer {
 }
 
 impl Core {
-    pub(super) fn transfer(&self, op: u32) -> Transfer {
+    /// How an operation moves data; `None` if it moves none.
+    pub(super) fn transfer(&self, op: u32) -> Option<Transfer> {
         let settings = &self.settings;
         let op = self.ops.get(op);
         let file_system = self.file_system(op.proc);
-        match op.action {
+        Some(match op.action {
             Action::Read { offset, .. } => Transfer {
                 procedure: Procedure::Read,
                 window: settings.reads_max,
@@ -46,7 +48,8 @@ impl Core {
                 size_max: file_system.wsize,
                 start: offset,
             },
-            _ => Transfer {
+            // COMMIT: what was lost goes again.
+            Action::Fill { .. } | Action::Commit { .. } => Transfer {
                 procedure: Procedure::Write,
                 window: match settings.datagrams {
                     true => FILL_WINDOW_DATAGRAMS,
@@ -55,14 +58,38 @@ impl Core {
                 size_max: file_system.wsize,
                 start: 0,
             },
-        }
+            Action::Null
+            | Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Create { .. }
+            | Action::Mkdir { .. }
+            | Action::Symlink { .. }
+            | Action::Mknod { .. }
+            | Action::Remove { .. }
+            | Action::Rmdir { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Readdir { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::MakeProcDir { .. }
+            | Action::RemoveProcDir { .. }
+            | Action::File(_)
+            | Action::Session(_) => return None,
+        })
     }
 
     /// Fills the window; when all data has been answered, sends again what another verifier
     /// affects, or goes on to the COMMIT.
     pub(crate) fn transfer_more(&mut self, op: u32) {
+        let Some(transfer) = self.transfer(op) else {
+            return self.ops.get_mut(op).fail(Status::Refused(NO_HANDLE));
+        };
         let logical = self.ops.get(op);
-        let transfer = self.transfer(op);
         let nothing_asked_for =
             logical.end == transfer.start && !matches!(logical.action, Action::Fill { .. });
         if nothing_asked_for && logical.outstanding == 0 && logical.outcome.physical == 0 {
@@ -175,7 +202,7 @@ impl Core {
                 .written_bytes
                 .saturating_add(u64::from(count));
         }
-        let (proc, is_unstable) = (logical.proc, written.committed == StableHow::Unstable);
+        let is_unstable = written.committed == StableHow::Unstable;
         if is_unstable {
             if !logical.unstable.is_none() && logical.verf != written.verf {
                 logical.affected = logical.affected.with(logical.unstable);
@@ -186,7 +213,7 @@ impl Core {
                 to: offset + u64::from(count),
             });
             logical.verf = written.verf;
-            self.note_verf(proc, written.verf);
+            self.note_verf(slot, written.verf);
         }
         let asked_for = self.asked_stability(self.calls.get(slot));
         if written.committed.to_u32() < asked_for.to_u32() {

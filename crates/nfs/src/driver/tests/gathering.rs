@@ -258,6 +258,35 @@ fn a_wrong_read_is_excused_by_a_restart_alone() {
     }
 }
 
+/// Replies to calls that were under way together show the verifiers in any order.
+#[test]
+fn late_replies_with_old_verifiers_are_no_changes() {
+    let mut verifiers = [1, 2, 3, 1, 2, 3].into_iter();
+    let mut bench = with_files(deferred(LIMITS), 2, move |heard| match heard.args {
+        Args::Write(args) => {
+            let verf = verifiers.next().unwrap_or(3);
+            let how = StableHow::Unstable;
+            vec![ServerAction::Send(write_reply(
+                heard.xid, args.count, how, verf,
+            ))]
+        }
+        Args::Commit(_) => vec![ServerAction::Send(commit_reply(heard.xid, 3))],
+        _ => good(heard),
+    });
+    bench.run(write_to(1, 0, 10));
+    for n in 1..6 {
+        bench.submit(0, write_to(1 + n % 2, u64::from(n) * 10, 10));
+    }
+    for outcome in bench.wait(5).values() {
+        assert_eq!(outcome.status, Status::Ok);
+    }
+    settle(&mut bench);
+    bench.run(write_to(1, 0, 10));
+    // From 1 to 2, and from 2 to 3.
+    assert_eq!(bench.counters()["verifier_changes"], 2);
+    settle(&mut bench);
+}
+
 /// A server that forgets at any moment what was not committed.
 #[derive(Debug)]
 struct ForgetfulServer {
