@@ -1,8 +1,8 @@
 #![no_main]
 
-use filermark_energy::log::{Head, Log, LogLine, LogWriter};
-use filermark_energy::merge::{MergeOptions, merge};
-use filermark_energy::reduce::{ReduceOptions, reduce_logs};
+use filermark_energy_data::log::{Head, Log, LogLine, LogWriter};
+use filermark_energy_data::merge::{MergeOptions, merge};
+use filermark_energy_data::reduce::{ReduceOptions, reduce_logs};
 use std::path::Path;
 
 // An energy log with any bytes: it is read, merged with the runs that it names, and

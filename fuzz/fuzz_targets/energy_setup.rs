@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_energy::setup::{Setup, SourceSpec};
+use filermark_energy_data::setup::{Setup, SourceSpec};
 use std::path::Path;
 
 // The energy setup and the source options, with any text: nothing panics, and an accepted

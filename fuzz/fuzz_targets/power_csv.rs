@@ -1,8 +1,8 @@
 #![no_main]
 
-use filermark_energy::import::{Columns, Ids, Options, Table, power_csv};
-use filermark_energy::log::LogLine;
-use filermark_energy::sflow::Zone;
+use filermark_energy_data::import::{Columns, Ids, Options, Table, power_csv};
+use filermark_energy_data::log::LogLine;
+use filermark_energy_data::sflow::Zone;
 use std::io::Cursor;
 use std::path::Path;
 

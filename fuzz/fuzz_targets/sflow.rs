@@ -1,6 +1,6 @@
 #![no_main]
 
-use filermark_energy::sflow::{Collector, PORT, PortOptions, TrafficSample, capture, sflowtool};
+use filermark_energy_data::sflow::{Collector, PORT, PortOptions, TrafficSample, capture, sflowtool};
 use filermark_results::Timestamp;
 
 // Datagrams, captures and text with any bytes: nothing panics, nothing grows without bound,
@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let _ = collector.datagram(at, from, bytes, &mut sink);
         },
     );
-    let mut reader = sflowtool::SflowtoolReader::new(Some(filermark_energy::sflow::Zone::UTC));
+    let mut reader = sflowtool::SflowtoolReader::new(Some(filermark_energy_data::sflow::Zone::UTC));
     for line in String::from_utf8_lossy(data).lines() {
         reader.line(line, &mut |row| {
             collector.row(Timestamp::from_unix_seconds(1e9), &row, &mut sink)

@@ -1,7 +1,7 @@
 #![no_main]
 
-use filermark_energy::other_kits::{add_sfssum, looks_like_sfslog, read_sfslog};
-use filermark_energy::sflow::Zone;
+use filermark_energy_data::other_kits::{add_sfssum, looks_like_sfslog, read_sfslog};
+use filermark_energy_data::sflow::Zone;
 use std::path::Path;
 
 // An sfslog with any bytes: nothing panics, and phases begin in the order of time.

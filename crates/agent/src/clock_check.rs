@@ -1,5 +1,5 @@
-//! Holds an agent's clock against a time service ([`filermark_link::clock_reading`]): how long was
-//! RUN by its own clock, how long by the service's? The service is asked at the beginning
+//! Compares an agent's clock with a time service ([`filermark_link::clock_reading`]): the
+//! length of RUN by its own clock and by the service's. The service is read at the beginning
 //! and at the end of RUN.
 
 use filermark_engine::clock::Clock;
@@ -11,19 +11,19 @@ use filermark_model::plan::ClockServicePlan;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Longest time without a look at an instant that may have moved: the beginning of RUN
-/// is told a second before it at least.
-const LOOK: Duration = Duration::from_millis(500);
+/// Longest interval between two checks of a time that may still move: the beginning of RUN is
+/// announced at least a second ahead.
+const POLL: Duration = Duration::from_millis(500);
 
-/// Two readings that are being made on a thread.
+/// Two readings that are made on a thread.
 pub struct ClockSampler {
     result: Receiver<ClockCheck>,
-    /// Its end tells the thread that the phase is over.
+    /// Dropping it informs the thread that the phase is over.
     phase: Option<Sender<()>>,
 }
 
 impl ClockSampler {
-    /// Will read when RUN begins and when it ends.
+    /// Reads when RUN begins and when it ends.
     pub fn begin(plan: &ClockServicePlan, clock: &Clock, timetable: Timetable) -> Self {
         let (sender, result) = channel();
         let (phase, over) = channel();
@@ -31,7 +31,7 @@ impl ClockSampler {
         let work = move || {
             let _ = sender.send(check(&plan, &clock, &timetable, &over));
         };
-        // Without a thread the channel ends, which is told as a failure.
+        // Without a thread the channel ends, which is reported as a failure.
         let _ = std::thread::Builder::new()
             .name("clock-check".into())
             .spawn(work);
@@ -41,7 +41,7 @@ impl ClockSampler {
         }
     }
 
-    /// What came of it, now that RUN has ended.
+    /// The result, after the end of RUN.
     pub fn finish(mut self) -> ClockCheck {
         self.phase.take();
         let limit = READING_MAX + ANSWER_MAX;
@@ -77,15 +77,15 @@ fn check(
     }
 }
 
-/// Whether the instant came before the phase was over. It may move to the front while
-/// it is waited for, and is looked at again and again.
+/// Whether this time came before the phase was over. It may become earlier during the wait, and
+/// is checked repeatedly.
 pub fn wait_until(clock: &Clock, mut instant: impl FnMut() -> Nanos, over: &Receiver<()>) -> bool {
     loop {
         let left = Duration::from_nanos(instant().since(clock.now()).0);
-        if over.recv_timeout(left.min(LOOK)) != Err(RecvTimeoutError::Timeout) {
+        if over.recv_timeout(left.min(POLL)) != Err(RecvTimeoutError::Timeout) {
             return false;
         }
-        if left <= LOOK {
+        if left <= POLL {
             return true;
         }
     }
@@ -93,7 +93,7 @@ pub fn wait_until(clock: &Clock, mut instant: impl FnMut() -> Nanos, over: &Rece
 
 fn compare(first: Reading, last: Reading) -> ClockCheck {
     if last.service < first.service {
-        return failed("the service was started anew during RUN");
+        return failed("the service was restarted during RUN");
     }
     ClockCheck::Compared {
         ours_ns: last.ours.since(first.ours).0,

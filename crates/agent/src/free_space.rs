@@ -1,19 +1,19 @@
-//! Free space as one client sees it, file system by file system.
+//! The free space that one client reports, file system by file system.
 
 use filermark_driver_kit::driver::ClaimReport;
 use filermark_link::facts::FreeSpace;
 use filermark_model::plan::{DriverPlan, MountPoint, Target};
 
-/// What one client sees, mount point by mount point.
+/// The free space of one client, mount point by mount point.
 #[derive(Debug)]
 pub(crate) struct ClientSpace {
-    /// Whether the paths are of this host's own.
+    /// Whether the paths are local paths of this host.
     mounted: bool,
     file_systems: Vec<(String, FreeSpace)>,
 }
 
 impl ClientSpace {
-    /// Nothing yet; the driver says what the paths mean.
+    /// Empty; the driver defines the meaning of the paths.
     pub fn by(driver: &DriverPlan) -> Self {
         Self {
             mounted: driver.facts().target == Target::Mounted,
@@ -21,8 +21,8 @@ impl ClientSpace {
         }
     }
 
-    /// Adds what a claim has found. Several mount points of one file system, which
-    /// have one device number, count once.
+    /// Adds the result of a claim. Several mount points of one file system, which have one
+    /// device number, count once.
     pub fn add(&mut self, mount: &MountPoint, kept: bool, host: &str, found: &ClaimReport) {
         let Some(space) = found.space else {
             return;
@@ -42,7 +42,7 @@ impl ClientSpace {
                     mounts: vec![mount.clone()],
                     file_system: match self.mounted {
                         true => name_of(&device, host, found),
-                        // An export or a share is the same from every client.
+                        // An export or a share is the same on every client.
                         false => device.clone(),
                     },
                     bytes: space.free_bytes,
@@ -54,14 +54,14 @@ impl ClientSpace {
         }
     }
 
-    /// All of it, for the prime.
+    /// All entries, for the prime.
     pub fn into_free(self) -> Vec<FreeSpace> {
         self.file_systems.into_iter().map(|(_, f)| f).collect()
     }
 }
 
-/// Names a file system, so that two hosts that see one are seen to do so: a remote
-/// one by what is mounted, a local one by its host and device.
+/// Identifies a file system in the same way on all hosts: a remote one by its source, a local
+/// one by its host and device.
 fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
     let source = found.server_facts.iter().find(|(name, _)| name == SOURCE);
     match source {
@@ -70,16 +70,16 @@ fn name_of(device: &str, host: &str, found: &ClaimReport) -> String {
     }
 }
 
-/// Tells hosts apart that call themselves the same: copies of one virtual machine.
+/// Distinguishes hosts with the same name: copies of one virtual machine.
 fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
-/// The fact in which the driver of mounted file systems says what is mounted there.
+/// The fact in which the driver of mounted file systems reports the source.
 const SOURCE: &str = "source";
 
-/// The number of the device that a path is on; the path itself where there is none.
+/// The number of the device of a path; the path itself if there is none.
 #[cfg(unix)]
 fn device_of(path: &str) -> String {
     use std::os::unix::fs::MetadataExt;
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// What `host` sees of a mount point at a path of this machine.
+    /// The report of `host` about a mount point at a path of this machine.
     fn found(host: &str, path: &str, source: &str) -> Vec<FreeSpace> {
         let mut seen = ClientSpace::by(&DriverPlan::Posix(PosixPlan::default()));
         seen.add(&mount(path), false, host, &report(source, 70));
@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_are_told_apart() {
+    fn file_systems_are_distinguished() {
         let name = |host, path, source| found(host, path, source)[0].file_system.clone();
-        // The same export is the same on all hosts; a local disk is not.
+        // The same export is equal on all hosts; a local disk is not.
         assert_eq!(
             name("one", "/proc", "nas:/vol"),
             name("two", "/proc", "nas:/vol")
@@ -135,17 +135,17 @@ mod tests {
             name("one", "/proc", "nas:/vol2")
         );
         assert_ne!(name("one", "/proc", "disk"), name("two", "/proc", "disk"));
-        // On one host the device decides: two names of one export are one.
+        // On one host the device decides: two names of one export are one file system.
         let mut seen = ClientSpace::by(&DriverPlan::Posix(PosixPlan::default()));
         seen.add(&mount("/proc"), false, "one", &report("nas:/vol/a", 70));
         seen.add(&mount("/proc/self"), true, "one", &report("nas:/vol/b", 60));
         seen.add(&mount("/dev"), false, "one", &report("dev", 90));
         seen.add(&mount("/silent"), false, "one", &ClaimReport::default());
         let free = seen.into_free();
-        let told: Vec<_> = free
+        let shown: Vec<_> = free
             .iter()
             .map(|f| (f.mounts.len(), f.bytes, f.kept))
             .collect();
-        assert_eq!(told, [(2, 60, true), (1, 90, false)]);
+        assert_eq!(shown, [(2, 60, true), (1, 90, false)]);
     }
 }

@@ -1,9 +1,9 @@
-//! What an agent does for the run directory's lease: it tells the prime for what a claim
-//! waits, renews the markers, and looks whether its procs find room.
+//! The agent's part of the run directory's lease: it reports the reason why a claim waits,
+//! renews the markers, and checks whether its procs' directories can be created.
 //!
-//! Each mount point has a thread of its own, from its claim on: one that answers slowly
-//! does not let the leases of the others run out. Where another client of the run has
-//! written a marker, this agent looks at it, and renews it when no other agent does.
+//! Each mount point has its own thread, from its claim on: a slow one does not let the leases
+//! of the others expire. If another client of the run has written a marker, this agent reads
+//! it, and renews it when no other agent does.
 
 use super::streams::Reports;
 use filermark_driver_kit::claim::lease::{
@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// An agent that waits: it can be stopped, and the prime is told for what.
+/// A waiting claim: it can be stopped, and its reason is reported to the prime.
 pub(super) struct WaitReporter<'a> {
     pub reports: &'a Reports,
     pub stop: &'a StopFlag,
@@ -42,47 +42,46 @@ impl LeaseWatch for WaitReporter<'_> {
     }
 }
 
-/// How long a renewal under way is waited for when the lease is to end.
+/// How long a renewal in progress is awaited when the lease ends.
 const END_MAX: Duration = Duration::from_secs(2);
 
-/// The lease of a run directory, as this agent sees it: renewed on a thread of its own
-/// until it is dropped.
+/// The lease of a run directory, on this agent: renewed on its own thread until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lease {
     pub mount: MountPoint,
     known: Arc<Mutex<LeaseStatus>>,
     /// Ends the thread.
     until: Sender<()>,
-    /// Ends a renewal that is under way.
-    quit: StopFlag,
-    /// Is disconnected when the thread has ended.
+    /// Stops a renewal in progress.
+    renew_stop: StopFlag,
+    /// Disconnected when the thread has ended.
     ended: Receiver<()>,
 }
 
-/// What is known of it.
+/// The state of the lease.
 #[derive(Debug)]
 struct LeaseStatus {
-    /// Another run has taken the directory over: a sentence.
+    /// Another run has taken the directory over: a message.
     lost: Option<String>,
-    /// When the marker was last seen to be this run's and to be renewed ([`lease::now`]).
+    /// When the marker was last read as this run's and renewed ([`lease::now`]).
     seen: Duration,
 }
 
-/// Holds a lease, on its thread.
+/// Renews a lease, on its thread.
 struct LeaseThread {
     driver: Arc<dyn Driver>,
     claim: Claim,
     mount: MountPoint,
     known: Arc<Mutex<LeaseStatus>>,
-    /// Another client's heartbeat, and since when it has stood there.
+    /// Another client's heartbeat, and since when it has not changed.
     other: Option<(u64, Duration)>,
     /// This process renews the marker.
     is_own: bool,
 }
 
 impl Lease {
-    /// Begins with the directory that was claimed just now. Where another run takes it
-    /// over, `stop` is raised: nothing more is to be done there.
+    /// Begins with a directory that was just claimed. If another run takes it over, `stop` is
+    /// raised, so that nothing more is done there.
     pub fn begin(
         driver: Arc<dyn Driver>,
         claim: &Claim,
@@ -96,16 +95,16 @@ impl Lease {
             seen: lease::now(),
         }));
         let holder = LeaseThread::new(driver, claim, mount, known.clone());
-        let quit = StopFlag::new();
-        let heeded = quit.clone();
+        let renew_stop = StopFlag::new();
+        let interrupt_flag = renew_stop.clone();
         let hold = move || {
-            // Dropped last: who sees it gone finds nothing of the holder.
+            // Dropped last: when it is disconnected, the holder has been dropped.
             let _running = running;
             let mut holder = holder;
-            let _heeding = interrupt_guard::interrupt_on(&heeded);
+            let _guard = interrupt_guard::interrupt_on(&interrupt_flag);
             while wake.recv_timeout(holder.pause()) == Err(RecvTimeoutError::Timeout) {
-                // A failure the operations of the run will say as well.
-                if let Err(e) = holder.look(lease::now()) {
+                // The operations of the run will report such a failure too.
+                if let Err(e) = holder.read_marker(lease::now()) {
                     tracing::debug!(target: "filermark_cluster", "heartbeat: {e}");
                 }
                 if holder.is_lost() {
@@ -120,7 +119,7 @@ impl Lease {
             mount: mount.clone(),
             known,
             until,
-            quit,
+            renew_stop,
             ended,
         })
     }
@@ -130,16 +129,16 @@ impl Lease {
         lock(&self.known).lost.clone()
     }
 
-    /// [`Self::lost`], after a look. Where that does not find the marker, and the last
-    /// one that did is so long ago that another run may have taken the directory over,
-    /// the lease counts as lost, too.
+    /// [`Self::lost`], after reading the marker again. If that fails, and the last successful
+    /// reading is so long ago that another run may have taken the directory over, the lease
+    /// counts as lost too.
     pub fn lost_by_now(&self, driver: &Arc<dyn Driver>, claim: &Claim) -> Option<String> {
         if let Some(lost) = self.lost() {
             return Some(lost);
         }
         let mut holder = LeaseThread::new(driver.clone(), claim, &self.mount, self.known.clone());
         let lost = holder.lost_by(&lease::now);
-        // What the look itself has found it has said.
+        // If the reading itself found it, it has been reported.
         if let (Some(lost), false) = (&lost, holder.is_lost()) {
             tracing::warn!(
                 target: "filermark_cluster",
@@ -149,14 +148,17 @@ impl Lease {
         lost
     }
 
-    /// Ends it. A renewal that is under way is waited for a little: one over SMB keeps
-    /// the marker from being removed. A server that does not answer does not delay the end.
+    /// Ends it. A renewal in progress is awaited for a short time: over SMB it keeps the marker
+    /// from being removed. A server that does not answer does not delay the end.
     pub fn end(self) {
         let Self {
-            until, quit, ended, ..
+            until,
+            renew_stop,
+            ended,
+            ..
         } = self;
         drop(until);
-        quit.raise();
+        renew_stop.raise();
         let _ = ended.recv_timeout(END_MAX);
     }
 }
@@ -178,7 +180,7 @@ impl LeaseThread {
         }
     }
 
-    /// Until the next look. Whether another client renews the marker, the first one says.
+    /// Until the next reading. The first one shows whether another client renews the marker.
     fn pause(&self) -> Duration {
         match self.is_own {
             true => HEARTBEAT,
@@ -190,12 +192,12 @@ impl LeaseThread {
         lock(&self.known).lost.is_some()
     }
 
-    /// Why nothing may be removed, after a look: see [`Lease::lost_by_now`].
+    /// Why nothing may be removed, after reading the marker: see [`Lease::lost_by_now`].
     fn lost_by(&mut self, clock: &dyn Fn() -> Duration) -> Option<String> {
-        let why = match self.look(clock()) {
+        let why = match self.read_marker(clock()) {
             Ok(true) => return lock(&self.known).lost.clone(),
             Ok(false) => "its marker is gone".to_owned(),
-            Err(e) => format!("its marker cannot be looked at ({e})"),
+            Err(e) => format!("its marker cannot be read ({e})"),
         };
         let LeaseStatus { lost, seen } = &*lock(&self.known);
         let unseen = clock().saturating_sub(*seen);
@@ -203,7 +205,7 @@ impl LeaseThread {
             return lost.clone();
         }
         Some(format!(
-            "{}/{}: nothing is removed: {why}, and was last seen {} s ago; another run may have \
+            "{}/{}: nothing is removed: {why}, and was last read {} s ago; another run may have \
              taken the directory over",
             self.mount,
             self.claim.dir_name,
@@ -211,15 +213,16 @@ impl LeaseThread {
         ))
     }
 
-    /// Looks at the marker and renews it if it is this agent's turn; whether there is one.
-    fn look(&mut self, now: Duration) -> Result<bool, DriverError> {
-        let turn = match self.other {
+    /// Reads the marker, and renews it if that is this agent's task; returns whether there is
+    /// one.
+    fn read_marker(&mut self, now: Duration) -> Result<bool, DriverError> {
+        let role = match self.other {
             Some((heartbeat, since)) if now.saturating_sub(since) >= STAND_IN => {
                 ClaimRole::StandIn(heartbeat)
             }
             _ => ClaimRole::Own,
         };
-        match self.driver.renew(&self.mount, &self.claim, turn)? {
+        match self.driver.renew(&self.mount, &self.claim, role)? {
             RenewResult::Done => {
                 (self.other, self.is_own) = (None, true);
                 lock(&self.known).seen = now;
@@ -230,7 +233,7 @@ impl LeaseThread {
                     Some((before, _)) if before == heartbeat => {}
                     before => {
                         self.other = Some((heartbeat, now));
-                        // How long the first one has stood there is not known.
+                        // It is not known since when the first one has not changed.
                         if before.is_some() {
                             lock(&self.known).seen = now;
                         }
@@ -256,9 +259,9 @@ fn lock(known: &Mutex<LeaseStatus>) -> MutexGuard<'_, LeaseStatus> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why procs of a client cannot make their directories: an earlier run's are there still,
-/// because of what is not ours in them. `None`: they can.
-pub(super) fn in_the_way(
+/// Why procs of a client cannot create their directories: those of an earlier run still exist,
+/// because they contain foreign objects. `None`: they can.
+pub(super) fn blocking_dirs(
     plan: &RunPlan,
     client: u32,
     mount: &MountPoint,
@@ -276,8 +279,8 @@ pub(super) fn in_the_way(
         .collect();
     (!taken.is_empty()).then(|| {
         format!(
-            "{mount}/{}: {} is in the way of this run, because of what is not Filermark's: {}; \
-             move that away, or choose another suffix (-s)",
+            "{mount}/{}: {} is in the way of this run, because of foreign objects in it: {}; \
+             move them away, or choose another suffix (-s)",
             claim.dir_name,
             taken.join(", "),
             found.not_ours.join(", ")
@@ -316,11 +319,11 @@ mod tests {
     /// When the lease began.
     const BEGAN: Duration = Duration::from_secs(1000);
 
-    /// Answers renewals as it was told, and keeps whose turn it was.
+    /// Returns the given results of renewals, and records the role of each call.
     #[derive(Default)]
     struct ScriptedLease {
         answers: Mutex<VecDeque<RenewResult>>,
-        turns: Mutex<Vec<ClaimRole>>,
+        roles: Mutex<Vec<ClaimRole>>,
     }
 
     impl Driver for ScriptedLease {
@@ -348,9 +351,9 @@ mod tests {
             &self,
             _: &MountPoint,
             _: &Claim,
-            turn: ClaimRole,
+            role: ClaimRole,
         ) -> Result<RenewResult, DriverError> {
-            self.turns.lock().unwrap().push(turn);
+            self.roles.lock().unwrap().push(role);
             let next = self.answers.lock().unwrap().pop_front();
             next.ok_or_else(|| DriverError {
                 place: "h:/e".into(),
@@ -405,83 +408,99 @@ mod tests {
     }
 
     #[test]
-    fn a_client_stands_in_before_a_watcher_takes_the_run_for_dead() {
+    fn another_client_renews_before_the_run_counts_as_dead() {
         let by = RenewResult::ByAnother;
         let (driver, mut holder) = holder([by(7), by(8), by(8), by(8), RenewResult::Done]);
-        // The client that renews it dies just behind its renewal to 8, before the first
-        // of these looks that sees it.
+        // The client that renews it dies right after its renewal to 8, before the first of
+        // these readings that finds it.
         let mut stood_in = None;
-        for look in 1..=5 {
-            assert_eq!(holder.pause(), OTHERS_LOOK, "from the first look on");
-            let now = BEGAN + OTHERS_LOOK * look;
-            assert!(holder.look(now).is_ok() && !holder.is_lost());
+        for read_marker in 1..=5 {
+            assert_eq!(holder.pause(), OTHERS_LOOK, "from the first reading on");
+            let now = BEGAN + OTHERS_LOOK * read_marker;
+            assert!(holder.read_marker(now).is_ok() && !holder.is_lost());
             if holder.other.is_none() {
                 stood_in = Some(now - (BEGAN + OTHERS_LOOK));
             }
         }
         assert_eq!(holder.pause(), HEARTBEAT, "the marker is its own now");
         assert!(stood_in.is_some_and(|after| after < WATCH), "{stood_in:?}");
-        let turns = driver.turns.lock().unwrap();
-        assert_eq!(turns.last(), Some(&ClaimRole::StandIn(8)));
+        let roles = driver.roles.lock().unwrap();
+        assert_eq!(roles.last(), Some(&ClaimRole::StandIn(8)));
         assert!(
-            turns[..4].iter().all(|turn| *turn == ClaimRole::Own),
-            "{turns:?}"
+            roles[..4].iter().all(|role| *role == ClaimRole::Own),
+            "{roles:?}"
         );
     }
 
     #[test]
-    fn a_lease_that_is_lost_is_told_with_place_and_run() {
-        let who = "run other (process 7 on host toad, since then)".to_owned();
+    fn a_lost_lease_is_reported_with_directory_and_run() {
+        let who = "run other (process 7 on host h9, since then)".to_owned();
         let (_, mut holder) = holder([RenewResult::Done, RenewResult::TakenOver(who)]);
-        assert_eq!(holder.look(BEGAN), Ok(true));
+        assert_eq!(holder.read_marker(BEGAN), Ok(true));
         assert!(!holder.is_lost());
-        assert_eq!(holder.look(BEGAN), Ok(true));
+        assert_eq!(holder.read_marker(BEGAN), Ok(true));
         assert!(holder.is_lost());
-        assert!(holder.look(BEGAN).is_err(), "the server is silent");
+        assert!(
+            holder.read_marker(BEGAN).is_err(),
+            "the server does not answer"
+        );
         let lost = lock(&holder.known).lost.clone().expect("a sentence");
         for part in [
             "h:/e/filermark.s",
-            "run other (process 7 on host toad",
+            "run other (process 7 on host h9",
             "(-s)",
         ] {
             assert!(lost.contains(part), "{part} in {lost}");
         }
     }
 
-    /// CLEANUP goes by names: it looks first, whenever the last look was.
+    /// CLEANUP removes by name, so it reads the marker first, whenever the last reading was.
     #[test]
-    fn a_marker_that_is_not_seen_before_clean_up_counts_as_lost_in_time() {
+    fn a_marker_that_cannot_be_read_before_clean_up_counts_as_lost() {
         let at = |after: Duration| move || BEGAN + after;
         let (driver, mut holder) = holder([RenewResult::Done]);
         assert_eq!(holder.lost_by(&at(HEARTBEAT)), None);
-        assert_eq!(driver.turns.lock().unwrap().len(), 1, "it has looked");
+        assert_eq!(
+            driver.roles.lock().unwrap().len(),
+            1,
+            "it has read the marker"
+        );
         // No other run can have it yet.
         let early = HEARTBEAT + UNSEEN_MAX - Duration::from_nanos(1);
         assert_eq!(holder.lost_by(&at(early)), None);
         let late = HEARTBEAT + UNSEEN_MAX;
-        let lost = holder.lost_by(&at(late)).expect("it is silent for long");
+        let lost = holder
+            .lost_by(&at(late))
+            .expect("there was no answer for a long time");
         for part in [
             "h:/e/filermark.s: nothing is removed",
             "silent",
-            "last seen 20 s ago",
+            "last read 20 s ago",
         ] {
             assert!(lost.contains(part), "{part} in {lost}");
         }
-        // The next look may see it again.
+        // The next reading may find it again.
         driver.answers.lock().unwrap().push_back(RenewResult::Done);
         assert_eq!(holder.lost_by(&at(late)), None);
     }
 
     #[test]
-    fn what_is_not_renewed_does_not_count_as_seen() {
+    fn a_marker_that_is_not_renewed_does_not_count_as_read() {
         let by = RenewResult::ByAnother;
         let (_, mut holder) = holder([RenewResult::Missing, by(3), by(3), by(4), by(4)]);
         let seen = |holder: &LeaseThread| lock(&holder.known).seen;
-        for (look, answer, last) in [(1, false, 0), (2, true, 0), (3, true, 0), (4, true, 4)] {
-            assert_eq!(holder.look(BEGAN + OTHERS_LOOK * look), Ok(answer));
-            assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * last, "look {look}");
+        for (reading, answer, last) in [(1, false, 0), (2, true, 0), (3, true, 0), (4, true, 4)] {
+            assert_eq!(
+                holder.read_marker(BEGAN + OTHERS_LOOK * reading),
+                Ok(answer)
+            );
+            assert_eq!(
+                seen(&holder),
+                BEGAN + OTHERS_LOOK * last,
+                "reading {reading}"
+            );
         }
-        assert_eq!(holder.look(BEGAN + OTHERS_LOOK * 5), Ok(true));
+        assert_eq!(holder.read_marker(BEGAN + OTHERS_LOOK * 5), Ok(true));
         assert_eq!(seen(&holder), BEGAN + OTHERS_LOOK * 4);
         let (_, mut gone) = self::holder([RenewResult::Missing, RenewResult::Missing]);
         assert_eq!(gone.lost_by(&|| BEGAN), None);
@@ -490,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_ends_when_it_is_told_to() {
+    fn a_lease_ends_on_request() {
         let (driver, _) = holder([]);
         let lease = Lease::begin(driver, &claim(), &mount(), StopFlag::new()).expect("a thread");
         assert_eq!(lease.lost(), None);

@@ -1,5 +1,5 @@
-//! The load point under way: the prime ends its WARMUP when the load is steady, and its
-//! RUN when the data set has been touched.
+//! The lengths of the current load point's phases: the prime ends WARMUP when the load is
+//! steady, and RUN when the data set has been touched.
 
 use filermark_engine::shard::Timetable;
 use filermark_model::Nanos;
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Debug, Default)]
 pub struct SharedDurations(Arc<Mutex<DurationState>>);
 
-/// What the phases of a load point came to.
+/// The lengths of the phases of a load point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseDurations {
-    /// How long WARMUP took.
+    /// The length of WARMUP.
     pub warmup: Nanos,
-    /// How long RUN took.
+    /// The length of RUN.
     pub runtime: Nanos,
     /// How long after the beginning or the end of RUN the order about it was received.
     pub late: Nanos,
@@ -23,14 +23,14 @@ pub struct PhaseDurations {
 #[derive(Debug, Default)]
 struct DurationState {
     timetable: Option<Timetable>,
-    /// The length of WARMUP that was ordered, and when.
+    /// The ordered length of WARMUP, and when the order was received.
     warmup: Option<(Nanos, Nanos)>,
-    /// The same of RUN.
+    /// The ordered length of RUN, and when the order was received.
     run: Option<(Nanos, Nanos)>,
 }
 
 impl SharedDurations {
-    /// Another task begins: what was ordered before does not concern it.
+    /// Another task begins: earlier orders do not apply to it.
     pub fn clear(&self) {
         *self.lock() = DurationState::default();
     }
@@ -62,8 +62,10 @@ impl SharedDurations {
         let Some(times) = state.timetable.as_ref().map(Timetable::times) else {
             return Default::default();
         };
-        let begun = state.warmup.map(|(_, heard)| heard.since(times.run_start));
-        let ended = state.run.map(|(_, heard)| heard.since(times.run_end));
+        let begun = state
+            .warmup
+            .map(|(_, received)| received.since(times.run_start));
+        let ended = state.run.map(|(_, received)| received.since(times.run_end));
         PhaseDurations {
             warmup: times.run_start.since(times.warmup_start),
             runtime: times.run_end.since(times.run_start),
@@ -71,7 +73,7 @@ impl SharedDurations {
         }
     }
 
-    /// Nothing that can panic is done under this lock.
+    /// No code under this lock can panic.
     fn lock(&self) -> MutexGuard<'_, DurationState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ordered_holds_for_one_load_point() {
+    fn orders_apply_to_one_load_point() {
         let at = Nanos::from_secs;
         let times = RunTimes {
             warmup_start: at(10),
@@ -113,7 +115,7 @@ mod tests {
             run_end: at(320),
         };
         let lengths = SharedDurations::default();
-        // In whatever order the two threads come.
+        // In whichever order the two threads call.
         for early in [true, false] {
             let timetable = Timetable::from(times);
             if early {
@@ -130,7 +132,7 @@ mod tests {
         }
         let timetable = Timetable::from(times);
         lengths.begin(&timetable);
-        assert_eq!(lengths.finish(), phases(300, 10, at(0)), "nobody called");
+        assert_eq!(lengths.finish(), phases(300, 10, at(0)), "no order");
         assert_eq!(timetable.times(), times);
         lengths.clear();
         let timetable = Timetable::with_open_end(times);

@@ -1,7 +1,8 @@
 //! The agent: carries out the prime's orders on one client host.
 //!
-//! Four threads: one reads orders, one writes reports, one works (`work`), one sums
-//! up what the shards say while they do (`live`); this one decides ([`filermark_link::duty`]).
+//! Four threads: one reads orders, one writes reports, one works (`work`), one merges the
+//! shards' notifications meanwhile (`live`); the calling one decides
+//! ([`filermark_link::agent_state`]).
 
 pub mod clock_check;
 mod free_space;
@@ -22,7 +23,7 @@ pub use threads::ThreadLauncher;
 
 use filermark_engine::clock::Clock;
 use filermark_engine::driver::StopFlag;
-use filermark_link::duty::{AgentAction, AgentState, LongTask};
+use filermark_link::agent_state::{AgentAction, AgentState, LongTask};
 use filermark_link::identity;
 use filermark_link::message::Hello;
 use filermark_link::secure::seal::Opener;
@@ -34,17 +35,17 @@ use streams::{AgentInput, Reports, read_orders, spawn};
 
 /// Orders that may wait for the agent.
 const ORDERS_MAX: usize = 64;
-/// How often the agent looks at the time.
+/// Interval of the agent's timer.
 const TICK: Duration = Duration::from_millis(200);
-/// How long the last reports may take to leave.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How long the last reports may take to be sent.
+const LAST_REPORTS_MAX: Duration = Duration::from_secs(2);
 
 /// Serves one prime until the link ends.
 pub fn serve(orders: impl Read + Send + 'static, reports: impl Write + Send + 'static) {
     serve_until(orders, reports, &StopFlag::new());
 }
 
-/// Serves one prime until the link ends, or somebody on this host raises `quit`.
+/// Serves one prime until the link ends, or `quit` is raised on this host.
 pub fn serve_until(
     orders: impl Read + Send + 'static,
     reports: impl Write + Send + 'static,
@@ -82,8 +83,8 @@ pub fn serve_until(
     };
     agent.live(&inputs, quit);
     drop(agent);
-    // The writer ends with the last of the reports; a link that takes none is left.
-    let _ = written.recv_timeout(FAREWELL);
+    // The writer ends with the last report; a blocked link is abandoned.
+    let _ = written.recv_timeout(LAST_REPORTS_MAX);
 }
 
 struct Agent {
@@ -97,28 +98,28 @@ struct Agent {
 
 impl Agent {
     fn live(&self, inputs: &Receiver<AgentInput>, quit: &StopFlag) {
-        let mut duty = AgentState::new(self.hello.clone(), self.clock.now());
+        let mut state = AgentState::new(self.hello.clone(), self.clock.now());
         loop {
             let input = inputs.recv_timeout(TICK);
             let now = self.clock.now();
-            let mut acts = match input {
+            let mut actions = match input {
                 Ok(AgentInput::Order(order)) => {
                     tracing::debug!(target: "filermark_cluster", order = order.name(), "order");
-                    duty.handle_order(*order, now, unix_ns())
+                    state.handle_order(*order, now, unix_ns())
                 }
-                Ok(AgentInput::LinkEnded) => duty.link_ended(),
-                Ok(AgentInput::Done(report)) => duty.done(*report),
-                Err(RecvTimeoutError::Timeout) => duty.tick(now),
+                Ok(AgentInput::LinkEnded) => state.link_ended(),
+                Ok(AgentInput::Done(report)) => state.done(*report),
+                Err(RecvTimeoutError::Timeout) => state.tick(now),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             if quit.is_raised() {
-                acts.extend(duty.handle_end_request("it was told to end on its host"));
+                actions.extend(state.handle_end_request("it was asked to exit on its host"));
             }
-            for act in acts {
-                match act {
-                    AgentAction::Tell(report) => {
+            for action in actions {
+                match action {
+                    AgentAction::Send(report) => {
                         if !self.reports.send(&report) {
-                            // What cannot be told any more: nobody is there.
+                            // A report that cannot be sent any more: the prime is gone.
                             self.stop.raise();
                         }
                     }

@@ -1,6 +1,6 @@
-//! What the shards say while they work, summed up for the prime: how far INIT is,
-//! what every second brought, and that the agent is alive. What a phase has brought is
-//! told before its answer ([`Flusher`]).
+//! Merges the notifications of the shards while they work, for the prime: the progress of INIT,
+//! the results of each second, and that the agent is alive. The results of a phase are sent
+//! before its report ([`Flusher`]).
 
 use super::streams::Reports;
 use filermark_engine::recorder::LiveEvents;
@@ -10,25 +10,26 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-/// How often something is told; a second is told when nothing was added to it between
-/// two of these.
-const TELL: Duration = Duration::from_millis(500);
-/// Seconds that may wait to be told: a shard that is far behind loses its words.
+/// Interval between two reports. A second is sent when nothing was added to it between two of
+/// them.
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
+/// Seconds that may wait to be sent: the oldest second of a shard that is far behind is
+/// dropped.
 const SECONDS_MAX: usize = 64;
-/// Longest wait for the last words of a phase to be told.
+/// Longest wait until the last events of a phase are sent.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct SecondTotals {
-    /// With whether something was added since it was last looked.
+    /// With whether something was added since the last report.
     seconds: BTreeMap<i64, (Interval, bool)>,
     task_count: u64,
     bytes: u64,
 }
 
 impl SecondTotals {
-    fn add(&mut self, word: LiveEvents) {
-        match word {
+    fn add(&mut self, event: LiveEvents) {
+        match event {
             LiveEvents::Second(interval) => {
                 let (sum, fresh) = self.seconds.entry(interval.second).or_default();
                 sum.second = interval.second;
@@ -45,7 +46,7 @@ impl SecondTotals {
         }
     }
 
-    /// What is to be told now.
+    /// The reports that are due now.
     fn take(&mut self) -> Vec<Report> {
         let mut reports = Vec::new();
         if (self.task_count, self.bytes) != (0, 0) {
@@ -69,7 +70,7 @@ impl SecondTotals {
         reports
     }
 
-    /// All that there is, also seconds to which something may still be added.
+    /// All reports, also those of seconds to which something may still be added.
     fn take_all(&mut self) -> Vec<Report> {
         for (_, fresh) in self.seconds.values_mut() {
             *fresh = false;
@@ -78,63 +79,64 @@ impl SecondTotals {
     }
 }
 
-/// Whoever asks is told when all is told.
+/// Answered when everything is sent.
 type FlushRequest = SyncSender<()>;
 
-/// Has everything told that the shards have said. A second that comes after the answer
-/// to its load point would count for the next one.
+/// Has all events of the shards sent. A second that is sent after the report of its load point
+/// would count for the next one.
 pub(super) struct Flusher {
     ask: Sender<FlushRequest>,
     live: SyncSender<LiveEvents>,
 }
 
 impl Flusher {
-    /// For the thread that hears what comes from `live`; the receiver is for [`tell`].
+    /// `live` is the channel of the shards; the receiver is for [`forward_intervals`].
     pub fn new(live: SyncSender<LiveEvents>) -> (Self, Receiver<FlushRequest>) {
         let (ask, asked) = channel();
         (Self { ask, live }, asked)
     }
 
-    /// Waits till all that was said before is told, but not for ever.
+    /// Waits until all earlier events are sent, up to a limit.
     pub fn flush(&self) {
-        let (done, told) = sync_channel(1);
+        let (done, flushed) = sync_channel(1);
         if self.ask.send(done).is_err() {
             return;
         }
-        // Nothing was done: this only wakes. If it does not fit, nobody sleeps.
+        // An empty event, which wakes the receiver. If the channel is full, the receiver is
+        // awake.
         let _ = self.live.try_send(LiveEvents::Population {
             task_count: 0,
             bytes: 0,
         });
-        let _ = told.recv_timeout(FLUSH_MAX);
+        let _ = flushed.recv_timeout(FLUSH_MAX);
     }
 }
 
-/// Tells the shards' words in sums until they and the link have ended.
+/// Sends sums of the shards' events until the shards or the link have ended.
 pub(super) fn forward_intervals(
-    words: &Receiver<LiveEvents>,
+    events: &Receiver<LiveEvents>,
     asked: &Receiver<FlushRequest>,
     reports: &Reports,
 ) {
     let mut sums = SecondTotals::default();
-    let mut tell_at = Instant::now() + TELL;
+    let mut report_at = Instant::now() + REPORT_INTERVAL;
     loop {
-        match words.recv_timeout(tell_at.saturating_duration_since(Instant::now())) {
-            Ok(word) => sums.add(word),
+        match events.recv_timeout(report_at.saturating_duration_since(Instant::now())) {
+            Ok(event) => sums.add(event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         if let Ok(done) = asked.try_recv() {
-            while let Ok(word) = words.try_recv() {
-                sums.add(word);
+            while let Ok(event) = events.try_recv() {
+                sums.add(event);
             }
             if sums.take_all().iter().any(|report| !reports.send(report)) {
                 return;
             }
             let _ = done.try_send(());
         }
-        if Instant::now() >= tell_at {
-            tell_at = Instant::now() + TELL;
+        if Instant::now() >= report_at {
+            report_at = Instant::now() + REPORT_INTERVAL;
             if sums.take().iter().any(|report| !reports.send(report)) {
                 return;
             }
@@ -155,16 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_told_once_and_whole() {
+    fn a_second_is_sent_once_and_whole() {
         let mut sums = SecondTotals::default();
         assert!(matches!(sums.take()[..], [Report::Alive]));
         sums.add(second(3, 5));
         sums.add(second(3, 6));
-        assert!(matches!(sums.take()[..], [Report::Alive]), "more may come");
+        assert!(
+            matches!(sums.take()[..], [Report::Alive]),
+            "more may be added"
+        );
         sums.add(second(4, 1));
-        let told = sums.take();
-        let [Report::Second { interval }] = &told[..] else {
-            panic!("{told:?}");
+        let flushed = sums.take();
+        let [Report::Second { interval }] = &flushed[..] else {
+            panic!("{flushed:?}");
         };
         assert_eq!((interval.second, interval.success_count), (3, 11));
         sums.add(LiveEvents::Population {
@@ -185,23 +190,23 @@ mod tests {
     }
 
     #[test]
-    fn the_last_second_is_told_before_the_answer() {
+    fn the_last_second_is_sent_before_the_report() {
         let mut sums = SecondTotals::default();
         sums.add(second(8, 5));
         sums.add(second(9, 5));
-        let told = sums.take_all();
+        let flushed = sums.take_all();
         assert!(matches!(
-            told[..],
+            flushed[..],
             [Report::Second { .. }, Report::Second { .. }]
         ));
         assert!(
             matches!(sums.take()[..], [Report::Alive]),
-            "nothing is left"
+            "no second is left"
         );
     }
 
     #[test]
-    fn seconds_do_not_pile_up() {
+    fn the_number_of_waiting_seconds_is_bounded() {
         let mut sums = SecondTotals::default();
         for s in 0..1000 {
             sums.add(second(s, 1));

@@ -1,5 +1,5 @@
-//! Heartbeats as an agent takes them while load is made: every so often each proc's rate
-//! (`-G`, `-q`, HEARTBEAT_NOTIFICATIONS). The prime puts those of all agents together.
+//! Samples heartbeats while load is generated: the rate of each proc, at an interval (`-G`,
+//! `-q`, HEARTBEAT_NOTIFICATIONS). The prime combines those of all agents.
 
 use super::clock_check::wait_until;
 use filermark_engine::clock::Clock;
@@ -13,44 +13,44 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// The taking of heartbeats of one load point; ends when it is dropped.
+/// Samples the heartbeats of one load point, until it is dropped.
 pub(crate) struct HeartbeatSampler {
     over: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl HeartbeatSampler {
-    /// Takes heartbeats from `counts` and gives them to `tell`, till that says no.
+    /// Samples heartbeats from `counts` and passes them to `send`, until that returns `false`.
     pub fn begin(
         counts: Arc<LiveCounts>,
         clock: &Clock,
         timetable: Timetable,
         interval: Nanos,
-        tell: impl FnMut(AgentHeartbeat) -> bool + Send + 'static,
+        send: impl FnMut(AgentHeartbeat) -> bool + Send + 'static,
     ) -> Self {
         let (over, ended) = channel::<()>();
         let clock = clock.clone();
-        let mut tell = tell;
+        let mut send = send;
         let work = move || {
-            let mut taken = CountSnapshot::new(counts);
-            let mut ticks = SampleSchedule::new(timetable, interval);
+            let mut snapshot = CountSnapshot::new(counts);
+            let mut schedule = SampleSchedule::new(timetable, interval);
             loop {
-                let due = || ticks.due().map_or(Nanos::ZERO, |tick| tick.at);
+                let due = || schedule.due().map_or(Nanos::ZERO, |tick| tick.at);
                 let over = !wait_until(&clock, due, &ended);
-                let Some(tick) = ticks.take() else {
+                let Some(tick) = schedule.take() else {
                     return;
                 };
-                // One that falls together with the end of RUN is still taken.
+                // One that coincides with the end of RUN is still sampled.
                 if over && clock.now() < tick.at {
                     return;
                 }
-                let beat = taken.take(&tick, clock.now());
-                if tick.number > 0 && !tell(beat) {
+                let heartbeat = snapshot.take(&tick, clock.now());
+                if tick.number > 0 && !send(heartbeat) {
                     return;
                 }
             }
         };
-        // Without a thread there are no heartbeats, and nothing else is missing.
+        // Without a thread there are no heartbeats; nothing else depends on it.
         let thread = std::thread::Builder::new()
             .name("agent-pulse".into())
             .spawn(work);
@@ -70,8 +70,8 @@ impl Drop for HeartbeatSampler {
     }
 }
 
-/// When counts are to be read: at the beginning of each phase (number 0, which
-/// only sets the mark) and then after each interval.
+/// When the counts are read: at the beginning of each phase (number 0, which only sets the
+/// base) and then after each interval.
 #[derive(Clone, Copy)]
 struct SampleTime {
     at: Nanos,
@@ -98,7 +98,7 @@ impl SampleSchedule {
         }
     }
 
-    /// The next one, as far as the beginning of RUN is known.
+    /// The next one, if the beginning of RUN is known.
     fn due(&mut self) -> Option<SampleTime> {
         let times = self.timetable.times();
         let end = match self.next.phase {
@@ -129,7 +129,7 @@ impl SampleSchedule {
     }
 }
 
-/// The counts when they were last read.
+/// The counts at the last reading.
 struct CountSnapshot {
     counts: Arc<LiveCounts>,
     before: Vec<(u32, u64)>,
@@ -155,7 +155,7 @@ impl CountSnapshot {
             .chain(std::iter::repeat(0));
         let procs = counted.iter().zip(before);
         let procs = procs.map(|((number, n), before)| (*number, n.saturating_sub(before)));
-        let beat = AgentHeartbeat {
+        let heartbeat = AgentHeartbeat {
             phase: tick.phase,
             number: tick.number,
             elapsed_ns: now.since(self.at).0,
@@ -163,7 +163,7 @@ impl CountSnapshot {
         };
         self.before = counted;
         self.at = now;
-        beat
+        heartbeat
     }
 }
 
@@ -184,13 +184,13 @@ mod tests {
         };
         let counts = Arc::new(LiveCounts::new(vec![4]));
         let (sender, receiver) = channel();
-        let tell = move |beat| sender.send(beat).is_ok();
+        let send = move |heartbeat| sender.send(heartbeat).is_ok();
         let pulse = HeartbeatSampler::begin(
             counts.clone(),
             &clock,
             times.into(),
             Nanos::from_millis(400),
-            tell,
+            send,
         );
         let mut total = 0;
         let mut count = |ms, n| {
@@ -199,23 +199,23 @@ mod tests {
             counts.set(0, total);
         };
         count(200, 10);
-        // After the last whole interval of WARMUP: told of neither phase.
+        // After the last whole interval of WARMUP: belongs to neither phase.
         count(900, 5);
         count(1_200, 7);
         clock.sleep_until(at(2_200));
         drop(pulse);
-        let told: Vec<AgentHeartbeat> = receiver.iter().collect();
-        let phases: Vec<_> = told.iter().map(|b| (b.phase, b.number)).collect();
+        let sent: Vec<AgentHeartbeat> = receiver.iter().collect();
+        let phases: Vec<_> = sent.iter().map(|b| (b.phase, b.number)).collect();
         let (warmup, run) = (Phase::Warmup, Phase::Run);
         assert_eq!(
             phases,
             [(warmup, 1), (warmup, 2), (run, 1), (run, 2), (run, 3)]
         );
         let done = |phase| -> u64 {
-            let all = told.iter().filter(|b| b.phase == phase);
+            let all = sent.iter().filter(|b| b.phase == phase);
             all.flat_map(|b| &b.procs).map(|(_, n)| n).sum()
         };
-        assert_eq!(told[0].procs[0].0, 4);
+        assert_eq!(sent[0].procs[0].0, 4);
         assert_eq!((done(warmup), done(run)), (10, 7));
     }
 }

@@ -1,6 +1,5 @@
-//! Where the bytes come from that a client reads in RUN: what the system counts for
-//! each mount point when RUN begins and when it ends, held against what operations
-//! have read.
+//! Where the bytes come from that a client reads in RUN: what the system counts for each mount
+//! point at the beginning and at the end of RUN, compared with what the operations read.
 
 use super::clock_check::wait_until;
 use filermark_driver_kit::driver::{Driver, FetchedBytes};
@@ -21,20 +20,19 @@ const READING_MAX: Duration = Duration::from_secs(5);
 /// Length of the name of a counter, in hexadecimal digits.
 const SOURCE_CHARS: usize = 16;
 
-/// Whose counters are read.
+/// The counters to read.
 pub(super) struct CounterSource {
     pub plan: Arc<RunPlan>,
-    /// Which client of it.
+    /// The index of the client in the plan.
     pub client: usize,
     pub driver: Arc<dyn Driver>,
     pub mounts: Vec<MountPoint>,
 }
 
-/// What was counted for each mount point at one instant; one that was not open is not
-/// among them.
+/// The counters of each open mount point at one instant.
 type CounterSnapshot = Vec<(MountPoint, FetchedBytes)>;
 
-/// Two readings that are being made on a thread: when RUN began, and when it ended.
+/// Two readings made on a thread: at the beginning and at the end of RUN.
 pub(super) struct CounterSampler {
     sampled: Arc<CounterSource>,
     readings: Result<Receiver<[CounterSnapshot; 2]>, std::io::Error>,
@@ -55,8 +53,8 @@ impl CounterSource {
 }
 
 impl CounterSampler {
-    /// Will read at the beginning and at the end of RUN. `None`: the driver speaks to the
-    /// server itself, and no cache of this host can answer.
+    /// Reads at the beginning and at the end of RUN. `None`: the driver sends requests to the
+    /// server itself, and no cache of this host can answer them.
     pub fn begin(sampled: CounterSource, clock: &Clock, timetable: Timetable) -> Option<Self> {
         if !sampled.plan.driver.facts().host_cache {
             return None;
@@ -81,8 +79,8 @@ impl CounterSampler {
         })
     }
 
-    /// What came of it, now that RUN has ended: of each mount point something, if only
-    /// that it is not known, and why.
+    /// The result, after the end of RUN, with an entry for each mount point, even if it only
+    /// states that the bytes are not known, and why.
     pub fn finish(mut self, stats: &PointStats) -> Vec<ClientReads> {
         self.phase.take();
         let name = self.sampled.client_name();
@@ -98,9 +96,9 @@ impl CounterSampler {
         let mounts = &self.sampled.mounts;
         match readings {
             Ok(readings) => combined(name, mounts, &readings, &read_bytes),
-            Err(why) => mounts
+            Err(reason) => mounts
                 .iter()
-                .map(|mount| unread(name, mount, &why, &read_bytes))
+                .map(|mount| unread(name, mount, &reason, &read_bytes))
                 .collect(),
         }
     }
@@ -122,8 +120,8 @@ fn combined(
     let mut others = Vec::new();
     for mount in mounts {
         let (Some(first), Some(last)) = (of(before, mount), of(after, mount)) else {
-            let why = "the mount point was not open in RUN";
-            others.push(unread(client, mount, why, read_bytes));
+            let reason = "the mount point was not open in RUN";
+            others.push(unread(client, mount, reason, read_bytes));
             continue;
         };
         let entry = all.entry(first.source.clone()).or_insert_with(|| {
@@ -145,29 +143,29 @@ fn combined(
     all.into_values().chain(others).collect()
 }
 
-/// What a counter counted from the first reading to the last, or why that is not known.
+/// The increase of a counter from the first reading to the last, or why that is not known.
 fn between(first: &FetchedBytes, last: &FetchedBytes) -> Result<u64, &'static str> {
     if first.counter == ReadCounter::Unknown {
-        return Err("nothing counts that there");
+        return Err("no counter exists for this file system");
     }
     match (first.bytes, last.bytes) {
         (None, _) => Err("its counter could not be read when RUN began"),
         (_, None) => Err("its counter could not be read when RUN ended"),
         (Some(first), Some(last)) => {
             let fetched = last.checked_sub(first);
-            fetched.ok_or("its counter went back: it was mounted again, perhaps")
+            fetched.ok_or("its counter decreased: the file system was perhaps mounted again")
         }
     }
 }
 
-/// Names the kernel that counts: agents on one host share it, in containers too. Where
-/// it has no name, it is this client's own.
+/// Identifies the kernel that counts: agents on one host share it, in containers too. If it has
+/// no identifier, the client's name is used.
 fn kernel_id(client: &str) -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map_or_else(|_| client.to_owned(), |id| id.trim().to_owned())
 }
 
-/// Names a counter of a kernel, without telling more of it than is needed.
+/// Identifies a counter of a kernel, without disclosing more of it than is needed.
 fn source_id(kernel: &str, source: &str) -> String {
     let mut id = filermark_results::record::sha256(format!("{kernel}\n{source}").as_bytes());
     id.truncate(SOURCE_CHARS);
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn mount_points_with_one_counter_are_taken_together() {
+    fn mount_points_with_one_counter_are_combined() {
         let reading = |disk, other| {
             vec![
                 (mount("/a"), fetched("disk", Some(disk))),
@@ -220,10 +218,10 @@ mod tests {
         assert_eq!(all[0].source.len(), SOURCE_CHARS);
         assert_ne!(all[0].source, all[1].source);
         assert_eq!((all[1].read_bytes, all[1].fetched_bytes), (7, None));
-        let why = |at: usize| all[at].unknown.as_deref().unwrap_or("");
-        assert!(why(1).contains("went back"), "{}", why(1));
-        assert!(why(2).contains("was not open"), "{}", why(2));
-        // The same counter has the same name, whichever client reports it.
+        let reason = |at: usize| all[at].unknown.as_deref().unwrap_or("");
+        assert!(reason(1).contains("decreased"), "{}", reason(1));
+        assert!(reason(2).contains("was not open"), "{}", reason(2));
+        // The same counter has the same identifier, whichever client reports it.
         let first = combined(
             "h",
             &mounts[..1],
@@ -240,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_that_is_not_made_is_told_with_its_reason() {
+    fn a_missing_reading_is_reported_with_its_reason() {
         let mut plan = filermark_results::testing::composite::composite_record()
             .run
             .plan;
@@ -259,11 +257,11 @@ mod tests {
             run_end: Nanos::MAX,
         };
         let begun = CounterSampler::begin(sampled(&plan), &clock, never.into()).expect("mounted");
-        let told = begun.finish(&PointStats::default());
-        assert_eq!(told.len(), mounts.len());
-        let why = told[0].unknown.as_deref();
-        assert_eq!(why, Some("the counters were not read in time"));
-        plan.driver = DriverPlan::Null;
+        let reads = begun.finish(&PointStats::default());
+        assert_eq!(reads.len(), mounts.len());
+        let reason = reads[0].unknown.as_deref();
+        assert_eq!(reason, Some("the counters were not read in time"));
+        plan.driver = DriverPlan::NULL;
         assert!(CounterSampler::begin(sampled(&plan), &clock, never.into()).is_none());
     }
 }

@@ -6,8 +6,8 @@ use filermark_link::limits::FILE_SYSTEMS_MAX;
 use filermark_model::survey::Space;
 use filermark_results::record::SpaceChange;
 
-/// Free space of each of these file systems now; `None`: it is not stated.
-pub fn ask(driver: &dyn Driver, file_systems: &[FreeSpace]) -> Vec<Option<Space>> {
+/// The free space of each of these file systems now; `None`: it is not reported.
+pub fn query(driver: &dyn Driver, file_systems: &[FreeSpace]) -> Vec<Option<Space>> {
     let of = |file_system: &FreeSpace| {
         let mount = file_system.mounts.first()?;
         driver.space(mount).ok().flatten()
@@ -54,10 +54,10 @@ mod tests {
             })
         };
         let found = changes(&file_systems, &[space(5), None], &[space(3), space(2)]);
-        let told: Vec<_> = found
+        let shown: Vec<_> = found
             .iter()
             .map(|c| (c.file_system.as_str(), c.before_bytes, c.after_bytes))
             .collect();
-        assert_eq!(told, [("nas:/a", 5, 3)]);
+        assert_eq!(shown, [("nas:/a", 5, 3)]);
     }
 }

@@ -1,5 +1,5 @@
-//! Looks at the free space of file systems in INIT and while load is made, where STOP_IF
-//! asks for it.
+//! Monitors the free space of file systems in INIT and while load is generated, if STOP_IF has
+//! such a condition.
 
 use super::streams::Reports;
 use filermark_driver_kit::driver::Driver;
@@ -8,15 +8,15 @@ use filermark_link::message::{FreeSpace, Report};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 
-/// Looks until it is dropped, on a thread of its own and outside of the shards'
-/// connections. Never waited for: a server that does not answer delays nothing.
+/// Reads the free space until it is dropped, on its own thread and outside of the shards'
+/// connections. It is never waited for: a server that does not answer delays nothing.
 #[derive(Debug)]
 pub(super) struct FreeSpaceMonitor {
     _until: Sender<()>,
 }
 
 impl FreeSpaceMonitor {
-    /// Begins to look at those of these file systems that are named. `None`: none is.
+    /// Begins to monitor those of these file systems that are in `named`. `None`: none is.
     pub fn begin(
         driver: Arc<dyn Driver>,
         file_systems: &[FreeSpace],
@@ -34,31 +34,31 @@ impl FreeSpaceMonitor {
             return None;
         }
         let (until, ended) = channel::<()>();
-        let look = move || {
+        let poll = move || {
             while ended.recv_timeout(SPACE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 for (file_system, mount) in &watched {
-                    // What cannot be asked for now is asked for again.
+                    // A failed query is repeated at the next interval.
                     let Ok(Some(space)) = driver.space(mount) else {
                         continue;
                     };
-                    // Load may have ended while the server thought.
+                    // Load may have ended while the query was under way.
                     if ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected) {
                         return;
                     }
-                    let told = reports.send(&Report::Space {
+                    let is_sent = reports.send(&Report::Space {
                         file_system: file_system.clone(),
                         free_bytes: space.free_bytes,
                         total_bytes: space.total_bytes,
                     });
-                    if !told {
+                    if !is_sent {
                         return;
                     }
                 }
             }
         };
         let thread = std::thread::Builder::new().name("agent-space".into());
-        if let Err(e) = thread.spawn(look) {
-            tracing::warn!(target: "filermark_cluster", "STOP_IF: free space is not watched: no thread can be started: {e}");
+        if let Err(e) = thread.spawn(poll) {
+            tracing::warn!(target: "filermark_cluster", "STOP_IF: free space is not monitored: no thread can be started: {e}");
             return None;
         }
         Some(Self { _until: until })

@@ -1,5 +1,4 @@
-//! The agent's side of the link: orders are read on one thread, reports are written on
-//! another.
+//! The agent's end of the link: one thread reads orders, another writes reports.
 
 use filermark_link::frame::{self, Deframer, MAGIC};
 use filermark_link::message::{Order, Report};
@@ -9,14 +8,14 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel}
 /// Reports that may wait for the link.
 const REPORTS_MAX: usize = 4096;
 
-/// What the agent acts on.
+/// The inputs of the agent's main loop.
 pub(super) enum AgentInput {
     Order(Box<Order>),
     LinkEnded,
     Done(Box<Report>),
 }
 
-/// Starts a thread; says whether it could be started.
+/// Starts a thread; returns whether it could be started.
 pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> bool {
     let builder = std::thread::Builder::new().name(name.into());
     builder.spawn(work).is_ok()
@@ -55,12 +54,12 @@ pub(super) fn read_orders(mut stream: impl Read, inputs: &SyncSender<AgentInput>
     let _ = inputs.send(AgentInput::LinkEnded);
 }
 
-/// The way to the prime: never waits for it.
+/// Sends to the prime without waiting for it.
 #[derive(Clone)]
 pub(crate) struct Reports(SyncSender<Vec<u8>>);
 
 impl Reports {
-    /// Begins to write on a thread; the receiver ends when everything is written.
+    /// Begins to write on a thread; the receiver is disconnected when everything is written.
     pub(super) fn to(
         mut stream: impl Write + Send + 'static,
         inputs: SyncSender<AgentInput>,
@@ -82,7 +81,7 @@ impl Reports {
         (Self(sender), written)
     }
 
-    /// Tells it. Says whether it will be: not when the link takes nothing any more.
+    /// Sends a report. Returns `false` if the link does not accept it any more.
     pub fn send(&self, report: &Report) -> bool {
         let frame = frame::encode(report).or_else(|e| {
             frame::encode(&Report::Failed {

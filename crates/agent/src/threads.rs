@@ -29,7 +29,7 @@ impl Launcher for ThreadLauncher {
     }
 }
 
-/// Holds an agent on threads of this process.
+/// An agent on threads of this process.
 struct ThreadAgentHandle(Option<JoinHandle<()>>);
 
 impl AgentHandle for ThreadAgentHandle {

@@ -7,7 +7,7 @@ use filermark_link::facts::{CheckRecord, CheckVerdict, NotChecked, Validation};
 use filermark_model::plan::{DriverPlan, MountPoint};
 
 /// One check, as it is sent to the prime.
-fn checked(result: &CheckResult) -> CheckRecord {
+fn check_record(result: &CheckResult) -> CheckRecord {
     let verdict = match &result.verdict {
         Verdict::Pass => CheckVerdict::Pass,
         Verdict::Fail {
@@ -34,19 +34,19 @@ fn checked(result: &CheckResult) -> CheckRecord {
 }
 
 /// All checks, as they are sent to the prime.
-fn all_checked(report: &validation::Report, user_is_refused: bool) -> Validation {
+fn validation(report: &validation::Report, user_is_refused: bool) -> Validation {
     Validation {
         user_is_refused,
         protocol: report.protocol.into(),
         is_success: report.is_success(),
         summary: report.summary(),
         text: report.render_text(),
-        checks: report.results.iter().map(checked).collect(),
+        checks: report.results.iter().map(check_record).collect(),
     }
 }
 
-/// Runs the checks of the driver's protocol at a mount point, from this host; `hear` is
-/// told of each as it ends.
+/// Runs the checks of the driver's protocol at a mount point, from this host; `on_result` is
+/// called with each result.
 ///
 /// # Errors
 /// Nothing could be checked.
@@ -56,7 +56,7 @@ pub fn check_here(
     claim: &Claim,
     first_only: bool,
     stop: &StopFlag,
-    hear: &mut dyn FnMut(&CheckResult),
+    on_result: &mut dyn FnMut(&CheckResult),
 ) -> Result<Validation, NotChecked> {
     let level = match first_only {
         true => Level::First,
@@ -68,14 +68,14 @@ pub fn check_here(
         claim,
         level,
         stop,
-        sink: hear,
+        sink: on_result,
     };
     let Some(validated) = checks.and_then(|validate| validate(driver, what)) else {
-        return Err("there is no protocol to validate".to_owned().into());
+        return Err("the driver has no protocol to validate".to_owned().into());
     };
     let user_is_refused = validated.user_is_refused;
     match validated.report {
-        Ok(report) => Ok(all_checked(&report, user_is_refused)),
+        Ok(report) => Ok(validation(&report, user_is_refused)),
         Err(e) => Err(NotChecked {
             reason: e.to_string(),
             user_is_refused,

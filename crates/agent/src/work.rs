@@ -1,10 +1,10 @@
-//! What an agent does on its host: the engine, and the run's directories. One task at
-//! a time, on a thread of its own; what a task came to is its report.
+//! The work of an agent on its host: the engine, and the run's directories. One task at a time,
+//! on its own thread; the result of a task is its report.
 
 use super::clock_check::ClockSampler;
 use super::free_space;
 use super::inspect::{ProbeFiles, inspect};
-use super::lease::{Lease, WaitReporter, in_the_way};
+use super::lease::{Lease, WaitReporter, blocking_dirs};
 use super::lengths::SharedDurations;
 use super::live;
 use super::pulse::HeartbeatSampler;
@@ -22,11 +22,11 @@ use filermark_engine::interrupt_guard;
 use filermark_engine::recorder::LiveEvents;
 use filermark_engine::shard::{PhaseError, RunTimes, TaskReport, Timetable};
 use filermark_engine::watchdog::Watchdog;
-use filermark_link::duty::LongTask;
+use filermark_link::agent_state::LongTask;
 use filermark_link::facts::InspectRequest;
 use filermark_link::message::{ClientShare, FreeSpace, Leftover, Report, TaskTotals};
+use filermark_link::plan_password;
 use filermark_link::secure::seal::Opener;
-use filermark_link::thread_link;
 use filermark_link::watchdog::no_watchdog;
 use filermark_model::plan::MountPoint;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
@@ -35,11 +35,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::Instant;
 
-/// Words of the shards that may wait; more are dropped.
+/// Events of the shards that may wait; more are dropped.
 const LIVE_QUEUE: usize = 4096;
 
-/// Begins to work off tasks; `done` is told what each came to. Ends when the sender
-/// of tasks is gone.
+/// Begins to process tasks; `done` is called with the report of each. Ends when the sender of
+/// tasks is dropped.
 pub(super) fn begin(
     reports: Reports,
     opener: Opener,
@@ -49,12 +49,12 @@ pub(super) fn begin(
     done: impl Fn(Report) + Send + 'static,
 ) -> std::io::Result<Sender<LongTask>> {
     let (sender, tasks) = channel::<LongTask>();
-    let (live, words) = sync_channel(LIVE_QUEUE);
-    let (flusher, asked) = live::Flusher::new(live.clone());
-    let teller = reports.clone();
+    let (live, events) = sync_channel(LIVE_QUEUE);
+    let (flusher, flush_requests) = live::Flusher::new(live.clone());
+    let live_reports = reports.clone();
     std::thread::Builder::new()
         .name("agent-live".into())
-        .spawn(move || live::forward_intervals(&words, &asked, &teller))?;
+        .spawn(move || live::forward_intervals(&events, &flush_requests, &live_reports))?;
     std::thread::Builder::new()
         .name("agent-work".into())
         .spawn(move || {
@@ -69,7 +69,7 @@ pub(super) fn begin(
                 prepared: None,
                 probes: ProbeFiles::default(),
             };
-            let _heeding = interrupt_guard::interrupt_on(&work.stop);
+            let _interrupt_guard = interrupt_guard::interrupt_on(&work.stop);
             while let Ok(task) = tasks.recv() {
                 let report = work.carry_out(task);
                 work.flusher.flush();
@@ -81,21 +81,21 @@ pub(super) fn begin(
 
 struct PreparedRun {
     plan: Arc<RunPlan>,
-    /// Which client of it this is.
+    /// The index of this client in the plan.
     client: usize,
     driver: Arc<dyn Driver>,
     claim: Claim,
     mounts: Vec<MountPoint>,
-    /// The file systems behind them, where they state their space.
+    /// The file systems behind them, if they report their space.
     file_systems: Vec<FreeSpace>,
     engine: Option<Engine>,
-    /// Those of the directories that were claimed.
+    /// The leases of the claimed directories.
     leases: Vec<Lease>,
 }
 
 struct AgentWorker {
     stop: StopFlag,
-    /// Opens what the prime has sealed for this agent.
+    /// Decrypts what the prime has encrypted for this agent.
     opener: Opener,
     reports: Reports,
     live: SyncSender<LiveEvents>,
@@ -103,7 +103,7 @@ struct AgentWorker {
     clock: Clock,
     lengths: SharedDurations,
     prepared: Option<PreparedRun>,
-    /// Preflight's files that are still to be removed.
+    /// Preflight's probe files that are not removed yet.
     probes: ProbeFiles,
 }
 
@@ -120,11 +120,11 @@ impl AgentWorker {
             } => self.run(point, warmup_at, &watch_space),
             LongTask::Cleanup => self.cleanup(),
             LongTask::Release { orphans } => self.release(orphans),
-            LongTask::Sweep(mut share) => match thread_link::open(&mut share, &mut self.opener) {
+            LongTask::Sweep(mut share) => match plan_password::open(&mut share, &mut self.opener) {
                 Ok(()) => self.sweep(share),
                 Err(reason) => failed(reason),
             },
-            LongTask::TidyUp => self.tidy_up(),
+            LongTask::FinalCleanup => self.final_cleanup(),
         }
     }
 
@@ -135,7 +135,7 @@ impl AgentWorker {
         | InspectRequest::Validate {
             driver, password, ..
         } = &mut request
-            && let Err(reason) = thread_link::open_into(driver, password.take(), &mut self.opener)
+            && let Err(reason) = plan_password::open_into(driver, password.take(), &mut self.opener)
         {
             return failed(reason);
         }
@@ -144,7 +144,7 @@ impl AgentWorker {
     }
 
     fn prepare(&mut self, mut share: ClientShare) -> Report {
-        if let Err(reason) = thread_link::open(&mut share, &mut self.opener) {
+        if let Err(reason) = plan_password::open(&mut share, &mut self.opener) {
             return failed(reason);
         }
         let (plan, client, claim) = parts(share);
@@ -160,7 +160,7 @@ impl AgentWorker {
             .find(|(op, _)| !driver.capabilities().ops.contains(*op));
         if let Some((op, _)) = missing {
             return failed(format!(
-                "the {} driver cannot do '{op}', which the mix asks for",
+                "the {} driver does not support '{op}', which the mix contains",
                 driver.name()
             ));
         }
@@ -190,14 +190,14 @@ impl AgentWorker {
             Some(p) => (p.driver.clone(), p.file_systems.clone()),
             None => return failed("not prepared".into()),
         };
-        let before = space_used::ask(&*driver, &file_systems);
+        let before = space_used::query(&*driver, &file_systems);
         let (watched, reports) = (driver.clone(), self.reports.clone());
         let _space = FreeSpaceMonitor::begin(watched, &file_systems, watch_space, reports);
         self.with_engine(|engine| {
             let began = Instant::now();
             let done = engine.init(point)?;
             let tasks = tasks(done, began);
-            let after = space_used::ask(&*driver, &file_systems);
+            let after = space_used::query(&*driver, &file_systems);
             let space = space_used::changes(&file_systems, &before, &after);
             Ok(Report::Populated { tasks, space })
         })
@@ -205,7 +205,7 @@ impl AgentWorker {
 
     fn run(&mut self, point: LoadPoint, warmup_start: Nanos, watch_space: &[String]) -> Report {
         let Some(plan) = self.prepared.as_ref().map(|p| p.plan.clone()) else {
-            return failed("no plan yet".into());
+            return failed("not prepared".into());
         };
         let (phases, reports) = (plan.phases, self.reports.clone());
         let client = self.prepared.as_ref().map(CounterSource::of);
@@ -235,10 +235,10 @@ impl AgentWorker {
                 Ok(watchdog) => watchdog,
                 Err(e) => return Ok(failed(no_watchdog(&e))),
             };
-            let pulse = plan.heartbeat.zip(counts).map(|(interval, counts)| {
+            let heartbeats = plan.heartbeat.zip(counts).map(|(interval, counts)| {
                 let reports = reports.clone();
-                let tell = move |beat| reports.send(&Report::Heartbeat(beat));
-                HeartbeatSampler::begin(counts, engine.clock(), timetable.clone(), interval, tell)
+                let send = move |heartbeat| reports.send(&Report::Heartbeat(heartbeat));
+                HeartbeatSampler::begin(counts, engine.clock(), timetable.clone(), interval, send)
             });
             let check = plan
                 .clock_service
@@ -246,8 +246,8 @@ impl AgentWorker {
                 .map(|s| ClockSampler::begin(s, engine.clock(), timetable.clone()));
             let stats = engine.run(point, timetable)?;
             let stalls = watchdog.finish();
-            // The last heartbeat goes before the figures.
-            drop(pulse);
+            // The last heartbeat is sent before the results.
+            drop(heartbeats);
             let reads = reads.map_or_else(Vec::new, |reads| reads.finish(&stats));
             let phases = lengths.finish();
             Ok(Report::Measured {
@@ -265,7 +265,7 @@ impl AgentWorker {
 
     fn with_engine(
         &mut self,
-        act: impl FnOnce(&mut Engine) -> Result<Report, PhaseError>,
+        action: impl FnOnce(&mut Engine) -> Result<Report, PhaseError>,
     ) -> Report {
         let Some(prepared) = &mut self.prepared else {
             return failed("not prepared".into());
@@ -276,14 +276,14 @@ impl AgentWorker {
         let Some(engine) = &mut prepared.engine else {
             return failed("not prepared".into());
         };
-        let report = act(engine).unwrap_or_else(|e| phase_failed(&e));
+        let report = action(engine).unwrap_or_else(|e| phase_failed(&e));
         match prepared.lost() {
             Some(lost) => failed(lost),
             None => report,
         }
     }
 
-    /// What this agent's procs made goes.
+    /// Removes what this agent's procs created.
     fn cleanup(&mut self) -> Report {
         let began = Instant::now();
         match self.prepared.as_mut().map(PreparedRun::clean_up) {
@@ -293,8 +293,8 @@ impl AgentWorker {
         }
     }
 
-    /// The run's directories go, with whatever is in them: what procs could not
-    /// remove, and what lost clients made.
+    /// Removes the run's directories with everything in them: what procs could not remove, and
+    /// what lost clients created.
     fn release(&mut self, orphans: Vec<MountPoint>) -> Report {
         let began = Instant::now();
         let Some(mut prepared) = self.prepared.take() else {
@@ -312,7 +312,7 @@ impl AgentWorker {
         cleaned(done, began, left_behind)
     }
 
-    /// What a run that is over has left goes.
+    /// Removes what an earlier run left.
     fn sweep(&self, share: ClientShare) -> Report {
         let began = Instant::now();
         let (plan, client, claim) = parts(share);
@@ -342,9 +342,9 @@ impl AgentWorker {
         cleaned(done, began, left)
     }
 
-    /// The prime is gone: leaves nothing of its own behind, and nothing of the others'
-    /// in disorder, for they may still be at work.
-    fn tidy_up(&mut self) -> Report {
+    /// The prime is gone: removes what this agent created, and nothing that other agents may
+    /// still use.
+    fn final_cleanup(&mut self) -> Report {
         let began = Instant::now();
         self.probes.remove_all();
         let Some(mut prepared) = self.prepared.take() else {
@@ -367,7 +367,7 @@ impl AgentWorker {
         } else {
             ReleaseScope::Rest
         });
-        // The rest alone may leave what this agent's procs made, and not name it.
+        // The reduced scope may leave what this agent's procs created without listing it.
         if !alone && left.is_empty() {
             left.extend(lost.map(Leftover::ours));
         }
@@ -389,7 +389,7 @@ impl CounterSource {
     }
 }
 
-/// The plan, which client of it this is, and the run's directory.
+/// The plan, the index of this client in it, and the run's directory.
 fn parts(share: ClientShare) -> (Arc<RunPlan>, u32, Claim) {
     let claim = Claim {
         dir_name: share.dir_name,
@@ -418,7 +418,7 @@ impl PreparedRun {
         let mut environment = Environment::collect(env!("CARGO_PKG_VERSION"));
         let mut remarks = Vec::new();
         let mut facts = Vec::new();
-        let mut lacking = Vec::new();
+        let mut missing_support = Vec::new();
         let mut free = free_space::ClientSpace::by(&self.plan.driver);
         let mounts = std::mem::take(&mut self.mounts);
         for mount in mounts {
@@ -427,13 +427,13 @@ impl PreparedRun {
                 .driver
                 .claim_watched(&mount, &self.claim, watch)
                 .map_err(|e| match watch.stop.is_raised() {
-                    // Nobody but the user raises it at this time.
+                    // Only the user raises it at this time.
                     true => phase_failed(&PhaseError::Stopped),
                     false => failed(e.to_string()),
                 })?;
-            let way = in_the_way(&self.plan, client, &mount, (&self.claim, &found));
+            let blocking = blocking_dirs(&self.plan, client, &mount, (&self.claim, &found));
             if found.removed_count > 0 {
-                // What the leftovers took is free now.
+                // The space of the removed leftovers is free now.
                 let now = self.driver.space(&mount).ok().flatten();
                 found.space = now.or(found.space);
                 remarks.push(format!(
@@ -445,29 +445,31 @@ impl PreparedRun {
                 found
                     .not_ours
                     .iter()
-                    .map(|f| format!("{f}: not ours, left alone")),
+                    .map(|f| format!("{f}: not created by Filermark, not changed")),
             );
-            let stay = found.not_removed.iter();
-            remarks.extend(stay.map(|place| format!("{place}: the server did not remove it")));
-            lacking.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
+            let not_removed_iter = found.not_removed.iter();
+            remarks.extend(
+                not_removed_iter.map(|place| format!("{place}: the server did not remove it")),
+            );
+            missing_support.extend(found.lacking.iter().map(|what| format!("{mount}: {what}")));
             free.add(&mount, kept, &environment.host, &found);
             facts.push(MountFacts {
                 mount: mount.to_string(),
                 facts: found.server_facts,
             });
-            // Only what was claimed is released.
+            // Only claimed directories are released.
             self.mounts.push(mount.clone());
             let (driver, stop) = (self.driver.clone(), watch.stop.clone());
             let lease = Lease::begin(driver, &self.claim, &mount, stop).map_err(|e| {
                 failed(format!(
-                    "{mount}/{}: the lease of the run's directory cannot be renewed: no thread \
-                     could be started for it: {e}; is the host at its limit of processes (ulimit -u)?",
+                    "{mount}/{}: the lease of the run's directory cannot be renewed: the thread \
+                     for it could not be started: {e}; check the limit of processes (ulimit -u)",
                     self.claim.dir_name
                 ))
             })?;
             self.leases.push(lease);
-            if let Some(why) = way {
-                return Err(failed(why));
+            if let Some(reason) = blocking {
+                return Err(failed(reason));
             }
         }
         let engine = Engine::start(EngineSetup {
@@ -492,11 +494,11 @@ impl PreparedRun {
             shard_count,
             remarks,
             free: self.file_systems.clone(),
-            lacking,
+            lacking: missing_support,
         })
     }
 
-    /// The files stay, and the markers say that nobody is at work there any more.
+    /// The files stay, and the markers state that no run uses them any more.
     fn end_lease(&mut self) {
         self.end_leases();
         for mount in &self.mounts {
@@ -506,8 +508,8 @@ impl PreparedRun {
         }
     }
 
-    /// Removes what its procs made, unless the directory is another run's by now, or may
-    /// be: names may be the same there.
+    /// Removes what its procs created, unless another run has, or may have, taken the directory
+    /// over: names may be the same there.
     fn clean_up(&mut self) -> Result<TaskReport, Report> {
         if let Some(lost) = self.lost_by_now() {
             return Err(failed(lost));
@@ -516,7 +518,7 @@ impl PreparedRun {
     }
 
     fn remove_made(&mut self) -> Result<TaskReport, Report> {
-        // The looks at the markers may have taken long.
+        // The reading of the markers may have taken long.
         if interrupt_guard::is_wished() {
             return Err(phase_failed(&PhaseError::Stopped));
         }
@@ -526,12 +528,12 @@ impl PreparedRun {
         }
     }
 
-    /// Why this agent may not go on, if another run has taken one of its directories over.
+    /// Why this agent must stop, if another run has taken one of its directories over.
     fn lost(&self) -> Option<String> {
         self.leases.iter().find_map(Lease::lost)
     }
 
-    /// The same before something is removed, after a look at every marker.
+    /// Why nothing may be removed, after every marker was read again.
     fn lost_by_now(&self) -> Option<String> {
         let leases = self.leases.iter();
         leases
@@ -545,16 +547,16 @@ impl PreparedRun {
         }
     }
 
-    /// How many objects that removed, and what stays. The leases end first: whoever
-    /// removes files keeps the lease meanwhile.
-    fn release(&mut self, reach: ReleaseScope) -> (u64, Vec<Leftover>) {
+    /// Returns how many objects were removed, and what stays. The leases end first: the removal
+    /// renews them itself.
+    fn release(&mut self, scope: ReleaseScope) -> (u64, Vec<Leftover>) {
         let mut removed_count = 0;
         let mut left = Vec::new();
         for mount in &self.mounts {
             if let Some(at) = self.leases.iter().position(|lease| lease.mount == *mount) {
                 self.leases.swap_remove(at).end();
             }
-            match self.driver.release(mount, &self.claim, reach) {
+            match self.driver.release(mount, &self.claim, scope) {
                 Ok(report) => {
                     removed_count += report.removed_count;
                     if !report.not_ours.is_empty() {
@@ -574,8 +576,7 @@ impl PreparedRun {
     }
 }
 
-/// A run's directory that stays, and why. It is named with its host, also where the
-/// failure is that of the server.
+/// A run's directory that stays, and why. The host is included, also if the server failed.
 fn not_removed(mount: &MountPoint, claim: &Claim, error: &DriverError) -> Leftover {
     let sentence = match error.place.starts_with(&mount.to_string()) {
         true => error.to_string(),

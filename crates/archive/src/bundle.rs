@@ -4,12 +4,12 @@ use crate::manifest::{
     MANIFEST_JSON, MANIFEST_SUMS, Manifest, ManifestFile, ManifestRun, SCHEMA_VERSION, sums_text,
 };
 use crate::name::{check_name, shown};
-use crate::role::Role;
+use crate::role;
 use crate::{
     ArchiveError, ArchiveResult, FILE_COUNT_MAX, FILE_LEN_MAX, TOTAL_LEN_MAX, sha256, zipfile,
 };
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_results::{RunRecord, Timestamp};
+use filermark_results::{Role, RunRecord, Timestamp};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
@@ -110,7 +110,7 @@ impl Bundle {
             return refused("an archive has 60000 files at most");
         }
         self.total = total;
-        let role = Role::certain(name, &bytes).unwrap_or(role);
+        let role = role::certain(name, &bytes).unwrap_or(role);
         self.members.insert(name.to_owned(), Member { role, bytes });
         Ok(())
     }
@@ -253,8 +253,8 @@ impl Bundle {
         let total = files.values().map(|bytes| bytes.len() as u64).sum();
         let members = files.into_iter().map(|(name, bytes)| {
             let said = || roles.get(&name).copied();
-            let role = Role::certain(&name, &bytes).or_else(said);
-            let role = role.unwrap_or_else(|| Role::guess(&name));
+            let role = role::certain(&name, &bytes).or_else(said);
+            let role = role.unwrap_or_else(|| role::guess(&name, &[]));
             (name, Member { role, bytes })
         });
         Self {

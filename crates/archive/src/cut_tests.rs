@@ -1,6 +1,5 @@
 //! Records of runs that were cut or resumed, and the logs beside them.
 
-use crate::role::Role;
 use crate::tests::{faults, gathered, lines_of};
 use crate::verify::{CheckStatus, Options, verify};
 use crate::{Bundle, CollectOptions};
@@ -10,7 +9,7 @@ use filermark_results::live::LogPaths;
 use filermark_results::reader::read_from;
 use filermark_results::record::Outcome;
 use filermark_results::testing::{self, composite::composite_lines};
-use filermark_results::{Line, MountFacts, RunRecord};
+use filermark_results::{Line, MountFacts, Role, RunRecord};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;

@@ -4,22 +4,19 @@ use crate::bundle::{Bundle, Member, read_file, read_record};
 use crate::inputs::{Inputs, is_named};
 use crate::name::{SIGNATURE_END, check_name};
 use crate::page::is_of_other;
-use crate::role::Role;
+use crate::role::{RC_NAME, guess};
 use crate::submission_file::{looks_like_submission, parse_submission};
 use crate::{ArchiveError, ArchiveResult, sha256};
 use filermark_model::InputFile;
 use filermark_model::secret_text::{secret_files, secrets};
-use filermark_results::RunRecord;
 use filermark_results::files::{proc_log_dir, proc_log_files, renderings, suffix_is_plain};
+use filermark_results::output::{Make, Output, OutputTable};
+use filermark_results::outputs::{OUTPUTS, RECORD};
+use filermark_results::{Role, RunRecord};
 use filermark_submission::{Document, Element};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-
-/// The end of the name of every record.
-const RECORD_END: &str = ".run.jsonl";
-/// Names that an rc file has when nobody says which it is.
-const RC_NAME: &str = "sfs_rc";
 
 /// How to gather.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +31,8 @@ pub struct CollectOptions {
     pub with_secrets: bool,
     /// Go on without files that a submission names and that are not there, or are others.
     pub force: bool,
+    /// Further rows of the table of outputs: reports, which this crate cannot make.
+    pub reports: &'static [Output],
 }
 
 /// What was found.
@@ -184,7 +183,10 @@ impl FileCollector<'_> {
         match count {
             0 => Err(ArchiveError::at(
                 path,
-                "no run record (SUFFIX.run.jsonl) and no submission in this folder",
+                format_args!(
+                    "no run record ({}) and no submission in this folder",
+                    RECORD.name("SUFFIX")
+                ),
             )),
             _ => Ok(()),
         }
@@ -219,25 +221,27 @@ impl FileCollector<'_> {
     /// The files of a run: those that it writes, and whatever bears its suffix.
     fn files_of_run(&mut self, record: &RunRecord, folder: &Path) -> ArchiveResult {
         let suffix = &record.run.suffix;
-        let made = renderings(record).map_err(|e| ArchiveError(e.to_string()))?;
+        let rows = [OUTPUTS, self.options.reports];
+        let made = renderings(record, OutputTable(&rows));
+        let made = made.map_err(|e| ArchiveError(e.to_string()))?;
         let names = names_in(folder)?;
-        for (name, _) in made.iter().filter(|(name, _)| !names.contains(name)) {
+        for file in made.iter().filter(|file| !names.contains(&file.name)) {
             self.found.remarks.push(format!(
                 "{}: not there; `filermark report` makes it again from the record",
-                path_in(folder, name).display()
+                path_in(folder, &file.name).display()
             ));
         }
         let others = others_suffixes(&names, suffix);
         for name in &names {
             let of_other = others.iter().any(|other| bears(name, other));
-            let known = made.iter().any(|(made, _)| made == name);
+            let known = made.iter().any(|file| file.name == *name);
             let is_ours = known || (bears(name, suffix) && !of_other);
             if is_ours && !self.leaves_link(folder, name) {
                 let path = folder.join(name);
                 match path.is_dir() {
                     true if *name == proc_log_dir(suffix) => self.proc_logs(&path, name)?,
                     true => {}
-                    false if is_page_of_other(&path, name, record) => {
+                    false if self.is_page_of_other(&path, name, record) => {
                         self.found.remarks.push(format!(
                             "{}: a report of something else; it is left out",
                             path.display()
@@ -259,7 +263,8 @@ impl FileCollector<'_> {
             .flatten()
             .flatten()
             .map(|(name, text)| (format!("{front}{name}"), text));
-        for (name, text) in made.into_iter().chain(logs) {
+        let made = made.into_iter().map(|file| (file.name, file.text));
+        for (name, text) in made.chain(logs) {
             let there = self.found.bundle.get(&name);
             if there.is_some_and(|m| m.bytes == text.as_bytes()) {
                 self.rendered.insert(name);
@@ -269,15 +274,27 @@ impl FileCollector<'_> {
     }
 
     fn one_of_run(&mut self, path: &Path, name: &str) -> ArchiveResult {
-        let others = [RECORD_END, ".zip", SIGNATURE_END, ".tmp"];
-        if others.iter().any(|end| name.ends_with(end)) {
+        let others = [".zip", SIGNATURE_END, ".tmp"];
+        if RECORD.is_name(name) || others.iter().any(|end| name.ends_with(end)) {
             return Ok(());
         }
-        match Role::guess(name) {
+        match guess(name, self.options.reports) {
             Role::Submission if is_submission(path) => self.submission(path),
             Role::Submission => self.found.bundle.add_path(name, path, Role::Report),
             role => self.found.bundle.add_path(name, path, role),
         }
+    }
+
+    /// `mine.smb.html` bears the suffix `mine`, and can be about something else.
+    fn is_page_of_other(&self, path: &Path, name: &str, record: &RunRecord) -> bool {
+        let mut rows = self.options.reports.iter();
+        let is_page = rows.any(|row| {
+            let is_page = matches!(row.make, Make::Page(_));
+            is_page && row.is_name(name) && name != row.name(&record.run.suffix)
+        });
+        is_page
+            && read_file(path)
+                .is_ok_and(|bytes| is_of_other(&String::from_utf8_lossy(&bytes), record))
     }
 
     fn proc_logs(&mut self, folder: &Path, name: &str) -> ArchiveResult {
@@ -306,7 +323,10 @@ impl FileCollector<'_> {
         let document = parse_submission(&bytes).map_err(|e| {
             ArchiveError::at(
                 path,
-                format_args!("neither a run record (SUFFIX{RECORD_END}) nor a submission: {e}"),
+                format_args!(
+                    "neither a run record ({}) nor a submission: {e}",
+                    RECORD.name("SUFFIX")
+                ),
             )
         })?;
         let folder = folder_of(path);
@@ -582,21 +602,13 @@ impl FileCollector<'_> {
     }
 }
 
-/// `mine.smb.html` bears the suffix `mine`, and can be about something else.
-fn is_page_of_other(path: &Path, name: &str, record: &RunRecord) -> bool {
-    let own = format!("{}.html", record.run.suffix);
-    let is_page = name.ends_with(".html") && name != own;
-    is_page
-        && read_file(path).is_ok_and(|bytes| is_of_other(&String::from_utf8_lossy(&bytes), record))
-}
-
 /// Pictures and the like have zero bytes.
 fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && !bytes.starts_with(b"%PDF-")
 }
 
 fn is_record(path: &Path) -> bool {
-    path.to_string_lossy().ends_with(RECORD_END)
+    RECORD.is_name(&path.to_string_lossy())
 }
 
 fn is_submission(path: &Path) -> bool {
@@ -620,9 +632,7 @@ fn bears(name: &str, suffix: &str) -> bool {
 
 /// Suffixes of other runs in the same folder whose names contain this one.
 fn others_suffixes<'a>(names: &'a [String], suffix: &str) -> Vec<&'a str> {
-    let all = names
-        .iter()
-        .filter_map(|name| name.strip_suffix(RECORD_END));
+    let all = names.iter().filter_map(|name| RECORD.suffix_in(name));
     all.filter(|other| *other != suffix && other.contains(suffix))
         .collect()
 }

@@ -2,9 +2,8 @@
 //! them.
 
 use crate::bundle::Member;
-use crate::role::Role;
 use filermark_model::InputFile;
-use filermark_results::RunRecord;
+use filermark_results::{Role, RunRecord};
 
 /// Whether a file of the archive is the one of this name.
 pub(crate) fn is_named(member: &str, name: &str) -> bool {

@@ -32,7 +32,7 @@ pub use bundle::{Bundle, Member};
 pub use gather::{CollectOptions, CollectedFiles, gather};
 pub use manifest::{MANIFEST_JSON, MANIFEST_SUMS, Manifest, ManifestFile, ManifestRun, SCHEMA};
 pub use name::check_name;
-pub use role::Role;
+pub use role::role_of_name;
 pub use verify::{Check, CheckStatus, Options, Verification, verify};
 pub use zipfile::is_zip;
 
@@ -60,4 +60,4 @@ impl ArchiveError {
 pub type ArchiveResult<T = ()> = Result<T, ArchiveError>;
 
 pub use filermark_model::secret_text::{secret_files, secrets};
-pub use filermark_results::sha256;
+pub use filermark_results::{Role, sha256};

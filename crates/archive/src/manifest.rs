@@ -1,7 +1,7 @@
 //! The manifest, twice: as `sha256sum` has it, and as JSON with what the files are.
 
 use crate::name::check_name;
-use crate::role::Role;
+use filermark_results::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

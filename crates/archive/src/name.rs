@@ -1,7 +1,12 @@
 //! Names in an archive: they come from anywhere and become files of somebody who unpacks.
 
+use filermark_model::text::{is_printable, sanitize};
+
 /// Longest name, in bytes.
 const NAME_LEN_MAX: usize = 255;
+
+/// Longest piece of a name that a message shows, in characters.
+const SHOWN_CHARS_MAX: usize = 80;
 
 /// The end of the name of a signature.
 pub const SIGNATURE_END: &str = ".minisig";
@@ -18,8 +23,10 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.len() > NAME_LEN_MAX {
         return Err("the name is longer than 255 bytes");
     }
-    if name.chars().any(char::is_control) {
-        return Err("the name has a control character");
+    if !is_printable(name) {
+        return Err(
+            "the name has a control character, or one that changes the direction of writing",
+        );
     }
     if name.contains('\\') {
         return Err("the name has a backslash");
@@ -39,14 +46,9 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A name as messages show it: short, and without control characters.
+/// A name as messages show it.
 pub(crate) fn shown(name: &str) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut text: String = name.chars().take(80).map(clean).collect();
-    if name.chars().count() > 80 {
-        text.push_str("...");
-    }
-    text
+    sanitize(name, SHOWN_CHARS_MAX)
 }
 
 #[cfg(test)]

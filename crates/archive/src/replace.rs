@@ -3,7 +3,7 @@
 
 use crate::bundle::Bundle;
 use crate::manifest::{Manifest, ManifestFile};
-use crate::role::Role;
+use filermark_results::Role;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,106 +1,77 @@
-//! What a file of an archive is for.
+//! What a file of an archive is for, by its name and its content.
 
 use crate::submission_file::looks_like_submission;
-use filermark_results::parse_sfssum;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use filermark_results::output::{Origin, Output, OutputTable};
+use filermark_results::{Role, outputs, parse_sfssum};
+use serde::Deserialize;
 
-/// What a file is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// A run record: everything else comes from it.
-    Record,
-    /// An rc file.
-    Rc,
-    /// A submission.
-    Submission,
-    /// A summary: sfssum in any form.
-    Summary,
-    /// The log of a run: sfslog, sfsres, heartbeats.
-    Log,
-    /// What one client or proc did.
-    ClientLog,
-    /// A table for spreadsheets.
-    Table,
-    /// A report.
-    Report,
-    /// A picture of the configuration.
-    Diagram,
-    /// Anything else.
-    Other,
-}
-
-impl Role {
-    /// The name in manifests and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Rc => "rc",
-            Self::Submission => "submission",
-            Self::Summary => "summary",
-            Self::Log => "log",
-            Self::ClientLog => "client-log",
-            Self::Table => "table",
-            Self::Report => "report",
-            Self::Diagram => "diagram",
-            Self::Other => "other",
-        }
+/// What a file is beyond doubt, by its name and its content, whatever a manifest
+/// says: whoever forges figures writes the manifest, too.
+pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Role> {
+    let row = OutputTable(&[outputs::OUTPUTS]).of_name(name);
+    if row.is_some_and(|row| row.role == Role::Record) || is_run_line(bytes) {
+        return Some(Role::Record);
     }
-
-    /// What a file is beyond doubt, by its name and its content, whatever a manifest
-    /// says: whoever forges figures writes the manifest, too.
-    pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Self> {
-        let named = Self::of_name(name);
-        if named == Self::Record || is_run_line(bytes) {
-            return Some(Self::Record);
-        }
-        let by_hand = name.rsplit('/').next().unwrap_or(name);
-        match named {
-            Self::Log if by_hand.starts_with("sfsval.") => None,
-            Self::Summary | Self::Log | Self::ClientLog => Some(named),
-            _ if bytes.starts_with(CSV_FRONT) => Some(Self::Table),
-            _ if is_submission(bytes) => Some(Self::Submission),
-            _ if is_summary(bytes) => Some(Self::Summary),
-            _ => None,
-        }
-    }
-
-    /// What a file is where nothing is certain: any CSV file may be somebody's own.
-    pub(crate) fn guess(name: &str) -> Self {
-        match Self::of_name(name) {
-            Self::Table => Self::Other,
-            role => role,
-        }
-    }
-
-    /// What a file of this name most likely is, by the names that runs use.
-    pub fn of_name(name: &str) -> Self {
-        let base = name.rsplit('/').next().unwrap_or(name);
-        let ends = |ends: &[&str]| ends.iter().any(|end| base.ends_with(end));
-        let begins = |fronts: &[&str]| fronts.iter().any(|front| base.starts_with(front));
-        if ends(&[".run.jsonl"]) {
-            Self::Record
-        } else if begins(&["sfssum.", "sfssum_"]) {
-            Self::Summary
-        } else if name.starts_with("client-logs.") || is_client_log(base) {
-            Self::ClientLog
-        } else if begins(&["sfslog.", "sfslog_", "sfsres.", "sfsval.", "heartbeats_"]) {
-            Self::Log
-        } else if begins(&["sfs_rc"]) || ends(&[".rc", "_rc"]) {
-            Self::Rc
-        } else if ends(&[".csv"]) {
-            Self::Table
-        } else if ends(&[".xml"]) {
-            Self::Submission
-        } else if ends(&[".html", ".txt", ".pdf", ".png", ".svg", ".summary", ".json"]) {
-            Self::Report
-        } else {
-            Self::Other
-        }
+    match row.map(|row| row.role) {
+        Some(Role::Log) if is_of_command(name) => None,
+        Some(role @ (Role::Summary | Role::Log | Role::ClientLog)) => Some(role),
+        _ if bytes.starts_with(CSV_FRONT) => Some(Role::Table),
+        _ if is_submission(bytes) => Some(Role::Submission),
+        _ if is_summary(bytes) => Some(Role::Summary),
+        _ => None,
     }
 }
 
+/// What a file is where nothing is certain, by the names of outputs; `reports` are rows that
+/// this crate does not know. Any CSV file may be the user's own.
+pub(crate) fn guess(name: &str, reports: &'static [Output]) -> Role {
+    match by_name(name, reports) {
+        Role::Table => Role::Other,
+        role => role,
+    }
+}
+
+/// What a file of this name most likely is, by the names that runs and submissions use.
+pub fn role_of_name(name: &str) -> Role {
+    by_name(name, &[])
+}
+
+fn by_name(name: &str, reports: &'static [Output]) -> Role {
+    let rows = [outputs::OUTPUTS, filermark_submission::OUTPUTS, reports];
+    let role = OutputTable(&rows).of_name(name).map(|row| row.role);
+    let is_of_run = |role| {
+        use Role::{ClientLog, Log, Record, Summary};
+        matches!(role, Record | Summary | Log | ClientLog)
+    };
+    match role {
+        Some(role) if is_of_run(role) => role,
+        _ if is_rc(name) => Role::Rc,
+        role => role.unwrap_or(Role::Other),
+    }
+}
+
+/// Whether only a record makes files of this name and role.
+pub(crate) fn is_made_of_record(name: &str, role: Role) -> bool {
+    match role {
+        Role::Log => !is_of_command(name),
+        role => matches!(role, Role::Summary | Role::ClientLog | Role::Table),
+    }
+}
+
+/// Whether another command than `run` writes files of this name.
+fn is_of_command(name: &str) -> bool {
+    let row = OutputTable(&[outputs::OUTPUTS]).of_name(name);
+    row.is_some_and(|row| matches!(row.origin, Origin::Command(_)))
+}
+
+/// Whether an rc file may have this name.
+fn is_rc(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base.starts_with(RC_NAME) || base.ends_with(".rc") || base.ends_with("_rc")
+}
+
+/// The name that an rc file has when nobody says which it is.
+pub(crate) const RC_NAME: &str = "sfs_rc";
 /// How the table of a run begins.
 const CSV_FRONT: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
 /// Largest summary, in bytes.
@@ -131,26 +102,12 @@ fn is_summary(bytes: &[u8]) -> bool {
     text.is_some_and(|text| parse_sfssum(text).is_ok())
 }
 
-/// `sfsc0001.mine`.
-fn is_client_log(base: &str) -> bool {
-    let number = base
-        .strip_prefix("sfsc")
-        .and_then(|rest| rest.split_once('.'));
-    number.is_some_and(|(n, _)| n.len() >= 4 && n.bytes().all(|b| b.is_ascii_digit()))
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_a_run_tell_their_roles() {
+    fn names_tell_roles() {
         let roles = [
             ("mine.run.jsonl", Role::Record),
             ("sfssum.mine", Role::Summary),
@@ -161,15 +118,23 @@ mod tests {
             ("client-logs.m/netmist_C0.m.log", Role::ClientLog),
             ("sfsres.mine", Role::Log),
             ("sfs_rc", Role::Rc),
+            ("sfs_rc.csv", Role::Rc),
             ("sub.xml", Role::Submission),
-            ("mine.html", Role::Report),
             ("mine.csv", Role::Table),
             ("notes", Role::Other),
         ];
         for (name, role) in roles {
-            assert_eq!(Role::of_name(name), role, "{name}");
-            let json = serde_json::to_value(role).unwrap();
-            assert_eq!(json, role.name());
+            assert_eq!(role_of_name(name), role, "{name}");
         }
+        assert_eq!(guess("mine.html", crate::tests::REPORTS), Role::Report);
+        assert_eq!(guess("mine.csv", crate::tests::REPORTS), Role::Other);
+    }
+
+    #[test]
+    fn a_log_of_validate_is_no_figure_of_a_run() {
+        assert_eq!(certain("sfsval.mine", b""), None);
+        assert_eq!(certain("sfslog.mine", b""), Some(Role::Log));
+        assert!(!is_made_of_record("sfsval.mine", Role::Log));
+        assert!(is_made_of_record("sfslog.mine", Role::Log));
     }
 }

@@ -6,6 +6,7 @@ use crate::{ArchiveError, ArchiveResult};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use filermark_model::Secret;
+use filermark_model::text::one_line;
 use filermark_results::Timestamp;
 use minisign::{PublicKey, PublicKeyBox, SecretKey, SecretKeyBox, SignatureBox};
 use std::io::{self, Cursor, Read as _};
@@ -111,7 +112,7 @@ impl SigningKey {
     /// The library failed.
     pub fn sign(&self, archive: &[u8], name: &str, made: Timestamp) -> ArchiveResult<String> {
         let seconds = made.unix_seconds() as i64;
-        let name: String = name.chars().filter(|c| !c.is_control()).collect();
+        let name = one_line(name);
         let trusted = format!("timestamp:{seconds}\tfile:{name}\thashed");
         let comment = "signature of a Filermark archive; check it with filermark verify --key";
         let public = PublicKey::from_secret_key(&self.0);

@@ -7,4 +7,4 @@ mod pages;
 mod sums;
 mod support;
 
-pub(crate) use support::{RC, check, faults, folder, gathered, lines_of, record};
+pub(crate) use support::{RC, REPORTS, check, faults, folder, gathered, lines_of, record};

@@ -14,10 +14,13 @@ mod submission;
 mod sums;
 mod types;
 
-pub use types::{Check, CheckStatus, Options, RenderReport, RunFigures, Verification};
+pub use types::{Check, CheckStatus, Options, RunFigures, Verification};
 
 use crate::bundle::{Bundle, Member, read_record};
-use crate::role::Role;
+use crate::role::is_made_of_record;
+use filermark_results::files::renderings;
+use filermark_results::output::OutputTable;
+use filermark_results::{Role, outputs};
 use std::collections::BTreeSet;
 use types::Run;
 
@@ -25,7 +28,7 @@ use types::Run;
 pub const SCHEMA: &str = include_str!("../schema/verification-v1.json");
 
 /// Checks an archive.
-pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
+pub fn verify(bundle: &Bundle, options: &Options) -> Verification {
     let mut told = Verification {
         schema: 1,
         ok: true,
@@ -51,8 +54,10 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
         let figures = outcome::check(run, &mut told);
         told.runs.push(figures);
     }
-    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, &mut told));
-    checked.extend(pages::check(bundle, &runs, options, &mut told));
+    let rows = [outputs::OUTPUTS, options.reports];
+    let table = OutputTable(&rows);
+    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, table, &mut told));
+    checked.extend(pages::check(bundle, &runs, table, &mut told));
     checked.extend(submission::check(bundle, &runs, &mut told));
     checked.extend(inputs::check(bundle, &runs, &mut told));
     if runs.is_empty() {
@@ -61,8 +66,8 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
     }
     for (name, member) in bundle.members() {
         let is_known = member.role == Role::Record || checked.contains(name);
-        if !is_known && is_made(name, member.role) {
-            stray(name, member, &runs, &mut told);
+        if !is_known && is_made_of_record(name, member.role) {
+            stray(name, member, &runs, table, &mut told);
         } else if !is_known {
             let why = match member.role {
                 Role::Rc => {
@@ -80,21 +85,18 @@ pub fn verify(bundle: &Bundle, options: &Options<'_>) -> Verification {
     told
 }
 
-/// Whether a file is one that only a record can make; `validate` writes sfsval.
-fn is_made(name: &str, role: Role) -> bool {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    match role {
-        Role::Log => !base.starts_with("sfsval."),
-        role => matches!(role, Role::Summary | Role::ClientLog | Role::Table),
-    }
-}
-
 /// A file with figures that has none of the names which the records give: the copy of
 /// one that has, or invented.
-fn stray(name: &str, member: &Member, runs: &[Run<'_>], told: &mut Verification) {
+fn stray(
+    name: &str,
+    member: &Member,
+    runs: &[Run<'_>],
+    table: OutputTable<'_>,
+    told: &mut Verification,
+) {
     let makes = |run: &&Run<'_>| {
-        let made = filermark_results::files::renderings(&run.record).unwrap_or_default();
-        made.iter().any(|(_, text)| text.as_bytes() == member.bytes)
+        let made = renderings(&run.record, table).unwrap_or_default();
+        made.iter().any(|file| file.text.as_bytes() == member.bytes)
     };
     match runs.iter().find(makes) {
         Some(run) => told.push(CheckStatus::Ok, name, format!("as {} makes it", run.name)),

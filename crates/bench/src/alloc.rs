@@ -1,5 +1,5 @@
-//! Counts what is taken from the heap: how often, and how much is held.
-#![allow(unsafe_code)] // A global allocator that counts can't be written without.
+//! Counts allocations, and the bytes that are allocated.
+#![allow(unsafe_code)] // GlobalAlloc is an unsafe trait.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -18,7 +18,7 @@ fn count(bytes: i64) {
     HELD_BYTES.fetch_add(bytes, Ordering::Relaxed);
 }
 
-// SAFETY: every call is handed to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
@@ -38,12 +38,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How often something was taken so far, by all threads.
+/// Allocations so far, of all threads.
 pub fn taken_count() -> u64 {
     TAKEN_COUNT.load(Ordering::Relaxed)
 }
 
-/// What is held now, in bytes, as it was asked for.
+/// Bytes that are allocated now, as requested.
 pub fn held_bytes() -> i64 {
     HELD_BYTES.load(Ordering::Relaxed)
 }

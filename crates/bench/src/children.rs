@@ -2,11 +2,10 @@
 #![allow(unsafe_code)] // getrusage has no safe wrapper.
 
 /// Processor time (user and system) of children that have ended and were waited for, in
-/// nanoseconds. `/proc/self/stat` has the same in ticks of 10 ms, which is as long as a short
-/// program takes.
+/// nanoseconds. `/proc/self/stat` has it in ticks of 10 ms, the run time of a short program.
 pub fn children_ns() -> u64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the call writes one `rusage` where it is told to; all zeros are a valid one, too.
+    // SAFETY: the call writes one `rusage` through the pointer; all zeros are a valid `rusage`, too.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()

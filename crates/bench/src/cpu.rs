@@ -13,7 +13,7 @@ pub fn resident_bytes() -> u64 {
     status_bytes("VmRSS:")
 }
 
-/// The most that it ever was, in bytes.
+/// The maximum of the resident memory so far, in bytes.
 pub fn peak_bytes() -> u64 {
     status_bytes("VmHWM:")
 }

@@ -1,25 +1,25 @@
-//! A measured figure, its bar, and how both are printed.
+//! A measured figure and its bar.
 
 use serde_json::{Value, json};
 
-/// What a part gives back: figures, or why there are none.
-pub type FiguresOrSkip = Result<Vec<Figure>, String>;
+/// Figures, or the reason why there are none.
+pub type Figures = Result<Vec<Figure>, String>;
 
-/// What a figure is held against.
+/// The bar of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {
-    /// It is only told; less is better.
+    /// None; less is better.
     Less,
-    /// It is only told; more is better.
+    /// None; more is better.
     More,
-    /// It should be this or more.
+    /// This or more.
     AtLeast(f64),
-    /// It should be this or less.
+    /// This or less.
     AtMost(f64),
 }
 
 /// Whether a bar is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// There is no bar.
     Informational,
@@ -27,12 +27,13 @@ pub enum Verdict {
     Reached,
     /// Only by the best round.
     AtBest,
-    /// Not at all.
+    /// Not even by the best round.
     Short,
 }
 
 impl Verdict {
-    const fn text(self) -> &'static str {
+    /// For tables and JSON.
+    pub const fn text(self) -> &'static str {
         match self {
             Self::Informational => "",
             Self::Reached => "reached",
@@ -49,13 +50,13 @@ pub struct Figure {
     pub name: String,
     /// Its unit.
     pub unit: &'static str,
-    /// What it is held against.
+    /// Its bar.
     pub bar: Bar,
     rounds: Vec<f64>,
 }
 
 impl Figure {
-    /// A figure without a bar, of which less is better.
+    /// A figure without a bar; less is better.
     pub fn new(name: impl Into<String>, unit: &'static str, rounds: Vec<f64>) -> Self {
         Self {
             name: name.into(),
@@ -65,9 +66,15 @@ impl Figure {
         }
     }
 
-    /// The same with a bar.
+    /// Sets the bar.
     pub fn bar(mut self, bar: Bar) -> Self {
         self.bar = bar;
+        self
+    }
+
+    /// Puts `prefix` in front of the name.
+    pub fn prefixed(mut self, prefix: &str) -> Self {
+        self.name.insert_str(0, prefix);
         self
     }
 
@@ -135,25 +142,38 @@ impl Figure {
         })
     }
 
-    fn cells(&self) -> [String; 6] {
-        let bar = match self.bar {
-            Bar::Less | Bar::More => String::new(),
-            Bar::AtLeast(at) => format!(">= {}", short(at)),
-            Bar::AtMost(at) => format!("<= {}", short(at)),
-        };
+    /// The median, for tables.
+    pub fn median_text(&self) -> String {
+        short(self.median())
+    }
+
+    /// The lowest and the highest round, for tables; empty with one round.
+    pub fn spread_text(&self) -> String {
         let (lowest, highest) = self.spread();
-        let spread = match self.rounds.len() {
+        match self.rounds.len() {
             0 | 1 => String::new(),
             _ => format!("{} to {}", short(lowest), short(highest)),
-        };
-        [
-            self.name.clone(),
-            short(self.median()),
-            spread,
-            self.unit.into(),
-            bar,
-            self.verdict().text().into(),
-        ]
+        }
+    }
+
+    /// The bar, for tables; empty without one.
+    pub fn bar_text(&self) -> String {
+        match self.bar {
+            Bar::Less | Bar::More => String::new(),
+            Bar::AtLeast(at) => format!(">= {}", short_bar(at)),
+            Bar::AtMost(at) => format!("<= {}", short_bar(at)),
+        }
+    }
+}
+
+/// A bar as it was written in the source: without trailing zeros.
+fn short_bar(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1000.0 => short(value),
+        _ => {
+            let text = format!("{value:.3}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
     }
 }
 
@@ -181,33 +201,6 @@ fn short(value: f64) -> String {
     out
 }
 
-/// Figures as a text table.
-pub fn table(figures: &[Figure]) -> String {
-    let head = ["figure", "median", "spread", "unit", "bar", ""].map(String::from);
-    let rows: Vec<_> = std::iter::once(head)
-        .chain(figures.iter().map(Figure::cells))
-        .collect();
-    let widths: Vec<usize> = (0..6)
-        .map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::from("  ");
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - cell.chars().count());
-            let is_number = column == 1 || column == 2;
-            line += &if is_number {
-                format!("{pad}{cell}  ")
-            } else {
-                format!("{cell}{pad}  ")
-            };
-        }
-        out += line.trim_end();
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,16 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_shown_where_there_is_one() {
+    fn the_spread_is_shown_where_there_are_several_rounds() {
         let f = Figure::new("x", "us", vec![3.0, 9.0, 4.0]).bar(Bar::AtMost(5.0));
         assert_eq!(f.spread(), (3.0, 9.0));
-        let shown = table(&[f, Figure::new("y", "s", vec![1.0])]);
-        assert_eq!(
-            shown,
-            "  figure  median          spread  unit  bar\n\
-             \x20 x        4.000  3.000 to 9.000  us    <= 5.000  reached\n\
-             \x20 y        1.000                  s\n"
-        );
+        assert_eq!(f.spread_text(), "3.000 to 9.000");
+        assert_eq!((&*f.median_text(), &*f.bar_text()), ("4.000", "<= 5"));
+        assert_eq!(Figure::new("y", "s", vec![1.0]).spread_text(), "");
     }
 
     #[test]
@@ -243,5 +232,9 @@ mod tests {
         assert_eq!(short(0.5), "0.500");
         assert_eq!(short(-12.345), "-12.35");
         assert_eq!(short(999.94), "999.9");
+        assert_eq!(
+            [1.35, 0.5, 64.0, 1e5].map(short_bar),
+            ["1.35", "0.5", "64", "100 000"]
+        );
     }
 }

@@ -1,23 +1,23 @@
-//! Measures Filermark itself and prints the figures: what the generator costs,
-//! how exact its pacing and its times are, how fast it fills, what it holds.
+//! Measures Filermark itself: the costs of the load generator, the accuracy of its pacing and of its
+//! times, the speed of INIT, memory.
 //!
 //! `cargo run --release -p filermark-bench [-- NAME...]`; see docs/src/reference/speed.md.
-//! It only prints: a slow machine fails nothing. It uses the public interfaces of the
-//! other crates only.
+//! It prints figures; no figure makes it fail. It uses public interfaces of the other crates only.
 
 mod alloc;
 mod children;
 mod cpu;
 mod figure;
+mod measured;
 mod parts;
 mod plan;
+mod report;
 mod server;
 mod turns;
 
 use clap::Parser;
-use figure::{Figure, FiguresOrSkip, table};
 use filermark_results::Environment;
-use serde_json::json;
+use report::{Format, Report};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -25,15 +25,28 @@ use std::time::Instant;
 #[derive(Parser)]
 #[command(name = "filermark-bench")]
 struct Args {
-    /// Parts to measure; without any: all of them
+    /// Parts to measure; default: all
     #[arg(value_parser = parts::names())]
     names: Vec<String>,
     /// Rounds per figure
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Print one JSON document instead of tables
+    /// Print one JSON document instead of text tables
     #[arg(long)]
     json: bool,
+    /// Print the Markdown tables of docs/src/reference/speed.md instead of text tables
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        match (self.json, self.markdown) {
+            (true, _) => Format::Json,
+            (_, true) => Format::Markdown,
+            _ => Format::Text,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -45,58 +58,19 @@ fn main() -> ExitCode {
         _ => {}
     }
     let args = Args::parse();
-    let environment = Environment::collect(&build());
-    if !args.json {
-        println!("Filermark measured by itself");
-        for (name, value) in environment.rows() {
-            println!("  {name:<20} {value}");
-        }
-    }
+    let mut report = Report::begin(args.format(), Environment::collect(&build()), args.rounds);
     let whole = Instant::now();
-    let mut failed = false;
-    let mut documents = Vec::new();
+    let mut exit = ExitCode::SUCCESS;
     for part in parts::chosen(&args.names) {
         let began = Instant::now();
         let measured = (part.measure)(args.rounds);
-        let seconds = began.elapsed().as_secs_f64();
-        if args.json {
-            documents.push(document(part, &measured, seconds));
-        } else {
-            println!("\n{}: {} ({seconds:.1} s)", part.name, part.about);
-            match &measured {
-                Ok(figures) => print!("{}", table(figures)),
-                Err(why) => println!("  not measured: {why}"),
-            }
+        report.part(part, &measured, began.elapsed().as_secs_f64());
+        if measured.is_err() {
+            exit = ExitCode::FAILURE;
         }
-        failed |= measured.is_err();
     }
-    let seconds = whole.elapsed().as_secs_f64();
-    if !args.json {
-        println!("\n{seconds:.0} s in the whole");
-    }
-    if args.json {
-        let all = json!({"environment": environment, "rounds": args.rounds, "seconds": seconds, "parts": documents});
-        println!("{all:#}");
-    }
-    if failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
-}
-
-fn document(part: &parts::Part, measured: &FiguresOrSkip, seconds: f64) -> serde_json::Value {
-    let (figures, reason) = match measured {
-        Ok(figures) => (figures.iter().map(Figure::to_json).collect(), None),
-        Err(why) => (Vec::new(), Some(why)),
-    };
-    json!({
-        "name": part.name,
-        "about": part.about,
-        "seconds": seconds,
-        "figures": figures,
-        "not_measured": reason,
-    })
+    report.end(whole.elapsed().as_secs_f64());
+    exit
 }
 
 fn build() -> String {

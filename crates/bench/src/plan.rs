@@ -1,4 +1,4 @@
-//! Run plans for the parts, made by the program's own resolution.
+//! Run plans for the parts, resolved from parameters as in the program.
 
 use filermark_config::{Sources, resolve};
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// A plan: `procs` procs on one mount point, with these parameters.
 ///
 /// # Errors
-/// What the parameters lack.
+/// A parameter is wrong or missing.
 pub fn plan(
     procs: u32,
     mount: &str,
@@ -46,11 +46,11 @@ pub fn plan(
     }
 }
 
-/// A plan for one proc without a rate that works in a mounted directory; its only
-/// component is changed by `change`.
+/// A plan for one proc without a rate that works in a mounted directory; `change` adapts its only
+/// component.
 ///
 /// # Errors
-/// What the parameters lack.
+/// A parameter is wrong or missing.
 pub fn mounted_plan(dir: &Path, change: impl FnOnce(&mut Component)) -> Result<RunPlan, String> {
     let mut sources = Sources::from_rc(None).map_err(|e| e.to_string())?;
     let mount = format!("localhost:{}", dir.display());
@@ -77,7 +77,7 @@ pub fn mounted_plan(dir: &Path, change: impl FnOnce(&mut Component)) -> Result<R
 /// The settings of the NFS driver in a plan.
 ///
 /// # Errors
-/// It is for another driver.
+/// The plan is for another driver.
 pub fn nfs3(plan: &RunPlan) -> Result<NfsPlan, String> {
     match &plan.driver {
         DriverPlan::Nfs(settings) => Ok(settings.clone()),
@@ -85,7 +85,7 @@ pub fn nfs3(plan: &RunPlan) -> Result<NfsPlan, String> {
     }
 }
 
-/// An engine at work on a directory; ended, and that released, when dropped.
+/// An engine and its run directory; the engine is stopped and the directory released on drop.
 pub struct Bench {
     /// The plan.
     pub plan: Arc<RunPlan>,
@@ -99,7 +99,7 @@ impl Bench {
     /// Claims the plan's first mount point and connects all procs.
     ///
     /// # Errors
-    /// What the driver said.
+    /// Those of the driver.
     pub fn start(plan: RunPlan) -> Result<Self, String> {
         let mut bench = Self::new(plan)?;
         let mount = &bench.plan.clients[0].mounts[0];
@@ -138,10 +138,10 @@ impl Bench {
         self.engine.as_mut().ok_or_else(|| "no engine".to_owned())
     }
 
-    /// INIT for a load. Gives the bytes written, the tasks done and the time.
+    /// INIT for a load. Returns the bytes written, the number of tasks and the time.
     ///
     /// # Errors
-    /// What failed.
+    /// Those of the engine.
     pub fn init(&mut self, rate: f64) -> Result<(u64, u64, Duration), String> {
         let began = Instant::now();
         let done = self.engine()?.init(point(rate));
@@ -149,10 +149,10 @@ impl Bench {
         Ok((done.bytes, done.task_count, began.elapsed()))
     }
 
-    /// WARMUP and RUN at a load, op/s in the whole.
+    /// WARMUP and RUN at a load, in op/s of all procs.
     ///
     /// # Errors
-    /// What failed.
+    /// Those of the engine.
     pub fn run(
         &mut self,
         rate: f64,
@@ -170,10 +170,10 @@ impl Bench {
         engine.run(point(rate), times).map_err(|e| e.to_string())
     }
 
-    /// CLEANUP of what INIT and RUN have made.
+    /// CLEANUP of the files of INIT and RUN.
     ///
     /// # Errors
-    /// What failed.
+    /// Those of the engine.
     pub fn cleanup(&mut self) -> Result<(), String> {
         let done = self.engine()?.cleanup();
         done.map(drop).map_err(|e| e.to_string())
@@ -185,13 +185,13 @@ impl Drop for Bench {
         self.engine = None;
         if self.claimed {
             let mount = &self.plan.clients[0].mounts[0];
-            // The server ends with the part; what stays goes with it.
+            // The server ends with the part, and what is left with it.
             let _ = self.driver.release(mount, &self.claim, ReleaseScope::All);
         }
     }
 }
 
-/// The directory that the parts work in.
+/// The claim of the run directory of all parts.
 pub fn claim() -> Claim {
     Claim {
         dir_name: "filermark.bench".into(),

@@ -1,25 +1,25 @@
-//! Contenders that do the same work in turns, and what their ratios are.
+//! Contenders that do the same work in turns, and the ratios between them.
 //!
-//! A ratio is made in each round of the turns of that round, so that what changes slowly (the
-//! clock rate, other programs) is in both of its sides; every round begins with another contender.
+//! Ratios are made within a round, so that slow changes (clock rate, other programs) affect both
+//! sides; each round begins with another contender.
 
 use crate::figure::{Bar, Figure};
 use std::time::Instant;
 
-/// What a contender did in one turn.
+/// The work of one turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
-    /// Operations, or whatever else is counted.
+    /// Operations, or MiB where bytes are counted.
     pub ops: f64,
-    /// How long they took.
+    /// Elapsed time.
     pub seconds: f64,
-    /// Processor time that they took, in nanoseconds.
+    /// Processor time, in nanoseconds.
     pub cpu_ns: f64,
 }
 
 impl Turn {
-    /// Measures `work`, which returns how many operations it did; `cpu_ns` reads the processor
-    /// time of whoever works.
+    /// Measures `work`, which returns the number of its operations; `cpu_ns` reads the processor
+    /// time of the threads or processes that work.
     ///
     /// # Errors
     /// Those of `work`.
@@ -36,7 +36,7 @@ impl Turn {
         })
     }
 
-    /// Without what `other`, which is part of this turn, took: a start, a log-in.
+    /// Subtracts a part of the turn that is not to be measured: a program's start, a log-in.
     pub fn without(self, other: Self) -> Self {
         let left = |whole: f64, part: f64| (whole - part).max(0.0);
         Self {
@@ -55,99 +55,166 @@ impl Turn {
     }
 }
 
-/// What our ratios to a contender should be.
+/// The bars of Filermark's ratios to another contender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bars {
-    /// Our processor time per operation, of theirs.
+    /// Filermark's processor time per operation, divided by the other's.
     pub cpu_at_most: Option<f64>,
-    /// Our rate, of theirs.
+    /// Filermark's rate, divided by the other's.
     pub rate_at_least: Option<f64>,
 }
 
-/// One that does the work.
+/// One program or loop that does the work.
 pub struct Contender<'a> {
     name: &'static str,
-    /// Without them there are no ratios to this one.
-    bars: Option<Bars>,
+    /// Of all but the first.
+    bars: Bars,
     turn: Box<dyn FnMut() -> Result<Turn, String> + 'a>,
-    turns: Vec<Turn>,
 }
 
 impl<'a> Contender<'a> {
-    /// One of ours: no ratios to it are made. The first of several has to be one.
-    pub fn own(name: &'static str, turn: impl FnMut() -> Result<Turn, String> + 'a) -> Self {
-        Self {
-            name,
-            bars: None,
-            turn: Box::new(turn),
-            turns: Vec::new(),
-        }
+    /// Filermark: the first contender, which the ratios are made of.
+    pub fn filermark(turn: impl FnMut() -> Result<Turn, String> + 'a) -> Self {
+        Self::other("filermark", Bars::default(), turn)
     }
 
-    /// Another one, and what our ratios to it should be.
+    /// Another contender, and the bars of Filermark's ratios to it.
     pub fn other(
         name: &'static str,
         bars: Bars,
         turn: impl FnMut() -> Result<Turn, String> + 'a,
     ) -> Self {
         Self {
-            bars: Some(bars),
-            ..Self::own(name, turn)
+            name,
+            bars,
+            turn: Box::new(turn),
         }
     }
 }
 
-/// Lets all work in turns, for so many rounds, and gives the figures: rate (in `unit`) and
-/// processor time of each, and our ratios to each of the others.
+/// The turns of one contender.
+#[derive(Debug)]
+struct Side {
+    name: &'static str,
+    bars: Bars,
+    turns: Vec<Turn>,
+}
+
+impl Side {
+    fn rates(&self, unit: &'static str) -> Figure {
+        let rates = self.turns.iter().map(Turn::rate).collect();
+        Figure::new("rate", unit, rates).bar(Bar::More)
+    }
+
+    fn cpu_times(&self) -> Figure {
+        let times = self.turns.iter().map(Turn::cpu_us).collect();
+        Figure::new("processor time", "us each", times)
+    }
+
+    /// Ratios of `ours` to this side, round by round: of processor time and of rate.
+    fn ratios(&self, ours: &Self) -> (Figure, Figure) {
+        let of_each = |value: fn(&Turn) -> f64| {
+            let pairs = ours.turns.iter().zip(&self.turns);
+            pairs.map(|(a, b)| value(a) / value(b)).collect()
+        };
+        let cpu_bar = self.bars.cpu_at_most.map_or(Bar::Less, Bar::AtMost);
+        let rate_bar = self.bars.rate_at_least.map_or(Bar::More, Bar::AtLeast);
+        (
+            Figure::new("processor time", "x", of_each(Turn::cpu_us)).bar(cpu_bar),
+            Figure::new("rate", "x", of_each(Turn::rate)).bar(rate_bar),
+        )
+    }
+}
+
+/// The same work by several contenders, in turns.
+#[derive(Debug)]
+pub struct Comparison {
+    /// What was done.
+    pub of: String,
+    unit: &'static str,
+    sides: Vec<Side>,
+}
+
+/// One contender beside Filermark, for a table of comparisons.
+pub struct Beside {
+    /// The other contender.
+    pub name: &'static str,
+    /// Filermark's rate and processor time per operation.
+    pub ours: (Figure, Figure),
+    /// Those of the other contender.
+    pub other: (Figure, Figure),
+    /// Filermark's processor time per operation and rate, divided by the other's.
+    pub ratios: (Figure, Figure),
+}
+
+impl Comparison {
+    /// Rate and processor time of each contender, and the ratios to each of the others.
+    pub fn figures(&self) -> Vec<Figure> {
+        let Some((ours, others)) = self.sides.split_first() else {
+            return Vec::new();
+        };
+        let of = &self.of;
+        let mut figures = Vec::new();
+        for side in &self.sides {
+            let named = |figure: Figure| figure.prefixed(&format!("{of}, {}: ", side.name));
+            figures.extend([side.rates(self.unit), side.cpu_times()].map(named));
+        }
+        for side in others {
+            let (cpu, rate) = side.ratios(ours);
+            let named = |f: Figure| f.prefixed(&format!("{of}, ratio to {}: ", side.name));
+            figures.extend([cpu, rate].map(named));
+        }
+        figures
+    }
+
+    /// Every other contender beside Filermark.
+    pub fn pairs(&self) -> Vec<Beside> {
+        let Some((ours, others)) = self.sides.split_first() else {
+            return Vec::new();
+        };
+        let figures = |side: &Side| (side.rates(self.unit), side.cpu_times());
+        let beside = |side: &Side| Beside {
+            name: side.name,
+            ours: figures(ours),
+            other: figures(side),
+            ratios: side.ratios(ours),
+        };
+        others.iter().map(beside).collect()
+    }
+}
+
+/// Lets all contenders work in turns, for so many rounds. Rates are in `unit`.
 ///
 /// # Errors
-/// The first of a turn.
+/// The first error of a turn.
 pub fn compare(
     of: &str,
     unit: &'static str,
     rounds: u32,
     mut contenders: Vec<Contender<'_>>,
-) -> Result<Vec<Figure>, String> {
+) -> Result<Comparison, String> {
+    let side = |contender: &Contender<'_>| Side {
+        name: contender.name,
+        bars: contender.bars,
+        turns: Vec::new(),
+    };
+    let mut sides: Vec<Side> = contenders.iter().map(side).collect();
     let count = contenders.len();
     for round in 0..rounds as usize {
         for place in 0..count {
-            let contender = &mut contenders[(round + place) % count];
-            let turn = (contender.turn)()?;
+            let at = (round + place) % count;
+            let turn = (contenders[at].turn)().map_err(|e| format!("{of}: {e}"))?;
             if !(turn.ops > 0.0 && turn.seconds > 0.0) {
-                return Err(format!("{of}, {}: nothing was done", contender.name));
+                return Err(format!("{of}, {}: no operation was done", sides[at].name));
             }
-            contender.turns.push(turn);
+            sides[at].turns.push(turn);
         }
     }
-    Ok(figures(of, unit, &contenders))
-}
-
-fn figures(of: &str, unit: &'static str, contenders: &[Contender<'_>]) -> Vec<Figure> {
-    let Some((ours, others)) = contenders.split_first() else {
-        return Vec::new();
-    };
-    let mut figures = Vec::new();
-    for contender in contenders {
-        let each = |value: fn(&Turn) -> f64| contender.turns.iter().map(value).collect();
-        let name = |what: &str| format!("{of}, {}: {what}", contender.name);
-        figures.push(Figure::new(name("rate"), unit, each(Turn::rate)).bar(Bar::More));
-        let cpu = Figure::new(name("processor time"), "us each", each(Turn::cpu_us));
-        figures.push(cpu);
-    }
-    for (other, bars) in others.iter().filter_map(|o| Some((o, o.bars?))) {
-        let ratios = |value: fn(&Turn) -> f64| {
-            let pairs = ours.turns.iter().zip(&other.turns);
-            pairs.map(|(a, b)| value(a) / value(b)).collect()
-        };
-        let name = |what: &str| format!("{of}: {what}, of {}'s", other.name);
-        let cpu_bar = bars.cpu_at_most.map_or(Bar::Less, Bar::AtMost);
-        let rate_bar = bars.rate_at_least.map_or(Bar::More, Bar::AtLeast);
-        figures.extend([
-            Figure::new(name("processor time"), "x", ratios(Turn::cpu_us)).bar(cpu_bar),
-            Figure::new(name("rate"), "x", ratios(Turn::rate)).bar(rate_bar),
-        ]);
-    }
-    figures
+    Ok(Comparison {
+        of: of.to_owned(),
+        unit,
+        sides,
+    })
 }
 
 #[cfg(test)]
@@ -165,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_the_turns_of_one_round() {
+    fn ratios_are_made_within_a_round() {
         // The machine is half as fast in the second round: no ratio changes.
         let mut ours = [turn(100.0, 1.0, 2e5), turn(50.0, 1.0, 2e5)].into_iter();
         let mut bare = [turn(200.0, 1.0, 2e5), turn(100.0, 1.0, 2e5)].into_iter();
@@ -174,16 +241,12 @@ mod tests {
             cpu_at_most: Some(1.5),
             rate_at_least: Some(0.5),
         };
-        let figures = compare(
-            "GETATTR",
-            "op/s",
-            2,
-            vec![
-                Contender::own("filermark", || next(&mut ours)),
-                Contender::other("bare loop", bars, || next(&mut bare)),
-            ],
-        )
-        .expect("figures");
+        let contenders = vec![
+            Contender::filermark(|| next(&mut ours)),
+            Contender::other("bare loop", bars, || next(&mut bare)),
+        ];
+        let compared = compare("GETATTR", "op/s", 2, contenders).expect("compared");
+        let figures = compared.figures();
         let names: Vec<_> = figures.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(
             names,
@@ -192,8 +255,8 @@ mod tests {
                 "GETATTR, filermark: processor time",
                 "GETATTR, bare loop: rate",
                 "GETATTR, bare loop: processor time",
-                "GETATTR: processor time, of bare loop's",
-                "GETATTR: rate, of bare loop's",
+                "GETATTR, ratio to bare loop: processor time",
+                "GETATTR, ratio to bare loop: rate",
             ]
         );
         assert_eq!(figures[0].median(), 75.0);
@@ -203,38 +266,49 @@ mod tests {
         assert_eq!(figures[4].verdict(), Verdict::Short);
         assert_eq!(figures[5].spread(), (0.5, 0.5));
         assert_eq!(figures[5].verdict(), Verdict::Reached);
+        let pairs = compared.pairs();
+        assert_eq!((pairs.len(), pairs[0].name), (1, "bare loop"));
+        assert_eq!(pairs[0].ours.0.median(), 75.0);
+        assert_eq!(pairs[0].other.1.median(), 1.5);
+        assert_eq!(pairs[0].ratios.0.median(), 2.0);
     }
 
     #[test]
-    fn each_round_begins_with_another() {
+    fn each_round_begins_with_another_contender() {
         let order = RefCell::new(String::new());
-        let work = |who| {
-            order.borrow_mut().push(who);
+        let work = |name| {
+            order.borrow_mut().push(name);
             Ok(turn(1.0, 1.0, 1.0))
         };
         let contenders = vec![
-            Contender::own("a", || work('a')),
-            Contender::own("b", || work('b')),
+            Contender::filermark(|| work('a')),
+            Contender::other("b", Bars::default(), || work('b')),
             Contender::other("c", Bars::default(), || work('c')),
         ];
-        let figures = compare("x", "op/s", 4, contenders).expect("figures");
-        // Two of each, and our ratios to the last: a's, none of them to b.
-        assert_eq!(figures.len(), 8);
-        assert_eq!(figures[6].name, "x: processor time, of c's");
+        let compared = compare("x", "op/s", 4, contenders).expect("compared");
+        // Two of each contender, two ratios to each of the others.
+        assert_eq!(compared.figures().len(), 10);
         assert_eq!(order.into_inner(), "abcbcacababc");
     }
 
     #[test]
-    fn what_a_start_takes_is_taken_off_and_nothing_becomes_negative() {
+    fn a_start_is_subtracted_and_nothing_becomes_negative() {
         let whole = turn(30.0, 3.0, 3e6).without(turn(10.0, 1.0, 2e6));
         assert_eq!(whole, turn(20.0, 2.0, 1e6));
         assert_eq!(turn(1.0, 1.0, 1.0).without(whole), turn(0.0, 0.0, 0.0));
     }
 
     #[test]
-    fn a_turn_without_work_is_an_error() {
-        let none = Contender::own("a", || Ok(turn(0.0, 1.0, 1.0)));
-        let error = compare("x", "op/s", 1, vec![none]).expect_err("no figures");
-        assert_eq!(error, "x, a: nothing was done");
+    fn a_turn_without_operations_is_an_error() {
+        let none = Contender::filermark(|| Ok(turn(0.0, 1.0, 1.0)));
+        let error = compare("x", "op/s", 1, vec![none]).expect_err("no operation");
+        assert_eq!(error, "x, filermark: no operation was done");
+    }
+
+    #[test]
+    fn an_error_names_the_work() {
+        let broken = Contender::filermark(|| Err("refused".into()));
+        let error = compare("READ", "op/s", 1, vec![broken]).expect_err("an error");
+        assert_eq!(error, "READ: refused");
     }
 }

@@ -42,7 +42,7 @@ impl Dialect for Classic {
         let layout = layout::layout(r, form);
         let asked = loads::asked(r, loads::OPS);
         let driver = match (values.get(&params::DRIVER), form) {
-            (Some(DriverName::Null), _) => DriverPlan::Null,
+            (Some(DriverName::Null), _) => DriverPlan::NULL,
             (_, MountSyntax::Smb) => DriverPlan::Smb(smb::smb(r, protocol, layout.as_ref())),
             (_, MountSyntax::Nfs) => {
                 DriverPlan::Nfs(nfs::nfs(r, definition.as_ref(), layout.as_ref()))

@@ -9,6 +9,7 @@ use filermark_model::access::Access;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::memory;
 use filermark_model::plan::{MonitorMode, PacingMode};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
@@ -66,7 +67,7 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     )?;
     for (name, words) in b.heritage_rows() {
         // A definition can be anybody's: no control character reaches the terminal.
-        let words = words.replace(char::is_control, "\u{fffd}");
+        let words = one_line(&words);
         let lines = wrapped(&words, HERITAGE_WIDTH).join("\n            ");
         writeln!(out, "{name:<11} {lines}")?;
     }

@@ -4,6 +4,7 @@
 //! operations of a real server would vanish without.
 //!
 //! Where a mix file is asked for, a server's statistics do, too: so did nhfsstone.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub use crate::nfsstat::types::MIXFILE_HEADER;
 
@@ -222,8 +223,8 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
     let Some(op) = known.iter().copied().find(|op| op.name() == *name) else {
         let of = match protocol {
             Protocol::Nfs2 => " of NFS version 2",
-            _ if smb => " of SMB",
-            _ => "",
+            Protocol::Smb1 | Protocol::Smb2 => " of SMB",
+            Protocol::Nfs3 | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
         let of_later = knows_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);

@@ -1,7 +1,7 @@
-//! What the drivers share: claiming a run's directory, the texts that mark it, the results
-//! of protocol checks, counters beside the operations.
+//! What the drivers share: the loop of socket drivers, claiming a run's directory, the texts that
+//! mark it, the results of protocol checks, counters beside the operations.
 //!
-//! The engine calls none of it. It knows no protocol either: drivers and agents use it.
+//! It knows no protocol: drivers and agents use it.
 
 pub mod checks;
 pub mod claim;
@@ -10,6 +10,8 @@ pub mod marker;
 pub mod nonces;
 pub mod null;
 pub mod process;
+pub mod run_dirs;
+pub mod sockets;
 pub mod spec;
 pub mod survey;
 pub mod tally;

@@ -6,29 +6,30 @@ use crate::spec::DriverSpec;
 use crate::survey::{Survey, Surveyed};
 use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::null::NullDriver;
-use filermark_model::plan::{DriverPlan, MountPoint};
+use filermark_model::plan::{DriverPlan, MountPoint, NullPlan};
 use std::sync::Arc;
 
 /// The null driver in the list of drivers.
 pub static DRIVER: DriverSpec = DriverSpec {
-    name: "null",
+    name: NullPlan::DRIVER,
     open,
     survey,
     validate: None,
 };
 
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
-    matches!(plan, DriverPlan::Null).then(|| Arc::new(NullDriver) as Arc<dyn Driver>)
+    NullPlan::of(plan)?;
+    Some(Arc::new(NullDriver))
 }
 
 /// There is nothing to be looked at.
 fn survey(plan: &DriverPlan, _: &Survey<'_>) -> Option<Surveyed> {
-    matches!(plan, DriverPlan::Null).then(Surveyed::default)
+    NullPlan::of(plan).map(|_| Surveyed::default())
 }
 
 impl Driver for NullDriver {
     fn name(&self) -> &'static str {
-        "null"
+        NullPlan::DRIVER
     }
 
     fn claim_watched(

@@ -1,20 +1,7 @@
-//! What drivers count beside the operations themselves: declared once, with names
-//! for the record.
+//! What drivers count beside the operations themselves, by the declarations of their
+//! counters.
 
 use std::collections::BTreeMap;
-
-/// Declares `Tally`, an enum of things to count, and `NAMES`, what each is called in
-/// the record.
-#[macro_export]
-macro_rules! tallies {
-    ($($variant:ident = $name:literal, $doc:literal;)*) => {
-        /// Something that is counted.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Tally { $(#[doc = $doc] $variant,)* }
-
-        const NAMES: &[&str] = &[$($name),*];
-    };
-}
 
 /// Adds what is not zero to `into` under its name, and begins anew.
 pub fn take_counts<'a>(

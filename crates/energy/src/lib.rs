@@ -1,21 +1,108 @@
-//! Energy and traffic beside a run: what switches say of the traffic to the server, what
-//! meters say of its power, each with a time of its own; and what both say of efficiency.
+//! Energy during runs. The program reaches the whole subtree through this crate: the
+//! subcommand `energy` ([`EnergyArgs`], [`energy()`]), and what a run collects meanwhile
+//! ([`SetupArgs`]).
 //!
-//! The way: sources ([`sflow`], files, meters) -> the energy log ([`log`]) -> merged with
-//! runs -> [`reduce`]d to efficiency. Knows the record of a run and nothing of how load is
-//! made. It has no socket and no thread: what is read as it happens is the room `meters`.
+//! Below it are `data` (decoders, importers, the log, merging, reduction; no sockets),
+//! `meters` (power meters, sensors and the receiver of sFlow) and `report` (the renderings).
+//! What the subcommand needs of the program comes through [`Program`].
 
-pub mod digits;
-pub mod import;
-pub mod log;
-pub mod merge;
-pub mod other_kits;
-pub mod reading;
-pub mod reduce;
-pub mod setup;
-pub mod sflow;
+mod args;
+mod background;
+mod collect;
+mod import;
+mod live;
+mod merge;
+mod outputs;
+mod reduce;
+mod samples_csv;
+mod setup;
+mod suite;
 
-pub use reading::Quantity;
+use args::EnergyCommand;
+pub use args::{EnergyArgs, SetupArgs};
+use background::BackgroundCollection;
+use filermark_cli_kit::companion::Companion;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_config::Resolved;
+use filermark_energy_data::setup::Setup;
+pub use filermark_energy_report::TEMPLATES;
+pub use outputs::OUTPUTS;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// Bytes of a MiB, as rates count them.
-pub const MIB: f64 = 1_048_576.0;
+/// The sources of the plan of a run.
+#[derive(Clone, Debug)]
+pub struct RunSources {
+    /// The rc file.
+    pub rc: PathBuf,
+    /// SUFFIX.
+    pub suffix: String,
+    /// WORK_DIR.
+    pub dir: Option<PathBuf>,
+    /// Parameters, as NAME=VALUE.
+    pub options: Vec<String>,
+}
+
+/// What `energy suite` needs of the program.
+pub trait Program {
+    /// Resolves the plan of a run.
+    ///
+    /// # Errors
+    /// The rc file or an option is wrong.
+    fn resolve(&self, sources: RunSources) -> Result<Resolved, CommandError>;
+
+    /// Carries a plan out and writes its results, with what `setup` names collected meanwhile;
+    /// with `is_resumed` from the last measured load point of its record on.
+    fn run(&self, plan: Resolved, setup: &SetupArgs, is_resumed: bool) -> CommandResult;
+}
+
+/// Carries the subcommand out.
+///
+/// # Errors
+/// The command line or a file is wrong, or the command failed.
+pub fn energy(args: &EnergyArgs, program: &dyn Program) -> CommandResult {
+    match &args.command {
+        EnergyCommand::Collect(args) => collect::collect(args),
+        EnergyCommand::Import(args) => import::import(args),
+        EnergyCommand::Merge(args) => merge::merge(args),
+        EnergyCommand::Reduce(args) => reduce::reduce(args),
+        EnergyCommand::Suite(args) => suite::suite(args, program),
+    }
+}
+
+impl SetupArgs {
+    /// Begins to collect for the run of this suffix, into `dir`; `None` without `--energy`.
+    /// A resumed run gets a further log.
+    ///
+    /// # Errors
+    /// The setup is wrong, a source does not answer, or the log exists already.
+    pub fn start(
+        &self,
+        dir: &Path,
+        suffix: &str,
+        is_resumed: bool,
+    ) -> Result<Option<Box<dyn Companion>>, CommandError> {
+        let start = |setup: &PathBuf| -> Result<Box<dyn Companion>, CommandError> {
+            let collection = BackgroundCollection::start(setup, dir, suffix, is_resumed)?;
+            Ok(Box::new(collection))
+        };
+        self.energy.as_ref().map(start).transpose()
+    }
+
+    /// How long the idle server is measured before the first load point.
+    ///
+    /// # Errors
+    /// The setup is wrong.
+    pub fn idle(&self) -> Result<Duration, CommandError> {
+        match &self.energy {
+            Some(file) => {
+                let setup = Setup::read(file);
+                setup.map_or_else(
+                    |e| Err(CommandError::Usage(vec![e.to_string()])),
+                    |setup| Ok(setup.idle),
+                )
+            }
+            None => Ok(Duration::ZERO),
+        }
+    }
+}

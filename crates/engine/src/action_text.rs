@@ -1,7 +1,7 @@
 //! A task of INIT or CLEANUP for people: the procedure, and the object that it works on,
 //! as a path below the run's directory.
 
-use crate::driver::{Action, ObjectId, PROC_DIR};
+use crate::action::{Action, DirRef, ObjectId, PROC_DIR};
 use crate::file_action::{DIR_DIGITS, FILE_DIGITS, FileAction, FileRef};
 use crate::name::{Name, NameKind};
 use crate::proc::Proc;
@@ -12,28 +12,30 @@ use crate::slice::Slice;
 pub(crate) fn describe(action: &Action, proc: &Proc) -> String {
     let top = text(Name::new(NameKind::ProcDir, proc.number));
     let at = |dir: ObjectId, name: Name| format!("{}/{}", dir_path(&top, dir, proc), text(name));
-    let (procedure, object) = match *action {
-        Action::MakeProcDir { name } => ("MKDIR", text(name)),
-        Action::RemoveProcDir { name } => ("RMDIR", text(name)),
-        Action::Mkdir { dir, name, .. } => ("MKDIR", at(dir, name)),
-        Action::Symlink { dir, name, .. } => ("SYMLINK", at(dir, name)),
-        Action::Remove { dir, name } => ("REMOVE", at(dir, name)),
-        Action::Rmdir { dir, name } => ("RMDIR", at(dir, name)),
-        Action::Fill {
-            dir, name, size: 0, ..
-        } => ("CREATE", at(dir, name)),
-        Action::Fill { dir, name, .. } => ("CREATE and WRITE", at(dir, name)),
-        Action::Setattr { .. } => ("SETATTR (size)", format!("a file in {top}")),
-        Action::Session(SessionAction::Truncate { place, .. }) => {
-            let dir = dir_path(&top, place.dir, proc);
-            let name = place
-                .name
-                .map_or_else(String::new, |n| format!("/{}", text(n)));
-            ("SET_INFO (size)", format!("{dir}{name}"))
-        }
-        Action::Session(SessionAction::Close { .. }) => ("CLOSE", format!("a file in {top}")),
-        Action::File(action) => return in_tree(&action, proc.number),
-        _ => ("an operation", format!("in {top}")),
+    if let Action::File(action) = action {
+        return in_tree(action, proc.number);
+    }
+    if let Action::Session(SessionAction::Truncate { place, .. }) = action {
+        let dir = dir_path(&top, place.dir, proc);
+        let name = place.name.map(|name| format!("/{}", text(name)));
+        return format!("SET_INFO (size) {dir}{}", name.unwrap_or_default());
+    }
+    if let Action::Session(SessionAction::Close { .. }) = action {
+        return format!("CLOSE a file in {top}");
+    }
+    let Some(subject) = action.subject() else {
+        return format!("an operation in {top}");
+    };
+    let mut procedure = subject.op.op().name().to_uppercase();
+    if let Action::Fill { size: 1.., .. } = action {
+        procedure += " and WRITE";
+    } else if let Action::Setattr { size: Some(_), .. } = action {
+        procedure += " (size)";
+    }
+    let object = match subject.name {
+        Some((DirRef::RunDir, name)) => text(name),
+        Some((DirRef::Object(dir), name)) => at(dir, name),
+        None => format!("a file in {top}"),
     };
     format!("{procedure} {object}")
 }
@@ -76,7 +78,27 @@ fn in_tree(action: &FileAction, proc: u32) -> String {
         FileAction::Fill { file, size: 0, .. } => ("create", file_text(file)),
         FileAction::Fill { file, .. } => ("create and write", file_text(file)),
         FileAction::Truncate { file, .. } => ("truncate", file_text(file)),
-        _ => ("an operation", "a file".to_owned()),
+        FileAction::Read { file, .. }
+        | FileAction::ReadFile { file, .. }
+        | FileAction::MmapRead { file, .. }
+        | FileAction::Write { file, .. }
+        | FileAction::WriteFile { file, .. }
+        | FileAction::MmapWrite { file, .. }
+        | FileAction::Rmw { file, .. }
+        | FileAction::Lock { file, .. }
+        | FileAction::Access { file }
+        | FileAction::Stat { file }
+        | FileAction::Chmod { file, .. }
+        | FileAction::Statfs { file }
+        | FileAction::Pathconf { file }
+        | FileAction::Copy { from: file, .. }
+        | FileAction::Rename { from: file, .. }
+        | FileAction::Mkdir { file }
+        | FileAction::Rmdir { file }
+        | FileAction::Create { file }
+        | FileAction::Unlink { file }
+        | FileAction::Custom { file, .. } => ("an operation on", file_text(file)),
+        FileAction::Readdir { dir, .. } => ("an operation on", dir_text(*dir)),
     };
     format!("{call} {object} in the tree of proc {proc}")
 }

@@ -12,11 +12,10 @@
 //! keeps for one (a file handle, a path) is its own affair. Object 0 of every
 //! proc is the proc's own directory, below the run directory.
 
+pub use crate::action::{Action, ObjectId, PROC_DIR};
+
 use crate::clock::Clock;
 use crate::data::DataSource;
-use crate::file_action::FileAction;
-use crate::name::{Name, NameKind};
-use crate::session_action::SessionAction;
 use filermark_model::plan::MountPoint;
 use filermark_model::{Nanos, OpSet, WorkloadObject};
 use std::collections::BTreeMap;
@@ -25,152 +24,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The version of this contract.
 pub const DRIVER_API: u32 = 1;
-
-/// A number for an object of one proc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectId(pub u32);
-
-/// The proc's own directory.
-pub const PROC_DIR: ObjectId = ObjectId(0);
-
-/// What a driver is to do. The fields say on which objects; where an action
-/// makes an object, the driver keeps what it needs to find it again under `object`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the words of the protocol")]
-pub enum Action {
-    Null,
-    Getattr {
-        object: ObjectId,
-    },
-    /// Sets the mode (harmlessly) or, with `size`, truncates or extends.
-    Setattr {
-        object: ObjectId,
-        size: Option<u64>,
-    },
-    /// Finds `name` in `dir`; the result is kept under `object`.
-    Lookup {
-        dir: ObjectId,
-        name: Name,
-        object: ObjectId,
-    },
-    Access {
-        object: ObjectId,
-    },
-    Readlink {
-        object: ObjectId,
-    },
-    /// Reads a range of what has been written; `file` is the file's number for the contents (see [`DataSource`]).
-    Read {
-        object: ObjectId,
-        file: u64,
-        offset: u64,
-        length: u32,
-    },
-    /// Writes a range; complete when it is stable, or when the driver sees to it that it
-    /// will be (see [`ShardDriver::make_stable`]).
-    Write {
-        object: ObjectId,
-        file: u64,
-        offset: u64,
-        length: u32,
-    },
-    Commit {
-        object: ObjectId,
-    },
-    Create {
-        dir: ObjectId,
-        name: Name,
-        object: ObjectId,
-    },
-    Mkdir {
-        dir: ObjectId,
-        name: Name,
-        object: ObjectId,
-    },
-    /// Makes a link whose text is fixed by `name`.
-    Symlink {
-        dir: ObjectId,
-        name: Name,
-        object: ObjectId,
-    },
-    /// Makes a FIFO.
-    Mknod {
-        dir: ObjectId,
-        name: Name,
-        object: ObjectId,
-    },
-    Remove {
-        dir: ObjectId,
-        name: Name,
-    },
-    Rmdir {
-        dir: ObjectId,
-        name: Name,
-    },
-    /// Renames within `dir`; `object`'s keepsake moves to `new_object`.
-    Rename {
-        dir: ObjectId,
-        name: Name,
-        object: ObjectId,
-        new_name: Name,
-        new_object: ObjectId,
-    },
-    /// Gives `object` a second name `new_name` in `dir`, kept under `new_object`.
-    Link {
-        object: ObjectId,
-        dir: ObjectId,
-        new_name: Name,
-        new_object: ObjectId,
-    },
-    /// Lists a part of a directory: goes on where this proc's last one of the
-    /// same directory ended, else begins. [`Outcome::end`] tells the last part.
-    Readdir {
-        dir: ObjectId,
-        plus: bool,
-    },
-    Fsstat,
-    Fsinfo,
-    Pathconf,
-    /// INIT: makes proc directory 0 below the run directory (existing is fine).
-    MakeProcDir {
-        name: Name,
-    },
-    /// INIT: makes a file and fills it; stable when complete. Existing: truncated
-    /// and filled anew. `object` is `None` when nobody will ask for it again.
-    Fill {
-        dir: ObjectId,
-        name: Name,
-        object: Option<ObjectId>,
-        file: u64,
-        size: u64,
-    },
-    /// CLEANUP: removes proc directory 0.
-    RemoveProcDir {
-        name: Name,
-    },
-    /// An operation on a mounted file system.
-    File(FileAction),
-    /// An operation of a protocol with open files.
-    Session(SessionAction),
-}
-
-impl Action {
-    /// Whether INIT makes a directory of the file set by it, as against an operation.
-    pub const fn makes_dir(&self) -> bool {
-        match self {
-            Self::MakeProcDir { .. } => true,
-            Self::Mkdir { name, .. } => matches!(name.kind, NameKind::Dir),
-            _ => false,
-        }
-    }
-
-    /// Whether it fills an owner file: with what `OwnerTexts` of the driver kit says, not
-    /// with the contents of files.
-    #[inline]
-    pub const fn fills_owner(&self) -> bool {
-        matches!(self, Self::Fill { name, .. } if matches!(name.kind, NameKind::Owner))
-    }
-}
 
 /// One request.
 #[derive(Clone, Copy, Debug)]

@@ -149,7 +149,7 @@ impl Engine {
                 // Nobody but the user raises it at this time.
                 Reply::Open(Err(_)) if engine.stop.is_raised() => return Err(PhaseError::Stopped),
                 Reply::Open(Err(error)) => return Err(PhaseError::Driver(error)),
-                _ => return Err(out_of_turn()),
+                Reply::Tasks(_) | Reply::Run(_) => return Err(out_of_turn()),
             }
         }
         Ok(engine)

@@ -3,7 +3,9 @@
 //! The engine decides *what* is done *when* and measures it; it knows no
 //! protocol. How an operation is carried out is a [`driver::LoadDriver`]'s business.
 //! Below it is only `filermark-model`.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
+pub mod action;
 mod action_text;
 pub mod assign_procs;
 pub mod clock;

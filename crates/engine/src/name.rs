@@ -66,7 +66,7 @@ impl NameKind {
         match self {
             Self::Dir => 4,
             Self::File => 10,
-            _ => 6,
+            Self::ProcDir | Self::Small | Self::Symlink | Self::MadeDir | Self::Owner => 6,
         }
     }
 

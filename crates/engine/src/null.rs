@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::driver::*;
 use crate::file_action::FileAction;
+use filermark_model::plan::NullCounter;
 use filermark_model::{Nanos, OpSet};
 use std::collections::BTreeMap;
 
@@ -48,7 +49,25 @@ fn bytes_of(action: FileAction) -> (u64, u64) {
         FileAction::ReadFile { size, .. } => (size, 0),
         FileAction::WriteFile { size, .. } => (0, size),
         FileAction::Copy { size, .. } => (size, size),
-        _ => (0, 0),
+        FileAction::Create { .. }
+        | FileAction::Mkdir { .. }
+        | FileAction::Rmdir { .. }
+        | FileAction::Unlink { .. }
+        | FileAction::Rename { .. }
+        | FileAction::Truncate { .. }
+        | FileAction::Lock { .. }
+        | FileAction::Access { .. }
+        | FileAction::Stat { .. }
+        | FileAction::Chmod { .. }
+        | FileAction::Readdir { .. }
+        | FileAction::Statfs { .. }
+        | FileAction::Pathconf { .. }
+        | FileAction::Custom { .. }
+        | FileAction::MakeTree
+        | FileAction::RemoveTree
+        | FileAction::MakeDirs { .. }
+        | FileAction::RemoveDirs { .. }
+        | FileAction::Fill { .. } => (0, 0),
     }
 }
 
@@ -60,11 +79,14 @@ struct NullShard {
 impl ShardDriver for NullShard {
     #[inline]
     fn submit(&mut self, request: &Request) -> Submit {
-        let (read_bytes, written_bytes) = match request.action {
-            Action::Read { length, .. } => (u64::from(length), 0),
-            Action::Write { length, .. } => (0, u64::from(length)),
-            Action::File(action) => bytes_of(action),
-            _ => (0, 0),
+        let (read_bytes, written_bytes) = if let Action::Read { length, .. } = request.action {
+            (u64::from(length), 0)
+        } else if let Action::Write { length, .. } = request.action {
+            (0, u64::from(length))
+        } else if let Action::File(action) = request.action {
+            bytes_of(action)
+        } else {
+            (0, 0)
         };
         self.done_count += 1;
         let sent = self.clock.now();
@@ -87,7 +109,8 @@ impl ShardDriver for NullShard {
     }
 
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
-        *into.entry("NULL".into()).or_default() += std::mem::take(&mut self.done_count);
+        *into.entry(NullCounter::Answered.name().into()).or_default() +=
+            std::mem::take(&mut self.done_count);
     }
 
     fn transfer_bytes(&self) -> (u32, u32) {

@@ -5,7 +5,7 @@
 //! the proc's own ([`HandleId`]): one per walker of the proc's sequence of operations,
 //! so that a number is taken again only after its file was closed.
 
-use crate::driver::ObjectId;
+use crate::action::ObjectId;
 use crate::name::Name;
 
 /// A number for something open, per proc, from 0.
@@ -107,4 +107,29 @@ pub enum SessionAction {
         place: ProcPath,
         size: u64,
     },
+}
+
+/// What a driver of a protocol with open files is given: an operation, or a task of INIT
+/// or CLEANUP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are those of the actions")]
+pub enum SessionTask {
+    /// An operation.
+    Operation(SessionAction),
+    /// Makes the proc's own directory; one that is there is fine.
+    MakeProcDir,
+    /// Removes it.
+    RemoveProcDir,
+    /// Makes a directory, which is kept under `object`; one that is there is fine.
+    MakeDir {
+        dir: ObjectId,
+        name: Name,
+        object: ObjectId,
+    },
+    /// Removes a directory.
+    RemoveDir { dir: ObjectId, name: Name },
+    /// Removes a file.
+    RemoveFile { dir: ObjectId, name: Name },
+    /// Makes a file, or empties one that is there, and fills it.
+    Fill { dir: ObjectId, name: Name },
 }

@@ -219,7 +219,12 @@ impl Shard {
     fn watch_losses(&mut self, proc: usize, status: Status, phase: &str) -> Result<(), PhaseError> {
         match status {
             Status::TimedOut | Status::Disconnected => self.consecutive_timeouts += 1,
-            _ => self.consecutive_timeouts = 0,
+            Status::Ok
+            | Status::Refused(_)
+            | Status::Garbage
+            | Status::Corrupt
+            | Status::Lost
+            | Status::NoObject => self.consecutive_timeouts = 0,
         }
         if self.consecutive_timeouts < LOST_IN_A_ROW.max(self.procs.len() as u32) {
             return Ok(());

@@ -25,9 +25,9 @@ fn commands(line: &str) -> Vec<Advice> {
     for (at, name) in line.match_indices("filermark ") {
         let before = line[..at].chars().next_back();
         let rest = &line[at + name.len()..];
-        // Not a part of another word or a directory, no bytes of a protocol, no column.
+        // Not a part of another word or a directory, no bytes of a protocol, no package of cargo.
         let is_part = before.is_some_and(|c| c.is_alphanumeric() || "-_.".contains(c));
-        let others = ["b\"", "~/.cache/"];
+        let others = ["b\"", "~/.cache/", "-p "];
         if is_part || rest.starts_with(' ') || others.iter().any(|o| line[..at].ends_with(o)) {
             continue;
         }
@@ -137,13 +137,11 @@ fn no_advice_names_a_command_that_does_not_exist() {
     ];
     files_below(&top.join("docs/src"), ".md", &mut files);
     files_below(&top.join("examples"), ".md", &mut files);
-    for name in fs::read_dir(top.join("crates")).expect("the crates") {
-        let source = name.expect("a crate").path().join("src");
-        files_below(&source, ".rs", &mut files);
-    }
+    files_below(&top.join("crates"), ".rs", &mut files);
     files.retain(|path| {
         let path = path.to_string_lossy();
-        !path.contains("/tests") && !path.ends_with("tests.rs")
+        let is_source = !path.ends_with(".rs") || path.contains("/src/");
+        is_source && !path.contains("/tests") && !path.ends_with("tests.rs")
     });
     let mut root = Cli::command();
     root.build();
@@ -168,7 +166,7 @@ fn no_advice_names_a_command_that_does_not_exist() {
 }
 
 #[test]
-fn commands_are_found_in_texts_and_told_from_others() {
+fn commands_are_found_in_texts_and_distinguished_from_others() {
     let mut root = Cli::command();
     root.build();
     let why = |line: &str| {

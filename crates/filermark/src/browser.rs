@@ -2,9 +2,10 @@
 //!
 //! Browsers lay pages out for paper better than any library does; the report's style
 //! sheet has rules for it. The browser gets a profile of its own that is removed
-//! afterwards, no network, and a limit of time. The room of the reports knows no
-//! processes: hence this is here.
+//! afterwards, no network, and a limit of time. The crate `report` starts no
+//! processes; that is why this is here.
 
+use filermark_model::text::sanitize;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,10 @@ const NAMES: [&str; 6] = [
 ];
 /// How long one may take: a busy machine starts it in some ten seconds.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How often it is looked after.
+/// Interval at which its exit is polled.
 const LOOK: Duration = Duration::from_millis(50);
-/// Most that is told of what it says.
-const SAID_MAX: usize = 300;
+/// Characters of its output that a message quotes at most.
+const REPORTED_MAX: usize = 300;
 
 /// The page printed to PDF, by `program` or the first browser that is found.
 ///
@@ -44,10 +45,10 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
         .tempdir()
         .map_err(|e| format!("no directory for the browser's profile can be made: {e}"))?;
     let (source, out) = (own.path().join("page.html"), own.path().join("page.pdf"));
-    let said = own.path().join("said");
+    let output_text = own.path().join("stderr");
     let failed = |what: &str, e: std::io::Error| format!("{what}: {e}");
     std::fs::write(&source, page).map_err(|e| failed("the page for the browser", e))?;
-    let log = std::fs::File::create(&said).map_err(|e| failed("the browser's log", e))?;
+    let log = std::fs::File::create(&output_text).map_err(|e| failed("the browser's log", e))?;
     let mut command = Command::new(&program);
     command
         .args(arguments(own.path(), &source, &out))
@@ -69,17 +70,13 @@ pub fn pdf(page: &str, program: Option<&Path>) -> Result<Vec<u8>, String> {
     if bytes.starts_with(b"%PDF-") {
         return Ok(bytes);
     }
-    let said = std::fs::read(&said).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    let last = said
+    let output_text = std::fs::read(&output_text).unwrap_or_default();
+    let output_text = String::from_utf8_lossy(&output_text);
+    let last = output_text
         .lines()
         .rfind(|l| !l.trim().is_empty())
         .unwrap_or("it says nothing");
-    let last: String = last
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(SAID_MAX)
-        .collect();
+    let last = sanitize(last, REPORTED_MAX);
     Err(format!(
         "{name} printed nothing ({status}): {last}; print the HTML report by hand, or name another browser: --browser or {VARIABLE}"
     ))
@@ -182,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_print_nothing_are_told() {
+    fn programs_that_print_nothing_are_reported() {
         let why = pdf("<p>", Some(Path::new("/no/such/browser"))).expect_err("there is none");
         assert!(why.contains("cannot be started"), "{why}");
         let why = pdf("<p>", Some(Path::new("true"))).expect_err("it prints nothing");

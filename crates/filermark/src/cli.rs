@@ -6,7 +6,6 @@
 mod agent;
 mod archive;
 mod compare;
-pub mod energy;
 mod hosts;
 mod import;
 mod live;
@@ -16,11 +15,13 @@ pub mod report;
 mod subedit;
 mod workload;
 
+use crate::energy::{CompanionArgs, EXAMPLE, RUN_EXAMPLE};
 pub use agent::AgentArgs;
 pub use archive::{BundleArgs, VerifyArgs};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 pub use compare::{CompareArgs, CompareFormat, FailOn};
+pub use filermark_cli_kit::output::OutputArgs;
 use filermark_server::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 pub use hosts::{InstallArgs, KeysArgs, StopArgs};
 pub use import::ImportArgs;
@@ -36,8 +37,10 @@ pub use workload::{
     CheckArgs, ExportArgs, FromNfsstatArgs, ListArgs, ShowArgs, WorkloadArgs, WorkloadCommand,
 };
 
-/// Where the manual's shortest version stands in the help.
-const EXAMPLES: &str = "\
+/// The examples of `--help`.
+fn examples() -> String {
+    format!(
+        "\
 Examples:
   filermark demo                              measure an embedded server, about a minute
   filermark template > sfs_rc                 an rc file to start from
@@ -46,30 +49,33 @@ Examples:
   filermark validate -r sfs_rc -s mine        does the server speak its protocol correctly?
   filermark run -r sfs_rc -s mine             the sweep
   filermark run -r sfs_rc -o RUNTIME=60 -o \"LOAD=100 200\"
-  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the same from two hosts, over SSH
-  filermark template smb > sfs_rc             the same for an SMB server
-  filermark template swbuild > sfs_rc         the same for a mounted file system
+  filermark run -r sfs_rc -o \"CLIENTS=h1 h2\"  the sweep from two hosts, over SSH
+  filermark template smb > sfs_rc             an rc file for an SMB server
+  filermark template swbuild > sfs_rc         an rc file for a mounted file system
   filermark template nfs2-1993 > sfs_rc       after LADDIS, over NFSv2; nfs2-1997,
-                                              nfs3-1997, nfs3-2001 likewise; TCP=off: UDP
-  filermark run -r sfs_rc --energy energy.toml  with power meters and a switch's sFlow:
-                                              MiB/s per W
+                                              also nfs3-1997, nfs3-2001; TCP=off: UDP{EXAMPLE}
   filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
   filermark params BIOD_MAX_READS             what a parameter means
+"
+    )
+}
 
-Results are written to ./result (-d, WORK_DIR): SUFFIX.run.jsonl, SUFFIX.html and
-SUFFIX.csv; over NFS and SMB sfssum.SUFFIX, sfslog.SUFFIX, sfsres.SUFFIX and
-sfsc0001.SUFFIX; on mounted file systems sfssum.SUFFIX.txt, sfssum_SUFFIX.xml,
-sfslog.SUFFIX.txt and client-logs.SUFFIX. With --energy also SUFFIX.energy.jsonl,
-SUFFIX.merged.jsonl and SUFFIX.energy.html, .xlsx and .csv.
-stdout is the product, stderr is the talk. Exit code 0: all went well; 1: the
+/// Below the examples and the list of files.
+const STREAMS: &str = "\
+Results go to stdout, progress and diagnostics to stderr. Exit code 0: success; 1: the
 run, the server or a test failed; 2: the command line or the rc file is wrong;
-3: compare found what --fail-on names; 130, 143: interrupted.";
+3: compare found what --fail-on names; 4: no load point of the run counts;
+130, 143: interrupted.";
+
+fn after_help() -> String {
+    format!("{}\n{}\n{STREAMS}", examples(), crate::outputs::help())
+}
 
 /// Measures file servers: load sweeps over NFS and SMB, from rc file to report.
 #[derive(Debug, Parser)]
-#[command(name = "filermark", version, about, after_help = EXAMPLES)]
+#[command(name = "filermark", version, about, after_help = after_help())]
 #[command(
     propagate_version = true,
     arg_required_else_help = true,
@@ -100,7 +106,7 @@ pub enum Command {
     Netmist(NetmistArgs),
     /// Serve an in-memory file system over NFSv2 and NFSv3
     Serve(ServeArgs),
-    /// Tell the time to runs in virtual machines
+    /// Serve the time of day to runs in virtual machines
     Clock(ClockArgs),
     /// Set SSH up so that the clients let this user in without a password
     Keys(KeysArgs),
@@ -123,7 +129,8 @@ pub enum Command {
     /// Compare runs: faster, slower, or no difference shown
     Compare(CompareArgs),
     /// Measure power and traffic beside runs, and what they say of efficiency
-    Energy(energy::EnergyArgs),
+    #[cfg(feature = "energy")]
+    Energy(crate::energy::EnergyArgs),
     /// Fill in a submission: what a disclosure of results holds
     Subedit(SubeditArgs),
     /// Pack all that belongs to a run or a submission into a zip file with checksums
@@ -156,17 +163,6 @@ pub struct SourceArgs {
     pub benchmarks: Option<PathBuf>,
 }
 
-/// How a subcommand talks.
-#[derive(Clone, Debug, Default, Args)]
-pub struct OutputArgs {
-    /// Print the product as JSON on stdout
-    #[arg(long)]
-    pub json: bool,
-    /// Print no colours (also: NO_COLOR, or no terminal)
-    #[arg(long)]
-    pub no_color: bool,
-}
-
 /// How much a subcommand says on stderr.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct VerboseArgs {
@@ -186,7 +182,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "S", default_value = "4", value_parser = parse_seconds)]
     pub seconds: Duration,
     #[command(flatten)]
-    pub setup: energy::SetupArgs,
+    pub setup: CompanionArgs,
     #[command(flatten)]
     pub events: EventsArgs,
     #[command(flatten)]
@@ -228,22 +224,28 @@ pub struct ValidateArgs {
     pub output: OutputArgs,
 }
 
-/// `run`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+/// The examples of `run`.
+fn run_examples() -> String {
+    format!(
+        "\
 Examples:
   filermark run -r sfs_rc -s mine
   filermark run -r sfs_rc -s quick -o WARMUP_TIME=5 -o RUNTIME=10
-  filermark run -r sfs_rc -s mine --events - | jq -c .type
-  filermark run -r sfs_rc -s watts --energy energy.toml    MiB/s per W, too
+  filermark run -r sfs_rc -s mine --events - | jq -c .type{RUN_EXAMPLE}
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
-Ctrl-C ends a run: what was measured is kept, what was made on the server is removed.")]
+Ctrl-C ends a run: what was measured is kept, what was made on the server is removed."
+    )
+}
+
+/// `run`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = run_examples())]
 pub struct RunArgs {
     #[command(flatten)]
     pub source: SourceArgs,
     #[command(flatten)]
-    pub setup: energy::SetupArgs,
+    pub setup: CompanionArgs,
     #[command(flatten)]
     pub lost: LostArgs,
     #[command(flatten)]

@@ -1,12 +1,11 @@
 //! Commands of the older generations' tools, answered with the one to type here. Asked only
 //! after the command line was refused. For users: docs/src/howto/from-older-tools.md.
 
-use filermark_model::text::shell_quote;
+use filermark_model::text::{one_line, shell_quote};
 
 /// What to type instead of a command line that was refused, if it is one of theirs.
 pub fn hint(words: &[String]) -> Option<String> {
-    let shown = |word: &String| word.chars().filter(|c| !c.is_control()).collect();
-    let words: Vec<String> = words.iter().map(shown).collect();
+    let words: Vec<String> = words.iter().map(|word| one_line(word)).collect();
     let words = match words.first().map(String::as_str) {
         Some("java" | "perl" | "python" | "python3") => words.get(1..)?,
         _ => &words,
@@ -38,6 +37,7 @@ pub fn hint(words: &[String]) -> Option<String> {
         "pump_csv" => Some(format!(
             "{first}: every run writes SUFFIX.csv; 'filermark report' makes it again"
         )),
+        #[cfg(feature = "energy")]
         "tag2014" => Some(format!(
             "{first}: to tag power and traffic with the phases of a run type: filermark energy \
              merge RUN LOG (RUN: its record, or its sfslog; LOG: from 'filermark energy import')"
@@ -207,6 +207,7 @@ mod tests {
             ("subedit.pl -n -o a b", "type: filermark subedit -n -o a b"),
             ("netmist_pro -b 1g", "type: filermark netmist -b 1g"),
             ("sfs_ext_mon", "PRIME_MON_SCRIPT"),
+            #[cfg(feature = "energy")]
             ("tag2014 -i log", "filermark energy merge RUN LOG"),
             (
                 "report -t -o ex.txt example.xml",
@@ -217,8 +218,8 @@ mod tests {
                 "own: filermark validate -r rc -s x -v 2",
             ),
         ] {
-            let said = asked(line).unwrap_or_else(|| panic!("{line}"));
-            assert!(said.contains(want), "{line}: {said}");
+            let output_text = asked(line).unwrap_or_else(|| panic!("{line}"));
+            assert!(output_text.contains(want), "{line}: {output_text}");
         }
         for line in [
             "",
@@ -231,6 +232,6 @@ mod tests {
             assert_eq!(asked(line), None, "{line}");
         }
         let odd = hint(&["SfsManager".into(), "-s".into(), "a'b c".into()]);
-        assert!(odd.is_some_and(|said| said.contains(r"-s 'a'\''b c'")));
+        assert!(odd.is_some_and(|output_text| output_text.contains(r"-s 'a'\''b c'")));
     }
 }

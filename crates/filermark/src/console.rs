@@ -129,8 +129,8 @@ mod tests {
         }
     }
 
-    /// The first load point of a software build, as the console tells it.
-    fn told(bands: bool) -> String {
+    /// The first load point of a software build, as the console shows it.
+    fn report_text(bands: bool) -> String {
         let record = composite_record();
         let mut plan = record.run.plan.clone();
         plan.procs.truncate(5);
@@ -159,25 +159,28 @@ mod tests {
             (100, Progress::PointEnded(&record, &record.points[0])),
             (101, began(None, Phase::Cleanup)),
         ];
-        let say =
+        let print =
             |(seconds, progress): (u32, Progress<'_>)| console.on_progress(&progress, at(seconds));
-        steps.into_iter().map(say).collect()
+        steps.into_iter().map(print).collect()
     }
 
     #[test]
     fn the_console_is_as_it_was() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/console.txt");
-        let told = told(true).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        let report_text = report_text(true).replace(env!("CARGO_PKG_VERSION"), "VERSION");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(path, &told).expect("the golden file is written");
+            std::fs::write(path, &report_text).expect("the golden file is written");
         }
         let golden = std::fs::read_to_string(path).expect("the golden file");
-        assert_eq!(told, golden, "if that is meant: UPDATE_GOLDEN=1 cargo test");
+        assert_eq!(
+            report_text, golden,
+            "if that is meant: UPDATE_GOLDEN=1 cargo test"
+        );
     }
 
     #[test]
-    fn bands_are_told_when_asked_for() {
-        let (with, without) = (told(true), told(false));
+    fn bands_are_reported_when_requested() {
+        let (with, without) = (report_text(true), report_text(false));
         assert!(with.contains("Band 1:") && !without.contains("Band 1:"));
         assert!(without.contains("Overall average latency"));
         let removing = without.lines().last().expect("a last line");
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn other_benchmarks_have_a_talk_of_their_own() {
+    fn other_benchmarks_have_a_progress_output_of_their_own() {
         let plan = filermark_results::testing::plan();
         assert!(Console::new(&plan, "result", true).is_none());
     }

@@ -1,8 +1,8 @@
-//! `--historical[=FILE]`: the systems of old that are shown beside a run, the shipped ones
+//! `--historical[=FILE]`: the historical systems that are shown beside a run, the shipped ones
 //! or those of a file.
 
-use crate::exit::CommandError;
-use crate::files::read_limited;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::read_limited;
 use filermark_results::Historical;
 use filermark_results::historical::BYTES_MAX;
 use std::path::PathBuf;

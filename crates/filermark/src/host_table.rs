@@ -1,9 +1,9 @@
-//! What was done to client hosts, as it is told: while it goes on, on stderr; at its
-//! end as a table or JSON, on stdout.
+//! What was done to client hosts: progress on stderr, and at the end a table or JSON
+//! on stdout.
 
 use crate::cli::OutputArgs;
-use crate::interrupt;
 use crate::stdout;
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::{HostOutcome, HostState, HostStep, megabytes};
 use filermark_model::launch::HostPlan;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// How often the line on a terminal may change.
 const RENEW: Duration = Duration::from_millis(200);
 
-/// Tells what goes on at the hosts.
+/// Shows the progress of the hosts.
 pub struct HostTable {
     terminal: bool,
     host_count: usize,
@@ -39,7 +39,7 @@ impl HostTable {
         }
     }
 
-    /// Hears what goes on.
+    /// Takes in one step of a host.
     pub fn on_step(&mut self, host: &HostPlan, step: HostStep) {
         match step {
             HostStep::Inspecting | HostStep::Ending => {}
@@ -95,7 +95,7 @@ impl HostTable {
     }
 }
 
-/// Prints the product, a table or JSON with `more` in it; gives the exit code.
+/// Prints the result, a table or JSON with `more` in it; gives the exit code.
 pub fn print(
     hosts: &[HostOutcome],
     more: Value,

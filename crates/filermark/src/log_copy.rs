@@ -1,11 +1,11 @@
-//! A copy of what is said, beside the results (netmist's `-l`).
+//! A copy of the progress output, beside the results (netmist's `-l`).
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that gets a copy of the talk; one that cannot be written is told once and
-/// left.
+/// A file that gets a copy of the progress output; a write error is reported once and ends
+/// the copy.
 #[derive(Debug, Default)]
 pub struct LogCopy {
     open: Option<(File, PathBuf)>,
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_that_cannot_be_written_is_told_once() {
+    fn a_copy_that_cannot_be_written_is_reported_once() {
         let mut full = LogCopy::create(Path::new("/dev/full")).expect("it opens");
         assert!(full.add("x\n").is_some_and(|why| why.contains("/dev/full")));
         assert_eq!(full.add("y\n"), None);

@@ -1,24 +1,25 @@
 //! The binary: glue only, one small file per subcommand.
 //!
-//! stdout is the product, stderr is the talk. Exit codes: 0 all went well; 1 the
-//! run, the server or a test failed; 2 the command line or the rc file is wrong;
-//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts; 130, 143 interrupted.
+//! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 success;
+//! 1 the run, the server or a test failed; 2 the command line or the rc file is wrong;
+//! 3 a comparison ended as `--fail-on` says; 4 a run of which no load point counts;
+//! 130, 143 interrupted.
 
-#[cfg(test)]
+// The pages advise commands of `energy`, too.
+#[cfg(all(test, feature = "energy"))]
 mod advice_tests;
 mod browser;
 mod cli;
 mod command_aliases;
 mod commands;
 mod console;
+mod energy;
 mod events;
-mod exit;
-mod files;
 mod historical;
 mod host_table;
-mod interrupt;
 mod live;
 mod log_copy;
+mod outputs;
 mod progress;
 mod resolve_args;
 mod stdout;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::import(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        #[cfg(feature = "energy")]
         Command::Energy(args) => commands::energy::energy(&args),
         Command::Subedit(args) => commands::subedit::subedit(&args),
         Command::Bundle(args) => commands::bundle::bundle(&args),

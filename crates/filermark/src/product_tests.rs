@@ -4,7 +4,7 @@ use crate::events::{Events, RunEnd, Target};
 use crate::live::Facts;
 use filermark_model::Finding;
 use filermark_model::{Rule, Severity};
-use filermark_report::{Edition, Templates, html, json_summary, summary, text};
+use filermark_report::{ReportOptions, Templates, html, json_summary, summary, text};
 use filermark_results::sfssum_xml::sfssum_xml;
 use filermark_results::testing::composite::composite_record;
 use filermark_results::testing::record;
@@ -62,7 +62,7 @@ fn sweeps() -> Vec<(&'static str, &'static str, RunRecord)> {
     }
     let mut failed = ten();
     failed.points[9].status = PointStatus::Failed {
-        reason: "no room".into(),
+        reason: "no space".into(),
     };
     let mut empty = record();
     empty.points.clear();
@@ -120,7 +120,7 @@ fn odd_sweeps_are_the_same_in_every_output() {
         let peak = record.peak().and_then(|p| p.measured());
         let peak = peak.map(|s| s.achieved_ops_per_sec());
         let ort = record.ort_ms();
-        let nothing = super::exit_code(&record) == crate::exit::NOTHING_COUNTS;
+        let nothing = super::exit_code(&record) == filermark_cli_kit::exit::NOTHING_COUNTS;
         let complete = !matches!(name, "interrupted");
         assert_eq!(nothing, complete && peak.is_none(), "{name}");
         for_people(name, &record, word, peak.is_some(), ort);
@@ -132,9 +132,9 @@ fn odd_sweeps_are_the_same_in_every_output() {
 /// Terminal, text and page.
 fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: Option<f64>) {
     let ort = ort.map_or("-".to_owned(), |ort| format!("{ort:.2} ms"));
-    let told = summary(record, false, 100);
+    let report_text = summary(record, false, 100);
     let line = |l: &&str| l.starts_with("peak ") || l.starts_with("no load point counts");
-    let line = told.lines().find(line).expect(name);
+    let line = report_text.lines().find(line).expect(name);
     assert!(line.ends_with(&format!("   {word}")), "{name}: {line}");
     assert_eq!(line.starts_with("peak "), has_peak, "{name}: {line}");
     assert!(
@@ -143,20 +143,27 @@ fn for_people(name: &str, record: &RunRecord, word: &str, has_peak: bool, ort: O
     );
 
     let templates = Templates::builtin();
-    let told = text(record, &templates, Edition::Public).expect(name);
-    assert!(told.contains(&format!("\n{word}\n")), "{name}: {told}");
-    assert_eq!(told.contains("\nPeak "), has_peak, "{name}: {told}");
+    let options = ReportOptions::new(&templates);
+    let report_text = text(record, &options).expect(name);
+    let mark = format!("\n{word}\n");
+    assert!(report_text.contains(&mark), "{name}: {report_text}");
+    let is_there = report_text.contains("\nPeak ");
+    assert_eq!(is_there, has_peak, "{name}: {report_text}");
     let ort_line = format!("\nOverall response time: {ort} (");
-    assert_eq!(told.contains(&ort_line), has_peak, "{name}: {told}");
+    assert_eq!(
+        report_text.contains(&ort_line),
+        has_peak,
+        "{name}: {report_text}"
+    );
 
-    let page = html(record, &templates).expect(name);
+    let page = html(record, &options).expect(name);
     assert!(
         page.contains(&format!("<p class=\"word\">{word}</p>")),
         "{name}"
     );
     let tile = |label: &str| page.contains(&format!("<dt>{label}</dt><dd><span class=\"value\">"));
-    let told = tile("Peak throughput") || tile("Peak load");
-    assert_eq!(told, has_peak, "{name}");
+    let has_tile = tile("Peak throughput") || tile("Peak load");
+    assert_eq!(has_tile, has_peak, "{name}");
     assert_eq!(tile("Overall response time"), has_peak, "{name}");
     let value = ort.trim_end_matches(" ms");
     let tile = format!("<dt>Overall response time</dt><dd><span class=\"value\">{value}</span>");
@@ -180,8 +187,11 @@ fn for_programs(name: &str, record: &RunRecord, word: &str, peak: Option<f64>, o
         "{name}: {:?}",
         curve.ort_ms()
     );
-    let said = result.value("ortMs").parse::<f64>().expect("a figure");
-    assert!(near(Some(said), Some(ort.unwrap_or(0.0)), 1e-3), "{name}");
+    let ort_given = result.value("ortMs").parse::<f64>().expect("a figure");
+    assert!(
+        near(Some(ort_given), Some(ort.unwrap_or(0.0)), 1e-3),
+        "{name}"
+    );
 
     let ending = match word.contains(',') {
         true => format!(",\"{word}\""),

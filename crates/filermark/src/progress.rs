@@ -1,23 +1,24 @@
-//! The talk on stderr while a run goes on: the live view on a terminal, a line per
-//! event elsewhere. Composite benchmarks have netmist's console in the place of the
-//! lines that tell phases.
+//! Progress on stderr during a run: the live view on a terminal, a line per event
+//! elsewhere. Composite benchmarks have netmist's console instead of the lines of phases.
 
 use crate::console::Console;
-use crate::live::{self, Facts, LiveView, ViewState};
+use crate::live::{self, Facts, RunContent, ViewState};
 use crate::log_copy::LogCopy;
-use filermark_meters::collect::Snapshot;
+use filermark_cli_kit::companion::Status;
+use filermark_cli_kit::output::colour_wanted;
+use filermark_cli_kit::view::{self, LiveView};
 use filermark_model::stats::Interval;
 use filermark_model::units::counted;
 use filermark_prime::Progress;
 use filermark_results::Timestamp;
 use std::time::{Duration, Instant};
 
-/// How often what is collected is shown in the view.
+/// How often the view shows what goes on beside the run.
 const SEEN_EVERY: Duration = Duration::from_millis(500);
 /// And where there is none.
-const SAID_EVERY: Duration = Duration::from_secs(30);
+const REPORTED_EVERY: Duration = Duration::from_secs(30);
 
-/// How the talk is to look.
+/// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressStyle {
     /// A live view, where stderr is a terminal that can show one.
@@ -26,17 +27,17 @@ pub struct ProgressStyle {
     pub no_color: bool,
 }
 
-/// Tells how a run goes.
+/// Shows the progress of a run.
 pub struct ProgressReporter {
     /// `None`: plain lines.
-    view: Option<LiveView>,
+    view: Option<LiveView<RunContent>>,
     colour: bool,
     point_count: usize,
     console: Option<Console>,
     copy: LogCopy,
     clients: ClientCountNotice,
     silence: SilenceNotice,
-    /// When what is collected was looked at.
+    /// When what goes on beside the run was last shown.
     seen: Option<Instant>,
 }
 
@@ -49,10 +50,10 @@ impl ProgressReporter {
         copy: LogCopy,
     ) -> Self {
         let (point_count, silence) = (facts.points.len(), SilenceNotice::of(facts.blocks));
-        let drawn = live::wanted();
+        let drawn = view::wanted();
         let colour = drawn && !style.no_color && colour_wanted();
         let view = (drawn && style.view)
-            .then(|| LiveView::start(ViewState::new(facts), colour))
+            .then(|| LiveView::start(RunContent::new(ViewState::new(facts)), colour))
             .flatten();
         Self {
             view,
@@ -66,14 +67,14 @@ impl ProgressReporter {
         }
     }
 
-    /// Hears what goes on.
+    /// Takes in one step of the run.
     pub fn on_progress(&mut self, progress: &Progress<'_>) {
         if let Some(console) = &mut self.console {
             let text = console.on_progress(progress, Timestamp::now());
             self.text(&text, &text);
         }
         if let Some(view) = &self.view {
-            view.on_progress(progress);
+            view.change(|run, passed| run.on_progress(progress, passed));
         }
         match progress {
             Progress::PhaseBegan { point, phase, .. }
@@ -93,13 +94,13 @@ impl ProgressReporter {
                 self.text(&format!("{shown}\n"), &format!("{plain}\n"));
             }
             Progress::Agents { living, all } if self.view.is_none() => {
-                if let Some(line) = self.clients.hear(*living, *all) {
+                if let Some(line) = self.clients.receive(*living, *all) {
                     self.line(&line);
                 }
             }
             Progress::Remark(remark) => self.line(remark),
             Progress::Second(second) if self.view.is_none() => {
-                if let Some(line) = self.silence.hear(second) {
+                if let Some(line) = self.silence.receive(second) {
                     self.line(&line);
                 }
             }
@@ -107,12 +108,12 @@ impl ProgressReporter {
         }
     }
 
-    /// Takes in what is collected beside the run; asked for only when it is time to look.
-    pub fn see(&mut self, snapshot: impl FnOnce() -> Snapshot) {
+    /// Shows what goes on beside the run, where it is time to; `status` is called only then.
+    pub fn beside(&mut self, status: impl FnOnce() -> Box<dyn Status>) {
         let now = Instant::now();
         let every = match self.view {
             Some(_) => SEEN_EVERY,
-            None => SAID_EVERY,
+            None => REPORTED_EVERY,
         };
         let due = self.seen.is_none_or(|seen| now - seen >= every);
         if !due {
@@ -120,10 +121,12 @@ impl ProgressReporter {
         }
         self.seen = Some(now);
         match &self.view {
-            Some(view) => view.see(snapshot()),
+            Some(view) => {
+                let status = status();
+                view.change(|run, _| run.set_status(status));
+            }
             None => {
-                let sentence = live::energy::status_line(&snapshot());
-                self.line(&format!("energy: {sentence}"));
+                self.line(&status().line());
             }
         }
     }
@@ -144,9 +147,9 @@ impl ProgressReporter {
         if shown.is_empty() {
             return;
         }
-        live::print_stderr(shown);
+        view::print_stderr(shown);
         if let Some(why) = self.copy.add(plain) {
-            live::print_stderr(&format!("{why}\n"));
+            view::print_stderr(&format!("{why}\n"));
         }
     }
 }
@@ -156,14 +159,14 @@ impl ProgressReporter {
 #[derive(Debug, Default)]
 struct SilenceNotice {
     seconds: u32,
-    /// Seconds at which it is said next.
+    /// Seconds at which it is reported next.
     due: u32,
     /// Operations are system calls that block: no server is given up.
     blocks: bool,
 }
 
 impl SilenceNotice {
-    /// Seconds without a reply that are said; with a low load some are no news.
+    /// Seconds without a reply before the first report; a low load has such pauses.
     const FIRST: u32 = 5;
 
     fn of(blocks: bool) -> Self {
@@ -173,11 +176,12 @@ impl SilenceNotice {
         }
     }
 
-    fn hear(&mut self, second: &Interval) -> Option<String> {
+    fn receive(&mut self, second: &Interval) -> Option<String> {
         if second.success_count.saturating_add(second.error_count) > 0 {
-            let (seconds, said, blocks) = (self.seconds, self.due > Self::FIRST, self.blocks);
+            let (seconds, output_text, blocks) =
+                (self.seconds, self.due > Self::FIRST, self.blocks);
             *self = Self::of(blocks);
-            return said.then(|| match blocks {
+            return output_text.then(|| match blocks {
                 true => format!("operations end again after {seconds} s"),
                 false => format!("the server answers again after {seconds} s"),
             });
@@ -208,14 +212,14 @@ impl SilenceNotice {
 #[derive(Debug, Default)]
 struct ClientCountNotice {
     reported: usize,
-    told: Option<usize>,
+    report_text: Option<usize>,
 }
 
 impl ClientCountNotice {
-    fn hear(&mut self, living: usize, all: usize) -> Option<String> {
+    fn receive(&mut self, living: usize, all: usize) -> Option<String> {
         let before = std::mem::replace(&mut self.reported, living);
         let due = living == all || living <= before;
-        if all < 2 || !due || self.told.replace(living) == Some(living) {
+        if all < 2 || !due || self.report_text.replace(living) == Some(living) {
             return None;
         }
         let there = if living == 1 { "is" } else { "are" };
@@ -226,80 +230,76 @@ impl ClientCountNotice {
     }
 }
 
-/// Whether the environment leaves colours alone: NO_COLOR (no-color.org), and
-/// terminals that can only do text.
-pub fn colour_wanted() -> bool {
-    let is_set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
-    is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
-}
-
 #[cfg(test)]
 mod tests {
     use super::{ClientCountNotice, SilenceNotice};
     use filermark_model::stats::Interval;
 
     #[test]
-    fn a_silent_server_is_told_with_growing_pauses() {
+    fn a_silent_server_is_reported_with_growing_pauses() {
         let mut silence = SilenceNotice::default();
-        let mut hear = |success_count| {
-            silence.hear(&Interval {
+        let mut receive = |success_count| {
+            silence.receive(&Interval {
                 success_count,
                 ..Interval::default()
             })
         };
-        assert_eq!(hear(7), None);
-        let said: Vec<u32> = (1..=25).filter(|_| hear(0).is_some()).collect();
-        assert_eq!(said, [5, 10, 20]);
-        let again = hear(3);
+        assert_eq!(receive(7), None);
+        let output_text: Vec<u32> = (1..=25).filter(|_| receive(0).is_some()).collect();
+        assert_eq!(output_text, [5, 10, 20]);
+        let again = receive(3);
         assert_eq!(
             again.as_deref(),
             Some("the server answers again after 25 s")
         );
-        assert_eq!(hear(3), None);
-        let said = (0..5).filter_map(|_| hear(0)).last().expect("a line");
+        assert_eq!(receive(3), None);
+        let output_text = (0..5).filter_map(|_| receive(0)).last().expect("a line");
         assert_eq!(
-            said,
+            output_text,
             "no reply for 5 s; if the server stays silent, the run gives up in 1:55; Ctrl-C ends"
         );
     }
 
     #[test]
-    fn what_is_open_is_told_with_it() {
+    fn what_is_open_is_reported_with_it() {
         let mut silence = SilenceNotice::default();
         let second = Interval {
             open_count: 16,
             open_age_max_ns: 5_900_000_000,
             ..Interval::default()
         };
-        let said = (0..5).filter_map(|_| silence.hear(&second)).last();
-        let said = said.expect("a line");
+        let output_text = (0..5).filter_map(|_| silence.receive(&second)).last();
+        let output_text = output_text.expect("a line");
         let want = "no reply for 5 s, 16 operations open, oldest 5 s; if the server";
-        assert!(said.starts_with(want), "{said}");
+        assert!(output_text.starts_with(want), "{output_text}");
         // A system call is waited for without end.
         let mut silence = SilenceNotice::of(true);
-        let said = (0..5).filter_map(|_| silence.hear(&second)).last();
+        let output_text = (0..5).filter_map(|_| silence.receive(&second)).last();
         let want = "no operation has ended for 5 s, 16 operations open, oldest 5 s; Ctrl-C ends";
-        assert_eq!(said.as_deref(), Some(want));
+        assert_eq!(output_text.as_deref(), Some(want));
         let answered = Interval {
             success_count: 1,
             ..Interval::default()
         };
-        let said = silence.hear(&answered);
-        assert_eq!(said.as_deref(), Some("operations end again after 5 s"));
+        let output_text = silence.receive(&answered);
+        assert_eq!(
+            output_text.as_deref(),
+            Some("operations end again after 5 s")
+        );
     }
 
-    fn told(heard: &[(usize, usize)]) -> Vec<String> {
+    fn report_text(received: &[(usize, usize)]) -> Vec<String> {
         let mut clients = ClientCountNotice::default();
-        let lines = heard.iter();
+        let lines = received.iter();
         lines
-            .filter_map(|(n, all)| clients.hear(*n, *all))
+            .filter_map(|(n, all)| clients.receive(*n, *all))
             .collect()
     }
 
     #[test]
-    fn clients_are_told_when_all_are_there_and_when_some_are_lost() {
+    fn clients_are_reported_when_all_are_there_and_when_some_are_lost() {
         assert_eq!(
-            told(&[(1, 3), (2, 3), (3, 3), (2, 3), (2, 3), (1, 3)]),
+            report_text(&[(1, 3), (2, 3), (3, 3), (2, 3), (2, 3), (1, 3)]),
             [
                 "3 of 3 clients are there",
                 "2 of 3 clients are there",
@@ -307,10 +307,10 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(&[(1, 3), (2, 3), (2, 3)]),
+            report_text(&[(1, 3), (2, 3), (2, 3)]),
             ["2 of 3 clients are there"]
         );
-        assert_eq!(told(&[(0, 2)]), ["0 of 2 clients are there"]);
-        assert!(told(&[(1, 1), (0, 1)]).is_empty());
+        assert_eq!(report_text(&[(0, 2)]), ["0 of 2 clients are there"]);
+        assert!(report_text(&[(1, 1), (0, 1)]).is_empty());
     }
 }

@@ -1,8 +1,8 @@
 //! From the options of a subcommand to a resolved plan.
 
 use crate::cli::SourceArgs;
-use crate::exit::CommandError;
-use crate::live::LogWriter;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::view::LogWriter;
 use filermark_config::{ConfigError, Resolved, Sources, debug_filter, mount_point_count, resolve};
 use std::path::Path;
 use tracing_subscriber::EnvFilter;
@@ -52,8 +52,8 @@ pub fn guarded_resolve(sources: &Sources) -> Result<Resolved, Vec<ConfigError>> 
     resolved
 }
 
-/// The same where only the clients matter: LOAD and PROCS may be missing, and so may the
-/// servers and who logs in to them. Whatever else is wrong with them is told as well.
+/// Resolves for commands that need the clients only: LOAD and PROCS may be missing, and so
+/// may the servers and their credentials. All other errors are reported.
 pub fn clients(args: &SourceArgs) -> Result<Resolved, CommandError> {
     let mut sources = sources(args)?;
     let mount_points = mount_point_count(&sources);
@@ -112,7 +112,7 @@ pub fn sources(args: &SourceArgs) -> Result<Sources, CommandError> {
     Ok(sources)
 }
 
-/// What the rooms are to say: DEBUG flags, `-v`, or RUST_LOG; `None`: only warnings.
+/// The log directives: DEBUG flags, `-v`, or RUST_LOG; `None`: only warnings.
 pub fn log_directives(debug: &[u8], verbose: u8) -> Option<String> {
     let base = match verbose {
         0 => "warn",
@@ -123,12 +123,12 @@ pub fn log_directives(debug: &[u8], verbose: u8) -> Option<String> {
     match (std::env::var("RUST_LOG"), flags.is_empty()) {
         (Ok(wish), _) if !wish.is_empty() => Some(wish),
         (_, true) => (verbose > 0).then(|| base.to_owned()),
-        // What agents say comes as information.
+        // Output of agents is logged at level info.
         (_, false) => Some(format!("{base},filermark_cluster::launch=info,{flags}")),
     }
 }
 
-/// Sends the rooms' own words to stderr.
+/// Sends the crates' log to stderr.
 pub fn init_tracing(debug: &[u8], verbose: u8) {
     let directives = log_directives(debug, verbose).unwrap_or_else(|| "warn".into());
     let _ = tracing_subscriber::fmt()
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_clients_is_still_told() {
+    fn what_is_wrong_with_the_clients_is_still_reported() {
         for wrong in [
             "CLIENTS=\"c1 c1\"\n",
             "CLIENTS=c1\nMNT_POINTS=nas\n",

@@ -1,36 +1,39 @@
-//! The products of a run: the page beside the record, the words on stdout.
+//! Results of a run: the reports beside the record, the summary on stdout.
 
 use crate::cli::OutputArgs;
-use crate::exit::{CommandError, CommandResult, NOTHING_COUNTS};
-use crate::files::write_whole;
-use crate::interrupt;
 use clap::Parser;
-use filermark_report::{Edition, Templates};
-use filermark_results::{Historical, Outcome, RunRecord};
-use std::io::{ErrorKind, IsTerminal, Write};
+use filermark_cli_kit::exit::{CommandError, NOTHING_COUNTS};
+use filermark_cli_kit::files::write_whole;
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::output::{colour_wanted, remember};
+pub use filermark_cli_kit::output::{ended, print, print_bytes, print_json, width};
+use filermark_cli_kit::view;
+use filermark_report::{FORMS, ReportOptions, Templates};
+use filermark_results::{Outcome, RunRecord};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
-/// Writes the HTML report of a record into `dir`; gives its path.
-pub fn write_html(record: &RunRecord, dir: &Path) -> Result<PathBuf, CommandError> {
-    write_html_by(record, dir, &Templates::builtin(), Edition::Public, None)
-}
-
-/// The same, laid out by other templates, in an edition, with systems of old beside.
-pub fn write_html_by(
+/// Writes the reports that a run leaves into `dir`; gives their paths, the page first.
+pub fn write_reports(
     record: &RunRecord,
     dir: &Path,
-    templates: &Templates,
-    edition: Edition,
-    beside: Option<&Historical>,
-) -> Result<PathBuf, CommandError> {
-    let path = dir.join(format!("{}.html", record.run.suffix));
-    let page = filermark_report::html_beside(record, templates, edition, beside);
-    let page = page.map_err(CommandError::of)?;
-    // Whole or not at all: half a page looks like a page.
-    write_whole(&path, page.as_bytes()).map_err(CommandError::Failed)?;
-    Ok(path)
+    options: &ReportOptions<'_>,
+) -> Result<Vec<PathBuf>, CommandError> {
+    let mut written = Vec::new();
+    for form in FORMS.iter().filter(|form| form.output.is_of(record)) {
+        let path = dir.join(form.output.name(&record.run.suffix));
+        let bytes = (form.record)(record, options).map_err(CommandError::of)?;
+        // Whole or not at all: half a page looks like a page.
+        write_whole(&path, &bytes).map_err(CommandError::Failed)?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// [`write_reports`] in the public edition, by the shipped templates.
+pub fn write_shipped_reports(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    write_reports(record, dir, &ReportOptions::new(&Templates::builtin()))
 }
 
 /// Prints the summary of a record on stdout, as text or JSON.
@@ -45,58 +48,12 @@ pub fn print_summary(record: &RunRecord, output: &OutputArgs) {
 /// Prints the summary on stderr: stdout has another product.
 pub fn print_summary_to_stderr(record: &RunRecord, output: &OutputArgs) {
     let terminal = std::io::stderr().is_terminal();
-    crate::live::print_stderr(&summary(record, output, terminal));
+    view::print_stderr(&summary(record, output, terminal));
 }
 
 fn summary(record: &RunRecord, output: &OutputArgs, terminal: bool) -> String {
-    let colour = terminal && !output.no_color && crate::progress::colour_wanted();
+    let colour = terminal && !output.no_color && colour_wanted();
     filermark_report::summary(record, colour, width())
-}
-
-/// Columns that tables may take: those that the environment tells, or a hundred.
-pub fn width() -> usize {
-    std::env::var("COLUMNS")
-        .ok()
-        .and_then(|c| c.parse().ok())
-        .unwrap_or(100)
-}
-
-/// Prints a value as JSON on stdout.
-pub fn print_json(value: &serde_json::Value) {
-    print(&format!("{value:#}\n"));
-}
-
-/// Prints on stdout. A reader that has gone is no error; any other failure is
-/// remembered, and the program ends with it ([`ended`]).
-pub fn print(text: &str) {
-    print_bytes(text.as_bytes());
-}
-
-/// The same for what need not be text.
-pub fn print_bytes(bytes: &[u8]) {
-    let mut stdout = std::io::stdout().lock();
-    remember(stdout.write_all(bytes).and_then(|()| stdout.flush()));
-}
-
-/// The first failure of standard output.
-static FAILURE: OnceLock<String> = OnceLock::new();
-
-fn remember(result: std::io::Result<()>) {
-    match result {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            let _ = FAILURE.set(format!("standard output cannot be written: {e}"));
-        }
-        _ => {}
-    }
-}
-
-/// How the program ends: as its subcommand did, but never well where its output could
-/// not be written. What a signal ended keeps the signal's code.
-pub fn ended(ended: CommandResult) -> CommandResult {
-    match (ended, FAILURE.get()) {
-        (Ok(_), Some(why)) if !interrupt::wished() => Err(CommandError::Failed(why.clone())),
-        (ended, _) => ended,
-    }
 }
 
 /// Parses the command line; prints help and version, which are products, too.
@@ -105,7 +62,7 @@ pub fn ended(ended: CommandResult) -> CommandResult {
 /// The exit code, where there is nothing more to do.
 pub fn parse<C: Parser>() -> Result<C, ExitCode> {
     C::try_parse().map_err(|e| {
-        // What is wrong goes to stderr: there is nowhere to say that it cannot be told.
+        // Usage errors go to stderr; a failure to write there cannot be reported.
         if e.use_stderr() {
             let words: Vec<String> = std::env::args_os()
                 .skip(1)
@@ -117,7 +74,7 @@ pub fn parse<C: Parser>() -> Result<C, ExitCode> {
                 let _ = e.print();
             }
             if let Some(hint) = hint {
-                crate::live::print_stderr_line(format!("filermark: {hint}"));
+                view::print_stderr_line(format!("filermark: {hint}"));
             }
             return ExitCode::from(2);
         }
@@ -139,7 +96,7 @@ pub fn exit_code(record: &RunRecord) -> u8 {
     }
 }
 
-/// Why a run failed, to be said last on stderr.
+/// Why a run failed; the last line on stderr.
 pub fn failure_of(record: &RunRecord) -> Option<String> {
     match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Failed { reason }) => Some(reason.clone()),

@@ -1,8 +1,8 @@
-//! How agents come to be on their hosts.
+//! How agents are started on their hosts.
 //!
-//! A launcher starts the agent of one client and gives the prime two byte streams to
-//! it, and a leash. What is said over the streams is not its affair. It may take its
-//! time (several clients are started side by side), but never longer than
+//! A launcher starts the agent of one client and returns two byte streams to it, and a handle.
+//! It does not know the protocol on the streams. Several clients are started in parallel; no
+//! launch takes longer than
 //! [`LaunchPlan::start_timeout`](filermark_model::launch::LaunchPlan::start_timeout).
 
 mod accept;

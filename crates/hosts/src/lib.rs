@@ -1,6 +1,6 @@
-//! The hosts of a run as the prime reaches them: launchers start agents ([`launch`]), the
-//! program is installed and ended there ([`admin`]), and [`preflight`] says before a run
-//! whether everything is as it should be.
+//! The hosts of a run, seen from the prime: launchers start agents ([`launch`]), the program is
+//! installed and its agents are ended ([`admin`]), and [`preflight`] checks before a run
+//! whether all requirements are met.
 
 pub mod admin;
 pub mod launch;

@@ -1,15 +1,17 @@
-//! The agents of a run, as the prime sees them: who is there, what was asked, who
-//! is missing.
+//! The agents of a run, as the prime sees them: which are connected, their pending orders,
+//! which are lost.
 //!
-//! Every wait has a limit, and every agent that dies, hangs, loses its link or
-//! answers nonsense is noticed here and told by its host's name. What orders mean is
-//! not known here, nor how bytes travel (see [`crate::links`]).
+//! Every wait has a limit. An agent that dies, hangs, loses its link or sends invalid data is
+//! detected here and reported by its host's name. The meaning of orders is not known here, nor
+//! the transport (see [`crate::links`]).
 
 mod clock_round;
 mod orders;
-mod round;
-mod seats;
+mod pending_order;
+mod slots;
 mod types;
 
-pub use seats::Agents;
-pub use types::{AbortRequest, ExtraOrders, Heard, LostAgent, OrderError, STOP_MAX, TIDY_MAX};
+pub use slots::Agents;
+pub use types::{
+    AbortRequest, AgentEvent, ExtraOrders, LostAgent, OrderError, REMOVE_MAX, STOP_MAX,
+};

@@ -1,4 +1,4 @@
-//! This very program as a file: its build, and how a file is known to be Filermark.
+//! The program as a file: its build, and the mark that identifies a file as Filermark.
 
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -6,31 +6,31 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Stands in every program file of Filermark: what `install` may replace and `stop`
-/// may end is known by it, without running it.
+/// Contained in every program file of Filermark: `install` replaces and `stop` ends only
+/// programs that contain it. They need not be run for the check.
 pub const MARK: &str = "filermark-program/1: this file is Filermark, a file-server benchmark";
-/// Keeps the mark in the file, whatever the linker thinks of it.
+/// Keeps the linker from removing the mark.
 #[used]
 static KEPT_MARK: &str = MARK;
 
 /// Digits of a build's name.
 pub const BUILD_DIGITS: usize = 16;
-/// How much of a file is read at once, in bytes.
+/// Bytes of a file that are read at once.
 const CHUNK_LEN: usize = 1 << 20;
 
 /// A program file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// SHA-256 of what is in it, 64 hexadecimal digits.
+    /// SHA-256 of its contents, 64 hexadecimal digits.
     pub sha256: String,
     /// Its length in bytes.
     pub len: u64,
 }
 
 impl Program {
-    /// Reads a file through.
+    /// Reads a file completely.
     ///
     /// # Errors
     /// It cannot be read.
@@ -55,7 +55,7 @@ impl Program {
         Ok(Self { path, sha256, len })
     }
 
-    /// Whether the file carries capabilities (`setcap`), which no copy has.
+    /// Whether the file has capabilities (`setcap`), which a copy does not have.
     pub fn has_capabilities(&self) -> bool {
         capabilities::are_on(&self.path)
     }
@@ -70,7 +70,7 @@ impl Program {
 mod capabilities {
     use std::path::Path;
 
-    /// Room for every form of the attribute.
+    /// Large enough for every version of the attribute.
     const LEN_MAX: usize = 64;
 
     pub fn are_on(path: &Path) -> bool {
@@ -86,7 +86,7 @@ mod capabilities {
     }
 }
 
-/// Where this program's own file is, even when another one has taken its name.
+/// The path of this program's file, even if another file has its name now.
 pub fn own_executable() -> io::Result<PathBuf> {
     let running = Path::new("/proc/self/exe");
     let named = std::env::current_exe()?;
@@ -107,7 +107,7 @@ fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
 /// This program's own file; read once.
 ///
 /// # Errors
-/// One sentence: it cannot be found or read.
+/// A message: it cannot be found or read.
 pub fn own_program() -> Result<&'static Program, String> {
     static OWN: OnceLock<Result<Program, String>> = OnceLock::new();
     let read = || {
@@ -125,7 +125,7 @@ pub fn own_build() -> &'static str {
     own_program().map_or("", Program::build)
 }
 
-/// Whether a file is a program of ours.
+/// Whether a file is a Filermark program.
 ///
 /// # Errors
 /// It cannot be read.
@@ -149,7 +149,7 @@ pub fn has_mark(mut file: impl Read) -> io::Result<bool> {
         if window.len() == kept {
             return Ok(false);
         }
-        // The mark may lie across two chunks.
+        // The mark may span two chunks.
         let from = window.len().saturating_sub(mark.len() - 1);
         window.drain(..from);
     }
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_hashed_as_others_hash_it() {
+    fn a_file_has_the_published_sha256() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("abc");
         std::fs::write(&path, "abc").unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn this_very_program_has_a_build_and_the_mark() {
+    fn this_program_has_a_build_and_the_mark() {
         let own = own_program().unwrap();
         assert_eq!(own_build(), own.build());
         assert_eq!(own_build().len(), BUILD_DIGITS);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_is_found_wherever_it_lies() {
+    fn the_mark_is_found_at_any_offset() {
         for before in [
             0,
             1,

@@ -1,40 +1,40 @@
-//! Programs of the user's that run beside a benchmark: started in a process group
-//! of their own, so that what they start in turn ends with them.
+//! Programs of the user that run during a benchmark, each in its own process group, so that
+//! their children end with them.
 
 use filermark_model::secret::PASSWORD_VARIABLE;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end by itself after it was asked to.
-pub const PATIENCE: Duration = Duration::from_secs(3);
-/// How often is looked whether a program has ended.
-pub const LOOK: Duration = Duration::from_millis(10);
-/// What a program's children have, after it, to end by themselves.
+/// How long a program may take to exit after SIGTERM.
+pub const TERM_GRACE: Duration = Duration::from_secs(3);
+/// Interval of the checks whether a program has ended.
+pub const POLL: Duration = Duration::from_millis(10);
+/// How long a program's children may take to exit after it.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Asks programs and all of their children to end, and after `patience` ends those
-/// that are still there. Waits no longer than that again: what hangs in the kernel
-/// (on a dead mount) must not take us along. Says whether all have ended.
-pub fn end_all(children: &mut [Child], patience: Duration) -> bool {
-    end_each(&mut children.iter_mut().collect::<Vec<_>>(), patience)
+/// Sends SIGTERM to programs and all of their children, and SIGKILL after `grace` to those that
+/// remain. Waits no longer than `grace` again, since a process may hang in the kernel (on a
+/// dead mount). Returns whether all have ended.
+pub fn end_all(children: &mut [Child], grace: Duration) -> bool {
+    end_each(&mut children.iter_mut().collect::<Vec<_>>(), grace)
 }
 
-/// The same for those that stand at different places.
-pub fn end_each(children: &mut [&mut Child], patience: Duration) -> bool {
+/// [`end_all`] for programs that are not in one slice.
+pub fn end_each(children: &mut [&mut Child], grace: Duration) -> bool {
     if children.is_empty() {
         return true;
     }
     for child in children.iter_mut() {
-        group::ask_to_end(child);
+        group::terminate(child);
     }
-    // They are looked at and not waited for: as long as a program has not been
-    // waited for, no other process group can have its number.
-    wait_all(children, patience, group::has_ended);
+    // They are checked without `wait`: as long as a program has not been waited for, no other
+    // process group can get its number.
+    wait_all(children, grace, group::has_ended);
     std::thread::sleep(GRACE);
     for child in children.iter_mut() {
         group::end_now(child);
     }
-    wait_all(children, patience, |child| !is_running(child))
+    wait_all(children, grace, |child| !is_running(child))
 }
 
 /// Whether it has not ended yet.
@@ -45,7 +45,7 @@ pub(crate) fn is_running(child: &mut Child) -> bool {
 /// How a program has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitKind {
-    /// By itself, with this exit code.
+    /// With this exit code.
     Exited(i32),
     /// By this signal.
     Signal(i32),
@@ -53,22 +53,22 @@ pub enum ExitKind {
 
 /// The signal that asks a program to end.
 pub const SIGTERM: i32 = 15;
-/// The signal that ends it.
+/// The signal that kills it.
 pub const SIGKILL: i32 = 9;
 
-/// How it has ended; `None`: it has not. It stays the leader of its group: as long as
-/// nobody has waited for it, no other group can have its number.
+/// How it has ended; `None`: it is running. It remains the leader of its group: as long as it
+/// has not been waited for, no other group can get its number.
 pub fn end_of(child: &mut Child) -> std::io::Result<Option<ExitKind>> {
     group::end_of(child)
 }
 
-/// Whether a process of the group that this child leads still runs, the child among them.
-/// Where the system does not tell, one does.
+/// Whether a process of the group that this child leads is running, including the child. If the
+/// system does not show it, one counts as running.
 pub fn has_running_group(leader: &Child) -> bool {
     group::has_running(leader.id())
 }
 
-/// What the system says of a program that was waited for.
+/// The result of `wait` for a program.
 pub fn end_by(status: ExitStatus) -> ExitKind {
     match status.code() {
         Some(code) => ExitKind::Exited(code),
@@ -76,14 +76,14 @@ pub fn end_by(status: ExitStatus) -> ExitKind {
     }
 }
 
-/// Ends the groups of these leaders, of which none was waited for, with hardly a delay.
+/// Kills the groups of these leaders, which have not been waited for, with a minimal delay.
 pub fn end_groups(leaders: &[u32]) {
     if !leaders.is_empty() {
         group::end_numbers(leaders, GRACE);
     }
 }
 
-/// Whether all have ended before so much time has passed.
+/// Whether all have ended within `limit`.
 fn wait_all(
     children: &mut [&mut Child],
     limit: Duration,
@@ -97,14 +97,14 @@ fn wait_all(
         if Instant::now() >= deadline {
             return false;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
 }
 
-/// The program shall lead a process group of its own, where there are such, and is not
-/// told our password.
+/// Starts the program as leader of its own process group, where the system has such, and
+/// without the password in its environment.
 pub fn in_own_group(command: &mut Command) -> &mut Command {
-    // srun would even send it to all nodes.
+    // srun would even pass it to all nodes.
     group::in_new_group(command.env_remove(PASSWORD_VARIABLE))
 }
 
@@ -120,7 +120,7 @@ mod group {
         command.process_group(0)
     }
 
-    pub fn ask_to_end(child: &mut Child) {
+    pub fn terminate(child: &mut Child) {
         signal(child.id(), Signal::TERM);
     }
 
@@ -128,7 +128,7 @@ mod group {
         signal(child.id(), Signal::KILL);
     }
 
-    /// Without waiting for it in the sense of the system.
+    /// Without reaping it.
     pub fn has_ended(child: &mut Child) -> bool {
         !matches!(end_of(child), Ok(None))
     }
@@ -147,9 +147,8 @@ mod group {
         status.signal().unwrap_or(0)
     }
 
-    /// `/proc/PID/stat` has the state and the group as the first and the third word behind
-    /// the name (proc_pid_stat(5)). A process that has ended and was not waited for is in
-    /// state Z.
+    /// `/proc/PID/stat` has the state and the group as the first and the third field after the
+    /// name (proc_pid_stat(5)). A process that has ended and was not waited for is in state Z.
     #[cfg(target_os = "linux")]
     pub fn has_running(leader: u32) -> bool {
         let Ok(entries) = std::fs::read_dir("/proc") else {
@@ -189,7 +188,7 @@ mod group {
     }
 }
 
-/// Without process groups a program stands alone, and is ended when it is asked to.
+/// Without process groups only the program itself can be ended.
 #[cfg(not(unix))]
 mod group {
     use super::ExitKind;
@@ -214,7 +213,7 @@ mod group {
         command
     }
 
-    pub fn ask_to_end(child: &mut Child) {
+    pub fn terminate(child: &mut Child) {
         let _ = child.kill();
     }
 

@@ -1,4 +1,4 @@
-//! Reads of a client: the bytes that its operations have read, and what its agent says of
+//! Reads of a client: the bytes that its operations have read, and what its agent reports about
 //! them.
 
 use filermark_model::client_reads::{ClientReads, ReadCounter};
@@ -21,24 +21,24 @@ pub fn read_bytes(plan: &RunPlan, client: usize, stats: &PointStats) -> BTreeMap
     bytes
 }
 
-/// What an agent says of its reads, as the prime keeps it: under the client's own name, and
-/// with the bytes read that its figures have. So nobody adds reads that were not made, or
-/// leaves mount points out. What the prime cannot know is what the kernel has counted.
+/// The report of an agent about its reads, as the prime records it: with the client's own name,
+/// and with the bytes read from its figures. So no client can add reads that were not made, or
+/// omit mount points. The counts of the kernel cannot be verified.
 pub fn attributed(
     plan: &RunPlan,
     client: usize,
     stats: &PointStats,
-    said: Vec<ClientReads>,
+    reported: Vec<ClientReads>,
 ) -> Vec<ClientReads> {
     let name = plan.clients.get(client).map_or("", |c| &c.name);
-    let mut unsaid = match plan.driver.facts().host_cache {
+    let mut missing = match plan.driver.facts().host_cache {
         true => read_bytes(plan, client, stats),
         false => BTreeMap::new(),
     };
-    let mut all = Vec::with_capacity(said.len());
-    for reads in said {
+    let mut all = Vec::with_capacity(reported.len());
+    for reads in reported {
         let mut read = 0u64;
-        unsaid.retain(|mount, bytes| {
+        missing.retain(|mount, bytes| {
             let is_its = reads.mounts.contains(&mount.to_string());
             if is_its {
                 read = read.saturating_add(*bytes);
@@ -51,16 +51,16 @@ pub fn attributed(
             ..reads
         });
     }
-    let why = "the client does not say it";
-    let left: Vec<_> = unsaid
+    let why = "the client did not report it";
+    let left: Vec<_> = missing
         .keys()
-        .map(|mount| unread(name, mount, why, &unsaid))
+        .map(|mount| unread(name, mount, why, &missing))
         .collect();
     all.extend(left);
     all
 }
 
-/// A mount point of which nothing is known but what operations have read.
+/// A mount point about which only the bytes read by operations are known.
 pub fn unread(
     client: &str,
     mount: &MountPoint,
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// An agent says that it read much where it read little, and nothing where it read much.
+    /// An agent reports many bytes read where it read few, and none where it read many.
     #[test]
     fn the_bytes_read_are_those_of_the_figures() {
         let record = filermark_results::testing::composite::composite_record();
@@ -103,17 +103,17 @@ mod tests {
             proc.mount = mount(if number == 0 { "/a" } else { "/b" });
         }
         let stats = record.points[0].measured().expect("figures").clone();
-        let told = read_bytes(&plan, client, &stats);
-        let (a, b) = (told[&mount("/a")], told[&mount("/b")]);
-        assert!(a > 0 && b > 0, "{told:?}");
-        let said = vec![ClientReads {
-            client: "somebody else".into(),
+        let from_figures = read_bytes(&plan, client, &stats);
+        let (a, b) = (from_figures[&mount("/a")], from_figures[&mount("/b")]);
+        assert!(a > 0 && b > 0, "{from_figures:?}");
+        let reported = vec![ClientReads {
+            client: "another client".into(),
             read_bytes: u64::MAX,
             fetched_bytes: Some(u64::MAX),
             unknown: None,
             ..unread("x", &mount("/a"), "", &BTreeMap::new())
         }];
-        let kept = attributed(&plan, client, &stats, said.clone());
+        let kept = attributed(&plan, client, &stats, reported.clone());
         let kept: Vec<_> = kept
             .iter()
             .map(|r| {
@@ -133,8 +133,8 @@ mod tests {
                 (true, &names[1], b, None)
             ]
         );
-        // Drivers that speak to servers themselves say nothing of it.
-        plan.driver = DriverPlan::Null;
+        // Drivers that implement the protocol report nothing about it.
+        plan.driver = DriverPlan::NULL;
         assert!(attributed(&plan, client, &stats, Vec::new()).is_empty());
     }
 }

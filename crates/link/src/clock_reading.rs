@@ -1,52 +1,52 @@
 //! Readings of a time service ([`crate::clock_service`]).
 //!
-//! The service is asked a few times each, and the quickest answer counts: its reading was
-//! taken somewhere between question and answer, so half of that span is the bound of its
-//! error.
+//! The service is asked several times, and the reply with the shortest round trip counts: its
+//! reading was taken between request and reply, so half of that time bounds its error.
 
 use crate::clock_service::read_line;
 use filermark_engine::clock::Clock;
 use filermark_model::Nanos;
 use filermark_model::plan::ClockServicePlan;
+use filermark_model::text::quoted;
 use filermark_results::Timestamp;
 use std::io::{self, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// Questions per reading.
+/// Requests per reading.
 const ROUND_TRIPS: u32 = 5;
-/// Longest wait for a connection or for an answer.
+/// Longest wait for a connection or for a reply.
 pub const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Longest wait for a whole reading, the resolving of the name included.
+/// Longest time of a whole reading, including name resolution.
 pub const READING_MAX: Duration = Duration::from_secs(5);
 
-/// What the service said, and when by our clock.
+/// The time of the service, and of this host's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// The time of the service.
     pub service: Nanos,
-    /// The time of our clock.
+    /// The time of this host's clock.
     pub ours: Nanos,
-    /// Seconds that the service's wall clock is ahead of ours.
+    /// Seconds that the service's wall clock is ahead of this host's.
     ahead_s: f64,
-    /// Most that the two may be apart from each other by the time on the way.
+    /// Bound of the error between the two, from the round trip.
     pub bound: Nanos,
 }
 
-/// How the wall clock of another host stands to this one's.
+/// The wall clock of another host relative to this one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WallOffset {
     /// Seconds to add to a time of this host for the other's.
     pub offset_s: f64,
-    /// The truth is at most so many seconds away: half of the way there and back.
+    /// Bound of the error in seconds: half of the round trip.
     pub bound_s: f64,
 }
 
-/// Asks the time service (`filermark clock`) of another host how its wall clock stands to
+/// Asks the time service (`filermark clock`) of another host for its wall clock, relative to
 /// this one's.
 ///
 /// # Errors
-/// Nobody answers there, or something else does.
+/// There is no service, or another one.
 pub fn wall_offset(host: &str, port: u16) -> Result<WallOffset, String> {
     let plan = ClockServicePlan {
         host: host.into(),
@@ -59,14 +59,14 @@ pub fn wall_offset(host: &str, port: u16) -> Result<WallOffset, String> {
     })
 }
 
-/// Asks a few times; the quickest answer counts.
+/// Sends several requests; the reply with the shortest round trip counts.
 pub fn read(plan: &ClockServicePlan, clock: &Clock) -> Result<Reading, String> {
     let deadline = Instant::now() + READING_MAX;
     let place = format!("{}:{}", plan.host, plan.port);
     let stream = connect(plan).map_err(|e| format!("{place}: {e}"))?;
     let mut best: Option<Reading> = None;
     for _ in 0..ROUND_TRIPS {
-        match ask(&stream, clock) {
+        match request(&stream, clock) {
             Ok(reading) if best.is_none_or(|b| reading.bound < b.bound) => best = Some(reading),
             Ok(_) => {}
             Err(e) => return Err(format!("{place}: {e}")),
@@ -93,7 +93,7 @@ fn connect(plan: &ClockServicePlan) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn ask(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
+fn request(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
     let asked = clock.now();
     stream.write_all(b"time\n")?;
     let line = read_line(&mut stream, Instant::now() + ANSWER_MAX)?;
@@ -101,10 +101,10 @@ fn ask(mut stream: &TcpStream, clock: &Clock) -> io::Result<Reading> {
     let wall_s = Timestamp::now().unix_seconds();
     let trip = answered.since(asked);
     let (service, its_wall_s) = line.as_deref().and_then(parse).ok_or_else(|| {
-        let said = line.unwrap_or_default();
+        let reply = line.unwrap_or_default();
         let why = format!(
-            "is no time service of ours (it says '{}')",
-            said.escape_debug()
+            "is not a time service of Filermark (it sent '{}')",
+            quoted(&reply)
         );
         io::Error::new(io::ErrorKind::InvalidData, why)
     })?;

@@ -1,20 +1,20 @@
 //! A small time service (`clock_check` is its client).
 //!
-//! A virtual machine's clock may run fast or slow while its host takes the
-//! processor away. Whoever wants to know runs `filermark clock` on another machine
-//! and names it with `-H`, `-S` (PIT_SERVER, PIT_PORT); the length of every RUN is
-//! then held against that machine's clock (manual N, section 10).
+//! A virtual machine's clock may run fast or slow while its host deschedules it. To detect
+//! that, run `filermark clock` on another machine and give it by `-H`, `-S` (PIT_SERVER,
+//! PIT_PORT); the length of every RUN is then compared with that machine's clock (manual N,
+//! section 10).
 //!
-//! The protocol is our own, a line each way over TCP:
+//! The protocol is Filermark's own, one line in each direction over TCP:
 //!
 //! ```text
 //! time
 //! 918273645546372 1735689600.123456789
 //! ```
 //!
-//! which is nanoseconds of the service's monotonic clock, counted from its start,
-//! and its wall-clock time in seconds since 1970. Anything else is answered by a
-//! line that begins with `error` and ends the connection.
+//! The reply has nanoseconds of the service's monotonic clock, counted from its start, and its
+//! wall-clock time in seconds since 1970. Any other request is answered by a line that begins
+//! with `error`, and the connection is closed.
 
 use filermark_engine::driver::StopFlag;
 use std::io::{self, Read, Write};
@@ -24,18 +24,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Clients that are served at once.
+/// Clients that are served at the same time.
 pub const CLIENTS_MAX: usize = 256;
 /// Longest line of either side, in bytes.
 const LINE_LEN_MAX: usize = 128;
-/// How long a client may take for a line of its own.
+/// How long a client may take to send a line.
 const IDLE_MAX: Duration = Duration::from_secs(10);
-/// How long a client that is turned away is still listened to.
+/// How long the connection of a rejected client is still read.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How often the listening thread looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval at which the listening thread checks whether it should end.
+const POLL: Duration = Duration::from_millis(20);
 
-/// A time service that runs.
+/// A running time service.
 pub struct ClockService {
     addrs: Vec<SocketAddr>,
     stop: StopFlag,
@@ -51,10 +51,10 @@ struct Counts {
 }
 
 impl ClockService {
-    /// Listens on these addresses; port 0 chooses one.
+    /// Listens on these addresses; port 0 selects a free one.
     ///
     /// # Errors
-    /// The first address that cannot be had, with its name.
+    /// The first address that cannot be bound, by name.
     pub fn start(listen: &[SocketAddr]) -> io::Result<Self> {
         let mut service = Self {
             addrs: Vec::new(),
@@ -77,13 +77,13 @@ impl ClockService {
         Ok(service)
     }
 
-    /// Where it listens.
+    /// The addresses that it listens on.
     pub fn addrs(&self) -> &[SocketAddr] {
         &self.addrs
     }
 
-    /// Questions that were answered, and clients that were turned away (too many,
-    /// or nonsense).
+    /// Requests that were answered, and clients that were rejected (too many, or invalid
+    /// requests).
     pub fn counts(&self) -> (u64, u64) {
         let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
         (count(&self.counts.answered), count(&self.counts.refused))
@@ -103,8 +103,8 @@ fn accept(listener: &TcpListener, origin: Instant, stop: &StopFlag, counts: &Arc
     while !stop.is_raised() {
         match listener.accept() {
             Ok((stream, _)) => admit(stream, origin, stop, counts),
-            // Nobody is there, or there are no descriptors left for the moment.
-            Err(_) => std::thread::sleep(LOOK),
+            // There is no connection, or no free descriptor at the moment.
+            Err(_) => std::thread::sleep(POLL),
         }
     }
 }
@@ -138,17 +138,17 @@ fn admit(mut stream: TcpStream, origin: Instant, stop: &StopFlag, counts: &Arc<C
     }
 }
 
-/// Answers one client till it goes. Says whether it behaved.
+/// Answers one client until it disconnects. Returns whether its requests were valid.
 fn serve(mut stream: &TcpStream, origin: Instant, stop: &StopFlag, counts: &Counts) -> bool {
     while !stop.is_raised() {
         match read_line(&mut stream, Instant::now() + IDLE_MAX) {
             Ok(Some(line)) if line == "time" => {}
             Ok(None) => return true,
-            Ok(Some(_)) => return turn_away(stream, "say 'time'"),
+            Ok(Some(_)) => return reject(stream, "the request is 'time'"),
             Err(e) if e.kind() == io::ErrorKind::InvalidData => {
-                return turn_away(stream, "say 'time'");
+                return reject(stream, "the request is 'time'");
             }
-            Err(e) => return turn_away(stream, &format!("no whole line: {e}")),
+            Err(e) => return reject(stream, &format!("incomplete line: {e}")),
         }
         let wall = SystemTime::now().duration_since(UNIX_EPOCH);
         let wall = wall.unwrap_or_default();
@@ -166,9 +166,9 @@ fn serve(mut stream: &TcpStream, origin: Instant, stop: &StopFlag, counts: &Coun
     true
 }
 
-/// Says why no more is answered. What the client still sends is read and dropped for
-/// a moment: a connection that is closed over unread bytes loses our words too.
-fn turn_away(mut stream: &TcpStream, why: &str) -> bool {
+/// Sends the reason and closes. Further input is read and dropped for a short time: closing a
+/// connection with unread bytes would lose the message too.
+fn reject(mut stream: &TcpStream, why: &str) -> bool {
     let _ = stream.write_all(format!("error {why}\n").as_bytes());
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(LAST_WORDS));
@@ -181,8 +181,8 @@ fn turn_away(mut stream: &TcpStream, why: &str) -> bool {
     false
 }
 
-/// A line without its end; `None` when the other side has gone. Bytes that come
-/// one by one do not make the time longer.
+/// A line without its end; `None` if the peer has disconnected. The deadline holds for the
+/// whole line.
 pub fn read_line(stream: &mut &TcpStream, deadline: Instant) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let mut byte = [0];

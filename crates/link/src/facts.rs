@@ -1,6 +1,5 @@
-//! What hosts and their servers are found to be, and what an agent is asked to look at:
-//! data only. How it is found, the agent knows; what it means is judged at the
-//! prime.
+//! Facts about hosts and their servers, and what an agent should inspect: data only. The agent
+//! collects the facts; the prime evaluates them.
 
 use crate::secure::seal::Sealed;
 use filermark_model::plan::{DriverPlan, MountPoint};
@@ -11,34 +10,33 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What an agent is to look at.
+/// What an agent should inspect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum InspectRequest {
-    /// At its host, and at what the plan's driver will work on.
+    /// Its host, and the file systems or servers of the plan's driver.
     Host {
         /// The driver and its settings.
         driver: Box<DriverPlan>,
-        /// What this client's procs work on, each once.
+        /// The mount points of this client's procs, each once.
         mounts: Vec<MountPoint>,
         /// Name of the run's directory below them.
         dir_name: String,
-        /// Whether to log in to servers that want a user; not where another client was
-        /// refused.
+        /// Whether to log in to servers that require a user; not if another client was refused.
         log_in: bool,
         /// The password that the driver needs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Sealed>,
     },
-    /// Checks how a server speaks its protocol (`validate`).
+    /// Checks the protocol behaviour of a server (`validate`).
     Validate {
         /// The driver and its settings.
         driver: Box<DriverPlan>,
-        /// Where.
+        /// The mount point.
         mount: MountPoint,
         /// Name of the directory below it that the checks work in.
         dir_name: String,
-        /// Who claims that directory.
+        /// The identity for the claim of that directory.
         run_id: String,
         /// Stop at the first failure.
         first_only: bool,
@@ -46,34 +44,35 @@ pub enum InspectRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Sealed>,
     },
-    /// Leaves probe files that other clients will look for.
-    LayProbes {
-        /// Which, and where.
+    /// Creates probe files that other clients will search for.
+    #[serde(rename = "lay_probes")]
+    CreateProbes {
+        /// The probe files.
         probes: Vec<Probe>,
     },
-    /// Looks for the probe files of another client.
+    /// Searches for the probe files of another client.
     FindProbes {
-        /// Which, and where.
+        /// The probe files.
         probes: Vec<Probe>,
     },
-    /// Removes probe files, its own or those of a client that cannot any more.
+    /// Removes probe files, its own or those of a client that cannot do it any more.
     RemoveProbes {
-        /// Which, and where.
+        /// The probe files.
         probes: Vec<Probe>,
     },
 }
 
-/// What the names of probe files begin with.
+/// Prefix of the names of probe files.
 pub const PROBE_PREFIX: &str = ".filermark-probe-";
 
-/// A small file by which clients see whether they have the same file system.
+/// A small file that shows whether clients have the same file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// The directory that it lies in.
+    /// Its directory.
     pub dir: String,
     /// Its random name.
     pub name: String,
-    /// What is in it.
+    /// Its contents.
     pub token: String,
 }
 
@@ -87,46 +86,45 @@ impl Probe {
             dir: dir.into(),
             name: format!("{PROBE_PREFIX}{}", hex(&bytes[..16])),
             token: format!(
-                "Filermark looks whether its clients see the same files; this one can be deleted\n{}\n",
+                "Filermark checks whether its clients have the same file system; this file can be deleted\n{}\n",
                 hex(&bytes[16..])
             ),
         })
     }
 
-    /// Where it is; `None`: a name that leads elsewhere.
+    /// Its path; `None`: the name is not valid.
     pub fn path(&self) -> Option<PathBuf> {
         let sound = self.name.starts_with(PROBE_PREFIX) && !self.name.contains('/');
         sound.then(|| Path::new(&self.dir).join(&self.name))
     }
 }
 
-/// What an agent found.
+/// The facts from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "found", rename_all = "snake_case")]
 pub enum InspectFacts {
-    /// Its host.
+    /// About its host.
     Host(Box<HostFacts>),
-    /// How a server speaks its protocol.
+    /// The result of a validation.
     Validated(ValidationFacts),
-    /// What came of each probe, in the order in which they were given.
+    /// The result of each probe, in the given order.
     Probes {
-        /// One for each.
+        /// One for each probe.
         outcomes: Vec<ProbeOutcome>,
     },
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum ProbeOutcome {
-    /// It lies there, or was found there with the right words in it; or, where it was
-    /// to be removed, it is gone.
+    /// It was created, found with the right contents, or removed.
     Done,
     /// There is no such file.
     Missing,
-    /// It could not be done.
+    /// It failed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -135,60 +133,59 @@ pub enum ProbeOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
-    /// The program there.
+    /// The program on the host.
     pub hello: Option<Hello>,
-    /// What the host is.
+    /// The description of the host.
     pub environment: Environment,
-    /// Its addresses, loopback left out.
+    /// Its addresses except loopback.
     pub addresses: Vec<String>,
-    /// What its own name leads to, there.
+    /// The addresses of its own name, on this host.
     pub own_name: OwnName,
-    /// Memory that a program may still have, in bytes; `None`: unknown.
+    /// Memory that is available to a program, in bytes; `None`: unknown.
     pub memory_available_bytes: Option<u64>,
-    /// What the agent may have of the system.
+    /// The limits of the agent's process.
     pub limits: LimitFacts,
-    /// The program that the agent is, by its path there.
+    /// The path of the agent's program.
     pub program: Option<String>,
-    /// Whether the agent may call from source ports below 1024; `None`: unknown.
+    /// Whether the agent may use source ports below 1024; `None`: unknown.
     pub low_ports: Option<bool>,
-    /// Settings of the kernel by their names, as it prints them; those that cannot be
-    /// read are not there.
+    /// Kernel settings by name, as the kernel prints them; unreadable ones are missing.
     pub sysctls: BTreeMap<String, String>,
-    /// How the processors' frequencies are chosen, each way once; empty: not to be seen.
+    /// The frequency governors of the processors, each once; empty: not available.
     pub governors: Vec<String>,
     /// The fastest network interface that is up, in megabits a second; `None`: unknown.
     pub nic_mbps: Option<u32>,
     /// Rules of a packet filter.
     pub firewall: FirewallFacts,
-    /// What else the host does.
+    /// Other load on the host.
     pub load: LoadFacts,
     /// SELinux: whether it enforces; `None`: there is none.
     pub selinux_enforcing: Option<bool>,
-    /// Mounted directories that the plan works in.
+    /// Mounted directories of the plan.
     pub mounts: Vec<MountInfo>,
-    /// Servers that the plan works on.
+    /// Servers of the plan.
     pub servers: Vec<ServerInfo>,
-    /// Free space, as a run would be told it.
+    /// Free space, as reported to a run.
     pub free: Vec<FreeSpace>,
 }
 
-/// What a host's own name leads to on it.
+/// The addresses of a host's own name on this host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OwnName {
-    /// Its addresses, by the name service there.
+    /// Its addresses in the host's name service.
     pub addresses: Vec<String>,
-    /// The line of /etc/hosts that gives it a loopback address.
+    /// The line of /etc/hosts that maps it to a loopback address.
     pub loopback_line: Option<String>,
 }
 
-/// What a process may have of the system.
+/// The limits of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitFacts {
-    /// Open files now; `None`: no limit.
+    /// Open files, soft limit; `None`: no limit.
     pub open_files_soft: Option<u64>,
-    /// Open files that a process may raise that to; `None`: no limit.
+    /// Open files, hard limit; `None`: no limit.
     pub open_files_hard: Option<u64>,
     /// Processes and threads of this user; `None`: no limit, as for root.
     pub threads: Option<u64>,
@@ -198,57 +195,57 @@ pub struct LimitFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FirewallFacts {
-    /// Why its rules could not be read, where there may be some.
+    /// Why its rules could not be read, if there may be any.
     pub unreadable: Option<String>,
-    /// All rules.
+    /// Number of all rules.
     pub rule_count: u32,
-    /// Those that drop or reject.
+    /// Number of rules that drop or reject.
     pub drop_rule_count: u32,
-    /// Chains of what comes in or goes out that drop what no rule takes.
+    /// Chains of incoming or outgoing packets whose policy is to drop.
     pub drop_policies: Vec<String>,
-    /// Who keeps the rules, where that is known: `firewalld`, `ufw`.
+    /// The program that manages the rules, if known: `firewalld`, `ufw`.
     pub manager: Option<String>,
 }
 
 impl FirewallFacts {
-    /// Whether it could keep anything back.
+    /// Whether it may drop packets.
     pub fn may_drop(&self) -> bool {
         self.drop_rule_count > 0 || !self.drop_policies.is_empty()
     }
 }
 
-/// What else a host does.
+/// Other load on a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadFacts {
-    /// The other process that used most processor time while it was looked.
+    /// The other process with the most processor time during the check.
     pub busiest: Option<BusyProcess>,
     /// All other processes together, in percent of one core.
     pub others_percent: f64,
 }
 
-/// A process that is busy.
+/// A process that uses processor time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BusyProcess {
     /// Its name.
     pub name: String,
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// What it used, in percent of one core.
+    /// Its processor time, in percent of one core.
     pub percent: f64,
 }
 
-/// Who speaks.
+/// The identity of a program: the first message of both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`PROTOCOL`](crate::message::PROTOCOL) of the speaker.
+    /// [`PROTOCOL`](crate::message::PROTOCOL) of the sender.
     pub protocol: u32,
     /// Version of the program.
     pub version: String,
-    /// Which build it is: the beginning of the SHA-256 of the program file; empty:
-    /// it could not be read.
+    /// Its build: the beginning of the SHA-256 of the program file; empty: it could not be
+    /// read.
     pub build: String,
-    /// The speaker's host, as it calls itself.
+    /// The sender's host name.
     pub host: String,
     /// Agents: the public key that secrets are sealed with ([`crate::secure::seal`]).
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -258,94 +255,94 @@ pub struct Hello {
 /// Free space of one file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreeSpace {
-    /// The mount points that lead there.
+    /// The mount points on it.
     pub mounts: Vec<MountPoint>,
-    /// Names the file system: two agents that say the same mean the same.
+    /// Identifies the file system: equal for two agents that have the same one.
     pub file_system: String,
-    /// By its own word, in bytes.
+    /// Free bytes, as the file system reports them.
     pub bytes: u64,
-    /// Its size by its own word, in bytes; 0: unknown.
+    /// Its size as it reports it, in bytes; 0: unknown.
     pub total_bytes: u64,
-    /// Files of an earlier run of the same name were left there to be used again.
+    /// Files of an earlier run of the same name are there and will be used again.
     pub kept: bool,
 }
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRecord {
     /// Its name: "lookup.noent".
     pub id: String,
-    /// The procedure or operation that it is about.
+    /// The procedure or operation that it tests.
     pub procedure: String,
-    /// The dialect, where a protocol has several.
+    /// The dialect, if the protocol has several.
     pub dialect: Option<String>,
-    /// What is right.
+    /// The required behaviour.
     pub title: String,
-    /// How it came out.
+    /// Its result.
     pub verdict: CheckVerdict,
-    /// What else was seen.
+    /// Notes on the server's behaviour.
     pub notes: Vec<String>,
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,
-    /// All of that for people, in lines.
+    /// All of that as text, in lines.
     pub text: String,
 }
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum CheckVerdict {
-    /// As the specification demands.
+    /// Not as the specification requires.
     Pass,
     /// Otherwise.
     Fail {
-        /// What should have been.
+        /// The required behaviour.
         expected: String,
-        /// What was.
+        /// The observed behaviour.
         got: String,
-        /// Where it is written.
+        /// The section of the specification.
         section: String,
     },
-    /// It could not be tried.
+    /// It could not be run.
     Skipped {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
-/// What came of one mount point on one client.
+/// The result for one mount point on one client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validation {
     /// The protocol: "NFSv3".
     pub protocol: String,
-    /// Nothing failed, everything ran, and nothing stays.
+    /// Nothing failed, everything ran, and no file is left.
     pub is_success: bool,
-    /// In one line.
+    /// A summary in one line.
     pub summary: String,
-    /// Everything, for people.
+    /// The whole result as text.
     pub text: String,
     /// The checks that ran, in order.
     pub checks: Vec<CheckRecord>,
-    /// The server has refused the user.
+    /// The server refused the user.
     pub user_is_refused: bool,
 }
 
-/// A validation, or why there is none.
+/// A validation, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum ValidationFacts {
     /// It was carried out.
     Done(Validation),
-    /// It could not be.
+    /// It could not be carried out.
     Failed(NotChecked),
 }
 
 /// Why there is no validation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotChecked {
-    /// In one sentence.
+    /// A message.
     pub reason: String,
-    /// The server has refused the user.
+    /// The server refused the user.
     pub user_is_refused: bool,
 }
 
@@ -359,7 +356,7 @@ impl From<String> for NotChecked {
 }
 
 impl Validation {
-    /// How many checks came out so.
+    /// The number of checks with such a result.
     pub fn count(&self, which: impl Fn(&CheckVerdict) -> bool) -> usize {
         self.checks.iter().filter(|c| which(&c.verdict)).count()
     }

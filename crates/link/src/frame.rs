@@ -1,10 +1,9 @@
-//! Frames: how a message lies on a byte stream.
+//! Frames: the encoding of a message on a byte stream.
 //!
-//! An agent begins with [`MAGIC`]; whatever a login shell printed before it is passed
-//! over. Then frames follow: the length of the rest (4 bytes, big endian), one byte
-//! that says how it is packed, and the message as JSON, deflated where that pays.
-//! No I/O and no clock: bytes in, messages out. Lengths from the wire are never
-//! believed, neither packed nor unpacked.
+//! An agent begins with [`MAGIC`]; output of a login shell before it is skipped. Frames follow:
+//! the length of the rest (4 bytes, big endian), one byte for the packing, and the message as
+//! JSON, deflated if it is long. No I/O and no clock: bytes in, messages out. Lengths from the
+//! wire are checked before use, packed and unpacked.
 
 use filermark_model::text::sanitize;
 use flate2::Compression;
@@ -13,39 +12,39 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Read;
 
-/// What an agent says before its first frame.
+/// What an agent sends before its first frame.
 pub const MAGIC: &[u8] = b"\nfilermark-agent/3\n";
-/// Longest frame in bytes: the figures of a client with 100,000 procs and a day of
-/// seconds fit.
+/// Longest frame in bytes: enough for the figures of a client with 100,000 procs and a day of
+/// seconds.
 pub const FRAME_LEN_MAX: usize = 64 << 20;
 /// Longest message when unpacked, in bytes.
 pub const MESSAGE_LEN_MAX: usize = 256 << 20;
-/// Most that may come before the magic, in bytes.
+/// Maximum output before the magic, in bytes.
 pub const NOISE_LEN_MAX: usize = 64 << 10;
 /// Messages from this length on are deflated.
 const PACK_FROM: usize = 1024;
-/// Longest frame that is not packed, in bytes; senders pack long before.
+/// Longest frame that is not packed, in bytes; senders pack much shorter ones.
 const PLAIN_LEN_MAX: usize = PACK_FROM * 4;
-/// Longest reason why a message makes no sense, in characters.
+/// Longest description of an invalid message, in characters.
 const REASON_CHARS_MAX: usize = 200;
 /// Bytes before the message: length and packing.
 const HEAD_LEN: usize = 5;
 
-/// Why bytes are no message.
+/// Why bytes are not a valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// It is longer than any should be.
-    #[error("a message of {0} bytes, more than is allowed")]
+    /// It is too long.
+    #[error("a message of {0} bytes is too long")]
     TooLong(usize),
-    /// A message that is none.
-    #[error("a message that makes no sense: {0}")]
+    /// It cannot be decoded.
+    #[error("a message that cannot be decoded: {0}")]
     Malformed(String),
-    /// Something else than an agent answered.
-    #[error("no agent answered there, but: {0}")]
-    Noise(String),
+    /// The other side is not an agent.
+    #[error("no agent answered, but: {0}")]
+    NotAnAgent(String),
 }
 
-/// Packs a message.
+/// Encodes a message.
 ///
 /// # Errors
 /// It is too long.
@@ -71,7 +70,7 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, FrameError> {
     Ok(frame)
 }
 
-/// A message as it came, not unpacked yet: what waits in queues.
+/// A message as received, not unpacked yet, as it waits in queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     packed: bool,
@@ -79,63 +78,63 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Unpacks it.
+    /// Decodes it.
     ///
     /// # Errors
-    /// It is no message of this kind.
+    /// It is not a message of this type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, FrameError> {
-        // The reason may quote what was sent.
-        let nonsense = |e: String| FrameError::Malformed(sanitize(&e, REASON_CHARS_MAX));
+        // The reason may quote the message.
+        let invalid_message = |e: String| FrameError::Malformed(sanitize(&e, REASON_CHARS_MAX));
         if !self.packed {
-            return serde_json::from_slice(&self.body).map_err(|e| nonsense(e.to_string()));
+            return serde_json::from_slice(&self.body).map_err(|e| invalid_message(e.to_string()));
         }
         let mut plain = Vec::new();
         ZlibDecoder::new(self.body.as_slice())
             .take(MESSAGE_LEN_MAX as u64 + 1)
             .read_to_end(&mut plain)
-            .map_err(|e| nonsense(e.to_string()))?;
+            .map_err(|e| invalid_message(e.to_string()))?;
         if plain.len() > MESSAGE_LEN_MAX {
             return Err(FrameError::TooLong(plain.len()));
         }
-        serde_json::from_slice(&plain).map_err(|e| nonsense(e.to_string()))
+        serde_json::from_slice(&plain).map_err(|e| invalid_message(e.to_string()))
     }
 
-    /// Bytes that it takes.
+    /// Its length in memory.
     pub fn len(&self) -> usize {
         self.body.len()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.body.is_empty()
     }
 }
 
-/// Cuts a byte stream into frames.
+/// Splits a byte stream into frames.
 #[derive(Debug, Default)]
 pub struct Deframer {
     bytes: Vec<u8>,
-    /// Bytes of `bytes` that have been used up.
+    /// Bytes of `bytes` that are consumed.
     used: usize,
-    /// The magic is still to come.
-    noisy: bool,
+    /// The magic has not arrived yet.
+    before_magic: bool,
 }
 
 impl Deframer {
-    /// For what an agent is told.
+    /// For orders to an agent.
     pub fn of_prime() -> Self {
         Self::default()
     }
 
-    /// For what an agent says: begins with the magic.
+    /// For reports of an agent: begins with the magic.
     pub fn of_agent() -> Self {
         Self {
-            noisy: true,
+            before_magic: true,
             ..Self::default()
         }
     }
 
-    /// Takes in bytes.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.used > 0 && self.used * 2 >= self.bytes.len() {
             self.bytes.drain(..self.used);
@@ -144,12 +143,12 @@ impl Deframer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole frame; `None`: more bytes are needed.
+    /// The next complete frame; `None`: more bytes are needed.
     ///
     /// # Errors
-    /// What has come can be no frame; nothing more will come out.
+    /// The bytes are not a frame; no further frame can follow.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
-        if self.noisy && !self.find_magic()? {
+        if self.before_magic && !self.find_magic()? {
             return Ok(None);
         }
         let rest = &self.bytes[self.used..];
@@ -177,9 +176,9 @@ impl Deframer {
         Ok(Some(Frame { packed, body }))
     }
 
-    /// What came before the magic so far, for a message; empty once it was found.
-    pub fn noise(&self) -> String {
-        if self.noisy {
+    /// Output before the magic, for a message; empty after the magic.
+    pub fn foreign_output(&self) -> String {
+        if self.before_magic {
             last_line(&self.bytes)
         } else {
             String::new()
@@ -194,24 +193,23 @@ impl Deframer {
         match found {
             Some(at) => {
                 self.used = at + MAGIC.len();
-                self.noisy = false;
+                self.before_magic = false;
                 Ok(true)
             }
             None if self.bytes.len() > NOISE_LEN_MAX => {
-                Err(FrameError::Noise(last_line(&self.bytes)))
+                Err(FrameError::NotAnAgent(last_line(&self.bytes)))
             }
             None => Ok(false),
         }
     }
 }
 
-/// The last line of what somebody printed, made harmless.
-fn last_line(noise: &[u8]) -> String {
+/// The last line of foreign output, sanitized.
+fn last_line(foreign_output: &[u8]) -> String {
     const SHOWN: usize = 200;
-    let text = String::from_utf8_lossy(noise);
+    let text = String::from_utf8_lossy(foreign_output);
     let line = text.lines().map(str::trim).rfind(|l| !l.is_empty());
-    let line: String = line.unwrap_or_default().chars().take(SHOWN).collect();
-    line.escape_debug().to_string()
+    sanitize(line.unwrap_or_default(), SHOWN)
 }
 
 #[cfg(test)]
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_however_the_bytes_are_cut() {
+    fn messages_are_decoded_wherever_the_bytes_are_split() {
         let long = serde_json::json!({ "order": "stop", "ballast": vec!["nas:/export"; 500] });
         let wire = [
             b"Welcome to this host\n".to_vec(),
@@ -235,7 +233,7 @@ mod tests {
             encode(&Order::Goodbye).unwrap(),
         ]
         .concat();
-        assert!(wire.len() < 1000, "what repeats is packed: {}", wire.len());
+        assert!(wire.len() < 1000, "repetitions are packed: {}", wire.len());
         for step in [1, 2, 7, 1000] {
             let mut deframer = Deframer::of_agent();
             let mut names = Vec::new();
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_not_believed_and_nonsense_is_told() {
+    fn lengths_are_checked_and_invalid_bytes_are_reported() {
         let mut deframer = Deframer::of_prime();
         deframer.push(&[0xff; 4]);
         deframer.push(&[0]);
@@ -270,14 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_packed_is_short() {
-        for (packed, is_told) in [(0, true), (1, false)] {
+    fn unpacked_frames_are_short() {
+        for (packed, is_error) in [(0, true), (1, false)] {
             let mut deframer = Deframer::of_prime();
             deframer.push(&(PLAIN_LEN_MAX as u32 + 1).to_be_bytes());
             deframer.push(&[packed]);
-            assert_eq!(deframer.next_frame().is_err(), is_told);
+            assert_eq!(deframer.next_frame().is_err(), is_error);
         }
-        // The longest that a sender leaves as it is passes.
+        // The longest that a sender leaves unpacked is accepted.
         let mut deframer = Deframer::of_prime();
         let plain = "x".repeat(PACK_FROM - 3);
         deframer.push(&encode(&plain).unwrap());
@@ -286,24 +284,24 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told_tamely() {
+    fn invalid_messages_are_reported_without_control_characters() {
         let body = b"{\"report\":\"\\u001b[2J\\u009b\"}".to_vec();
         let frame = Frame {
             packed: false,
             body,
         };
         let Err(error) = frame.decode::<Report>() else {
-            panic!("it makes sense");
+            panic!("it can be decoded");
         };
         assert!(!error.to_string().contains(char::is_control), "{error:?}");
     }
 
     #[test]
-    fn a_bomb_does_not_go_off() {
+    fn a_decompression_bomb_stops_at_the_limit() {
         let zeros = vec![b' '; 8 << 20];
         let mut body = Vec::new();
         for _ in 0..2 {
-            // Two layers would be a real bomb; one is what a frame has.
+            // A real decompression bomb has two layers; a frame has one.
             body.clear();
             ZlibEncoder::new(zeros.as_slice(), Compression::best())
                 .read_to_end(&mut body)
@@ -317,17 +315,19 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_no_agent_is_told_by_its_words() {
+    fn a_host_without_an_agent_is_reported_with_its_output() {
         let mut deframer = Deframer::of_agent();
         deframer.push(b"This account is \x1b[1mclosed\x1b[0m.\r\n");
         assert_eq!(deframer.next_frame(), Ok(None));
-        assert!(
-            deframer
-                .noise()
-                .contains("This account is \\u{1b}[1mclosed")
+        assert_eq!(
+            deframer.foreign_output(),
+            "This account is \u{fffd}[1mclosed\u{fffd}[0m."
         );
         deframer.push(&[b'x'; NOISE_LEN_MAX]);
-        assert!(matches!(deframer.next_frame(), Err(FrameError::Noise(_))));
+        assert!(matches!(
+            deframer.next_frame(),
+            Err(FrameError::NotAnAgent(_))
+        ));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Which program this is, and on which host: what the first message says.
+//! The program and host of this process: the contents of the first message.
 
 use crate::build::own_build;
 use crate::message::{Hello, PROTOCOL};
@@ -15,7 +15,7 @@ pub fn own_hello() -> Hello {
     }
 }
 
-/// The same of an agent, which secrets can be sealed for.
+/// The first message of an agent, with a key for secrets.
 pub fn agent_hello(opener: &Opener) -> Hello {
     Hello {
         key: opener.key(),
@@ -23,7 +23,7 @@ pub fn agent_hello(opener: &Opener) -> Hello {
     }
 }
 
-/// This host, as it calls itself.
+/// The name of this host.
 pub fn own_host() -> String {
     let uname = rustix::system::uname();
     uname.nodename().to_string_lossy().into_owned()
@@ -35,7 +35,7 @@ mod tests {
     use crate::build::BUILD_DIGITS;
 
     #[test]
-    fn a_build_is_named_by_its_bytes() {
+    fn a_build_is_identified_by_its_bytes() {
         let hello = own_hello();
         assert_eq!(hello.build.len(), BUILD_DIGITS);
         assert!(hello.build.chars().all(|c| c.is_ascii_hexdigit()));

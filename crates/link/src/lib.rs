@@ -1,14 +1,15 @@
-//! The links between the prime and its agents: messages and their frames, the sides' keys
-//! and encryption, the threads that carry bytes, and what both sides know of a run's hosts.
+//! The links between the prime and its agents: messages and their frames, keys and encryption,
+//! the threads that carry bytes, and what both sides know about a run's hosts.
 //!
-//! Typed [`message`]s go in [`frame`]s over byte streams, which a launcher
-//! ([`start::Launcher`]) gives. The [`links`] is the prime's side of all links,
-//! [`agents`] what it knows of those who are there; [`duty`] is the state machine of an
-//! agent. How hosts are reached and how orders are carried out is not known here.
+//! Typed [`message`]s are sent in [`frame`]s over byte streams, which a launcher
+//! ([`start::Launcher`]) provides. [`links`] is the prime's side of all links, [`agents`] its
+//! state of the connected agents; [`agent_state`] is the state machine of an agent. How hosts
+//! are reached and how orders are carried out is not known here.
 //!
 //! The log records of prime, agents, hosts and links all have the target
 //! `filermark_cluster`, which the documentation of DEBUG names.
 
+pub mod agent_state;
 pub mod agents;
 pub mod build;
 mod byte_budget;
@@ -17,7 +18,6 @@ pub mod client_reads;
 pub mod clock_reading;
 pub mod clock_service;
 pub mod clocks;
-pub mod duty;
 pub mod facts;
 pub mod frame;
 pub mod identity;
@@ -27,6 +27,7 @@ pub mod message;
 #[cfg(test)]
 mod message_tests;
 pub mod own_host;
+pub mod plan_password;
 mod sanitize;
 pub mod secure;
 pub mod space;
@@ -34,7 +35,6 @@ pub mod space;
 mod space_tests;
 pub mod start;
 pub mod start_batches;
-pub mod thread_link;
 pub mod tool;
 pub mod watchdog;
 pub mod watched_space;

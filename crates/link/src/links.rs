@@ -1,9 +1,9 @@
 //! The prime's side of all links: frames out, events in, and the time.
 //!
-//! The one place where the prime meets the outside world while it conducts agents,
-//! so that a simulation can stand in for it (`filermark_prime::sim`). [`ThreadLinks`] is the real
-//! one: per agent a thread that reads and one that writes, all events in one bounded
-//! queue, so that an agent that says too much is held back by its own link. What waits in
+//! The prime's only interface to the outside while it controls agents, so that a simulation can
+//! replace it (`filermark_prime::sim`). [`ThreadLinks`] is the real one: per agent a thread
+//! that reads and one that writes, all events in one bounded queue, so that an agent that sends
+//! too much is blocked by its own link. The bytes in the queue are bounded too (`byte_budget`).
 //! it is bounded in bytes too (`byte_budget`).
 
 use crate::byte_budget::{BudgetGuard, ByteBudget};
@@ -28,59 +28,58 @@ use std::time::Duration;
 const EVENTS_MAX: usize = 1024;
 /// Bytes of frames that may wait for the prime, all agents together.
 const WAITING_BYTES_MAX: usize = 256 << 20;
-/// Longest reason why a link ended, in characters: hosts have put words into it.
+/// Longest reason for the end of a link, in characters: it may contain output of hosts.
 const REASON_CHARS_MAX: usize = 2000;
 /// Orders that may wait for an agent's link.
 const ORDERS_MAX: usize = 64;
-/// Agents that are started side by side.
-const LAUNCHES_AT_ONCE: usize = 32;
-/// Stack of a thread that reads or writes a link: there are two thousand of them.
+/// Agents that are started in parallel.
+const PARALLEL_LAUNCHES_MAX: usize = 32;
+/// Stack of a thread that reads or writes a link: there may be two thousand of them.
 const STACK_BYTES: usize = 256 << 10;
-/// How long the leash of a lost agent is held before it is cut.
+/// How long a lost agent may take to end before it is killed.
 const CUT_AFTER: Duration = Duration::from_millis(500);
-/// Open files that a link may take, by whatever launcher, and what the prime needs beside.
+/// Open files per link, for any launcher, and those of the prime itself.
 const FILES_PER_AGENT: u64 = 4;
 const FILES_BESIDE: u64 = 256;
-/// How often agents are told that the prime is there, whatever it does.
-pub const SIGN_OF_LIFE: Nanos = Nanos::from_secs(2);
+/// Interval of the keep-alive messages to agents.
+pub const KEEPALIVE_INTERVAL: Nanos = Nanos::from_secs(2);
 /// Bytes read from a link at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// What happens on a link.
+/// An event on a link.
 #[derive(Debug)]
 pub enum LinkEvent {
-    /// The agent was started; what it says will come.
+    /// The agent was started; its messages will follow.
     Connected,
-    /// It said something, at this moment.
+    /// A message, and its time of receipt.
     Message(Frame, Nanos),
-    /// Nothing more will come; why.
+    /// The link has ended; the reason.
     Closed(String),
 }
 
-/// All links of a prime. It tells every agent every few seconds that the prime is
-/// there, whatever that is busy with.
+/// All links of a prime. Each agent gets a keep-alive message every few seconds, whatever the
+/// prime is doing.
 pub trait AgentLinks {
-    /// The prime's clock: monotonic, from some moment on.
+    /// The prime's clock: monotonic, with an arbitrary zero.
     fn now(&self) -> Nanos;
 
-    /// The same as a clock of the system; `None`: the time is made up.
+    /// The prime's clock as a clock of the system; `None`: the time is simulated.
     fn clock(&self) -> Option<Clock> {
         None
     }
 
-    /// Puts a frame on its way; never waits. Where that cannot be, the link ends and
-    /// an [`LinkEvent::Closed`] says so.
+    /// Queues a frame; never blocks. If that fails, the link ends with an
+    /// [`LinkEvent::Closed`].
     fn send(&mut self, agent: usize, frame: &Arc<[u8]>);
 
-    /// The next event, waited for until the clock says so.
+    /// Waits for the next event, until this time.
     fn wait(&mut self, until: Nanos) -> Option<(usize, LinkEvent)>;
 
-    /// Gives a link up; no event of it comes any more.
+    /// Closes a link; no further event of it follows.
     fn cut(&mut self, agent: usize);
 
-    /// Waits till all agents have ended by themselves, so long at most, and ends
-    /// what is left.
-    fn let_go(&mut self, limit: Duration);
+    /// Waits up to `limit` until all agents have ended, and ends the remaining ones.
+    fn release_all(&mut self, limit: Duration);
 }
 
 /// Links by threads and byte streams.
@@ -92,12 +91,12 @@ pub struct ThreadLinks {
     over: Arc<AtomicBool>,
     budget: Arc<ByteBudget>,
     launcher: Arc<dyn Launcher>,
-    /// Leashes that are being cut.
+    /// Agents that are being ended.
     cuts: Vec<JoinHandle<()>>,
-    alive: KeepaliveLinks,
+    keepalive: KeepaliveLinks,
 }
 
-/// The ways to all agents, for signs of life also while the prime is busy with a disk.
+/// The queues of all agents, for keep-alive messages while the prime is blocked by a disk.
 type KeepaliveLinks = Arc<Mutex<HashMap<usize, SyncSender<Arc<[u8]>>>>>;
 
 #[derive(Default)]
@@ -109,17 +108,17 @@ struct LinkState {
 
 enum LinkInput {
     Connected(Box<LaunchedAgent>),
-    /// With the room that it takes while it waits.
+    /// With the bytes that it reserves in the queue.
     Message(
         Frame,
         Nanos,
-        #[expect(dead_code, reason = "gives the room back when dropped")] BudgetGuard,
+        #[expect(dead_code, reason = "releases the bytes when dropped")] BudgetGuard,
     ),
     Closed(String),
 }
 
 impl ThreadLinks {
-    /// Begins to start an agent per host; each comes as [`LinkEvent::Connected`] or
+    /// Begins to start an agent per host; each is reported as [`LinkEvent::Connected`] or
     /// [`LinkEvent::Closed`].
     pub fn launch(plan: &LaunchPlan, launcher: Arc<dyn Launcher>) -> Self {
         let wanted = plan.hosts.len() as u64 * FILES_PER_AGENT + FILES_BESIDE;
@@ -127,7 +126,7 @@ impl ThreadLinks {
         if allowed < wanted {
             tracing::warn!(
                 target: "filermark_cluster",
-                "{wanted} open files are wanted for {} clients, the limit is {allowed}: raise it (ulimit -Hn)",
+                "{wanted} open files are needed for {} clients, the limit is {allowed}: raise it (ulimit -Hn)",
                 plan.hosts.len()
             );
         }
@@ -135,9 +134,9 @@ impl ThreadLinks {
         let over = Arc::new(AtomicBool::new(false));
         let hosts: Arc<[_]> = plan.hosts.clone().into();
         let next = Arc::new(AtomicUsize::new(0));
-        for _ in 0..hosts.len().min(LAUNCHES_AT_ONCE) {
+        for _ in 0..hosts.len().min(PARALLEL_LAUNCHES_MAX) {
             let (hosts, next, launcher) = (hosts.clone(), next.clone(), launcher.clone());
-            let (told, over) = (sender.clone(), over.clone());
+            let (results, over) = (sender.clone(), over.clone());
             let work = move || {
                 while !over.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
@@ -146,7 +145,7 @@ impl ThreadLinks {
                         Ok(launched) => LinkInput::Connected(Box::new(launched)),
                         Err(reason) => LinkInput::Closed(reason),
                     };
-                    if let Err(unsent) = told.send((at, event)) {
+                    if let Err(unsent) = results.send((at, event)) {
                         if let (_, LinkInput::Connected(mut launched)) = unsent.0 {
                             launched.handle.release(Duration::ZERO);
                         }
@@ -168,7 +167,7 @@ impl ThreadLinks {
                 .collect(),
             events,
             sender,
-            alive: begin_signs_of_life(over.clone()),
+            keepalive: begin_keepalive(over.clone()),
             budget: ByteBudget::new(WAITING_BYTES_MAX, over.clone()),
             over,
             launcher,
@@ -176,27 +175,27 @@ impl ThreadLinks {
         }
     }
 
-    /// The agent is there: its two threads begin.
+    /// The agent is started: its two threads begin.
     fn connect(&mut self, agent: usize, launched: LaunchedAgent) -> LinkEvent {
         let LaunchedAgent {
             from_agent,
             to_agent,
-            handle: leash,
+            handle,
         } = launched;
         let Some(line) = self.lines.get_mut(agent) else {
             return LinkEvent::Closed("an agent that is not in the plan".into());
         };
-        line.handle = Some(leash);
+        line.handle = Some(handle);
         let (orders, to_send) = sync_channel(ORDERS_MAX);
-        lock(&self.alive).insert(agent, orders.clone());
+        lock(&self.keepalive).insert(agent, orders.clone());
         line.orders = Some(orders);
         let (clock, sender) = (self.clock.clone(), self.sender.clone());
-        let room = self.budget.clone();
-        let reader = thread("prime-hears", move || {
-            read_line(agent, from_agent, &clock, &room, &sender)
+        let budget = self.budget.clone();
+        let reader = thread("prime-reader", move || {
+            read_line(agent, from_agent, &clock, &budget, &sender)
         });
         let sender = self.sender.clone();
-        let writer = thread("prime-tells", move || {
+        let writer = thread("prime-writer", move || {
             write_line(agent, to_agent, &to_send, &sender)
         });
         match reader.and(writer) {
@@ -205,11 +204,11 @@ impl ThreadLinks {
         }
     }
 
-    /// Why a link ended, with what was said beside it.
+    /// Why a link ended, with the other output of the agent.
     fn explain(&mut self, agent: usize, reason: String) -> String {
-        let leash = self.lines.get_mut(agent).and_then(|l| l.handle.as_mut());
-        let reason = match leash.and_then(|l| l.final_output()) {
-            Some(words) => format!("{reason}: {words}"),
+        let handle = self.lines.get_mut(agent).and_then(|l| l.handle.as_mut());
+        let reason = match handle.and_then(|l| l.final_output()) {
+            Some(output) => format!("{reason}: {output}"),
             None => reason,
         };
         sanitize(&reason, REASON_CHARS_MAX)
@@ -220,25 +219,25 @@ fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells all agents every few seconds that the prime is there.
-fn begin_signs_of_life(over: Arc<AtomicBool>) -> KeepaliveLinks {
-    let alive = KeepaliveLinks::default();
-    let (ways, frame) = (
-        alive.clone(),
+/// Sends a keep-alive message to all agents every few seconds.
+fn begin_keepalive(over: Arc<AtomicBool>) -> KeepaliveLinks {
+    let keepalive = KeepaliveLinks::default();
+    let (queues, frame) = (
+        keepalive.clone(),
         frame::encode(&Order::Alive).unwrap_or_default(),
     );
     let frame: Arc<[u8]> = frame.into();
     let work = move || {
         while !over.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_nanos(SIGN_OF_LIFE.0));
-            for way in lock(&ways).values() {
-                // One whose orders pile up is noticed by the next order.
-                let _ = way.try_send(frame.clone());
+            std::thread::sleep(Duration::from_nanos(KEEPALIVE_INTERVAL.0));
+            for queue in lock(&queues).values() {
+                // A full queue is detected by the next order.
+                let _ = queue.try_send(frame.clone());
             }
         }
     };
-    let _ = thread("prime-alive", work);
-    alive
+    let _ = thread("prime-keepalive", work);
+    keepalive
 }
 
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
@@ -252,7 +251,7 @@ fn read_line(
     agent: usize,
     mut stream: Box<dyn Read + Send>,
     clock: &Clock,
-    room: &Arc<ByteBudget>,
+    budget: &Arc<ByteBudget>,
     events: &SyncSender<(usize, LinkInput)>,
 ) {
     let mut deframer = Deframer::of_agent();
@@ -269,11 +268,11 @@ fn read_line(
         let failed = loop {
             match deframer.next_frame() {
                 Ok(Some(frame)) => {
-                    let Some(held) = room.take(frame.len()) else {
+                    let Some(held) = budget.take(frame.len()) else {
                         return;
                     };
-                    let said = LinkInput::Message(frame, now, held);
-                    if events.send((agent, said)).is_err() {
+                    let message = LinkInput::Message(frame, now, held);
+                    if events.send((agent, message)).is_err() {
                         return;
                     }
                 }
@@ -282,22 +281,22 @@ fn read_line(
             }
         };
         if let Some(e) = failed {
-            break nonsense(&e);
+            break invalid_message(&e);
         }
     };
     let _ = events.send((agent, LinkInput::Closed(reason)));
 }
 
 fn ended(deframer: &Deframer) -> String {
-    match deframer.noise() {
-        noise if noise.is_empty() => "the link ended".into(),
-        noise => format!("the link ended before an agent answered; the host said '{noise}'"),
+    match deframer.foreign_output() {
+        output if output.is_empty() => "the link ended".into(),
+        output => format!("the link ended before an agent answered; the host sent '{output}'"),
     }
 }
 
-/// What is wrong with what an agent said.
-pub fn nonsense(error: &FrameError) -> String {
-    format!("it answers nonsense ({error})")
+/// The message about an invalid message of an agent.
+pub fn invalid_message(error: &FrameError) -> String {
+    format!("it sent an invalid message ({error})")
 }
 
 fn write_line(
@@ -308,9 +307,12 @@ fn write_line(
 ) {
     while let Ok(frame) = orders.recv() {
         if let Err(e) = stream.write_all(&frame).and_then(|()| stream.flush()) {
-            // The reading side mostly knows more; it comes first if it does.
+            // The reading side usually has a more specific reason; it is reported first if so.
             std::thread::sleep(Duration::from_millis(200));
-            let _ = events.send((agent, LinkInput::Closed(format!("it takes no orders: {e}"))));
+            let _ = events.send((
+                agent,
+                LinkInput::Closed(format!("it does not read orders: {e}")),
+            ));
             return;
         }
     }
@@ -330,10 +332,10 @@ impl AgentLinks for ThreadLinks {
             return;
         };
         if let Err(TrySendError::Full(_)) = orders.try_send(frame.clone()) {
-            // Never waits: an agent whose orders pile up is as good as lost. What is
-            // disconnected has told so itself.
+            // Never blocks: an agent whose queue is full is lost. A closed link has reported
+            // its end already.
             self.lines[agent].orders = None;
-            let reason = "it takes no orders any more".to_owned();
+            let reason = "it does not read orders any more".to_owned();
             let _ = self.sender.try_send((agent, LinkInput::Closed(reason)));
         }
     }
@@ -366,31 +368,31 @@ impl AgentLinks for ThreadLinks {
         };
         line.cut = true;
         line.orders = None;
-        lock(&self.alive).remove(&agent);
-        if let Some(mut leash) = line.handle.take() {
-            // Ending a process may take a while; the others must not wait for it.
+        lock(&self.keepalive).remove(&agent);
+        if let Some(mut handle) = line.handle.take() {
+            // Ending a process may take a while; it must not delay other agents.
             self.cuts.retain(|cut| !cut.is_finished());
-            let cut = thread("prime-cuts", move || leash.release(CUT_AFTER));
+            let cut = thread("prime-cuts", move || handle.release(CUT_AFTER));
             self.cuts.extend(cut.ok());
         }
     }
 
-    fn let_go(&mut self, limit: Duration) {
+    fn release_all(&mut self, limit: Duration) {
         let since = std::time::Instant::now();
         self.over.store(true, Ordering::Relaxed);
         for line in &mut self.lines {
             line.orders = None;
         }
-        lock(&self.alive).clear();
+        lock(&self.keepalive).clear();
         for line in &mut self.lines {
-            if let Some(mut leash) = line.handle.take() {
-                leash.release(limit.saturating_sub(since.elapsed()));
+            if let Some(mut handle) = line.handle.take() {
+                handle.release(limit.saturating_sub(since.elapsed()));
             }
         }
         self.launcher.give_up(limit.saturating_sub(since.elapsed()));
-        // Who ends now would leave the processes that are being ended.
+        // Exiting now would leave the processes that are being ended.
         while self.cuts.iter().any(|cut| !cut.is_finished()) && since.elapsed() < limit {
-            std::thread::sleep(child::LOOK);
+            std::thread::sleep(child::POLL);
         }
     }
 }
@@ -411,19 +413,19 @@ mod tests {
     use crate::message::Report;
 
     #[test]
-    fn a_reader_waits_till_the_prime_has_taken_what_lies_there() {
+    fn a_reader_blocks_until_the_prime_has_taken_queued_events() {
         let frame = encode(&Report::Alive).unwrap();
         let stream = [MAGIC, &frame, &frame].concat();
-        let room = ByteBudget::new(frame.len(), Arc::default());
+        let budget = ByteBudget::new(frame.len(), Arc::default());
         let (sender, events) = sync_channel(EVENTS_MAX);
         let reader = std::thread::spawn(move || {
             let stream = Box::new(std::io::Cursor::new(stream));
-            read_line(0, stream, &Clock::real(), &room, &sender);
+            read_line(0, stream, &Clock::real(), &budget, &sender);
         });
         let limit = Duration::from_secs(10);
         let first = events.recv_timeout(limit).unwrap();
         let early = events.recv_timeout(Duration::from_millis(300));
-        assert!(early.is_err(), "the second does not wait");
+        assert!(early.is_err(), "the second did not wait");
         drop(first);
         let second = events.recv_timeout(limit).unwrap().1;
         assert!(matches!(second, LinkInput::Message(..)));

@@ -1,10 +1,9 @@
-//! What prime and agents say to each other.
+//! The messages between prime and agents.
 //!
-//! Every message is one of these, as JSON in a frame (see [`crate::frame`]). The
-//! first one from either side is `Hello`; a different protocol or build ends the
-//! talk with a sentence. Both sides say something every second or two: an agent
-//! that is told nothing for long, or whose link ends, stops its load and cleans
-//! up by itself, and a prime that hears nothing gives the agent up.
+//! Every message is one of these types, as JSON in a frame (see [`crate::frame`]). The first
+//! one from either side is `Hello`; a different protocol or build ends the link with a message.
+//! Both sides send a message every second or two: an agent that receives nothing for some time,
+//! or whose link ends, stops its load and cleans up, and for the prime a silent agent is lost.
 
 pub use crate::facts::{FreeSpace, Hello};
 
@@ -19,22 +18,22 @@ use filermark_results::record::SpaceChange;
 use filermark_results::{Environment, Phase};
 use serde::{Deserialize, Serialize};
 
-/// The version of this protocol; any change of a message makes a new one.
+/// The version of this protocol; any change of a message requires a new one.
 pub const PROTOCOL: u32 = 8;
 
 /// A client's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientShare {
-    /// The plan, as far as it concerns this client.
+    /// The plan, reduced to this client.
     pub plan: Box<RunPlan>,
     /// Index into its clients.
     pub client: u32,
     /// Name of the run's directory on the servers.
     pub dir_name: String,
-    /// Identifies the run in its marker file; for `Sweep` the beginning of it, which
-    /// may be empty: whichever run it was.
+    /// Identifies the run in its marker file; for `Sweep` a prefix, which may be empty for any
+    /// run.
     pub run_id: String,
-    /// The password that the plan's driver needs, which the plan's own text never has.
+    /// The password of the plan's driver, which the plan itself never contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Sealed>,
 }
@@ -43,72 +42,71 @@ pub struct ClientShare {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub enum Order {
-    /// The first word; answered by `Hello`.
+    /// The first message; answered by `Hello`.
     Hello(Hello),
-    /// What does your clock say? Answered at once by `Time`, also in the middle of a
-    /// phase.
+    /// Asks for the clock. Answered immediately by `Time`, also during a phase.
     Time {
-        /// Comes back in the answer.
+        /// Repeated in the answer.
         seq: u32,
     },
-    /// Look at the host; answered by `Inspected`. For preflight and validate: no plan has to be there.
+    /// Inspect the host; answered by `Inspected`. For preflight and validate, without a plan.
     Inspect(Box<InspectRequest>),
-    /// What is to be run and which client of the plan this agent is. The agent
-    /// connects, claims the run's directory, and answers `Ready`.
+    /// The plan, and which of its clients this agent is. The agent connects, claims the run's
+    /// directory, and answers `Ready`.
     Prepare(ClientShare),
     /// INIT of a load point; answered by `Populated`.
     Init {
-        /// Which.
+        /// The load point.
         point: LoadPoint,
         /// As in `Run`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watch_space: Vec<String>,
     },
-    /// WARMUP and RUN of a load point; answered by `Measured`. WARMUP takes as long as
-    /// the plan says at most.
+    /// WARMUP and RUN of a load point; answered by `Measured`. The plan has the maximum length
+    /// of WARMUP.
     Run {
-        /// Which.
+        /// The load point.
         point: LoadPoint,
-        /// WARMUP begins when the agent's clock says so, in nanoseconds.
+        /// The beginning of WARMUP by the agent's clock, in nanoseconds.
         warmup_at_ns: u64,
-        /// File systems whose free space this agent looks at meanwhile (STOP_IF), as it
-        /// has named them in `Ready`.
+        /// File systems whose free space this agent monitors meanwhile (STOP_IF), by their
+        /// names in `Ready`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         watch_space: Vec<String>,
     },
-    /// The load is steady: RUN begins so long after the beginning of WARMUP, a number of
-    /// whole seconds before the latest instant. Comes in the middle of `Run`.
+    /// The load is steady: RUN begins this long after the beginning of WARMUP, a number of
+    /// whole seconds before the latest time. Sent during `Run`.
     BeginRun {
         /// The length of WARMUP in nanoseconds.
         warmup_ns: u64,
     },
-    /// The data set has been touched: RUN takes so long, less than the plan says at most.
-    /// Comes in the middle of `Run`.
+    /// The data set has been touched: RUN takes this long, less than the maximum in the plan.
+    /// Sent during `Run`.
     EndRun {
         /// The length of RUN in nanoseconds.
         runtime_ns: u64,
     },
-    /// CLEANUP of what this agent's procs made; answered by `Cleaned`.
+    /// CLEANUP of what this agent's procs created; answered by `Cleaned`.
     Cleanup,
-    /// Give the run's directory back, with all that the run made there, whoever it
-    /// was; answered by `Cleaned`.
+    /// Remove the run's directory with all objects of the run, whichever client created them;
+    /// answered by `Cleaned`.
     Release {
-        /// Mount points of clients that are lost, beside the agent's own.
+        /// Mount points of lost clients, in addition to the agent's own.
         orphans: Vec<MountPoint>,
     },
-    /// Remove what a run of this name has left on the client's mount points; answered
-    /// by `Cleaned`. Nothing was prepared before.
+    /// Remove what a run of this name has left on the client's mount points; answered by
+    /// `Cleaned`. There was no `Prepare`.
     Sweep(ClientShare),
-    /// Stop the phase under way; it ends with `Failed`.
+    /// Stop the current phase; it ends with `Failed`.
     Stop,
-    /// A sign of life.
+    /// A keep-alive message.
     Alive,
-    /// Nothing more will come.
+    /// The last order.
     Goodbye,
 }
 
 impl Order {
-    /// Its name, for the talk.
+    /// Its name, for messages.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Hello(_) => "hello",
@@ -133,130 +131,127 @@ impl Order {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub enum Report {
-    /// The first word.
+    /// The first message.
     Hello(Hello),
-    /// What the agent's clocks say.
+    /// The readings of the agent's clocks.
     Time {
-        /// Of the question.
+        /// Of the request.
         seq: u32,
-        /// The clock that phases are started by: monotonic, from some moment on, in
+        /// The clock by which phases are started: monotonic, with an arbitrary zero, in
         /// nanoseconds.
         clock_ns: u64,
         /// The time of day, in nanoseconds since 1970, UTC.
         unix_ns: u64,
     },
-    /// What was found at the host.
+    /// The facts about the host.
     Inspected(Box<InspectFacts>),
-    /// Connected; what was found.
+    /// The agent is connected and ready.
     Ready {
         /// The host.
         environment: Box<Environment>,
-        /// Load-making threads.
+        /// Threads that generate load.
         shard_count: u32,
-        /// Things worth an event in the record.
+        /// Messages for events of the record.
         remarks: Vec<String>,
-        /// Free space of the file systems that it works on, where they tell it.
+        /// Free space of its file systems, if they report it.
         free: Vec<FreeSpace>,
-        /// What platform or file systems lack of what the plan asks for, and what is
-        /// done instead.
+        /// Features required by the plan that the platform or the file systems lack, and what
+        /// is done instead.
         lacking: Vec<String>,
     },
-    /// INIT or CLEANUP goes on: since the last such word.
+    /// Progress of INIT or CLEANUP since the last report.
     Progress {
         /// Tasks done.
         task_count: u64,
         /// Bytes written.
         bytes: u64,
     },
-    /// An order takes a while, and for what is waited.
+    /// An order is delayed; the reason.
     Waiting {
-        /// In one sentence.
+        /// A message.
         sentence: String,
     },
-    /// A second of WARMUP or RUN is over. Its number counts from the latest instant at
-    /// which RUN might begin.
+    /// A second of WARMUP or RUN is over. Its number counts from the latest possible beginning
+    /// of RUN.
     Second {
         /// Its figures, all shards.
         interval: Interval,
     },
-    /// The space of a file system that it looks at in INIT or while load is made.
+    /// The space of a monitored file system.
     Space {
-        /// As it has named it in `Ready`.
+        /// By its name in `Ready`.
         file_system: String,
         /// Free, in bytes.
         free_bytes: u64,
         /// Its size, in bytes; 0: unknown.
         total_bytes: u64,
     },
-    /// How many operations every proc has done since the heartbeat before, or since
-    /// the phase began.
+    /// The number of operations of every proc since the last heartbeat, or since the beginning
+    /// of the phase.
     Heartbeat(AgentHeartbeat),
-    /// A sign of life.
+    /// A keep-alive message.
     Alive,
-    /// The agent is ending, though the prime did not say so: it was told to on its host.
+    /// The agent exits without an order: it was asked to on its host.
     Leaving {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// INIT is over.
     Populated {
-        /// What was done.
+        /// The totals.
         tasks: TaskTotals,
-        /// Free space before and after, of the file systems that state it.
+        /// Free space before and after, for file systems that report it.
         space: Vec<SpaceChange>,
     },
     /// WARMUP and RUN are over.
     Measured {
         /// The figures of this client.
         stats: Box<PointStats>,
-        /// Its clock against the time service, where the plan names one.
+        /// Its clock against the time service, if the plan has one.
         clock: Option<ClockCheck>,
-        /// How long after the ordered instant the order was taken up; 0: before it, as
-        /// it should be. In nanoseconds.
+        /// How long after the ordered time WARMUP began, in nanoseconds; 0: in time.
         late_ns: u64,
-        /// The length that WARMUP had, in nanoseconds.
+        /// The length of WARMUP, in nanoseconds.
         warmup_ns: u64,
-        /// The same of RUN.
+        /// The length of RUN, in nanoseconds.
         runtime_ns: u64,
-        /// How long after the beginning or the end of RUN the agent learned of it, in
-        /// nanoseconds; 0: before it, as it should be.
+        /// How long after the beginning or the end of RUN the agent received it, in
+        /// nanoseconds; 0: in time.
         run_late_ns: u64,
-        /// How long the agent's process stood still. An agent that did not look has no
-        /// figures.
+        /// How long the agent's process was stalled. Without a watchdog there are no figures.
         stalls: Stalls,
-        /// Mounted file systems: where the bytes came from that were read.
+        /// Mounted file systems: the sources of the bytes read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<ClientReads>,
     },
     /// CLEANUP is over.
     Cleaned {
-        /// What was done.
+        /// The totals.
         tasks: TaskTotals,
-        /// What stays on a server.
+        /// What is left on a server.
         left_behind: Vec<Leftover>,
     },
     /// The order could not be carried out.
     Failed {
-        /// Why, in one sentence.
+        /// A message.
         reason: String,
-        /// It was stopped by request, nothing went wrong.
+        /// It was stopped on request; there was no error.
         stopped: bool,
     },
 }
 
-/// Something that stays on a server.
+/// An object that is left on a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Leftover {
-    /// Its place, with the host, and why it stays where that is known.
+    /// Its path, with the host, and why it is left, if known.
     pub sentence: String,
-    /// It is not this run's: no clean-up of the run removes it, and `filermark stop`
-    /// neither.
+    /// It does not belong to this run: neither clean-up nor `filermark stop` removes it.
     #[serde(rename = "is_foreign")]
     pub is_not_ours: bool,
 }
 
 impl Leftover {
-    /// What the run made, or may have made.
+    /// An object that the run created, or may have created.
     pub fn ours(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
@@ -264,7 +259,7 @@ impl Leftover {
         }
     }
 
-    /// What is somebody else's.
+    /// An object that the run did not create.
     pub fn not_ours(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
@@ -272,24 +267,24 @@ impl Leftover {
         }
     }
 
-    /// An entry of a run's directory that is not the run's, by its place.
-    pub fn entry(place: String) -> Self {
+    /// An entry of a run's directory that the run did not create, by its path.
+    pub fn entry(path: String) -> Self {
         Self::not_ours(format!(
-            "{place}: not this run's, so neither the run nor `filermark stop` removes it; look \
-             at it, and remove it yourself if nobody needs it"
+            "{path}: not this run's, so neither the run nor `filermark stop` removes it; \
+             remove it by hand if it is not needed"
         ))
     }
 
-    /// A directory of the run that stays, by its place.
-    pub fn not_removed(place: String) -> Self {
+    /// A directory of the run that is left, by its path.
+    pub fn not_removed(path: String) -> Self {
         Self::ours(format!(
-            "{place}: the server did not remove it: it is in use, or something was made in it \
+            "{path}: the server did not remove it: it is in use, or an object was created in it \
              meanwhile"
         ))
     }
 }
 
-/// What INIT or CLEANUP did.
+/// The totals of INIT or CLEANUP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskTotals {
     /// Tasks done.
@@ -298,7 +293,7 @@ pub struct TaskTotals {
     pub failed_count: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Files that were taken out of the client's cache.
+    /// Files that were dropped from the client's cache.
     #[serde(default)]
     pub uncached_count: u64,
     /// How long it took, in nanoseconds.
@@ -312,9 +307,9 @@ pub struct AgentHeartbeat {
     pub phase: Phase,
     /// Its number in the phase, from 1.
     pub number: u32,
-    /// The time that it counts, in nanoseconds.
+    /// The time that it covers, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Procs by their number in the run, and their operations in that time.
+    /// Procs by their number in the run, with their operations in that time.
     pub procs: Vec<(u32, u64)>,
 }
 
@@ -322,18 +317,18 @@ pub struct AgentHeartbeat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ClockCheck {
-    /// Both were read at the beginning and at the end.
+    /// Both clocks were read at the beginning and at the end.
     Compared {
-        /// What passed by the agent's clock, in nanoseconds.
+        /// The duration by the agent's clock, in nanoseconds.
         ours_ns: u64,
-        /// What passed by the service's, in nanoseconds.
+        /// The duration by the service's clock, in nanoseconds.
         service_ns: u64,
-        /// Most that the reading itself may be wrong by, in nanoseconds.
+        /// Bound of the error of the readings, in nanoseconds.
         bound_ns: u64,
     },
     /// The service did not answer as it should.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! One message of every kind goes over the wire and comes back; also writes them
-//! where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+//! One message of every kind is encoded and decoded; also writes them to the directory in
+//! FILERMARK_FUZZ_SEEDS, for ci/fuzz.
 
 use crate::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use crate::frame::{Deframer, MAGIC, encode};
@@ -38,7 +38,7 @@ fn orders() -> Vec<Order> {
     vec![
         Order::Hello(own_hello()),
         Order::Time { seq: 7 },
-        Order::Inspect(Box::new(InspectRequest::LayProbes {
+        Order::Inspect(Box::new(InspectRequest::CreateProbes {
             probes: vec![Probe {
                 dir: "/mnt".into(),
                 name: "n".into(),
@@ -142,7 +142,7 @@ fn reports() -> Vec<Report> {
     ]
 }
 
-/// The wire with all of them, each of which has come back as it went.
+/// The encoding of all of them, each of which was decoded again.
 fn wire<T: Serialize + DeserializeOwned>(messages: &[T]) -> Vec<Vec<u8>> {
     let there_and_back = |message: &T| {
         let mut wire = MAGIC.to_vec();
@@ -160,7 +160,7 @@ fn wire<T: Serialize + DeserializeOwned>(messages: &[T]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_message_comes_back_as_it_went() {
+fn every_message_is_decoded_as_it_was_encoded() {
     let all = [wire(&orders()), wire(&reports())].concat();
     let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") else {
         return;
@@ -173,7 +173,7 @@ fn every_message_comes_back_as_it_went() {
 }
 
 #[test]
-fn figures_merge_to_the_same_before_and_after_the_wire() {
+fn figures_merge_equally_before_and_after_encoding() {
     let one = filermark_results::testing::quiet_point(100.0, 5);
     let two = filermark_results::testing::quiet_point(250.0, 5);
     let sent = |stats: &filermark_model::PointStats| {

@@ -1,5 +1,5 @@
-//! What a process reads about the host that it runs on: an agent about its client, the
-//! prime about its own host. Facts only; nothing here says whether they are good.
+//! What a process reads about its own host: an agent about its client, the prime about its
+//! host. Facts only, without evaluation.
 
 pub mod addresses;
 pub mod firewall;

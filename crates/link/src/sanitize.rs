@@ -1,9 +1,8 @@
-//! Makes harmless what an agent says: hosts are not believed, and their words reach
+//! Sanitizes what an agent reports: hosts are not trusted, and their text is shown in
 //! terminals, records, tables and pages.
 //!
-//! Called once, where a report is decoded; whoever works with reports later need not
-//! think of it. Figures are left alone. What comes every second has no words, and so
-//! costs nothing here.
+//! Called once, where a report is decoded, so that later code need not do it. Figures are not
+//! changed. Reports of every second contain no text, so they cost nothing here.
 
 use crate::facts::{CheckVerdict, ValidationFacts};
 use crate::facts::{
@@ -16,25 +15,25 @@ use filermark_model::text;
 use filermark_results::Environment;
 use std::collections::BTreeMap;
 
-/// Longest sentence, in characters.
+/// Longest message, in characters.
 const SENTENCE_CHARS_MAX: usize = 2000;
-/// Longest name of something, in characters.
+/// Longest name, in characters.
 const NAME_CHARS_MAX: usize = 256;
-/// Longest path, or list of a mount's options, in characters.
+/// Longest path, or list of mount options, in characters.
 const PATH_CHARS_MAX: usize = 4096;
-/// Most sentences of a list; the last then says how many more there were.
+/// Messages of a list at most; the last one then gives the number of further ones.
 const SENTENCES_MAX: usize = 1000;
-/// Most entries of a list, or of a map.
+/// Entries of a list or map at most.
 const ENTRIES_MAX: usize = 16 << 10;
 
-/// The same report, with words that a terminal may show: no control characters, no
-/// text and no list longer than makes sense.
+/// The report with text that is safe for a terminal: no control characters, and no text or list
+/// beyond its limit.
 pub fn sanitized(mut report: Report) -> Report {
     sanitize_report(&mut report);
     report
 }
 
-/// The same in place.
+/// Sanitizes a report in place.
 pub fn sanitize_report(report: &mut Report) {
     match report {
         Report::Time { .. }
@@ -44,7 +43,7 @@ pub fn sanitize_report(report: &mut Report) {
         | Report::Alive => {}
         Report::Space { file_system, .. } => name(file_system),
         Report::Populated { space, .. } => entries(space, |change| name(&mut change.file_system)),
-        Report::Hello(said) => hello(said),
+        Report::Hello(hello_of) => hello(hello_of),
         Report::Inspected(facts) => inspected(facts),
         Report::Ready {
             environment: host,
@@ -58,7 +57,7 @@ pub fn sanitize_report(report: &mut Report) {
             sentences(lacking);
             entries(free, free_space);
         }
-        Report::Waiting { sentence: said } => sanitize_text(said),
+        Report::Waiting { sentence: hello_of } => sanitize_text(hello_of),
         Report::Leaving { reason } | Report::Failed { reason, .. } => sanitize_text(reason),
         Report::Measured {
             stats: measured,
@@ -85,8 +84,8 @@ pub fn sanitize_report(report: &mut Report) {
         Report::Cleaned { left_behind, .. } => {
             let more = left_behind.len().saturating_sub(SENTENCES_MAX);
             left_behind.truncate(SENTENCES_MAX);
-            let said = left_behind.iter_mut();
-            said.for_each(|left| sanitize_text(&mut left.sentence));
+            let hello_of = left_behind.iter_mut();
+            hello_of.for_each(|left| sanitize_text(&mut left.sentence));
             if more > 0 {
                 left_behind.push(Leftover::ours(format!("and {more} more")));
             }
@@ -95,7 +94,7 @@ pub fn sanitize_report(report: &mut Report) {
 }
 
 fn cut(text: &mut String, chars_max: usize) {
-    // Nearly all are tame: those are not copied.
+    // Most texts need no change and are not copied.
     if text.len() > chars_max || !text::is_printable(text) {
         *text = text::sanitize(text, chars_max);
     }
@@ -127,12 +126,12 @@ fn entries<T>(all: &mut Vec<T>, each: impl Fn(&mut T)) {
     all.iter_mut().for_each(each);
 }
 
-fn hello(said: &mut Hello) {
+fn hello(hello_of: &mut Hello) {
     for text in [
-        &mut said.version,
-        &mut said.build,
-        &mut said.host,
-        &mut said.key,
+        &mut hello_of.version,
+        &mut hello_of.build,
+        &mut hello_of.host,
+        &mut hello_of.key,
     ] {
         name(text);
     }
@@ -183,7 +182,7 @@ fn stats(stats: &mut PointStats) {
     }
 }
 
-/// Names that become alike are one.
+/// Names that become equal are merged.
 fn counts(all: &mut BTreeMap<String, u64>) {
     let is_fine = |what: &String| what.len() <= NAME_CHARS_MAX && text::is_printable(what);
     if all.len() <= ENTRIES_MAX && all.keys().all(is_fine) {
@@ -236,21 +235,25 @@ fn validated(facts: &mut ValidationFacts) {
     });
 }
 
-/// A text of several lines, each of them tame.
+/// A text of several lines, each of them sanitized.
 fn lines(text: &mut String) {
     let is_fine = |line: &str| line.len() <= SENTENCE_CHARS_MAX && text::is_printable(line);
     if text.split('\n').take(ENTRIES_MAX + 1).count() > ENTRIES_MAX
         || !text.split('\n').all(is_fine)
     {
-        let tame = |line: &str| text::sanitize(line, SENTENCE_CHARS_MAX);
-        let all: Vec<String> = text.split('\n').take(ENTRIES_MAX).map(tame).collect();
+        let sanitize_line = |line: &str| text::sanitize(line, SENTENCE_CHARS_MAX);
+        let all: Vec<String> = text
+            .split('\n')
+            .take(ENTRIES_MAX)
+            .map(sanitize_line)
+            .collect();
         *text = all.join("\n");
     }
 }
 
 fn host_facts(facts: &mut HostFacts) {
-    if let Some(said) = &mut facts.hello {
-        hello(said);
+    if let Some(hello_of) = &mut facts.hello {
+        hello(hello_of);
     }
     environment(&mut facts.environment);
     facts.program.iter_mut().for_each(path);
@@ -278,14 +281,14 @@ fn host_facts(facts: &mut HostFacts) {
     if let Some(busy) = &mut facts.load.busiest {
         name(&mut busy.name);
     }
-    entries(&mut facts.mounts, mount_look);
-    entries(&mut facts.servers, server_look);
+    entries(&mut facts.mounts, mount_info);
+    entries(&mut facts.servers, server_info);
     entries(&mut facts.free, free_space);
 }
 
-fn mount_look(look: &mut MountInfo) {
-    mount_point(&mut look.mount);
-    match &mut look.mounted {
+fn mount_info(mount_info_of: &mut MountInfo) {
+    mount_point(&mut mount_info_of.mount);
+    match &mut mount_info_of.mounted {
         Ok(there) => {
             name(&mut there.kind);
             path(&mut there.source);
@@ -299,7 +302,7 @@ fn mount_look(look: &mut MountInfo) {
     }
 }
 
-fn server_look(server: &mut ServerInfo) {
+fn server_info(server: &mut ServerInfo) {
     name(&mut server.host);
     entries(&mut server.services, |service: &mut ServiceInfo| {
         name(&mut service.name);
@@ -317,5 +320,5 @@ fn server_look(server: &mut ServerInfo) {
 }
 
 #[cfg(test)]
-#[path = "tame_tests.rs"]
+#[path = "sanitize_tests.rs"]
 mod tests;

@@ -1,41 +1,41 @@
-//! Whether a run's file set will fit: what each file system has free, as its server
-//! states it, against what the procs that work there need.
+//! Whether a run's file set will fit: the free space of each file system, as its server reports
+//! it, against the needs of the procs that work entry.
 //!
-//! netmist ends a run for want of space in its middle (manual N, section 18); here
-//! it is seen before anything is made, and a reserve stays free, since others may use
-//! the server too. Quotas, compression and thin provisioning make the figure a hint,
-//! so the user may overrule it.
+//! netmist ends a run in the middle if space runs out (manual N, section 18); here this is
+//! detected before files are created, and a reserve remains free for other users of the server.
+//! With quotas, compression and thin provisioning the figure is an estimate, so the user may
+//! override it.
 
 use crate::message::FreeSpace;
 use filermark_model::plan::{MountPoint, Target};
 use filermark_model::{Bytes, OpsPerSec, RunPlan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was found.
+/// The result of the check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SpaceCheck {
-    /// Why the run cannot be made; one sentence.
+    /// Why the run cannot be started; a message.
     pub refusal: Option<String>,
-    /// What may go wrong; a sentence for each file system.
+    /// Possible problems; a message for each file system.
     pub warnings: Vec<String>,
 }
 
-/// What one file system has to hold at the largest load point.
+/// What one file system has to store at the largest load point.
 #[derive(Debug, Default)]
 struct SpaceNeed {
     free_bytes: u64,
-    /// The part of it that has to stay free.
+    /// The part of it that must remain free.
     reserve_bytes: u64,
     start_bytes: u64,
     max_bytes: u64,
     mounts: BTreeSet<String>,
-    /// Files that are there already need no space; how many of them will do is not
-    /// known before INIT.
+    /// Existing files need no further space; how many of them can be used is not known before
+    /// INIT.
     kept: bool,
 }
 
-/// Holds the needs of the largest load point against `free`, which has an entry per
-/// client with what that client sees.
+/// Compares the needs of the largest load point with `free`, which has an entry per client with
+/// the free space that this client reports.
 pub fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> SpaceCheck {
     let mut verdict = SpaceCheck::default();
     for need in needs(plan, free).values() {
@@ -53,7 +53,7 @@ pub fn check(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> SpaceCheck {
     verdict
 }
 
-/// What the file set of the largest load point may come to take, in bytes.
+/// The maximum size of the file set of the largest load point, in bytes.
 pub fn need_bytes(plan: &RunPlan) -> u64 {
     match plan.benchmark.composite() {
         Some(_) => {
@@ -64,8 +64,8 @@ pub fn need_bytes(plan: &RunPlan) -> u64 {
     }
 }
 
-/// What the file set of a classical benchmark's largest load point takes at first, and
-/// with the room by which it grows, in bytes.
+/// The size of the file set of a classical benchmark's largest load point: at first, and with
+/// its maximum growth, in bytes.
 fn classic_bytes(plan: &RunPlan) -> (u64, u64) {
     let most = |bytes: fn(&RunPlan, OpsPerSec) -> u64| {
         let of_points = plan.points.iter().map(|p| bytes(plan, p.requested));
@@ -88,9 +88,9 @@ fn classic_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, Sp
     let mut procs: BTreeMap<String, u64> = BTreeMap::new();
     for client in 0..plan.clients.len() {
         for (_, mount) in plan.procs_of(client) {
-            if let Some(there) = space_at(free, client, &mount) {
-                need_of(&mut needs, plan, there, &mount);
-                *procs.entry(there.file_system.clone()).or_default() += 1;
+            if let Some(entry) = space_at(free, client, &mount) {
+                need_of(&mut needs, plan, entry, &mount);
+                *procs.entry(entry.file_system.clone()).or_default() += 1;
             }
         }
     }
@@ -115,22 +115,22 @@ fn composite_needs(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> BTreeMap<String, 
         let Some(component) = composite.components.get(proc.component as usize) else {
             continue;
         };
-        // A shared tree is there once, where the first of its procs works.
+        // A shared tree counts once, where the first of its procs works.
         let shares = plan.fileset.sharing || component.workload.attributes.sharemode;
         if shares && !shared.insert(proc.component) {
             continue;
         }
-        let Some(there) = space_at(free, proc.client as usize, &proc.mount) else {
+        let Some(entry) = space_at(free, proc.client as usize, &proc.mount) else {
             continue;
         };
-        let need = need_of(&mut needs, plan, there, &proc.mount);
+        let need = need_of(&mut needs, plan, entry, &proc.mount);
         need.start_bytes = need.start_bytes.saturating_add(component.start_bytes());
         need.max_bytes = need.max_bytes.saturating_add(component.max_bytes());
     }
     needs
 }
 
-/// The file system that a client sees at a mount point, where it states its space.
+/// The file system of a client's mount point, if its space is known.
 fn space_at<'a>(
     free: &'a [Vec<FreeSpace>],
     client: usize,
@@ -140,25 +140,25 @@ fn space_at<'a>(
     seen.iter().find(|f| f.mounts.contains(mount))
 }
 
-/// The entry of a file system, with the least that any client sees free there.
+/// The entry of a file system, with the smallest free space that a client reports.
 fn need_of<'a>(
     needs: &'a mut BTreeMap<String, SpaceNeed>,
     plan: &RunPlan,
-    there: &FreeSpace,
+    entry: &FreeSpace,
     mount: &MountPoint,
 ) -> &'a mut SpaceNeed {
-    let need = needs.entry(there.file_system.clone()).or_insert(SpaceNeed {
+    let need = needs.entry(entry.file_system.clone()).or_insert(SpaceNeed {
         free_bytes: u64::MAX,
         ..SpaceNeed::default()
     });
-    let whole = match there.total_bytes {
-        0 => there.bytes,
+    let whole = match entry.total_bytes {
+        0 => entry.bytes,
         total => total,
     };
     let reserve = (whole as f64 * plan.space.reserve_pcnt / 100.0) as u64;
-    need.free_bytes = need.free_bytes.min(there.bytes);
+    need.free_bytes = need.free_bytes.min(entry.bytes);
     need.reserve_bytes = need.reserve_bytes.max(reserve);
-    need.kept |= there.kept;
+    need.kept |= entry.kept;
     need.mounts.insert(mount.to_string());
     need
 }
@@ -173,7 +173,7 @@ impl SpaceNeed {
         let mut free = format!("{} are free", Bytes(self.free_bytes));
         if self.reserve_bytes > 0 {
             let reserve = Bytes(self.reserve_bytes);
-            free += &format!(", of which {reserve} have to stay free (SPACE_RESERVE)");
+            free += &format!(", of which {reserve} must stay free (SPACE_RESERVE)");
         }
         let (start, max) = (Bytes(self.start_bytes), Bytes(self.max_bytes));
         let size = match plan.benchmark.composite() {
@@ -186,23 +186,23 @@ impl SpaceNeed {
                 "{place}: {free}; the file set of the largest load point takes {start}, and up to {max} during RUN: {advice}"
             ),
             false => format!(
-                "{place}: {free}; the file set of the largest load point takes {start}, but may come to take {max} during RUN and then fail: {advice}"
+                "{place}: {free}; the file set of the largest load point takes {start}, but may grow to {max} during RUN and then fail: {advice}"
             ),
         }
     }
 }
 
-/// What an agent says of free space, as far as it is a client's own affair: of its mount
-/// points in the plan. Where the paths are the servers' own, a file system is named as its
-/// mount point, and has no other name.
-pub fn of_its_own(plan: &RunPlan, client: usize, said: Vec<FreeSpace>) -> Vec<FreeSpace> {
+/// The report of an agent about free space, reduced to the mount points of its client in the
+/// plan. If the paths belong to servers, a file system has the name of its mount point and no
+/// other.
+pub fn of_own_mounts(plan: &RunPlan, client: usize, reported: Vec<FreeSpace>) -> Vec<FreeSpace> {
     let own = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
-    let is_own = |there: &FreeSpace| {
+    let is_own = |entry: &FreeSpace| {
         let names = |mount: &MountPoint| {
-            plan.driver.facts().target != Target::Server || mount.to_string() == there.file_system
+            plan.driver.facts().target != Target::Server || mount.to_string() == entry.file_system
         };
-        let mut mounts = there.mounts.iter();
-        !there.mounts.is_empty() && mounts.all(|mount| own.contains(mount) && names(mount))
+        let mut mounts = entry.mounts.iter();
+        !entry.mounts.is_empty() && mounts.all(|mount| own.contains(mount) && names(mount))
     };
-    said.into_iter().filter(is_own).collect()
+    reported.into_iter().filter(is_own).collect()
 }

@@ -1,7 +1,7 @@
-//! The space that a composite needs, against what is free.
+//! The space that a composite needs, against the free space.
 
 use crate::message::FreeSpace;
-use crate::space::{check, of_its_own};
+use crate::space::{check, of_own_mounts};
 use filermark_model::RunPlan;
 use filermark_model::plan::{DriverPlan, MountPoint, PosixPlan, Target};
 use filermark_results::testing::composite::composite_record;
@@ -13,8 +13,8 @@ fn plan() -> RunPlan {
     plan
 }
 
-/// What every client sees: all of its mounts on one file system, named by `name`.
-fn seen(plan: &RunPlan, bytes: u64, name: impl Fn(usize) -> String) -> Vec<Vec<FreeSpace>> {
+/// The report of every client: all of its mounts on one file system, named by `name`.
+fn reported(plan: &RunPlan, bytes: u64, name: impl Fn(usize) -> String) -> Vec<Vec<FreeSpace>> {
     let of = |(at, client): (usize, &filermark_model::plan::ClientPlan)| {
         vec![FreeSpace {
             mounts: client.mounts.clone(),
@@ -34,10 +34,10 @@ fn needs(plan: &RunPlan) -> (u64, u64) {
     (largest.start_bytes, largest.max_bytes)
 }
 
-/// What an agent says of places that are not its client's is not kept, nor is another name
+/// Reports about other mount points than the client's own are dropped, and so are other names
 /// of an export or a share.
 #[test]
-fn nobody_speaks_of_the_space_of_others() {
+fn reports_about_other_mount_points_are_dropped() {
     let mut plan = filermark_results::testing::plan();
     let mount = |path: &str| MountPoint {
         host: "nas".into(),
@@ -56,54 +56,54 @@ fn nobody_speaks_of_the_space_of_others() {
         mounts: Vec::new(),
         ..there("/a", "nas:/a")
     };
-    let said = vec![
+    let reported = vec![
         there("/a", "nas:/a"),
         there("/b", "nas:/c"),
         there("/c", "nas:/c"),
         nowhere,
     ];
     assert_eq!(plan.driver.facts().target, Target::Server);
-    assert_eq!(of_its_own(&plan, 0, said.clone()), said[..1]);
-    assert_eq!(of_its_own(&plan, 1, said.clone()), said[2..3]);
-    assert_eq!(of_its_own(&plan, 9, said.clone()), []);
-    // Of mounts only the client's own host knows what is mounted.
+    assert_eq!(of_own_mounts(&plan, 0, reported.clone()), reported[..1]);
+    assert_eq!(of_own_mounts(&plan, 1, reported.clone()), reported[2..3]);
+    assert_eq!(of_own_mounts(&plan, 9, reported.clone()), []);
+    // Only the client's own host knows its mounts.
     plan.driver = DriverPlan::Posix(PosixPlan::default());
-    assert_eq!(of_its_own(&plan, 0, said.clone()), said[..2]);
+    assert_eq!(of_own_mounts(&plan, 0, reported.clone()), reported[..2]);
 }
 
 #[test]
-fn one_file_system_must_hold_the_procs_of_all_clients() {
+fn one_file_system_must_store_the_procs_of_all_clients() {
     let plan = plan();
     let (start, max) = needs(&plan);
-    let one = |bytes| check(&plan, &seen(&plan, bytes, |_| "nas:/vol".into()));
+    let one = |bytes| check(&plan, &reported(&plan, bytes, |_| "nas:/vol".into()));
     let enough = one(max);
     assert_eq!((enough.refusal, enough.warnings.len()), (None, 0));
     let tight = one(start);
     assert_eq!((tight.refusal, tight.warnings.len()), (None, 1));
     let short = one(start - 1);
     assert!(short.warnings.is_empty());
-    let refusal = short.refusal.expect("INIT cannot end");
+    let refusal = short.refusal.expect("INIT cannot finish");
     for word in ["free", "LOAD", "FILE_SIZE", "SPACE_CHECK=off", "MiB"] {
         assert!(refusal.contains(word) || word == "MiB", "{word}: {refusal}");
     }
-    // A file system per client holds its own procs only.
+    // A file system per client stores only that client's procs.
     let clients = plan.clients.len() as u64;
     assert!(clients > 1);
-    let apart = check(&plan, &seen(&plan, start - 1, |at| at.to_string()));
+    let apart = check(&plan, &reported(&plan, start - 1, |at| at.to_string()));
     assert_eq!((apart.refusal, apart.warnings.len()), (None, 0));
 }
 
 #[test]
-fn the_user_may_overrule_it() {
+fn the_user_may_override_it() {
     let mut plan = plan();
-    let mut free = seen(&plan, 1, |_| "nas:/vol".into());
+    let mut free = reported(&plan, 1, |_| "nas:/vol".into());
     assert!(check(&plan, &free).refusal.is_some());
-    // What an earlier run has left may be all that is needed.
+    // The files of an earlier run may be sufficient.
     free[0][0].kept = true;
     let verdict = check(&plan, &free);
     assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 1));
     plan.space.check = false;
-    let verdict = check(&plan, &seen(&plan, 1, |_| "nas:/vol".into()));
+    let verdict = check(&plan, &reported(&plan, 1, |_| "nas:/vol".into()));
     assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 1));
 }
 
@@ -113,12 +113,12 @@ fn a_shared_tree_counts_once() {
     plan.fileset.sharing = true;
     let largest = plan.benchmark.composite().unwrap().components.iter();
     let max: u64 = largest.map(|c| c.max_bytes()).sum();
-    let verdict = check(&plan, &seen(&plan, max, |_| "nas:/vol".into()));
+    let verdict = check(&plan, &reported(&plan, max, |_| "nas:/vol".into()));
     assert_eq!((verdict.refusal, verdict.warnings.len()), (None, 0));
 }
 
 #[test]
-fn file_systems_that_say_nothing_are_not_judged() {
+fn file_systems_without_a_figure_are_not_checked() {
     let plan = plan();
     let silent = vec![Vec::new(); plan.clients.len()];
     assert_eq!(check(&plan, &silent).refusal, None);
@@ -140,7 +140,7 @@ fn a_classical_file_set_that_does_not_fit_is_refused_too() {
         .map(|p| plan.io_bytes(p.requested))
         .max()
         .unwrap();
-    let one = |plan: &RunPlan, bytes| check(plan, &seen(plan, bytes, |_| "nas:/vol".into()));
+    let one = |plan: &RunPlan, bytes| check(plan, &reported(plan, bytes, |_| "nas:/vol".into()));
     let enough = one(&plan, start + start / 5);
     assert_eq!((enough.refusal, enough.warnings.len()), (None, 0));
     let tight = one(&plan, start + 1024);
@@ -149,23 +149,25 @@ fn a_classical_file_set_that_does_not_fit_is_refused_too() {
     for word in ["are free", "LOAD", "FILESET_MB_PER_OP", "SPACE_CHECK=off"] {
         assert!(refusal.contains(word), "{word}: {refusal}");
     }
-    let mut overruled = plan.clone();
-    overruled.space.check = false;
-    let told = one(&overruled, start / 2);
-    assert_eq!((told.refusal, told.warnings.len()), (None, 1));
+    let mut overridden = plan.clone();
+    overridden.space.check = false;
+    let result = one(&overridden, start / 2);
+    assert_eq!((result.refusal, result.warnings.len()), (None, 1));
 }
 
 #[test]
 fn the_reserve_stays_free() {
     let mut plan = classic();
     let need = crate::space::need_bytes(&plan);
-    let mut free = seen(&plan, need + need / 10, |_| "nas:/vol".into());
+    let mut free = reported(&plan, need + need / 10, |_| "nas:/vol".into());
     for client in &mut free {
         client[0].total_bytes = 10 * need;
     }
     assert_eq!(check(&plan, &free).refusal, None);
     // 5 % of the file system is half of what is needed.
     plan.space.reserve_pcnt = 5.0;
-    let refusal = check(&plan, &free).refusal.expect("the reserve would go");
+    let refusal = check(&plan, &free)
+        .refusal
+        .expect("the reserve would be used");
     assert!(refusal.contains("SPACE_RESERVE"), "{refusal}");
 }

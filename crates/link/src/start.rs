@@ -1,4 +1,4 @@
-//! Starting agents: what a launcher gives the prime for each.
+//! Starting agents: what a launcher returns to the prime for each.
 
 use filermark_model::launch::HostPlan;
 use std::io::{Read, Write};
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 /// An agent that was started.
 pub struct LaunchedAgent {
-    /// What it says.
+    /// Its reports.
     pub from_agent: Box<dyn Read + Send>,
-    /// What it is told.
+    /// For orders.
     pub to_agent: Box<dyn Write + Send>,
-    /// What holds it.
+    /// Its handle.
     pub handle: Box<dyn AgentHandle>,
 }
 
-/// What holds an agent: the process or thread by which it was started.
+/// The handle of an agent: the process, thread or connection by which it was started.
 pub trait AgentHandle: Send {
-    /// What was said beside the protocol (ssh's "Permission denied", the agent's
-    /// stderr, an exit status), in one line; `None`: nothing. Explains why a link
-    /// ended; may wait a fraction of a second for the last words.
+    /// Its output besides the protocol (ssh's "Permission denied", the agent's stderr, an exit
+    /// status), in one line; `None`: there is none. Explains why a link ended; may wait a
+    /// fraction of a second for the last output.
     fn final_output(&mut self) -> Option<String>;
 
-    /// Waits till it has ended, at most so long, then ends it. The agent itself
-    /// notices that its link is gone and cleans up.
+    /// Waits up to `limit` until it has ended, then ends it. The agent detects the end of its
+    /// link and cleans up.
     fn release(&mut self, limit: Duration);
 }
 
@@ -31,10 +31,10 @@ pub trait Launcher: Send + Sync {
     /// Starts the agent of a client; `client` is its number in the plan, from 0.
     ///
     /// # Errors
-    /// One sentence: the step, the reason, the next thing to try.
+    /// A message: the step, the reason, what to try.
     fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String>;
 
-    /// Nobody is wanted any more, and all agents were let go: ends what was started and
-    /// waited for in vain, within so long.
+    /// All agents have been released: ends what was started for agents that never connected,
+    /// within `limit`.
     fn give_up(&self, _limit: Duration) {}
 }

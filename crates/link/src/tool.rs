@@ -1,4 +1,4 @@
-//! Small programs of the system's that know what no file tells, run within a limit.
+//! Runs small programs of the system, within a limit.
 
 use crate::child;
 use std::io::Read;
@@ -6,35 +6,35 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Most that is kept of what one prints, in bytes.
+/// Maximum output that is kept, in bytes.
 const OUTPUT_LEN_MAX: u64 = 4 << 20;
-/// How long output is waited for after it has ended.
+/// How long output is awaited after the program has ended.
 const REST: Duration = Duration::from_millis(500);
 
-/// What one said.
+/// The output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolOutput {
     /// Whether it ended with exit code 0.
     pub is_success: bool,
     /// What it wrote to its standard output.
     pub stdout: String,
-    /// Its first line.
+    /// The first line of its standard error.
     pub stderr: String,
 }
 
-/// Why it said nothing.
+/// Why there is no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolError {
-    /// There is none.
+    /// The program is not installed.
     Missing,
-    /// It failed in a way that tells nothing about what was asked.
+    /// It failed without an answer.
     Failed(String),
 }
 
 /// Runs it to its end.
 pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<ToolOutput, ToolError> {
     let mut command = Command::new(program);
-    // Tools that administrators use are not in everybody's path.
+    // Tools of administrators may not be in the user's PATH.
     let path = std::env::var("PATH").unwrap_or_default();
     command
         .args(args)
@@ -54,9 +54,9 @@ pub fn run(program: &str, args: &[&str], limit: Duration) -> Result<ToolOutput, 
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < until => std::thread::sleep(child::LOOK),
+            Ok(None) if Instant::now() < until => std::thread::sleep(child::POLL),
             Ok(None) | Err(_) => {
-                child::end_all(std::slice::from_mut(&mut child), child::LOOK);
+                child::end_all(std::slice::from_mut(&mut child), child::POLL);
                 let seconds = limit.as_secs_f64();
                 let why = format!("{program} did not end within {seconds} s");
                 return Err(ToolError::Failed(why));
@@ -92,18 +92,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_heard_and_never_waited_for_long() {
-        let said = run(
+    fn the_output_of_tools_is_read_within_a_limit() {
+        let output = run(
             "sh",
             &["-c", "echo yes; echo no >&2; exit 3"],
             Duration::from_secs(10),
         );
-        let said = said.expect("a shell");
+        let output = output.expect("a shell");
         assert_eq!(
-            (said.stdout.as_str(), said.stderr.as_str()),
+            (output.stdout.as_str(), output.stderr.as_str()),
             ("yes\n", "no")
         );
-        assert!(!said.is_success);
+        assert!(!output.is_success);
         let limit = Duration::from_millis(100);
         assert_eq!(
             run("no-such-tool-here", &[], limit),

@@ -1,5 +1,5 @@
-//! Which file systems have their free space watched for STOP_IF, by which agent, and where
-//! it cannot be watched.
+//! Which agents monitor the free space of which file systems for STOP_IF, and where that is
+//! impossible.
 
 use crate::facts::FreeSpace;
 use crate::limits::FILE_SYSTEMS_MAX;
@@ -8,10 +8,10 @@ use filermark_model::plan::Target;
 use filermark_model::stop_if::{StopCondition, StopFigure};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Mount points that a sentence names.
+/// Mount points that a message names.
 const NAMED_MAX: usize = 3;
 
-/// Which file systems each agent looks at, by their names.
+/// The file systems that each agent monitors, by their names.
 pub type SpaceReporters = BTreeMap<usize, Vec<String>>;
 
 /// Whether the plan has a condition on free space.
@@ -20,14 +20,14 @@ pub fn is_space_watched(plan: &RunPlan) -> bool {
     plan.stop_if.iter().any(free)
 }
 
-/// The file systems whose space each of these agents is to look at: each file system is
-/// asked for by one agent.
+/// The file systems that each of these agents has to monitor: each file system is monitored by
+/// one agent.
 pub fn space_watchers(agents: &[usize], free: &BTreeMap<usize, Vec<FreeSpace>>) -> SpaceReporters {
     let mut seen = BTreeSet::new();
     let mut watchers = SpaceReporters::new();
     for at in agents {
         for there in free.get(at).into_iter().flatten() {
-            // Another agent may know the size where this one does not.
+            // Another agent may know the size if this one does not.
             let is_known = there.total_bytes > 0 && seen.len() < FILE_SYSTEMS_MAX;
             if is_known && seen.insert(&there.file_system) {
                 let mine = watchers.entry(*at).or_default();
@@ -38,9 +38,10 @@ pub fn space_watchers(agents: &[usize], free: &BTreeMap<usize, Vec<FreeSpace>>) 
     watchers
 }
 
-/// Where a condition on free space cannot hold, by what these clients (by their numbers)
-/// know of free space, in one sentence. `None`: nowhere, or there is no such condition.
-pub fn unwatched(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) -> Option<String> {
+/// The mount points at which a condition on free space cannot be evaluated, by what these
+/// clients (by their numbers) report, as a message. `None`: none, or there is no such
+/// condition.
+pub fn not_monitored(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) -> Option<String> {
     if !is_space_watched(plan) {
         return None;
     }
@@ -72,7 +73,7 @@ pub fn unwatched(plan: &RunPlan, free: &BTreeMap<usize, Vec<FreeSpace>>) -> Opti
     let named: Vec<String> = places.into_iter().take(NAMED_MAX).collect();
     (!named.is_empty()).then(|| {
         format!(
-            "STOP_IF: a condition on free space cannot hold at {}{more}: free space and size are not stated there, or there are more than {FILE_SYSTEMS_MAX} file systems; watch the space on the server",
+            "STOP_IF: a condition on free space cannot be evaluated at {}{more}: free space and size are not reported there, or there are more than {FILE_SYSTEMS_MAX} file systems; monitor the space on the server",
             named.join("; ")
         )
     })
@@ -84,7 +85,7 @@ mod tests {
     use filermark_model::plan::{ClientPlan, MountPoint};
 
     #[test]
-    fn where_free_space_is_not_known_a_condition_on_it_cannot_hold() {
+    fn conditions_on_unknown_free_space_are_reported() {
         let mut plan = filermark_results::testing::plan();
         let clients = plan.clients.clone();
         let known = |total_bytes| -> BTreeMap<usize, Vec<FreeSpace>> {
@@ -102,23 +103,30 @@ mod tests {
         let mounts = plan.clients.iter().flat_map(|client| &client.mounts);
         let name = mounts.map(ToString::to_string).next().expect("a mount");
         assert_eq!(
-            unwatched(&plan, &size_unknown),
+            not_monitored(&plan, &size_unknown),
             None,
-            "nothing is asked for"
+            "there is no condition"
         );
         plan.stop_if = vec![StopCondition {
             figure: StopFigure::Free,
             limit: 5.0,
             seconds: 10,
         }];
-        assert_eq!(unwatched(&plan, &known), None);
-        let said = unwatched(&plan, &size_unknown).expect("nobody can ask");
-        assert!(said.contains(&format!("cannot hold at {name}")), "{said}");
-        assert_eq!(unwatched(&plan, &BTreeMap::new()), None, "nobody was asked");
+        assert_eq!(not_monitored(&plan, &known), None);
+        let message = not_monitored(&plan, &size_unknown).expect("it cannot be evaluated");
+        assert!(
+            message.contains(&format!("cannot be evaluated at {name}")),
+            "{message}"
+        );
+        assert_eq!(
+            not_monitored(&plan, &BTreeMap::new()),
+            None,
+            "no client has reported"
+        );
     }
 
     #[test]
-    fn each_file_system_is_asked_for_by_one_agent() {
+    fn each_file_system_is_monitored_by_one_agent() {
         let there = |name: &str, total_bytes| FreeSpace {
             mounts: Vec::new(),
             file_system: name.into(),

@@ -6,7 +6,7 @@ mod headline;
 mod heritage;
 mod types;
 
-pub use crate::protocol::Protocol;
+pub use crate::plan::Protocol;
 pub use commit::{CommitPolicy, Deferral};
 pub use definition::DefinitionError;
 pub use headline::Headline;

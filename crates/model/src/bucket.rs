@@ -1,7 +1,7 @@
 //! File buckets: which operation of a mounted file system may touch which files
 //! (manual N, "Internal request op type to file buckets").
 
-use crate::op::Op;
+use crate::op::{Op, PosixOp};
 use serde::{Deserialize, Serialize};
 
 /// One of the 24 directories that every directory of a proc has, one per kind of
@@ -104,19 +104,36 @@ impl Bucket {
     /// reaches are made. Those of `rmw` are the random ones: by manual N, section 4, files
     /// of five kinds hold data in a mix with `rmw`, and its own kind is not one of them.
     pub const fn moved_by(op: Op) -> &'static [Bucket] {
-        match op {
-            Op::Rmw => RANDOM,
-            Op::Read
-            | Op::Write
-            | Op::ReadFile
-            | Op::WriteFile
-            | Op::ReadRandom
-            | Op::WriteRandom
-            | Op::Append
-            | Op::MmapWrite
-            | Op::MmapRead
-            | Op::Copyfile => Self::candidates(op),
-            _ => &[],
+        let Some(of_tree) = op.posix() else {
+            return &[];
+        };
+        match of_tree {
+            PosixOp::Rmw => RANDOM,
+            PosixOp::Read
+            | PosixOp::Write
+            | PosixOp::ReadFile
+            | PosixOp::WriteFile
+            | PosixOp::ReadRandom
+            | PosixOp::WriteRandom
+            | PosixOp::Append
+            | PosixOp::MmapWrite
+            | PosixOp::MmapRead
+            | PosixOp::Copyfile => Self::candidates(op),
+            PosixOp::Mkdir
+            | PosixOp::Rmdir
+            | PosixOp::Create
+            | PosixOp::Unlink
+            | PosixOp::Unlink2
+            | PosixOp::Locking
+            | PosixOp::Access
+            | PosixOp::Stat
+            | PosixOp::Chmod
+            | PosixOp::Readdir
+            | PosixOp::Rename
+            | PosixOp::Statfs
+            | PosixOp::Pathconf
+            | PosixOp::Custom1
+            | PosixOp::Custom2 => &[],
         }
     }
 
@@ -128,23 +145,30 @@ impl Bucket {
     /// The buckets whose files `op` may touch; empty for operations that mounted
     /// file systems do not have.
     pub const fn candidates(op: Op) -> &'static [Bucket] {
+        let Some(op) = op.posix() else {
+            return &[];
+        };
         match op {
-            Op::Read | Op::Write => SEQUENTIAL,
-            Op::ReadFile | Op::WriteFile => WHOLE,
-            Op::ReadRandom | Op::WriteRandom => RANDOM,
-            Op::Rmw => &[Bucket(4), Bucket(5), Bucket(6)],
-            Op::Mkdir | Op::Rmdir => &[Self::MKDIR],
-            Op::Create | Op::Unlink => &[Self::UNLINK],
-            Op::Unlink2 => &[Self::UNLINK2],
-            Op::Append => &[Self::APPEND],
-            Op::Locking => &[Self::LOCKING],
-            Op::Access | Op::Stat | Op::Chmod | Op::Readdir | Op::Statfs | Op::Pathconf => STANDING,
-            Op::MmapWrite | Op::MmapRead => MAPPED,
-            Op::Copyfile => &[Self::COPYFILE],
-            Op::Rename => &[Self::RENAME],
-            Op::Custom1 => &[Bucket(21)],
-            Op::Custom2 => &[Bucket(22)],
-            _ => &[],
+            PosixOp::Read | PosixOp::Write => SEQUENTIAL,
+            PosixOp::ReadFile | PosixOp::WriteFile => WHOLE,
+            PosixOp::ReadRandom | PosixOp::WriteRandom => RANDOM,
+            PosixOp::Rmw => &[Bucket(4), Bucket(5), Bucket(6)],
+            PosixOp::Mkdir | PosixOp::Rmdir => &[Self::MKDIR],
+            PosixOp::Create | PosixOp::Unlink => &[Self::UNLINK],
+            PosixOp::Unlink2 => &[Self::UNLINK2],
+            PosixOp::Append => &[Self::APPEND],
+            PosixOp::Locking => &[Self::LOCKING],
+            PosixOp::Access
+            | PosixOp::Stat
+            | PosixOp::Chmod
+            | PosixOp::Readdir
+            | PosixOp::Statfs
+            | PosixOp::Pathconf => STANDING,
+            PosixOp::MmapWrite | PosixOp::MmapRead => MAPPED,
+            PosixOp::Copyfile => &[Self::COPYFILE],
+            PosixOp::Rename => &[Self::RENAME],
+            PosixOp::Custom1 => &[Bucket(21)],
+            PosixOp::Custom2 => &[Bucket(22)],
         }
     }
 }

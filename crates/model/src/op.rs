@@ -3,14 +3,87 @@
 //! A logical operation is what the mix counts and the result credits; a driver
 //! turns it into one or more physical operations of its protocol. The names are
 //! those of the classical mix files (manual M, section 3.3.1, MIXFILE) and of the
-//! netmist workloads (manual N, section 1). Where both know a name (read, write,
-//! create, access ...) it is one operation; how it is done is its driver's affair.
+//! netmist workloads (manual N, section 1). Where both have a name (read, write,
+//! create, access ...) it is one operation, which each driver carries out in its way.
+//!
+//! All that is known of an operation is in its row of [`Op`]'s table.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// `-`: the protocol does not have the operation.
+macro_rules! number {
+    (-) => {
+        None
+    };
+    (($number:literal $($more:tt)*)) => {
+        Some($number)
+    };
+    ($number:literal) => {
+        Some($number)
+    };
+}
+
+macro_rules! target {
+    (-) => {
+        None
+    };
+    (($number:literal $target:ident)) => {
+        Some(OpTarget::$target)
+    };
+}
+
+macro_rules! commands {
+    (-) => {
+        None
+    };
+    (($place:literal $smb1:literal $smb2:literal)) => {
+        Some([$smb1, $smb2])
+    };
+}
+
+/// A type of the operations that one protocol has, for matches that name each of them and
+/// no other.
+macro_rules! part {
+    ($(#[$meta:meta])* $name:ident $from:ident [$($variant:ident)*] ($skipped:ident -) $($rows:tt)*) => {
+        part! { $(#[$meta])* $name $from [$($variant)*] $($rows)* }
+    };
+    ($(#[$meta:meta])* $name:ident $from:ident [$($variant:ident)*] ($next:ident $number:tt) $($rows:tt)*) => {
+        part! { $(#[$meta])* $name $from [$($variant)* $next] $($rows)* }
+    };
+    ($(#[$meta:meta])* $name:ident $from:ident [$($variant:ident)*]) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $(#[doc = concat!("[`Op::", stringify!($variant), "`].")] $variant,)* }
+
+        impl $name {
+            /// All of them, in the order of [`Op::ALL`].
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The operation.
+            #[inline]
+            pub const fn op(self) -> Op {
+                match self { $(Self::$variant => Op::$variant,)* }
+            }
+        }
+
+        impl Op {
+            /// The same operation as one of this protocol; `None`: it has no such operation.
+            #[inline]
+            pub const fn $from(self) -> Option<$name> {
+                match self {
+                    $(Self::$variant => Some($name::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
 macro_rules! ops {
-    ($($variant:ident = $name:literal, $doc:literal;)*) => {
+    ($(
+        $variant:ident $name:literal $group:ident $nfs2:tt $nfs3:tt $posix:tt $smb:tt $doc:literal;
+    )*) => {
         /// A logical operation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[repr(u8)]
@@ -24,61 +97,230 @@ macro_rules! ops {
             pub const fn name(self) -> &'static str {
                 match self { $(Op::$variant => $name,)* }
             }
+
+            /// The operations that it resembles, for reports.
+            pub const fn group(self) -> OpGroup {
+                match self { $(Op::$variant => OpGroup::$group,)* }
+            }
+
+            /// The number of its procedure in NFS version 2 (RFC 1094, section 2.2).
+            pub const fn nfs2_number(self) -> Option<u8> {
+                NFS2_NUMBERS[self.index()]
+            }
+
+            /// The number of its procedure in NFS version 3 (RFC 1813, section 3.3).
+            pub const fn nfs3_number(self) -> Option<u8> {
+                NFS3_NUMBERS[self.index()]
+            }
+
+            /// The commands of SMB1 and of SMB 2 and 3 that it is called by.
+            pub const fn smb_commands(self) -> Option<[&'static str; 2]> {
+                match self { $(Op::$variant => commands!($smb),)* }
+            }
+        }
+
+        const NFS2_NUMBERS: Numbers = [$(number!($nfs2)),*];
+        const NFS3_NUMBERS: Numbers = [$(number!($nfs3)),*];
+        const POSIX_NUMBERS: Numbers = [$(number!($posix)),*];
+        const SMB_NUMBERS: Numbers = [$(number!($smb)),*];
+        const TARGETS: [Option<OpTarget>; Op::COUNT] = [$(target!($nfs3)),*];
+
+        part! {
+            /// The operations of NFS, versions 2 and 3.
+            NfsOp nfs [] $(($variant $nfs3))*
+        }
+        part! {
+            /// The operations of mounted file systems.
+            PosixOp posix [] $(($variant $posix))*
         }
     };
 }
 
+// What is known of each operation: its name in mix files; its group in reports; in NFS
+// versions 2 and 3 the number of its procedure, and what it works on; its place in the
+// table of mounted file systems (netmist's; `rmdir` and `unlink2` are of the 2014
+// generation, sources.md 3.8); its place in the table of SMB (manual M, section 2.2.2) and
+// what stands for it over SMB1, and over SMB 2 and 3 (MS-SMB2 2.2; those on paths are
+// chains of CREATE, what is named here, and CLOSE).
 ops! {
-    Null = "null", "Nothing at all: the cost of a round trip.";
-    Getattr = "getattr", "Read the attributes of an object.";
-    Setattr = "setattr", "Change the attributes of an object.";
-    Lookup = "lookup", "Find a name in a directory.";
-    Access = "access", "Ask which accesses are granted.";
-    Readlink = "readlink", "Read a symbolic link.";
-    Read = "read", "Read a range of a file.";
-    Write = "write", "Write a range of a file, stable when it returns.";
-    Create = "create", "Create a file.";
-    Mkdir = "mkdir", "Create a directory.";
-    Symlink = "symlink", "Create a symbolic link.";
-    Mknod = "mknod", "Create a special file (a FIFO).";
-    Remove = "remove", "Remove a file.";
-    Rmdir = "rmdir", "Remove a directory.";
-    Rename = "rename", "Rename a file.";
-    Link = "link", "Give a file a second name.";
-    Readdir = "readdir", "List a directory, names only.";
-    Readdirplus = "readdirplus", "List a directory with attributes.";
-    Fsstat = "fsstat", "Read the dynamic figures of the file system.";
-    Fsinfo = "fsinfo", "Read the static figures of the file system.";
-    Pathconf = "pathconf", "Read the POSIX limits of the file system.";
-    Commit = "commit", "Make earlier writes stable.";
-    ReadFile = "read_file", "Read a whole file, from its first byte to its last.";
-    MmapRead = "mmap_read", "Read a range of a file through a memory mapping.";
-    ReadRandom = "read_random", "Read a range at a random place of a file.";
-    WriteFile = "write_file", "Write a whole file over, from its first byte to its last.";
-    MmapWrite = "mmap_write", "Write a range of a file through a memory mapping.";
-    WriteRandom = "write_random", "Write a range at a random place of a file.";
-    Rmw = "rmw", "Read a range at a random place of a file, change it and write it back.";
-    Unlink = "unlink", "Remove an empty file.";
-    Unlink2 = "unlink2", "Remove a file that holds data.";
-    Append = "append", "Write at the end of a file.";
-    Locking = "locking", "Lock a range of a file, then unlock it.";
-    Stat = "stat", "Read the attributes of a file by its name.";
-    Chmod = "chmod", "Change the permissions of a file.";
-    Statfs = "statfs", "Read the figures of the file system.";
-    Copyfile = "copyfile", "Copy a whole file.";
-    Custom1 = "custom1", "Whatever the first program of the user's own does.";
-    Custom2 = "custom2", "Whatever the second program of the user's own does.";
-    Echo = "echo", "Ask the server for an echo: the cost of a round trip in a session.";
-    Lock = "lock", "Lock a range of an open file, or unlock it.";
-    QuerySecurity = "query_security", "Read the security descriptor of an open file.";
-    QueryFs = "query_fs", "Read the figures of the file system.";
-    QueryFile = "query_file", "Read the attributes of an open file.";
-    QueryPath = "query_path", "Read the attributes of a file by its path.";
-    SetFile = "set_file", "Change the attributes, the size or the fate of an open file.";
-    Find = "find", "List a directory by a pattern.";
-    Open = "open", "Open a file or a directory, or make one.";
-    Close = "close", "Close what is open.";
-    Flush = "flush", "Make what was written to an open file stable.";
+    // Variant    name             group    v2   NFSv3              mounted SMB
+    Null          "null"           Lookups  0    (0 Nothing)        -   -   "Nothing at all: the cost of a round trip.";
+    Getattr       "getattr"        Lookups  1    (1 Object)         -   -   "Read the attributes of an object.";
+    Setattr       "setattr"        Changes  2    (2 File)           -   -   "Change the attributes of an object.";
+    Lookup        "lookup"         Lookups  4    (3 Name)           -   -   "Find a name in a directory.";
+    Access        "access"         Lookups  -    (4 Object)         17  -   "Ask which accesses are granted.";
+    Readlink      "readlink"       Lookups  5    (5 Symlink)        -   -   "Read a symbolic link.";
+    Read          "read"           Reads    6    (6 DataRead)       1   (4 "READ_ANDX" "READ") "Read a range of a file.";
+    Write         "write"          Writes   8    (7 DataWritten)    5   (10 "WRITE_ANDX" "WRITE") "Write a range of a file, stable when it returns.";
+    Create        "create"         Changes  9    (8 NewFile)        12  -   "Create a file.";
+    Mkdir         "mkdir"          Changes  14   (9 NewDirectory)   10  -   "Create a directory.";
+    Symlink       "symlink"        Changes  13   (10 NewSymlink)    -   -   "Create a symbolic link.";
+    Mknod         "mknod"          Changes  -    (11 NewFile)       -   -   "Create a special file (a FIFO).";
+    Remove        "remove"         Changes  10   (12 OldFile)       -   -   "Remove a file.";
+    Rmdir         "rmdir"          Changes  15   (13 OldDirectory)  11  -   "Remove a directory.";
+    Rename        "rename"         Changes  11   (14 Rename)        22  -   "Rename a file.";
+    Link          "link"           Changes  12   (15 NewLink)       -   -   "Give a file a second name.";
+    Readdir       "readdir"        Lookups  16   (16 Directory)     20  -   "List a directory, names only.";
+    Readdirplus   "readdirplus"    Lookups  -    (17 Directory)     -   -   "List a directory with attributes.";
+    Fsstat        "fsstat"         Lookups  17   (18 Nothing)       -   -   "Read the dynamic figures of the file system.";
+    Fsinfo        "fsinfo"         Lookups  -    (19 Nothing)       -   -   "Read the static figures of the file system.";
+    Pathconf      "pathconf"       Lookups  -    (20 Nothing)       24  -   "Read the POSIX limits of the file system.";
+    Commit        "commit"         Writes   -    (21 AccessedFile)  -   -   "Make earlier writes stable.";
+    ReadFile      "read_file"      Reads    -    -                  2   -   "Read a whole file, from its first byte to its last.";
+    MmapRead      "mmap_read"      Reads    -    -                  3   -   "Read a range of a file through a memory mapping.";
+    ReadRandom    "read_random"    Reads    -    -                  4   -   "Read a range at a random place of a file.";
+    WriteFile     "write_file"     Writes   -    -                  6   -   "Write a whole file over, from its first byte to its last.";
+    MmapWrite     "mmap_write"     Writes   -    -                  7   -   "Write a range of a file through a memory mapping.";
+    WriteRandom   "write_random"   Writes   -    -                  8   -   "Write a range at a random place of a file.";
+    Rmw           "rmw"            Writes   -    -                  9   -   "Read a range at a random place of a file, change it and write it back.";
+    Unlink        "unlink"         Changes  -    -                  13  -   "Remove an empty file.";
+    Unlink2       "unlink2"        Changes  -    -                  14  -   "Remove a file that holds data.";
+    Append        "append"         Writes   -    -                  15  -   "Write at the end of a file.";
+    Locking       "locking"        Changes  -    -                  16  -   "Lock a range of a file, then unlock it.";
+    Stat          "stat"           Lookups  -    -                  18  -   "Read the attributes of a file by its name.";
+    Chmod         "chmod"          Changes  -    -                  19  -   "Change the permissions of a file.";
+    Statfs        "statfs"         Lookups  -    -                  23  -   "Read the figures of the file system.";
+    Copyfile      "copyfile"       Writes   -    -                  21  -   "Copy a whole file.";
+    Custom1       "custom1"        Changes  -    -                  25  -   "Whatever the first program of the user's own does.";
+    Custom2       "custom2"        Changes  -    -                  26  -   "Whatever the second program of the user's own does.";
+    Echo          "echo"           Lookups  -    -                  -   (1 "ECHO" "ECHO") "Ask the server for an echo: the cost of a round trip in a session.";
+    Lock          "lock"           Changes  -    -                  -   (2 "LOCKING_ANDX" "LOCK") "Lock a range of an open file, or unlock it.";
+    QuerySecurity "query_security" Lookups  -    -                  -   (3 "NT_TRANSACT_QUERY_SECURITY_DESC" "QUERY_INFO_SECURITY") "Read the security descriptor of an open file.";
+    QueryFs       "query_fs"       Lookups  -    -                  -   (5 "TRANS2_QUERY_FS_INFORMATION" "QUERY_INFO_FILESYSTEM") "Read the figures of the file system.";
+    QueryFile     "query_file"     Lookups  -    -                  -   (6 "TRANS2_QUERY_FILE_INFORMATION" "QUERY_INFO_FILE") "Read the attributes of an open file.";
+    QueryPath     "query_path"     Lookups  -    -                  -   (7 "TRANS2_QUERY_PATH_INFORMATION" "QUERY_INFO_PATH") "Read the attributes of a file by its path.";
+    SetFile       "set_file"       Changes  -    -                  -   (8 "TRANS2_SET_FILE_INFORMATION" "SET_INFO_FILE") "Change the attributes, the size or the fate of an open file.";
+    Find          "find"           Lookups  -    -                  -   (9 "TRANS2_FIND_FIRST2" "QUERY_DIRECTORY") "List a directory by a pattern.";
+    Open          "open"           Changes  -    -                  -   (11 "NT_CREATE_ANDX" "CREATE") "Open a file or a directory, or make one.";
+    Close         "close"          Changes  -    -                  -   (12 "CLOSE" "CLOSE") "Close what is open.";
+    Flush         "flush"          Writes   -    -                  -   (13 "FLUSH" "FLUSH") "Make what was written to an open file stable.";
+}
+
+/// Groups of operations that resemble each other, for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpGroup {
+    /// They read names, attributes and figures.
+    Lookups,
+    /// They read data.
+    Reads,
+    /// They write data.
+    Writes,
+    /// They change names and attributes, open and close.
+    Changes,
+}
+
+impl OpGroup {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Lookups, Self::Reads, Self::Writes, Self::Changes];
+
+    /// What reports call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lookups => "Names and attributes",
+            Self::Reads => "Reads",
+            Self::Writes => "Writes",
+            Self::Changes => "Changes, opens and closes",
+        }
+    }
+}
+
+/// What an operation of NFS works on in the file set of a classical benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpTarget {
+    /// Nothing, or the file system as a whole.
+    Nothing,
+    /// Any file or directory.
+    Object,
+    /// Any file.
+    File,
+    /// A file of those that hold data and are read and written.
+    AccessedFile,
+    /// A symbolic link.
+    Symlink,
+    /// A directory, of which a part is listed.
+    Directory,
+    /// A name that exists.
+    Name,
+    /// Data of an accessed file, which is read.
+    DataRead,
+    /// Data of an accessed file, which is written.
+    DataWritten,
+    /// A free name for a file.
+    NewFile,
+    /// A free name for a directory.
+    NewDirectory,
+    /// A free name for a symbolic link.
+    NewSymlink,
+    /// Any file, and a free name for it.
+    NewLink,
+    /// A name that was made for a file.
+    OldFile,
+    /// A name that was made for a directory.
+    OldDirectory,
+    /// A name that was made for a file, and a free one.
+    Rename,
+}
+
+impl NfsOp {
+    /// What it works on.
+    #[inline]
+    pub const fn target(self) -> OpTarget {
+        match TARGETS[self.op().index()] {
+            Some(target) => target,
+            None => OpTarget::Nothing,
+        }
+    }
+}
+
+/// The numbers of the operations in a protocol, or in its table; `None`: it does not have
+/// the operation.
+type Numbers = [Option<u8>; Op::COUNT];
+
+const fn count(numbers: &Numbers) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < numbers.len() {
+        count += numbers[at].is_some() as usize;
+        at += 1;
+    }
+    count
+}
+
+/// The operations that have a number, in the order of [`Op::ALL`].
+const fn having<const COUNT: usize>(numbers: &Numbers) -> [Op; COUNT] {
+    let mut all = [Op::Null; COUNT];
+    let (mut at, mut found) = (0, 0);
+    while at < numbers.len() {
+        if numbers[at].is_some() {
+            all[found] = Op::ALL[at];
+            found += 1;
+        }
+        at += 1;
+    }
+    all
+}
+
+/// The operations that have a number, by number.
+const fn by_number<const COUNT: usize>(numbers: &Numbers) -> [Op; COUNT] {
+    let mut all = [Op::Null; COUNT];
+    let (mut number, mut found) = (0, 0);
+    while number < u8::MAX {
+        let (mut at, before) = (0, found);
+        while at < numbers.len() {
+            if let Some(of_op) = numbers[at]
+                && of_op == number
+            {
+                all[found] = Op::ALL[at];
+                found += 1;
+            }
+            at += 1;
+        }
+        assert!(
+            found <= before + 1,
+            "a number of its own for each operation"
+        );
+        number += 1;
+    }
+    all
 }
 
 impl Op {
@@ -86,99 +328,18 @@ impl Op {
     pub const COUNT: usize = Self::ALL.len();
 
     /// Those that NFS version 3 has; the names of the classical mix files.
-    pub const NFS3: &'static [Op] = &[
-        Op::Null,
-        Op::Getattr,
-        Op::Setattr,
-        Op::Lookup,
-        Op::Access,
-        Op::Readlink,
-        Op::Read,
-        Op::Write,
-        Op::Create,
-        Op::Mkdir,
-        Op::Symlink,
-        Op::Mknod,
-        Op::Remove,
-        Op::Rmdir,
-        Op::Rename,
-        Op::Link,
-        Op::Readdir,
-        Op::Readdirplus,
-        Op::Fsstat,
-        Op::Fsinfo,
-        Op::Pathconf,
-        Op::Commit,
-    ];
+    pub const NFS3: &'static [Op] = &having::<{ count(&NFS3_NUMBERS) }>(&NFS3_NUMBERS);
 
     /// Those that NFS version 2 has, but for ROOT and WRITECACHE, which RFC 1094 calls
     /// obsolete and unused; `fsstat` is its STATFS.
-    pub const NFS2: &'static [Op] = &[
-        Op::Null,
-        Op::Getattr,
-        Op::Setattr,
-        Op::Lookup,
-        Op::Readlink,
-        Op::Read,
-        Op::Write,
-        Op::Create,
-        Op::Mkdir,
-        Op::Symlink,
-        Op::Remove,
-        Op::Rmdir,
-        Op::Rename,
-        Op::Link,
-        Op::Readdir,
-        Op::Fsstat,
-    ];
+    pub const NFS2: &'static [Op] = &having::<{ count(&NFS2_NUMBERS) }>(&NFS2_NUMBERS);
 
     /// Those of mounted file systems, in the order of the netmist tables (manual N,
-    /// appendix; `rmdir` and `unlink2` are of the 2014 generation, sources.md 3.8).
-    pub const POSIX: &'static [Op] = &[
-        Op::Read,
-        Op::ReadFile,
-        Op::MmapRead,
-        Op::ReadRandom,
-        Op::Write,
-        Op::WriteFile,
-        Op::MmapWrite,
-        Op::WriteRandom,
-        Op::Rmw,
-        Op::Mkdir,
-        Op::Rmdir,
-        Op::Create,
-        Op::Unlink,
-        Op::Unlink2,
-        Op::Append,
-        Op::Locking,
-        Op::Access,
-        Op::Stat,
-        Op::Chmod,
-        Op::Readdir,
-        Op::Copyfile,
-        Op::Rename,
-        Op::Statfs,
-        Op::Pathconf,
-        Op::Custom1,
-        Op::Custom2,
-    ];
+    /// appendix).
+    pub const POSIX: &'static [Op] = &by_number::<{ count(&POSIX_NUMBERS) }>(&POSIX_NUMBERS);
 
     /// Those of SMB, in the order of the classical CIFS table (manual M, section 2.2.2).
-    pub const SMB: &'static [Op] = &[
-        Op::Echo,
-        Op::Lock,
-        Op::QuerySecurity,
-        Op::Read,
-        Op::QueryFs,
-        Op::QueryFile,
-        Op::QueryPath,
-        Op::SetFile,
-        Op::Find,
-        Op::Write,
-        Op::Open,
-        Op::Close,
-        Op::Flush,
-    ];
+    pub const SMB: &'static [Op] = &by_number::<{ count(&SMB_NUMBERS) }>(&SMB_NUMBERS);
 
     /// The position in [`Op::ALL`], for tables indexed by operation.
     pub const fn index(self) -> usize {
@@ -278,5 +439,25 @@ mod tests {
     fn nfs3_has_the_operations_of_the_classical_mix_files_in_their_order() {
         assert_eq!(Op::NFS3.len(), 22);
         assert!(Op::NFS3.iter().enumerate().all(|(at, op)| op.index() == at));
+        let numbers = Op::NFS3.iter().filter_map(|op| op.nfs3_number());
+        assert!(numbers.eq(0..22));
+    }
+
+    #[test]
+    fn the_operations_of_a_protocol_have_types_of_their_own() {
+        assert!(
+            NfsOp::ALL
+                .iter()
+                .map(|op| op.op())
+                .eq(Op::NFS3.iter().copied())
+        );
+        assert_eq!(PosixOp::ALL.len(), Op::POSIX.len());
+        for op in Op::ALL {
+            assert_eq!(op.nfs().map(NfsOp::op), op.nfs3_number().map(|_| *op));
+            let is_posix = Op::POSIX.contains(op);
+            assert_eq!(op.posix().map(PosixOp::op), is_posix.then_some(*op));
+            assert!(op.nfs2_number().is_none() || op.nfs().is_some(), "{op}");
+        }
+        assert_eq!(NfsOp::Readdirplus.target(), OpTarget::Directory);
     }
 }

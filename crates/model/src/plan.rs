@@ -6,12 +6,13 @@
 
 mod auxiliary;
 mod driver;
-mod facts;
+pub(crate) mod facts;
 mod files;
 mod limits;
 mod load;
-mod network;
+pub(crate) mod network;
 mod nfs;
+mod null;
 mod phases;
 mod posix;
 mod size;
@@ -24,17 +25,18 @@ use crate::units::{Nanos, OpsPerSec};
 use serde::{Deserialize, Serialize};
 
 pub use crate::protocol::NfsVersion;
-pub use crate::smb::SmbPlan;
+pub use crate::smb::{SmbCounter, SmbPlan};
 pub use auxiliary::{ClockServicePlan, MonitorMode, MonitorPlan, ScriptsPlan};
-pub use driver::DriverPlan;
-pub use facts::{DriverFacts, DriverText, Target};
+pub use driver::{DriverPlan, Protocol};
+pub use facts::{DriverFacts, DriverSettings, DriverText, Labels, Target};
 pub use files::{FileSetPlan, SpacePlan};
 pub use limits::{Limits, STALL_PCNT_STANDARD};
 pub use load::{ClientPlan, LoadPoint, MountPoint, ProcPlan, ProcSlice};
 pub use network::{Connections, IpChoice, Transport};
-pub use nfs::NfsPlan;
+pub use nfs::{NfsCounter, NfsPlan};
+pub use null::{NullCounter, NullPlan};
 pub use phases::{Arrivals, Pacing, PacingMode, PhasePlan};
-pub use posix::PosixPlan;
+pub use posix::{PosixCounter, PosixPlan};
 
 /// The seed of a standard run (SEED).
 const SEED_STANDARD: u64 = 1;
@@ -94,9 +96,6 @@ pub struct RunPlan {
     /// The parameters as given, by name, for the record and the report.
     pub parameters: Vec<(String, String)>,
 }
-
-/// Fields of a part of the plan in the words of the parameters that set them: (field, words).
-pub type Labels = &'static [(&'static str, &'static str)];
 
 impl RunPlan {
     /// Its own fields.

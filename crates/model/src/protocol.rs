@@ -1,50 +1,49 @@
-//! The protocols that have a driver, and the versions of NFS.
+//! What is known of a protocol whose operations a benchmark has, and the versions of NFS.
 
-mod names;
-
+use crate::op::Op;
 use crate::plan::Transport;
 use serde::{Deserialize, Serialize};
 
-/// The protocols that have a driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// NFS version 2, over TCP or UDP.
-    Nfs2,
-    /// NFS version 3, over TCP or UDP.
-    Nfs3,
-    /// A mounted file system, by system calls.
-    Posix,
-    /// SMB1 (NT LM 0.12) over TCP: the classical CIFS.
-    Smb1,
-    /// SMB 2.0.2 to 3.1.1 over TCP.
-    Smb2,
+/// What is known of a protocol whose operations a benchmark has. The protocols themselves are
+/// [`Protocol`](crate::benchmark::Protocol).
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolDecl {
+    /// What people call it.
+    pub title: &'static str,
+    /// As sfssum spells it in column 6 (manual M, section 4.4).
+    pub sfssum_name: &'static str,
+    /// The value of DRIVER that chooses it. Of several protocols with the same one the last is
+    /// meant where nothing else says which.
+    pub driver_word: &'static str,
+    /// The value of FS_PROTOCOL that chooses it, likewise; `None`: no value does.
+    pub fs_word: Option<&'static str>,
+    /// The benchmark of a run that names the protocol and no benchmark.
+    pub benchmark: Option<&'static str>,
+    /// Its operations, in the order of its tables.
+    pub ops: &'static [Op],
+    /// The protocol's name of an operation; `None`: the name of the mix files.
+    pub op_names: fn(Op) -> Option<&'static str>,
+    /// Its operations come in sequences, since it has state. Tables have them in the order of
+    /// `ops`, those of other protocols in that of [`Op::ALL`].
+    pub is_sequential: bool,
+    /// The version of NFS that it is.
+    pub nfs_version: Option<NfsVersion>,
 }
 
-impl Protocol {
-    /// Whether its operations come in sequences, since it has state.
-    pub const fn is_sequential(self) -> bool {
-        matches!(self, Self::Smb1 | Self::Smb2)
+impl ProtocolDecl {
+    /// What it calls an operation.
+    pub fn op_name(&self, op: Op) -> &'static str {
+        (self.op_names)(op).unwrap_or(op.name())
     }
 
-    /// The version of NFS that it is.
-    pub const fn nfs_version(self) -> Option<NfsVersion> {
-        match self {
-            Self::Nfs2 => Some(NfsVersion::V2),
-            Self::Nfs3 => Some(NfsVersion::V3),
-            Self::Posix | Self::Smb1 | Self::Smb2 => None,
-        }
-    }
-
-    /// As sfssum spells it in column 6 (manual M, section 4.4).
-    pub const fn sfssum_name(self) -> &'static str {
-        match self {
-            Self::Nfs2 => "NFS2",
-            Self::Nfs3 => "NFS3",
-            Self::Posix => "POSIX",
-            Self::Smb1 => "CIFS",
-            Self::Smb2 => "SMB2",
-        }
+    /// Where an operation stands in tables.
+    pub fn op_place(&self, op: Op) -> usize {
+        let mut own = self.ops.iter();
+        let place = match self.is_sequential {
+            true => own.position(|of| *of == op),
+            false => None,
+        };
+        place.unwrap_or(self.ops.len() + op.index())
     }
 }
 

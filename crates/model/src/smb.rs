@@ -1,9 +1,13 @@
 //! What a plan says about SMB: dialects, protection, who logs in, and how calls go.
 
+mod counters;
+mod driver;
 mod text;
 
-use crate::plan::{Connections, IpChoice, Labels};
+use crate::plan::{Connections, IpChoice};
 use crate::secret::Secret;
+pub use counters::SmbCounter;
+pub(crate) use driver::{SMB1, SMB2};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -38,22 +42,6 @@ pub struct SmbPlan {
     pub reply_timeout_ms: u32,
     /// Longest wait for a connection or a session, in milliseconds (CONNECT_TIMEOUT_MS).
     pub connect_timeout_ms: u32,
-}
-
-impl SmbPlan {
-    /// Its fields in the words of the parameters.
-    pub const LABELS: Labels = &[
-        ("block_size_max", "BLOCK_SIZE"),
-        ("biod_max_reads", "BIOD_MAX_READS"),
-        ("biod_max_writes", "BIOD_MAX_WRITES"),
-        ("dialects", "SMB_DIALECT"),
-        ("signing", "SMB_SIGNING"),
-        ("encryption", "SMB_ENCRYPTION"),
-        ("connections", "connections"),
-        ("auth", "who logs in"),
-    ];
-    /// Its fields that say where and as whom the work is done, not what it is.
-    pub const PLACES: &'static [&'static str] = &["port", "ip", "auth"];
 }
 
 /// The port of direct TCP (MS-SMB2 2.1).

@@ -1,17 +1,12 @@
 //! What a load point measured: counts, bytes, errors and latencies per
 //! operation, per proc, per second. Plain data that merges exactly.
 
+use crate::counter::{CHECKED_BYTES, UNDECIDED_BYTES};
 use crate::latency::Latency;
 use crate::op::Op;
 use crate::silence::{Replies, Silence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// The counter of bytes read that drivers compared with what had been written.
-pub const CHECKED_BYTES: &str = "checked_bytes";
-/// The counter of bytes read that were to be compared and that cannot be told right from
-/// wrong.
-pub const UNDECIDED_BYTES: &str = "undecided_bytes";
 
 /// One operation's figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]

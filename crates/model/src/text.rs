@@ -1,39 +1,9 @@
-//! Words for messages: the user's text as a message may quote it, and the name that
-//! was probably meant.
+//! Text in messages: what comes from outside, the name that was probably meant, words for a
+//! shell.
 
-/// The longest piece of the user's text that a message quotes, in characters.
-const QUOTED_CHARS_MAX: usize = 60;
+mod foreign;
 
-/// The user's text as a message may quote it: one line, not too long, no
-/// control characters (a terminal would obey them).
-pub fn quoted(text: &str) -> String {
-    sanitize(text, QUOTED_CHARS_MAX)
-}
-
-/// The same for text of any length.
-pub fn sanitize(text: &str, chars_max: usize) -> String {
-    let mut out: String = text
-        .chars()
-        .take(chars_max)
-        .map(|c| if is_obeyed(c) { ' ' } else { c })
-        .collect();
-    if text.chars().nth(chars_max).is_some() {
-        out.push_str("...");
-    }
-    out
-}
-
-/// Whether a terminal may show it as it is.
-pub fn is_printable(text: &str) -> bool {
-    !text.contains(is_obeyed)
-}
-
-/// What a terminal would obey: control characters, line ends of Unicode, and what turns
-/// the direction of writing, so that a line reads as another than it is.
-fn is_obeyed(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
+pub use foreign::{escaped, is_printable, multi_line, one_line, quoted, sanitize};
 
 /// The nearest of `known` to `name`, when it is near enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -97,14 +67,6 @@ mod tests {
         assert_eq!(nearest("PROC", known.into_iter()), Some("PROCS"));
         assert_eq!(nearest("HELLO_WORLD", known.into_iter()), None);
         assert_eq!(nearest("", known.into_iter()), None);
-    }
-
-    #[test]
-    fn quoting_is_short_and_tame() {
-        assert_eq!(quoted("a\u{1b}[2Jb\nc"), "a [2Jb c");
-        assert_eq!(quoted(&"x".repeat(100)).len(), 63);
-        assert_eq!(quoted("a\u{9b}b\u{202e}c"), "a b c");
-        assert!(is_printable("größer") && !is_printable("a\u{9b}"));
     }
 
     #[test]

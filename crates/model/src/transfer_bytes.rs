@@ -7,7 +7,7 @@
 
 use crate::composite::Component;
 use crate::dist::normal_offset;
-use crate::op::Op;
+use crate::op::{Op, PosixOp};
 use crate::rng::Rng;
 
 /// The stream of random numbers.
@@ -63,16 +63,37 @@ impl Component {
         let w = &self.workload;
         let mut all = MovedBytes::default();
         for (op, percent) in w.mix.shares() {
-            let moved = match op {
-                Op::ReadRandom | Op::MmapRead => self.places(|rng| w.read_length(*op, rng)),
-                Op::WriteRandom | Op::MmapWrite => self.places(|rng| w.write_transfers.draw(rng)),
-                Op::Rmw => self.places(|rng| w.write_transfers.draw(rng)).times(2.0),
-                Op::Read => self.walks(|rng| w.read_length(*op, rng)),
+            let Some(of_tree) = op.posix() else {
+                continue;
+            };
+            let moved = match of_tree {
+                PosixOp::ReadRandom | PosixOp::MmapRead => {
+                    self.places(|rng| w.read_length(*op, rng))
+                }
+                PosixOp::WriteRandom | PosixOp::MmapWrite => {
+                    self.places(|rng| w.write_transfers.draw(rng))
+                }
+                PosixOp::Rmw => self.places(|rng| w.write_transfers.draw(rng)).times(2.0),
+                PosixOp::Read => self.walks(|rng| w.read_length(*op, rng)),
                 // Appended are as many bytes as a file has, then it is cut back.
-                Op::Write | Op::Append => self.walks(|rng| w.write_transfers.draw(rng)),
-                Op::ReadFile | Op::WriteFile => self.files(),
-                Op::Copyfile => self.files().times(2.0),
-                _ => continue,
+                PosixOp::Write | PosixOp::Append => self.walks(|rng| w.write_transfers.draw(rng)),
+                PosixOp::ReadFile | PosixOp::WriteFile => self.files(),
+                PosixOp::Copyfile => self.files().times(2.0),
+                PosixOp::Mkdir
+                | PosixOp::Rmdir
+                | PosixOp::Create
+                | PosixOp::Unlink
+                | PosixOp::Unlink2
+                | PosixOp::Locking
+                | PosixOp::Access
+                | PosixOp::Stat
+                | PosixOp::Chmod
+                | PosixOp::Readdir
+                | PosixOp::Rename
+                | PosixOp::Statfs
+                | PosixOp::Pathconf
+                | PosixOp::Custom1
+                | PosixOp::Custom2 => continue,
             };
             all.add(moved, percent / 100.0);
         }

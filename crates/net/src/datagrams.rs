@@ -1,12 +1,16 @@
 //! One datagram socket with one peer.
 
+use super::ready::{BATCH, ReceivedDatagram};
 use super::socket::{BufferSizes, ConnectOptions, connect_datagrams, raise_buffers};
-use super::system::{self, BATCH, ReceivedDatagram};
+use super::system;
 use filermark_model::Nanos;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
+#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
+#[cfg(windows)]
+use std::os::windows::io::{AsSocket, BorrowedSocket};
 
 /// A UDP socket that never blocks and hears one peer alone.
 ///
@@ -82,10 +86,10 @@ impl Arrivals {
     /// The datagram with this number of the last look, in the scratch buffer that it
     /// was given, with how long ago it had arrived; `None` if it was cut off.
     #[inline]
-    pub fn get<'s>(&self, scratch: &'s [u8], number: usize) -> Option<(&'s [u8], Nanos)> {
+    pub fn get<'s>(&self, scratch: &'s mut [u8], number: usize) -> Option<(&'s mut [u8], Nanos)> {
         let note = self.notes.get(number)?;
         let start = number * self.capacity;
-        let bytes = scratch.get(start..start + note.len)?;
+        let bytes = scratch.get_mut(start..start + note.len)?;
         (!note.cut).then_some((bytes, note.age))
     }
 }
@@ -178,9 +182,17 @@ impl Datagrams {
     }
 }
 
+#[cfg(unix)]
 impl AsFd for Datagrams {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(windows)]
+impl AsSocket for Datagrams {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.socket.as_socket()
     }
 }
 

@@ -1,8 +1,7 @@
-//! The thin event loop that socket drivers share: non-blocking TCP connections and
-//! datagram sockets, readiness, coalesced writes. It moves bytes and knows no protocol.
+//! Sockets without waiting, for drivers and for the embedded server: readiness, TCP
+//! connections and datagram sockets, coalesced writes. It moves bytes and knows no protocol.
 //!
-//! * [`Reactor`] says which connections are ready. What belongs to one operating
-//!   system is behind it, in one module per system.
+//! * [`Reactor`] says which sockets are ready.
 //! * [`Link`] is one connection: it takes whatever was encoded in one write, keeps
 //!   only what the system did not take, and hands out what came in place.
 //! * [`Datagrams`] is one UDP socket with one peer: many datagrams per system call in
@@ -10,44 +9,41 @@
 //! * [`BufferPool`] lends the few buffers that are needed between turns, so that
 //!   an idle connection holds none.
 //!
+//! What belongs to an operating system is in one module for Linux (`linux`: epoll, many
+//! datagrams per call, arrival times of the kernel) and one for all others (`portable`: the
+//! crate `polling` and the standard library). Tests of Linux run both; the feature `portable`
+//! puts the second one under everything.
+//!
 //! Nothing here allocates per message once the pool is warm.
 
 mod datagrams;
+mod limits;
 mod link;
 mod pool;
+mod ready;
 mod socket;
 
 #[cfg(target_os = "linux")]
+#[cfg_attr(feature = "portable", allow(dead_code, reason = "its tests run"))]
 mod linux;
-#[cfg(target_os = "linux")]
-use linux as system;
+#[cfg(any(test, feature = "portable", not(target_os = "linux")))]
+#[cfg_attr(
+    all(test, target_os = "linux"),
+    allow(dead_code, reason = "its tests run")
+)]
+mod portable;
 
-#[cfg(not(target_os = "linux"))]
-compile_error!(
-    "filermark-net has an event loop for Linux only so far: write the few functions of \
-     crates/net/src/linux.rs for your system beside it"
-);
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+use linux as system;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+use portable as system;
 
 pub use datagrams::{Arrivals, Datagrams, Received, Sent, is_unreachable};
+pub use limits::open_files_limit;
 pub use link::{FrameProgress, Link, ReadOutcome};
 pub use pool::BufferPool;
+pub use ready::{BATCH, Interest, Ready};
 pub use socket::{
     BufferSizes, ConnectOptions, RESERVED_PORTS, bind_reserved, connect_datagrams, raise_buffers,
 };
-pub use system::{BATCH, Reactor, open_files_limit, path_mtu};
-
-/// What a connection is ready for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ready {
-    /// The key it was added with.
-    pub key: u64,
-    /// There is something to read, or the end of the stream.
-    pub readable: bool,
-    /// There is room to write, or the connection has been made.
-    pub writable: bool,
-    /// The peer sends no more: read on to the end of the stream, for the end will
-    /// not be told again.
-    pub ended: bool,
-    /// The connection broke or was refused.
-    pub broken: bool,
-}
+pub use system::{Reactor, Source, Waker, path_mtu};

@@ -4,14 +4,21 @@ use super::pool::BufferPool;
 use super::socket::{ConnectOptions, start_connect};
 use super::system;
 use filermark_model::Nanos;
-use rustix::io::Errno;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
+#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
+#[cfg(windows)]
+use std::os::windows::io::{AsSocket, BorrowedSocket};
 
 /// From this many missing bytes on, they are read to where they belong; below it
 /// they are copied there, and the read may bring more messages behind them.
 const DIRECT_MIN: usize = 16 << 10;
+
+/// A buffer of which the system did not take at least one part in so many is kept whole: the
+/// copy is saved, and the memory of blocked connections stays within so many times of what
+/// they have to send.
+const KEPT_WHOLE: usize = 4;
 
 /// A TCP connection that never blocks.
 ///
@@ -100,16 +107,24 @@ impl Link {
     }
 
     /// Sends `bytes` in one write; call it only when nothing is unsent. What the
-    /// system does not take is kept, and goes with [`Link::send_rest`]. Returns
-    /// how many bytes the system took.
+    /// system does not take is kept, and goes with [`Link::send_rest`]: the buffer itself
+    /// where the rest is a large part of it (another one is in its place then), else a copy.
+    /// Returns how many bytes the system took.
     ///
     /// # Errors
     /// The connection broke.
-    pub fn send(&mut self, bytes: &[u8], pool: &mut BufferPool) -> io::Result<usize> {
+    pub fn send(&mut self, bytes: &mut Vec<u8>, pool: &mut BufferPool) -> io::Result<usize> {
         debug_assert_eq!(self.unsent_len(), 0, "order would be lost");
         let taken = write_some(&self.stream, bytes)?;
-        if taken < bytes.len() {
-            self.unsent = pool.take();
+        let rest = bytes.len() - taken;
+        if rest == 0 {
+            return Ok(taken);
+        }
+        self.unsent = pool.take();
+        if rest >= bytes.capacity() / KEPT_WHOLE {
+            std::mem::swap(bytes, &mut self.unsent);
+            self.unsent_from = taken;
+        } else {
             self.unsent.extend_from_slice(&bytes[taken..]);
             self.unsent_from = 0;
         }
@@ -150,15 +165,15 @@ impl Link {
         let (came, age) = match read {
             Ok((0, _)) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(came) => came,
-            Err(Errno::AGAIN) => return Ok(None),
-            Err(Errno::INTR) => {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
                 return Ok(Some(ReadOutcome {
                     scratch_len: 0,
                     more: true,
                     age: Nanos::ZERO,
                 }));
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         if direct {
             self.wanted = self.wanted.saturating_sub(came);
@@ -236,9 +251,17 @@ fn write_some(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
+#[cfg(unix)]
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+}
+
+#[cfg(windows)]
+impl AsSocket for Link {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.stream.as_socket()
     }
 }
 

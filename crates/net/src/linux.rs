@@ -1,100 +1,165 @@
-//! What the event loop needs of Linux: epoll, edge-triggered, with deadlines
-//! finer than a millisecond.
+//! What this crate needs of Linux: epoll, with deadlines finer than a millisecond.
 
 mod arrival;
 mod many;
 
-pub use arrival::{note_arrivals, read, read_behind};
-pub use many::{
-    BATCH, ReceivedDatagram, SocketBuffer, force_buffer, path_mtu, receive_many, send_many,
-};
+pub(crate) use arrival::{note_arrivals, read, read_behind};
+pub use many::path_mtu;
+pub(crate) use many::{force_buffer, receive_many, send_many};
 
-use super::Ready;
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use crate::ready::{EVENTS_MAX, Interest, Ready};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How many events one wait brings at most.
-const EVENTS_MAX: usize = 1024;
+/// What can be watched: whatever has a file descriptor.
+pub trait Source: AsFd {}
+impl<T: AsFd> Source for T {}
 
-/// Tells which connections are ready.
-///
-/// Edge-triggered: a connection is named once when it becomes ready, and the
-/// caller reads until a read comes back short. That saves the calls that would
-/// switch the interest in writing on and off.
+/// Says which sockets are ready.
 pub struct Reactor {
     epoll: OwnedFd,
-    events: Vec<epoll::Event>,
     /// epoll_pwait2 is there (Linux 5.11) and no sandbox forbids it.
     fine_waits: bool,
 }
 
+/// Ends the wait of a reactor from another thread.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// The wait under way, or else the next one, reports the waker's key.
+    pub fn wake(&self) {
+        // It fails only where 2^64 wake-ups wait already.
+        let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
+    }
+}
+
 impl Reactor {
-    /// A reactor without connections.
+    /// A reactor without sockets.
     ///
     /// # Errors
     /// The system's, as a rule "too many open files".
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            events: Vec::with_capacity(EVENTS_MAX),
             fine_waits: true,
         })
     }
 
-    /// Watches a socket in both directions until it is closed.
+    /// Watches a socket in both directions until it is closed, edge-triggered: it is
+    /// reported once when it becomes ready, and the caller reads until a read comes back
+    /// short. That saves the calls that would switch the interest in writing on and off.
     ///
     /// # Errors
     /// The system's.
-    pub fn add(&self, socket: impl AsFd, key: u64) -> io::Result<()> {
-        let flags = epoll::EventFlags::IN
-            | epoll::EventFlags::OUT
-            | epoll::EventFlags::RDHUP
-            | epoll::EventFlags::ET;
-        Ok(epoll::add(
+    pub fn add(&self, socket: &impl Source, key: u64) -> io::Result<()> {
+        let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP;
+        self.register(socket, key, both | EventFlags::ET)
+    }
+
+    /// Watches a socket for `interest`, level-triggered: it is reported by every wait as
+    /// long as it is ready.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn watch(&self, socket: &impl Source, key: u64, interest: Interest) -> io::Result<()> {
+        self.register(socket, key, flags_of(interest))
+    }
+
+    /// Watches a socket that was added by [`Reactor::watch`] for something else.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn change(&self, socket: &impl Source, key: u64, interest: Interest) -> io::Result<()> {
+        let data = EventData::new_u64(key);
+        Ok(epoll::modify(
             &self.epoll,
             socket,
-            epoll::EventData::new_u64(key),
+            data,
+            flags_of(interest),
+        )?)
+    }
+
+    /// Ends the watch of a socket that is about to be closed. (Here closing it is enough.)
+    pub fn forget(&self, _socket: &impl Source) {}
+
+    /// What ends a wait from another thread, reported with `key`. One for each reactor.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn waker(&mut self, key: u64) -> io::Result<Waker> {
+        let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        // Edge-triggered: each write is reported once, and the counter need not be read.
+        self.register(&counter, key, EventFlags::IN | EventFlags::ET)?;
+        Ok(Waker(Arc::new(counter)))
+    }
+
+    fn register(&self, source: &impl Source, key: u64, flags: EventFlags) -> io::Result<()> {
+        Ok(epoll::add(
+            &self.epoll,
+            source,
+            EventData::new_u64(key),
             flags,
         )?)
     }
 
-    /// Waits until a connection is ready, `timeout` at most (`None` waits for ever),
+    /// Waits until a socket is ready, `timeout` at most (`None` waits for ever),
     /// and puts what is ready into `ready`. A signal ends the wait with nothing.
     ///
     /// # Errors
     /// The system's; none is to be expected.
     pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<Ready>) -> io::Result<()> {
-        self.events.clear();
         ready.clear();
-        match self.wait_events(timeout) {
-            Ok(()) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        match self.wait_events(timeout, ready) {
+            Ok(()) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-        ready.extend(self.events.iter().map(Ready::from));
-        Ok(())
     }
 
-    fn wait_events(&mut self, timeout: Option<Duration>) -> rustix::io::Result<()> {
+    fn wait_events(
+        &mut self,
+        timeout: Option<Duration>,
+        ready: &mut Vec<Ready>,
+    ) -> rustix::io::Result<()> {
         let timeout = timeout.map(|t| Timespec {
             tv_sec: t.as_secs() as i64,
             tv_nsec: i64::from(t.subsec_nanos()),
         });
         if self.fine_waits {
-            let events = rustix::buffer::spare_capacity(&mut self.events);
-            match epoll::wait(&self.epoll, events, timeout.as_ref()) {
+            match self.take_events(timeout, ready) {
                 // A kernel before 5.11, or a sandbox that does not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => self.fine_waits = false,
-                other => return other.map(drop),
+                other => return other,
             }
         }
         let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
         poll(&mut fds, timeout.as_ref())?;
-        let events = rustix::buffer::spare_capacity(&mut self.events);
-        epoll::wait(&self.epoll, events, Some(&Timespec::default())).map(drop)
+        self.take_events(Some(Timespec::default()), ready)
+    }
+
+    fn take_events(
+        &self,
+        timeout: Option<Timespec>,
+        ready: &mut Vec<Ready>,
+    ) -> rustix::io::Result<()> {
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        let (events, _) = epoll::wait(&self.epoll, &mut room[..], timeout.as_ref())?;
+        ready.extend(events.iter().map(Ready::from));
+        Ok(())
+    }
+}
+
+fn flags_of(interest: Interest) -> EventFlags {
+    match interest {
+        Interest::Nothing => EventFlags::empty(),
+        Interest::Read => EventFlags::IN,
+        Interest::Write => EventFlags::OUT,
     }
 }
 
@@ -109,29 +174,15 @@ impl From<&epoll::Event> for Ready {
         let flags = event.flags;
         Self {
             key: event.data.u64(),
-            readable: flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::RDHUP),
-            writable: flags.contains(epoll::EventFlags::OUT),
-            ended: flags.contains(epoll::EventFlags::RDHUP),
-            broken: flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP),
+            readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP),
+            writable: flags.contains(EventFlags::OUT),
+            ended: flags.contains(EventFlags::RDHUP),
+            broken: flags.intersects(EventFlags::ERR | EventFlags::HUP),
         }
     }
 }
 
-/// Raises the limit of open files to `wanted` as far as allowed, and returns what
-/// it is then.
-pub fn open_files_limit(wanted: u64) -> u64 {
-    let now = getrlimit(Resource::Nofile);
-    let current = now.current.unwrap_or(u64::MAX);
-    if current >= wanted {
-        return current;
-    }
-    let target = wanted.min(now.maximum.unwrap_or(u64::MAX));
-    let raised = Rlimit {
-        current: Some(target),
-        maximum: now.maximum,
-    };
-    match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => target,
-        Err(_) => current,
-    }
-}
+#[cfg(test)]
+#[allow(clippy::duplicate_mod, reason = "one set of tests for both back ends")]
+#[path = "system_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! Making sockets: non-blocking connects, and source ports of the reserved range.
 
-use super::system::{self, SocketBuffer};
+use super::ready::SocketBuffer;
+use super::system;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -153,8 +154,11 @@ pub fn raise_buffers(socket: &UdpSocket, wanted: BufferSizes) -> io::Result<Buff
 }
 
 fn in_progress(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) {
+        return true;
+    }
     error.kind() == io::ErrorKind::WouldBlock
-        || error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
 }
 
 #[cfg(test)]

@@ -11,29 +11,22 @@ use std::sync::Arc;
 
 /// The driver of NFS.
 pub static DRIVER: DriverSpec = DriverSpec {
-    name: "nfs",
+    name: NfsPlan::DRIVER,
     open,
     survey,
     validate: Some(check),
 };
 
-const fn settings(plan: &DriverPlan) -> Option<&NfsPlan> {
-    match plan {
-        DriverPlan::Nfs(settings) => Some(settings),
-        _ => None,
-    }
-}
-
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
-    Some(Arc::new(NfsDriver::new(settings(plan)?.clone())))
+    Some(Arc::new(NfsDriver::new(NfsPlan::of(plan)?.clone())))
 }
 
 fn survey(plan: &DriverPlan, what: &Survey<'_>) -> Option<Surveyed> {
-    Some(servers::look(settings(plan)?, what))
+    Some(servers::look(NfsPlan::of(plan)?, what))
 }
 
 fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {
-    let plan = settings(plan)?;
+    let plan = NfsPlan::of(plan)?;
     let report = validate(
         plan, what.mount, what.claim, what.level, what.stop, what.sink,
     );

@@ -1,14 +1,14 @@
 //! ONC RPC, portmapper, rpcbind, MOUNT, NFSv2 and NFSv3 as codecs without I/O: bytes in, bytes out.
 //!
-//! This room knows wire formats and nothing else: no sockets, no clock, no threads, no retries. The
+//! This crate has wire formats and nothing else: no sockets, no clock, no threads, no retries. The
 //! client driver, the protocol validator and the embedded server share it, so every message can be
 //! encoded *and* decoded. What it promises:
 //!
 //! * **No allocation on the hot path.** Calls are appended to a `Vec<u8>` the caller owns
 //!   ([`template::CallTemplate`]); results borrow from the receive buffer.
 //! * **No trust in the wire.** Every length is checked against a limit and against the bytes that are
-//!   there; no input makes a decoder panic, loop for ever or reserve memory. What is wrong is told by
-//!   [`xdr::DecodeError`]: the offset, the field, and what was found in its place.
+//!   there; no input makes a decoder panic, loop for ever or reserve memory. An error is a
+//!   [`xdr::DecodeError`]: the offset, the field, and the value found.
 //! * **RFC names.** Structures and fields are called what the RFCs call them (in Rust's letter case).
 //!
 //! | module | standard |

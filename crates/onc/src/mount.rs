@@ -151,7 +151,7 @@ xdr_struct! {
     pub struct ExportNode<'a> {
         /// Its path.
         dir: &'a [u8] => MNTPATHLEN,
-        /// Who may mount it; empty for everybody.
+        /// Who may mount it; empty for all clients.
         groups: List<'a, GroupNode<'a>>,
     }
 }

@@ -30,7 +30,7 @@ xdr_struct! {
 /// Answer of MNT (`fhstatus`): the handle, or a Unix errno, which [`Nfsstat`] has the names of.
 pub type MntRes<'a> = Res<MntOk<'a>>;
 
-/// Why MNT said no.
+/// Why MNT failed.
 pub type Fhstatus = Nfsstat;
 
 xdr_calls! {

@@ -23,6 +23,7 @@ use crate::counters::{Counters, Tally};
 use crate::status::{CUSTOM_ERROR, CUSTOM_GARBAGE};
 use crate::sys::{Errno, Result};
 use filermark_engine::driver::StopFlag;
+use filermark_model::text::quoted;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -120,9 +121,7 @@ impl Program {
         let answer = parse(&self.line);
         if answer.is_err() && !self.told {
             self.told = true;
-            let said = String::from_utf8_lossy(&self.line)
-                .escape_debug()
-                .to_string();
+            let said = quoted(String::from_utf8_lossy(&self.line).trim_end());
             tracing::warn!(program = self.name, said, "a custom program failed");
         }
         answer

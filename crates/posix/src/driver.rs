@@ -1,6 +1,6 @@
 //! The driver itself: claims directories, opens shards.
 
-use crate::claim;
+use crate::claim::MountDir;
 use crate::custom::CustomPrograms;
 use crate::fetched::Meter;
 use crate::handles::{Handles, PROCS_MAX, Proc};
@@ -9,15 +9,12 @@ use crate::run_dir::{self, RunDir};
 use crate::shard::{PosixShard, ShardParts};
 use crate::status;
 use crate::sys::raise_file_limit;
-use filermark_driver_kit::claim::lease::LeaseWatch;
-use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, Driver, FetchedBytes, ReleaseScope};
+use filermark_driver_kit::driver::FetchedBytes;
+use filermark_driver_kit::run_dirs::RunDirDriver;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ProcSetup, ShardDriver, ShardSetup,
 };
-use filermark_model::OpSet;
-use filermark_model::plan::{MountPoint, PosixPlan};
-use filermark_model::survey::Space;
+use filermark_model::plan::{DriverSettings, MountPoint, PosixPlan};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,24 +65,6 @@ impl PosixDriver {
         Ok(found)
     }
 
-    fn forget_place(&self, mount: &MountPoint) {
-        let mut places = self.run_dirs.lock().unwrap_or_else(PoisonError::into_inner);
-        places.retain(|(known, _), _| known != mount);
-    }
-
-    /// Notes where a claimed mount point leads to, and what counts there.
-    fn note_top(&self, mount: &MountPoint) {
-        let Ok(top) = run_dir::reach(mount) else {
-            return;
-        };
-        if let Ok(id) = top.id() {
-            let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
-            tops.insert(mount.clone(), id);
-        }
-        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
-        meters.insert(mount.clone(), Meter::of(&top));
-    }
-
     /// Whether a mount point leads elsewhere by now, where nothing of ours is: then
     /// nothing can be removed, and what was made stays on a file system that is out of
     /// sight.
@@ -134,59 +113,41 @@ impl PosixDriver {
     }
 }
 
-impl Driver for PosixDriver {
-    fn name(&self) -> &'static str {
-        "posix"
+impl RunDirDriver for PosixDriver {
+    type Session<'a> = MountDir;
+
+    fn label(&self) -> &'static str {
+        PosixPlan::DRIVER
     }
 
-    fn claim_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        self.forget_place(mount);
-        let report = claim::claim(&self.plan, mount, claim, watch)?;
-        self.note_top(mount);
-        Ok(report)
+    fn reach(&self, mount: &MountPoint) -> Result<MountDir, DriverError> {
+        MountDir::open(mount)
     }
 
-    fn release_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        reach: ReleaseScope,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        self.forget_place(mount);
-        match self.unmounted(mount, claim) {
-            Some(error) => Err(error),
-            None => claim::release(mount, claim, reach, watch),
+    fn keeps_files(&self) -> bool {
+        self.plan.reuse_kept
+    }
+
+    fn forget(&self, mount: &MountPoint) {
+        let mut places = self.run_dirs.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|(known, _), _| known != mount);
+    }
+
+    /// Notes where a claimed mount point leads to, and what counts there.
+    fn note_claimed(&self, mount: &MountPoint, session: MountDir) {
+        if let Ok(id) = session.top.id() {
+            let mut tops = self.tops.lock().unwrap_or_else(PoisonError::into_inner);
+            tops.insert(mount.clone(), id);
         }
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        meters.insert(mount.clone(), Meter::of(&session.top));
     }
 
-    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
-        let space = run_dir::reach(mount)?.space();
-        space
-            .map(|space| Some(space.into()))
-            .map_err(|e| DriverError {
-                place: mount.to_string(),
-                step: "ask for its free space (statvfs)".to_owned(),
-                reason: e.to_string(),
-                advice: String::new(),
-            })
+    fn check_release(&self, mount: &MountPoint, claim: &Claim) -> Result<(), DriverError> {
+        self.unmounted(mount, claim).map_or(Ok(()), Err)
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        turn: ClaimRole,
-    ) -> Result<RenewResult, DriverError> {
-        claim::renew(mount, claim, turn)
-    }
-
-    fn fetched(&self, mount: &MountPoint) -> Option<FetchedBytes> {
+    fn fetched_bytes(&self, mount: &MountPoint) -> Option<FetchedBytes> {
         let meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         meters.get(mount).map(Meter::read)
     }
@@ -195,7 +156,7 @@ impl Driver for PosixDriver {
 impl LoadDriver for PosixDriver {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ops: OpSet::POSIX,
+            ops: self.plan.ops(),
             blocking: true,
             shards_max: None,
         }

@@ -10,24 +10,17 @@ use std::sync::Arc;
 
 /// The driver of mounted file systems.
 pub static DRIVER: DriverSpec = DriverSpec {
-    name: "posix",
+    name: PosixPlan::DRIVER,
     open,
     survey,
     validate: None,
 };
 
-const fn settings(plan: &DriverPlan) -> Option<&PosixPlan> {
-    match plan {
-        DriverPlan::Posix(settings) => Some(settings),
-        _ => None,
-    }
-}
-
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
-    Some(Arc::new(PosixDriver::new(settings(plan)?.clone())))
+    Some(Arc::new(PosixDriver::new(PosixPlan::of(plan)?.clone())))
 }
 
 fn survey(plan: &DriverPlan, what: &Survey<'_>) -> Option<Surveyed> {
-    settings(plan)?;
+    PosixPlan::of(plan)?;
     Some(look(plan, what))
 }

@@ -1,8 +1,9 @@
 //! Mounted directories: whether they are there, what they are on, whether they can be
 //! written to, how much is free.
 
-use crate::claim;
+use crate::claim::MountDir;
 use filermark_driver_kit::driver::ClaimReport;
+use filermark_driver_kit::run_dirs::MountSession;
 use filermark_driver_kit::survey::{MountReport, SURVEY_MAX, Survey, Surveyed, is_kept};
 use filermark_engine::parallel::each_within;
 use filermark_model::plan::{DriverPlan, MountPoint};
@@ -14,7 +15,8 @@ pub(crate) fn look(driver: &DriverPlan, what: &Survey<'_>) -> Surveyed {
     let (driver, unwritable) = (driver.clone(), what.unwritable);
     let mounts = what.mounts.to_vec();
     let looks = each_within(mounts, SURVEY_MAX, move |mount: MountPoint| {
-        let report = claim::survey(&mount).map_err(|e| e.to_string())?;
+        let mut dir = MountDir::open(&mount).map_err(|e| e.to_string())?;
+        let report = dir.report(None);
         let is_kept = is_kept(&driver, &mount, &name);
         Ok::<_, String>((report, is_kept, unwritable(&mount.path)))
     });

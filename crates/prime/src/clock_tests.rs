@@ -134,11 +134,11 @@ fn garbage_and_long_lines_are_turned_away() {
     let (service, address) = start();
     assert_eq!(
         say(address, b"GET / HTTP/1.1\r\n\r\n"),
-        "error say 'time'\n"
+        "error the request is 'time'\n"
     );
-    assert_eq!(say(address, b"\n"), "error say 'time'\n");
-    assert_eq!(say(address, &[b'x'; 400]), "error say 'time'\n");
-    assert_eq!(say(address, b"\xff\xfe\n"), "error say 'time'\n");
+    assert_eq!(say(address, b"\n"), "error the request is 'time'\n");
+    assert_eq!(say(address, &[b'x'; 400]), "error the request is 'time'\n");
+    assert_eq!(say(address, b"\xff\xfe\n"), "error the request is 'time'\n");
     // Both ends of line will do.
     let answer = say(address, b"time\r\n");
     let (nanos, wall) = answer.trim_end().split_once(' ').unwrap();
@@ -215,7 +215,7 @@ fn no_service_a_mute_one_and_a_lying_one_are_failures_in_time() {
     let ClockCheck::Failed { reason } = check(address, 10) else {
         panic!("it lies");
     };
-    assert!(reason.contains("it says '220 mail"), "{reason}");
+    assert!(reason.contains("it sent '220 mail"), "{reason}");
     thread.join().unwrap();
 }
 

@@ -2,13 +2,13 @@
 //! For tests and for measuring a prime with more agents than there are hosts.
 
 use filermark_engine::clock::Clock;
-use filermark_link::duty::{AgentAction, AgentState, LongTask};
+use filermark_link::agent_state::{AgentAction, AgentState, LongTask};
 use filermark_link::frame::{self, Deframer, MAGIC};
 use filermark_link::identity;
 use filermark_link::message::{Report, TaskTotals};
+use filermark_link::plan_password;
 use filermark_link::secure::seal::Opener;
 use filermark_link::start::{AgentHandle, LaunchedAgent, Launcher};
-use filermark_link::thread_link;
 use filermark_model::launch::HostPlan;
 use filermark_model::plan::PhasePlan;
 use filermark_model::stats::{Interval, ProcStats};
@@ -113,7 +113,7 @@ impl FakeAgent {
                 return Vec::new();
             }
             self.heartbeat_at = now + Nanos(BEAT.as_nanos() as u64);
-            return vec![AgentAction::Tell(Report::Alive)];
+            return vec![AgentAction::Send(Report::Alive)];
         };
         let Some(phases) = self.phases else {
             return Vec::new();
@@ -128,7 +128,7 @@ impl FakeAgent {
                 ..Interval::default()
             };
             interval.service_sum_ns = interval.success_count * 200_000;
-            acts.push(AgentAction::Tell(Report::Second { interval }));
+            acts.push(AgentAction::Send(Report::Second { interval }));
             self.load = Some((began, told + 1));
         }
         if now >= began + self.warmup + self.runtime {
@@ -184,7 +184,7 @@ impl FakeAgent {
         let mut acts = std::collections::VecDeque::from(acts);
         while let Some(act) = acts.pop_front() {
             match act {
-                AgentAction::Tell(report) => {
+                AgentAction::Send(report) => {
                     let frame = frame::encode(&report).unwrap_or_default();
                     // A link that is gone is noticed by the next read.
                     let _ = self.link.write_all(&frame);
@@ -217,7 +217,7 @@ impl FakeAgent {
         };
         Some(match task {
             LongTask::Prepare(mut share) => {
-                if let Err(reason) = thread_link::open(&mut share, &mut self.opener) {
+                if let Err(reason) = plan_password::open(&mut share, &mut self.opener) {
                     return Some(Report::Failed {
                         reason,
                         stopped: false,
@@ -247,7 +247,7 @@ impl FakeAgent {
             LongTask::Cleanup
             | LongTask::Release { .. }
             | LongTask::Sweep(_)
-            | LongTask::TidyUp => cleaned,
+            | LongTask::FinalCleanup => cleaned,
         })
     }
 }
@@ -318,7 +318,7 @@ mod tests {
             mounts: vec![nowhere.clone(); PROCS as usize],
         };
         let mut plan = filermark_results::testing::plan();
-        plan.driver = DriverPlan::Null;
+        plan.driver = DriverPlan::NULL;
         plan.clients = (0..AGENTS).map(client).collect();
         plan.procs_per_client = PROCS;
         plan.points.truncate(1);
@@ -343,6 +343,7 @@ mod tests {
             goes_on: false,
             client_log_dir: None,
             heartbeat_log: None,
+            reports: &[],
             stop: StopFlag::new(),
             observe: &mut |progress| {
                 if let Progress::Second(second) = progress {

@@ -180,6 +180,7 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
         goes_on: false,
         client_log_dir: None,
         heartbeat_log: None,
+        reports: &[],
         stop: StopFlag::new(),
         observe: &mut |_| {},
     };
@@ -236,8 +237,8 @@ fn a_run_a_preflight_and_a_sweep_send_no_password() {
 #[test]
 fn an_agent_without_a_key_is_told_by_its_name() {
     use filermark_link::message::ClientShare;
+    use filermark_link::plan_password::seal;
     use filermark_link::secure::seal::{SealError, Sealer};
-    use filermark_link::thread_link::seal;
     let mut order = Order::Prepare(ClientShare {
         plan: Box::new(plan()),
         client: 0,
@@ -251,7 +252,7 @@ fn an_agent_without_a_key_is_told_by_its_name() {
     );
     // Where there is no password nobody asks for a key.
     let mut without = plan();
-    without.driver = DriverPlan::Null;
+    without.driver = DriverPlan::NULL;
     let mut order = Order::Sweep(ClientShare {
         plan: Box::new(without),
         client: 0,

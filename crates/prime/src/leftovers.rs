@@ -1,12 +1,12 @@
 //! What runs that died have left on servers and clients: found and removed by agents,
 //! for `stop`.
 
-use filermark_link::agents::{Agents, Heard, OrderError};
+use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::identity;
 use filermark_link::links::AgentLinks;
 pub use filermark_link::message::Leftover;
 use filermark_link::message::{ClientShare, Order, Report, TaskTotals};
-use filermark_link::start_batches::waves;
+use filermark_link::start_batches::start_batches;
 
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
@@ -62,10 +62,10 @@ pub fn sweep_leftovers(
         })
     };
     let mut lockout = LoginGuard::of(plan);
-    let mut groups: VecDeque<Vec<usize>> = waves(plan).into();
-    while let Some(wave) = groups.pop_front() {
+    let mut groups: VecDeque<Vec<usize>> = start_batches(plan).into();
+    while let Some(batch) = groups.pop_front() {
         let living = agents.living();
-        let mut who: Vec<usize> = wave.into_iter().filter(|at| living.contains(at)).collect();
+        let mut who: Vec<usize> = batch.into_iter().filter(|at| living.contains(at)).collect();
         if who.is_empty() {
             continue;
         }
@@ -83,12 +83,12 @@ pub fn sweep_leftovers(
             SWEEP_MAX,
             OnLost::Continue,
             &mut |_, heard| match heard {
-                Heard::Answer(at, Report::Cleaned { tasks, left_behind }) => {
+                AgentEvent::Answer(at, Report::Cleaned { tasks, left_behind }) => {
                     lockout.add(at, &tasks);
                     all[at].removed_count = tasks.task_count;
                     all[at].left = left_behind;
                 }
-                Heard::Report(_, Report::Waiting { sentence }) => tell(sentence),
+                AgentEvent::Report(_, Report::Waiting { sentence }) => tell(sentence),
                 _ => {}
             },
         );

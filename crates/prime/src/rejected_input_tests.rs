@@ -66,6 +66,7 @@ fn ran(plan: RunPlan, dir: &Path) -> RunOutcome {
         goes_on: false,
         client_log_dir: None,
         heartbeat_log: None,
+        reports: &[],
         stop: StopFlag::new(),
         observe: &mut |_| {},
     };
@@ -158,7 +159,7 @@ fn shares_are_looked_at_and_swept() {
     }
     assert_eq!(count, 6, "{findings:?}");
     assert!(
-        sentences.contains(r"\\127.0.0.1\second opens and may be written to"),
+        sentences.contains(r"\\127.0.0.1\second opens and is writable"),
         "{sentences}"
     );
     let old = Claim {

@@ -365,12 +365,12 @@ impl Scripts {
             if hurry || is_late {
                 self.give_up();
             }
-            if began.elapsed() >= limit + MARGIN + 3 * child::PATIENCE {
+            if began.elapsed() >= limit + MARGIN + 3 * child::TERM_GRACE {
                 records.extend(self.abandon());
                 break;
             }
             meanwhile();
-            std::thread::sleep(child::LOOK);
+            std::thread::sleep(child::POLL);
             records.extend(self.take_ended());
         }
         records
@@ -445,9 +445,9 @@ impl Drop for Scripts {
             call.is_waited_for = true;
         }
         self.give_up();
-        let deadline = Instant::now() + 3 * child::PATIENCE;
+        let deadline = Instant::now() + 3 * child::TERM_GRACE;
         while !self.running.is_empty() && Instant::now() < deadline {
-            std::thread::sleep(child::LOOK);
+            std::thread::sleep(child::POLL);
             self.take_ended();
         }
         self.end_leftovers();

@@ -5,7 +5,7 @@
 
 use filermark_engine::driver::{Claim, StopFlag};
 use filermark_hosts::preflight::StartAgents;
-use filermark_link::agents::{Agents, Heard, OrderError};
+use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::facts::{
     InspectFacts, InspectRequest, NotChecked, Validation, ValidationFacts,
 };
@@ -187,8 +187,8 @@ impl ValidationRound<'_, '_> {
             }))
         };
         let mut found = None;
-        let mut take = |_: Nanos, heard: Heard<'_>| {
-            if let Heard::Answer(_, Report::Inspected(facts)) = heard
+        let mut take = |_: Nanos, heard: AgentEvent<'_>| {
+            if let AgentEvent::Answer(_, Report::Inspected(facts)) = heard
                 && let InspectFacts::Validated(facts) = *facts
             {
                 found = Some(facts);

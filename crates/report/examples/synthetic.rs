@@ -18,7 +18,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     if std::path::Path::new(&path).extension() == Some("png".as_ref()) {
-        let svg = filermark_report::chart_svg(&record, filermark_report::Chart::Heat);
+        let heat = filermark_report::CHARTS.iter().find(|c| c.name == "heat");
+        let svg = heat.and_then(|heat| filermark_report::chart_svg(&record, heat, None));
         let png = svg.and_then(|svg| filermark_report::chart_png(&svg).ok());
         return match png.map(|png| std::fs::write(&path, png)) {
             Some(Ok(())) => ExitCode::SUCCESS,
@@ -29,13 +30,12 @@ fn main() -> ExitCode {
     let beside = filermark_results::Historical::shipped()
         .ok()
         .filter(|_| old);
-    let page = filermark_report::html_beside(
-        &record,
-        &filermark_report::Templates::builtin(),
-        filermark_report::Edition::Public,
-        beside.as_ref(),
-    )
-    .map_err(|e| e.to_string());
+    let templates = filermark_report::Templates::builtin();
+    let options = filermark_report::ReportOptions {
+        beside: beside.as_ref(),
+        ..filermark_report::ReportOptions::new(&templates)
+    };
+    let page = filermark_report::html(&record, &options).map_err(|e| e.to_string());
     match page.and_then(|page| std::fs::write(&path, page).map_err(|e| e.to_string())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {

@@ -8,7 +8,8 @@ use crate::format::{count, ms, number, rate};
 use crate::knee::KNEE_TERM;
 use crate::labels;
 use filermark_model::Finding;
-use filermark_results::text::{one_line, severity_label};
+use filermark_model::text::one_line;
+use filermark_results::text::severity_label;
 use filermark_results::{ClientSummary, PointRecord, RunRecord};
 use serde::Serialize;
 

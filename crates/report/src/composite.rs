@@ -5,11 +5,11 @@ use crate::format::{count, ms, number, rate};
 use crate::labels;
 use filermark_model::composite::{CompositeWork, DataSet};
 use filermark_model::stats::ComponentStats;
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Latency, PointStats};
 use filermark_results::bands::bands;
 use filermark_results::figures::{Throughput, is_background, units};
-use filermark_results::text::one_line;
 use filermark_results::{PointRecord, RunRecord};
 
 /// The heads of a table of components, behind the component: (head, unit).

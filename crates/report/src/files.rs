@@ -1,9 +1,6 @@
 //! Charts as files of their own: SVG with its colours in it, and PNG drawn from that.
 
-use crate::charts::{
-    BalanceOf, ChartWidth, Measure, columns_for, curve_chart, heat_chart, load_chart, ops_chart,
-    percentiles_chart, procs_chart, response_chart,
-};
+use crate::charts::{Chart, ChartWidth, curve_chart};
 use filermark_results::{Historical, RunRecord};
 use resvg::usvg::{Options, Tree, fontdb};
 use resvg::{tiny_skia, usvg};
@@ -19,52 +16,15 @@ const PIXELS_MAX: u32 = 16_384;
 /// Units around a drawing.
 const MARGIN: f64 = 16.0;
 
-/// A chart of a run record that can be a file of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chart {
-    /// Latency over the achieved rate: the results chart.
-    Results,
-    /// Achieved over requested rate.
-    Load,
-    /// Percentiles of the service time over load.
-    Service,
-    /// Percentiles of the response time over load.
-    Response,
-    /// Latency by second at the peak.
-    Heat,
-    /// What takes the time at the peak.
-    Operations,
-    /// How evenly the procs got their share.
-    Procs,
-}
-
 /// A chart cannot be drawn as PNG (a defect, or a drawing that is not ours).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the chart cannot be drawn as PNG: {0}")]
 pub struct PngError(String);
 
-/// A chart as an SVG file; `None` where the record has nothing to draw.
-pub fn chart_svg(record: &RunRecord, chart: Chart) -> Option<String> {
-    chart_svg_beside(record, chart, None)
-}
-
-/// The same; the results chart with systems of old beside.
-pub fn chart_svg_beside(
-    record: &RunRecord,
-    chart: Chart,
-    beside: Option<&Historical>,
-) -> Option<String> {
-    let (fit, peak) = (ChartWidth::Wide, record.peak());
-    let drawn = match chart {
-        Chart::Results => response_chart(record, fit, beside),
-        Chart::Load => load_chart(record, fit),
-        Chart::Service => percentiles_chart(record, Measure::Service, fit),
-        Chart::Response => percentiles_chart(record, Measure::Response, fit),
-        Chart::Heat => heat_chart(peak?, fit, columns_for(1)),
-        Chart::Operations => ops_chart(record, peak?.measured()?, fit),
-        Chart::Procs => procs_chart(record, BalanceOf::Share, fit),
-    };
-    drawn.map(|svg| standalone(&svg))
+/// A chart as an SVG file; `None` where the record has nothing to draw. The results chart
+/// also shows the systems of old.
+pub fn chart_svg(record: &RunRecord, chart: &Chart, beside: Option<&Historical>) -> Option<String> {
+    (chart.draw)(record, ChartWidth::Wide, beside).map(|svg| standalone(&svg))
 }
 
 /// A curve of latency over throughput from plain numbers, as an SVG file; `None`
@@ -171,35 +131,25 @@ pub fn chart_png(svg: &str) -> Result<Vec<u8>, PngError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::CHARTS;
     use filermark_results::testing;
-
-    const ALL: [Chart; 7] = [
-        Chart::Results,
-        Chart::Load,
-        Chart::Service,
-        Chart::Response,
-        Chart::Heat,
-        Chart::Operations,
-        Chart::Procs,
-    ];
 
     #[test]
     fn every_chart_is_a_file_with_its_own_colours() {
         let record = testing::record();
-        for chart in ALL {
-            let svg = chart_svg(&record, chart).unwrap();
-            assert!(!svg.contains("var("), "{chart:?}");
+        for chart in &CHARTS {
+            let svg = chart_svg(&record, chart, None).unwrap();
+            assert!(!svg.contains("var("), "{}", chart.name);
             assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
-            assert!(
-                Tree::from_str(&svg, &Options::default()).is_ok(),
-                "{chart:?}"
-            );
+            let tree = Tree::from_str(&svg, &Options::default());
+            assert!(tree.is_ok(), "{}", chart.name);
         }
         let mut empty = record.clone();
         empty.points.clear();
         assert!(
-            ALL.into_iter()
-                .all(|chart| chart_svg(&empty, chart).is_none())
+            CHARTS
+                .iter()
+                .all(|chart| chart_svg(&empty, chart, None).is_none())
         );
     }
 

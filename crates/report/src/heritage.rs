@@ -3,8 +3,8 @@
 
 use crate::format::{number, rate};
 use filermark_model::benchmark::{HERITAGE_NOTICE, Headline};
+use filermark_model::text::one_line;
 use filermark_results::historical::System;
-use filermark_results::text::one_line;
 use filermark_results::{ClassicalResult, Historical, RunRecord, classical};
 use serde::Serialize;
 

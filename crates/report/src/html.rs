@@ -3,21 +3,22 @@
 
 use crate::breakdown::{self, ClientRow, ClientsView, FindingRow, KneeView, PercentileRow};
 use crate::charts::{
-    BalanceOf, ChartWidth, Measure, client_charts, columns_for, groups_chart, heat_chart,
-    load_chart, op_charts, ops_chart, overlay_chart, percentiles_chart, phases_chart, procs_chart,
-    response_chart, series_chart, waiting_chart,
+    self, BalanceOf, CHARTS, ChartWidth, client_charts, columns_for, groups_chart, heat_chart,
+    op_charts, overlay_chart, phases_chart, procs_chart, series_chart, waiting_chart,
 };
 use crate::composite::{ScriptRow, script_rows};
 use crate::heritage::{self, HistoricalView};
+use crate::options::{Edition, ReportOptions};
 use crate::setup::{self, ParameterRow};
 use crate::templates::{TemplateError, Templates};
 use crate::view::{self, FindingView, PhaseRow, PointRow, PointView};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_model::plan::Target;
+use filermark_model::text::one_line;
 use filermark_results::figures::is_composite;
-use filermark_results::text::one_line;
 use filermark_results::{Historical, PointRecord, RunRecord, definition_fingerprint};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How the overall response time of a classical benchmark is made.
 const ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the origin to the peak, divided by the peak.";
@@ -26,17 +27,14 @@ const COMPOSITE_ORT_TERM: &str = "The area under the mean service time over the 
 
 /// A chart in the forms that the page chooses from by its width.
 #[derive(Serialize)]
-pub(crate) struct Chart {
+pub struct Chart {
     wide: String,
     narrow: String,
 }
 
 impl Chart {
     /// Draws it for a desk, `wide`, and for a phone; `None`: there is nothing to draw.
-    pub(crate) fn of(
-        wide: ChartWidth,
-        draw: impl Fn(ChartWidth) -> Option<String>,
-    ) -> Option<Self> {
+    pub fn of(wide: ChartWidth, draw: impl Fn(ChartWidth) -> Option<String>) -> Option<Self> {
         Some(Self {
             wide: draw(wide)?,
             narrow: draw(ChartWidth::Narrow)?,
@@ -71,19 +69,15 @@ struct Page<'a> {
     /// The throughput at the response limit, in a sentence.
     classical: Option<String>,
     historical: Option<HistoricalView>,
-    curve: Option<Chart>,
-    load: Option<Chart>,
-    procs: Option<Chart>,
+    /// The charts of [`CHARTS`], by their names in the template.
+    #[serde(flatten)]
+    charts: BTreeMap<&'static str, Option<Chart>>,
     proc_means: Option<Chart>,
     waiting: Option<Chart>,
     knee: Option<KneeView>,
-    percentiles_service: Option<Chart>,
-    percentiles_response: Option<Chart>,
     percentile_heads: Vec<(String, &'static str)>,
     percentile_rows: Vec<PercentileRow>,
-    heat: Option<Chart>,
     heats: Vec<Series>,
-    ops_share: Option<Chart>,
     op_charts: Vec<(&'static str, String)>,
     client_charts: Vec<(&'static str, String)>,
     client_heads: &'a [(&'a str, &'a str)],
@@ -120,49 +114,14 @@ struct Page<'a> {
     notice: &'static str,
 }
 
-/// For whom a report is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edition {
-    /// Everybody.
-    #[default]
-    Public,
-    /// Those who check it: with all findings one by one, each with its figure, limit
-    /// and source, and all details open.
-    Reviewer,
-}
-
 /// The report, laid out by the template `report.html`.
 ///
 /// # Errors
 /// The template cannot be filled in: of a shipped one a defect, of a user's own
 /// it names the line.
-pub fn html(record: &RunRecord, templates: &Templates) -> Result<String, TemplateError> {
-    html_edition(record, templates, Edition::Public)
-}
-
-/// The report in an edition.
-///
-/// # Errors
-/// As those of [`html()`].
-pub fn html_edition(
-    record: &RunRecord,
-    templates: &Templates,
-    edition: Edition,
-) -> Result<String, TemplateError> {
-    html_beside(record, templates, edition, None)
-}
-
-/// The same with systems of old beside, which nothing is compared with.
-///
-/// # Errors
-/// As those of [`html()`].
-pub fn html_beside(
-    record: &RunRecord,
-    templates: &Templates,
-    edition: Edition,
-    beside: Option<&Historical>,
-) -> Result<String, TemplateError> {
-    templates.render("report.html", &page(record, edition, beside))
+pub fn html(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, TemplateError> {
+    let page = page(record, options.edition, options.beside);
+    options.templates.render("report.html", &page)
 }
 
 /// The sections of the report alone, to be put into another page that has the style
@@ -212,8 +171,6 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
     let verdict = record.verdict();
     let peak = record.peak();
     let peak_stats = peak.and_then(|p| p.measured());
-    let balance = |of| Chart::of(ChartWidth::Half, |fit| procs_chart(record, of, fit));
-    let percentiles = |of| Chart::of(ChartWidth::Half, |fit| percentiles_chart(record, of, fit));
     let mut servers: Vec<String> = run
         .plan
         .clients
@@ -245,21 +202,18 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
         heritage: heritage::rows(record),
         classical: heritage::result(record),
         historical: beside.map(HistoricalView::of),
-        curve: Chart::of(ChartWidth::Wide, |fit| response_chart(record, fit, beside)),
-        load: Chart::of(ChartWidth::Half, |fit| load_chart(record, fit)),
-        procs: balance(BalanceOf::Share),
-        proc_means: balance(BalanceOf::Mean),
+        charts: CHARTS
+            .iter()
+            .map(|chart| drawn(record, chart, beside))
+            .collect(),
+        proc_means: Chart::of(ChartWidth::Half, |fit| {
+            procs_chart(record, BalanceOf::Mean, fit)
+        }),
         waiting: Chart::of(ChartWidth::Half, |fit| waiting_chart(record, fit)),
         knee: breakdown::knee_view(record),
-        percentiles_service: percentiles(Measure::Service),
-        percentiles_response: percentiles(Measure::Response),
         percentile_heads: breakdown::percentile_heads(),
         percentile_rows: breakdown::percentile_rows(record),
-        heat: peak
-            .and_then(|p| Chart::of(ChartWidth::Wide, |fit| heat_chart(p, fit, columns_for(1)))),
         heats: all_heats(record),
-        ops_share: peak_stats
-            .and_then(|s| Chart::of(ChartWidth::Wide, |fit| ops_chart(record, s, fit))),
         op_charts: peak_stats.map_or(Vec::new(), |s| op_charts(record, s)),
         client_charts: client_charts(record),
         client_heads: &breakdown::CLIENT_HEADS,
@@ -309,6 +263,16 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
     }
 }
 
+/// A chart of the table as the page has it.
+fn drawn(
+    record: &RunRecord,
+    chart: &charts::Chart,
+    beside: Option<&Historical>,
+) -> (&'static str, Option<Chart>) {
+    let drawn = Chart::of(chart.page_width, |fit| (chart.draw)(record, fit, beside));
+    (chart.page_name, drawn)
+}
+
 fn all_series(record: &RunRecord) -> Vec<Series> {
     let of = |p| Some(of_point(record, p, series_chart(p)?));
     record.points.iter().filter_map(of).collect()
@@ -339,15 +303,7 @@ fn of_point(record: &RunRecord, point: &PointRecord, svg: String) -> Series {
 /// Compares with a file of `tests/golden`, or makes it with `UPDATE_GOLDEN=1`.
 #[cfg(test)]
 pub(crate) fn golden(name: &str, text: &str) {
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(dir.join(name), text).unwrap();
-    }
-    let golden = std::fs::read_to_string(dir.join(name)).unwrap();
-    for (i, (new, old)) in text.lines().zip(golden.lines()).enumerate() {
-        assert_eq!(new, old, "{name}, line {}", i + 1);
-    }
-    assert_eq!(text.len(), golden.len(), "{name}: another length");
+    filermark_results::testing::golden(env!("CARGO_MANIFEST_DIR"), name, text);
 }
 
 #[cfg(test)]
@@ -382,7 +338,19 @@ mod tests {
     }
 
     fn html(record: &RunRecord) -> Result<String, TemplateError> {
-        super::html(record, &Templates::builtin())
+        html_beside(record, None)
+    }
+
+    fn html_beside(
+        record: &RunRecord,
+        beside: Option<&Historical>,
+    ) -> Result<String, TemplateError> {
+        let templates = Templates::builtin();
+        let options = ReportOptions {
+            beside,
+            ..ReportOptions::new(&templates)
+        };
+        super::html(record, &options)
     }
     use filermark_results::testing;
 
@@ -449,8 +417,7 @@ mod tests {
     fn pages_of_older_generations_say_so_and_show_systems_of_old_as_marks() {
         let record = testing::heritage::heritage_record();
         let shipped = Historical::shipped().unwrap();
-        let templates = Templates::builtin();
-        let page = html_beside(&record, &templates, Edition::Public, Some(&shipped)).unwrap();
+        let page = html_beside(&record, Some(&shipped)).unwrap();
         assert_well_formed(&page);
         for needed in [
             "After LADDIS, SFS 1.x (1993), NFS version 2. It is a likeness",
@@ -488,11 +455,15 @@ mod tests {
         shipped.title = "<script>".into();
         shipped.note = "<script>".into();
         let record = testing::record();
-        let templates = Templates::builtin();
-        let page = html_beside(&record, &templates, Edition::Public, Some(&shipped)).unwrap();
+        let page = html_beside(&record, Some(&shipped)).unwrap();
         assert_well_formed(&page);
         assert!(!page.contains("<script"));
-        let text = crate::text_beside(&record, &templates, Edition::Public, Some(&shipped));
+        let templates = Templates::builtin();
+        let options = ReportOptions {
+            beside: Some(&shipped),
+            ..ReportOptions::new(&templates)
+        };
+        let text = crate::text(&record, &options);
         assert!(text.unwrap().contains("HISTORICAL SYSTEMS"));
     }
 

@@ -158,11 +158,11 @@ mod tests {
         use filermark_model::Nanos;
         let renderings = |record: &RunRecord| {
             let templates = crate::Templates::builtin();
-            let edition = crate::Edition::default();
+            let options = crate::ReportOptions::new(&templates);
             [
                 crate::summary(record, false, 200),
-                crate::text(record, &templates, edition).unwrap(),
-                crate::html(record, &templates).unwrap(),
+                crate::text(record, &options).unwrap(),
+                crate::html(record, &options).unwrap(),
                 filermark_results::sfslog::sfslog(record),
             ]
         };

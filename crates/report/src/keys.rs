@@ -4,8 +4,8 @@
 //! components and counters; a list's entries are counted from 1. A key keeps its meaning as long as `format` stays the same.
 
 use crate::json::json_summary;
+use filermark_model::text::one_line;
 use filermark_results::RunRecord;
-use filermark_results::text::one_line;
 use serde_json::Value;
 
 /// Members of the JSON summary that are too long for a short form: it has them.

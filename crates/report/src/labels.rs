@@ -1,11 +1,11 @@
 //! How a load point is called: by its rate, or by its business metric.
 
 use crate::format::{number, rate};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{LoadPoint, PointStats};
 use filermark_results::RunRecord;
 use filermark_results::figures::{Planned, Throughput, units};
-use filermark_results::text::one_line;
 
 /// The business metric of the run's loads; `None`: they are rates.
 pub fn unit(record: &RunRecord) -> Option<String> {

@@ -8,8 +8,8 @@
 //! run records; a submission has its own: [`submission_html`] and its siblings. And nothing
 //! else: this room knows no server and no clock, and of files only the templates
 //! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
-//! [`sequence_svg`] draw what a benchmark's procs do. [`energy`] renders what merged
-//! energy logs say of efficiency.
+//! [`sequence_svg`] draw what a benchmark's procs do. [`parts`] are for reports of other
+//! crates.
 
 mod advice;
 mod breakdown;
@@ -19,7 +19,6 @@ mod comparison_html;
 mod composite;
 mod curve_json;
 mod disclosure;
-pub mod energy;
 mod files;
 mod format;
 mod heritage;
@@ -28,6 +27,9 @@ mod json;
 mod keys;
 mod knee;
 mod labels;
+mod options;
+mod outputs;
+pub mod parts;
 mod scale;
 mod sequence;
 mod setup;
@@ -38,6 +40,7 @@ mod text;
 mod view;
 
 pub use advice::advice;
+pub use charts::{CHARTS, Chart};
 pub use comparison::{comparison_json, comparison_text};
 pub use comparison_html::comparison_html;
 pub use curve_json::{summary_file_json, summary_file_keys};
@@ -45,15 +48,15 @@ pub use disclosure::{
     Extras, IMAGE_BYTES_MAX, Image, results_svg, submission_html, submission_json,
     submission_summary, submission_text,
 };
-pub use files::{
-    Chart, CurveLabels, CurvePoint, PngError, chart_png, chart_svg, chart_svg_beside, curve_inline,
-    curve_svg,
-};
-pub use html::{Edition, html, html_beside, html_edition, record_sections};
+pub use files::{PngError, chart_png, chart_svg};
+pub use html::{html, record_sections};
 pub use json::json_summary;
 pub use keys::key_values;
 pub use knee::{KNEE_TERM, knee};
+pub use options::{Edition, ReportOptions};
+pub use outputs::{FORMS, Form, HTML, KEYS, OUTPUTS, Report, ReportError, SubmissionForm};
 pub use sequence::{sequence_dot, sequence_svg};
 pub use summary::{progress_line, summary};
-pub use templates::{TemplateError, Templates};
-pub use text::{text, text_beside};
+pub use templates::{Shipped, TemplateError, Templates};
+
+pub use text::text;

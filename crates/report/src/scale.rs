@@ -107,7 +107,7 @@ impl Scale {
 }
 
 /// 1, 2, 2.5 or 5 times a power of ten, at least `raw`.
-pub(crate) fn nice_step(raw: f64) -> f64 {
+pub fn nice_step(raw: f64) -> f64 {
     round_up(raw.max(1e-12), &[1.0, 2.0, 2.5, 5.0])
 }
 

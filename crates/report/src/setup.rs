@@ -5,9 +5,9 @@ use crate::composite;
 use crate::format::seconds;
 use filermark_model::access::Access;
 use filermark_model::plan::{Arrivals, Connections, DriverPlan, PacingMode, Target, Transport};
+use filermark_model::text::one_line;
 use filermark_model::{Rule, Severity};
 use filermark_results::figures::is_composite;
-use filermark_results::text::one_line;
 use filermark_results::{PointRecord, RunRecord};
 
 /// A parameter as given.

@@ -5,9 +5,10 @@ use crate::composite;
 use crate::format::{count, ms, number, plural, rate};
 use crate::heritage;
 use crate::labels;
+use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Severity};
 use filermark_results::figures::plain;
-use filermark_results::text::{one_line, severity_label};
+use filermark_results::text::severity_label;
 use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 

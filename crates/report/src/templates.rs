@@ -14,9 +14,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The shipped templates: (name, text). What ends in `.html` is escaped by itself,
+/// Templates of a crate: (name, text). What ends in `.html` is escaped by itself,
 /// everything else is not.
-const SHIPPED: &[(&str, &str)] = &[
+pub type Shipped = &'static [(&'static str, &'static str)];
+
+/// The templates of this crate.
+const SHIPPED: Shipped = &[
     ("report.html", include_str!("../templates/report.html")),
     ("record.html", include_str!("../templates/record.html")),
     ("report.txt", include_str!("../templates/report.txt")),
@@ -34,7 +37,6 @@ const SHIPPED: &[(&str, &str)] = &[
         include_str!("../templates/submission.txt"),
     ),
     ("compare.html", include_str!("../templates/compare.html")),
-    ("energy.html", include_str!("../templates/energy.html")),
     ("chart.css", include_str!("../templates/chart.css")),
 ];
 
@@ -73,13 +75,19 @@ pub struct Templates {
 impl Templates {
     /// Those that the program brings along.
     pub fn builtin() -> Self {
+        Self::builtin_and(&[])
+    }
+
+    /// The shipped ones, and those of another crate that its reports are laid out by.
+    pub fn builtin_and(more: Shipped) -> Self {
         let mut env = Environment::new();
         env.set_undefined_behavior(UndefinedBehavior::Strict);
         env.set_fuel(Some(STEPS_MAX));
         env.set_recursion_limit(DEPTH_MAX);
         env.set_formatter(write_value);
-        env.set_loader(|name| {
-            let shipped = SHIPPED.iter().find(|(known, _)| *known == name);
+        env.set_loader(move |name| {
+            let mut all = SHIPPED.iter().chain(more);
+            let shipped = all.find(|(known, _)| *known == name);
             Ok(shipped.map(|(_, text)| (*text).to_owned()))
         });
         Self {
@@ -95,7 +103,15 @@ impl Templates {
     /// The directory or a file cannot be read, or a file is no template: names both
     /// the file and the line.
     pub fn with_dir(dir: &Path) -> Result<Self, TemplateError> {
-        let mut templates = Self::builtin();
+        Self::builtin().and_dir(dir)
+    }
+
+    /// These templates, but for the names that a directory has: see [`Self::with_dir`].
+    ///
+    /// # Errors
+    /// As [`Self::with_dir`].
+    pub fn and_dir(self, dir: &Path) -> Result<Self, TemplateError> {
+        let mut templates = self;
         let failed = |path: &Path, reason: String| TemplateError {
             place: path.display().to_string(),
             reason,
@@ -315,7 +331,8 @@ mod tests {
         let dir = dir_with(&[("report.css", "body { color: red }")]);
         let templates = Templates::with_dir(dir.path()).unwrap();
         let record = filermark_results::testing::record();
-        let page = crate::html(&record, &templates).unwrap();
+        let options = crate::ReportOptions::new(&templates);
+        let page = crate::html(&record, &options).unwrap();
         assert!(page.contains("<style>body { color: red }</style>"));
     }
 }

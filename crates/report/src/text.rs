@@ -2,13 +2,13 @@
 
 use crate::breakdown;
 use crate::heritage::{self, HistoricalView};
-use crate::html::Edition;
+use crate::options::{Edition, ReportOptions};
 use crate::setup;
-use crate::templates::{TemplateError, Templates};
+use crate::templates::TemplateError;
 use crate::view::{self, FindingView};
 use filermark_model::NOT_A_SPEC_RESULT;
-use filermark_results::text::one_line;
-use filermark_results::{Historical, RunRecord, definition_fingerprint};
+use filermark_model::text::one_line;
+use filermark_results::{RunRecord, definition_fingerprint};
 use serde::Serialize;
 
 /// Longest cell that still is a figure.
@@ -53,24 +53,8 @@ struct Page {
 ///
 /// # Errors
 /// As those of [`crate::html()`].
-pub fn text(
-    record: &RunRecord,
-    templates: &Templates,
-    edition: Edition,
-) -> Result<String, TemplateError> {
-    text_beside(record, templates, edition, None)
-}
-
-/// The same with systems of old beside.
-///
-/// # Errors
-/// As those of [`crate::html()`].
-pub fn text_beside(
-    record: &RunRecord,
-    templates: &Templates,
-    edition: Edition,
-    beside: Option<&Historical>,
-) -> Result<String, TemplateError> {
+pub fn text(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, TemplateError> {
+    let (edition, beside) = (options.edition, options.beside);
     let run = &record.run;
     let verdict = record.verdict();
     let peak_number = record.peak().map(|p| p.load.number);
@@ -154,7 +138,7 @@ pub fn text_beside(
         program: one_line(&format!("{} {}", run.program, run.version)),
         notice: NOT_A_SPEC_RESULT,
     };
-    templates.render("report.txt", &page)
+    options.templates.render("report.txt", &page)
 }
 
 fn points_table(record: &RunRecord) -> String {
@@ -218,7 +202,7 @@ fn row(first: &str, cells: &[String]) -> Vec<String> {
 }
 
 /// Heads with their units below.
-pub(crate) fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
+pub fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
     let with_unit = heads.iter().map(|(head, unit)| match *unit {
         "" => (*head).to_owned(),
         unit => format!("{head}\n{unit}"),
@@ -227,7 +211,7 @@ pub(crate) fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// Columns as wide as their widest cell; those that hold figures to the right.
-pub(crate) fn table(heads: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub fn table(heads: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let plain = |cell: &str| cell.replace('\u{a0}', " ");
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for head in heads {
@@ -284,11 +268,20 @@ fn pairs(pairs: impl Iterator<Item = (String, String)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::templates::Templates;
     use filermark_results::testing;
+
+    fn of(record: &RunRecord, edition: Edition) -> String {
+        let templates = Templates::builtin();
+        let options = ReportOptions {
+            edition,
+            ..ReportOptions::new(&templates)
+        };
+        text(record, &options).unwrap()
+    }
 
     #[test]
     fn the_text_is_as_it_was() {
-        let of = |record, edition| text(record, &Templates::builtin(), edition).unwrap();
         let record = testing::record();
         crate::html::golden("report.txt", &of(&record, Edition::Public));
         let reviewed = of(&record, Edition::Reviewer);
@@ -303,7 +296,7 @@ mod tests {
         record.points.clear();
         record.phases.clear();
         record.run.suffix = "\x1b[2J<b>&".into();
-        let text = text(&record, &Templates::builtin(), Edition::Reviewer).unwrap();
+        let text = of(&record, Edition::Reviewer);
         assert!(text.contains("<b>&") && !text.contains('\x1b'), "{text}");
     }
 }

@@ -6,10 +6,11 @@ use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
 use crate::format::{count, ms, number, plural, rate, seconds};
 use crate::heritage;
 use crate::labels;
+use filermark_model::text::one_line;
 use filermark_model::{Finding, OpStats, PointStats};
 use filermark_results::classical::Basis;
 use filermark_results::figures::{is_composite, plain};
-use filermark_results::text::{one_line, severity_label};
+use filermark_results::text::severity_label;
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 
 /// A figure of the headline.
@@ -232,7 +233,7 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
 }
 
 /// What the findings of a group say, and where: the same words once.
-pub(crate) fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
+pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
     let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
     for (number, message) in group {
         let words = one_line(message);

@@ -2,8 +2,8 @@
 //! operations, its procs, its counters and its errors.
 
 use crate::record::{ClientSummary, PointRecord, RunRecord};
-use crate::text::one_line;
 use filermark_model::stats::ProcStats;
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;

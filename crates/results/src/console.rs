@@ -9,10 +9,10 @@ use crate::environment::Environment;
 use crate::figures::{Planned, Throughput, plain};
 use crate::heartbeat::Heartbeat;
 use crate::record::{Phase, definition_fingerprint};
-use crate::text::one_line;
 use crate::time::Timestamp;
 use filermark_model::composite::DataSet;
 use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::text::one_line;
 use filermark_model::{Benchmark, NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;
 

@@ -6,9 +6,9 @@
 use crate::figures::{Planned, plain};
 use crate::record::{PointRecord, RunRecord};
 use crate::sfssum::{below_rate, reasons};
-use crate::text::one_line;
 use filermark_model::composite::CompositeWork;
 use filermark_model::stats::ComponentStats;
+use filermark_model::text::one_line;
 use filermark_model::{Latency, Op, OpStats};
 use std::fmt::Write as _;
 

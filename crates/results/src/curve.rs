@@ -223,7 +223,7 @@ fn point_of(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> Curv
 
 /// The unit of a composite's load: its business metric, `procs` where it has none.
 pub fn business_metric(benchmark: &filermark_model::Benchmark) -> String {
-    let unit = crate::text::one_line(&benchmark.unit);
+    let unit = filermark_model::text::one_line(&benchmark.unit);
     match unit.is_empty() {
         true => "procs".into(),
         false => unit,

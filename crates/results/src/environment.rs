@@ -3,7 +3,7 @@
 //! Best effort: what cannot be read stays empty, and nothing here ever fails.
 //! No addresses of third parties, no user names, no environment variables.
 
-use crate::text::one_line;
+use filermark_model::text::one_line;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -7,10 +7,10 @@ pub use error::FilesError;
 use crate::figures::is_composite;
 use crate::final_logs::SettledLogs;
 use crate::live_file::complete;
+use crate::output::{Make, Output, OutputTable};
+use crate::outputs::{HEARTBEATS, OUTPUTS, PROC_LOG_DIR, PROC_LOGS};
+use crate::proc_logs;
 use crate::record::RunRecord;
-use crate::{
-    client_log, csv, proc_logs, sfslog, sfslog_txt, sfsres, sfssum, sfssum_txt, sfssum_xml,
-};
 use filermark_model::NOT_A_SPEC_RESULT;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,22 +25,18 @@ pub fn suffix_is_plain(suffix: &str) -> bool {
     !suffix.is_empty() && suffix.len() <= SUFFIX_LEN_MAX && suffix.chars().all(plain)
 }
 
-/// Writes the files of a record into `dir`; gives the paths. S is the suffix.
-///
-/// A classical benchmark has `sfssum.S`, `sfslog.S`, `sfsres.S`, `sfsc0001.S` ...
-/// and `S.csv`. A composite one has `sfssum.S.txt`, `sfssum_S.xml`,
-/// `sfslog.S.txt`, `S.csv`, `heartbeats_S.log` where there are heartbeats, and,
-/// once its run has ended, [`write_proc_logs`].
+/// Writes the files of a record into `dir` ([`crate::outputs`]); gives the paths. Those of
+/// a composite include, once its run has ended, [`write_proc_logs`].
 ///
 /// # Errors
-/// The suffix is no part of a file name (a record may come from anywhere), or
-/// the file system says no.
+/// The suffix is no part of a file name (a record may come from anywhere), or a file
+/// cannot be written.
 pub fn write_files(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, FilesError> {
     write_files_and_logs(record, dir, dir)
 }
 
-/// The same, with the logs of the procs below `log_dir` (`-U`, NETMIST_LOGS), which
-/// is made when missing.
+/// Writes the files of a record into `dir`, and the logs of its procs below `log_dir`
+/// (`-U`, NETMIST_LOGS), which is made when missing.
 ///
 /// # Errors
 /// As [`write_files`].
@@ -56,24 +52,20 @@ pub fn write_files_and_logs(
     Ok(written)
 }
 
-/// The same without the logs of the procs.
+/// Writes the files of a record into `dir`, without the logs of its procs.
 ///
 /// # Errors
 /// As [`write_files`].
 pub fn write_results(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, FilesError> {
     let mut written = Vec::new();
-    for (name, text) in renderings(record)? {
-        let path = dir.join(&name);
-        written.push(match grows(record, &name) {
-            true => finish(path, &text)?,
-            false => write(path, &text)?,
-        });
+    for file in renderings(record, OutputTable(&[OUTPUTS]))? {
+        written.push(file.write(dir)?);
     }
     Ok(written)
 }
 
-/// The same of a run that goes on, when a load point has ended: `logs` are given what the
-/// load point adds to them.
+/// Writes the files of a run that goes on, when a load point has ended: `logs` are given
+/// what the load point adds to them.
 ///
 /// # Errors
 /// As [`write_files`].
@@ -86,10 +78,22 @@ pub fn write_files_so_far(
         return write_files(record, dir);
     }
     let suffix = plain_suffix(record)?;
-    let log = dir.join(format!("sfslog.{suffix}.txt"));
-    let mut written = vec![finish(log, &sfslog_txt::sfslog_so_far(record))?];
-    for (name, text) in composite_results(record, suffix) {
-        written.push(write(dir.join(name), &text)?);
+    let mut written = Vec::new();
+    for output in of_record(record, OutputTable(&[OUTPUTS])) {
+        let text = match output.make {
+            Make::Log(log) if !log.added_by_point => (log.so_far)(record),
+            Make::Text(render) => match render(record) {
+                Some(text) => text,
+                None => continue,
+            },
+            _ => continue,
+        };
+        let file = Rendering {
+            output,
+            name: output.name(suffix),
+            text,
+        };
+        written.push(file.write(dir)?);
     }
     logs.add(record)?;
     Ok(written)
@@ -102,19 +106,11 @@ pub fn write_files_so_far(
 /// The suffix is no part of a file name.
 pub fn logs_so_far(record: &RunRecord) -> Result<Vec<(String, String)>, FilesError> {
     let suffix = plain_suffix(record)?;
-    Ok(match is_composite(record) {
-        true => vec![
-            (
-                format!("sfslog.{suffix}.txt"),
-                sfslog_txt::sfslog_so_far(record),
-            ),
-            (
-                format!("heartbeats_{suffix}.log"),
-                proc_logs::heartbeat_lines(record),
-            ),
-        ],
-        false => Vec::new(),
-    })
+    let logs = of_record(record, OutputTable(&[OUTPUTS])).filter_map(|output| match output.make {
+        Make::Log(log) => Some((output.name(suffix), (log.so_far)(record))),
+        _ => None,
+    });
+    Ok(logs.collect())
 }
 
 /// A log without its last line, which says what kind of result it is not.
@@ -126,75 +122,80 @@ pub fn without_notice(text: &str) -> &str {
 /// Writes the log of all heartbeats that `-q` asks for, when the run has ended.
 ///
 /// # Errors
-/// The file system says no.
+/// The file cannot be written.
 pub fn write_heartbeat_log(record: &RunRecord, path: &Path) -> Result<(), FilesError> {
     finish(path.to_owned(), &proc_logs::heartbeat_log(record)).map(|_| ())
 }
 
-/// Whether a file of a composite is one that grows.
-fn grows(record: &RunRecord, name: &str) -> bool {
-    is_composite(record) && (name.starts_with("sfslog.") || name.starts_with("heartbeats_"))
+/// A file that a record makes.
+#[derive(Clone, Debug)]
+pub struct Rendering {
+    /// Its row in the table.
+    pub output: &'static Output,
+    /// Its name in the result directory.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
 }
 
-/// The files of a record that [`write_files`] writes, by name, without the logs of
-/// the procs ([`proc_log_files`]).
+impl Rendering {
+    /// Writes it into `dir`; gives its path.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, dir: &Path) -> Result<PathBuf, FilesError> {
+        let path = dir.join(&self.name);
+        match self.output.make {
+            Make::Log(_) => finish(path, &self.text),
+            _ => write(path, &self.text),
+        }
+    }
+}
+
+/// The rows of a table that a run with this record has.
+fn of_record<'a>(
+    record: &'a RunRecord,
+    table: OutputTable<'a>,
+) -> impl Iterator<Item = &'static Output> + 'a {
+    table.iter().filter(move |output| output.is_of(record))
+}
+
+/// The files of a record by the rows of a table, without the logs of the procs
+/// ([`proc_log_files`]) and without pages, which users may lay out otherwise.
 ///
 /// # Errors
 /// The suffix is no part of a file name.
-pub fn renderings(record: &RunRecord) -> Result<Vec<(String, String)>, FilesError> {
+pub fn renderings(
+    record: &RunRecord,
+    table: OutputTable<'_>,
+) -> Result<Vec<Rendering>, FilesError> {
     let suffix = plain_suffix(record)?;
-    Ok(match is_composite(record) {
-        true => composite_files(record, suffix),
-        false => classical_files(record, suffix),
-    })
-}
-
-fn classical_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
-    let mut files = vec![
-        (format!("sfssum.{suffix}"), sfssum::sfssum(record)),
-        (format!("sfslog.{suffix}"), sfslog::sfslog(record)),
-        (format!("sfsres.{suffix}"), sfsres::sfsres(record)),
-        (format!("{suffix}.csv"), csv::csv(record)),
-    ];
-    for client in 1..=record.run.plan.clients.len() as u32 {
-        let log = client_log::client_log(record, client);
-        files.push((format!("sfsc{client:04}.{suffix}"), log));
+    let mut made = Vec::new();
+    for output in of_record(record, table) {
+        let one = |text| Rendering {
+            output,
+            name: output.name(suffix),
+            text,
+        };
+        match output.make {
+            Make::Text(render) => made.extend(render(record).map(one)),
+            Make::Log(log) => made.extend((log.whole)(record).map(one)),
+            Make::Client(render) => {
+                let clients = 1..=record.run.plan.clients.len() as u32;
+                made.extend(clients.map(|client| Rendering {
+                    output,
+                    name: output.numbered(suffix, client, ""),
+                    text: render(record, client),
+                }));
+            }
+            Make::Elsewhere | Make::Proc(_) | Make::Page(_) => {}
+        }
     }
-    files
+    Ok(made)
 }
 
-/// The files of a composite that are no logs.
-fn composite_results(record: &RunRecord, suffix: &str) -> [(String, String); 3] {
-    [
-        (
-            format!("sfssum.{suffix}.txt"),
-            sfssum_txt::sfssum_txt(record),
-        ),
-        (
-            format!("sfssum_{suffix}.xml"),
-            sfssum_xml::sfssum_xml(record),
-        ),
-        (format!("{suffix}.csv"), csv::csv(record)),
-    ]
-}
-
-fn composite_files(record: &RunRecord, suffix: &str) -> Vec<(String, String)> {
-    let [sums, xml, csv] = composite_results(record, suffix);
-    let log = (
-        format!("sfslog.{suffix}.txt"),
-        sfslog_txt::sfslog_txt(record),
-    );
-    let mut files = vec![sums, xml, log, csv];
-    if !record.heartbeats.is_empty() {
-        let log = proc_logs::heartbeat_log(record);
-        files.push((format!("heartbeats_{suffix}.log"), log));
-    }
-    files
-}
-
-/// Writes the logs of every proc of a composite into `client-logs.S` below `dir`,
-/// so that thousands of procs do not flood it: `client_<n>.S`,
-/// `Workload_<NAME>_<n>.S` and `netmist_C<n>.S.log`. Gives that directory.
+/// Writes the logs of every proc of a composite into a folder of their own below `dir`, so
+/// that thousands of procs do not flood it. Gives that folder.
 ///
 /// # Errors
 /// As [`write_files`].
@@ -214,9 +215,10 @@ pub(crate) fn make_dir(dir: &Path) -> Result<(), FilesError> {
     })
 }
 
-/// The directory of the logs of the procs.
+/// The folder of the logs of the procs.
 pub fn proc_log_dir(suffix: &str) -> String {
-    format!("client-logs.{suffix}")
+    let name = PROC_LOG_DIR.name(suffix);
+    name.strip_suffix('/').map_or(name.clone(), str::to_owned)
 }
 
 /// The logs of every proc of a composite, by name in [`proc_log_dir`], made one after
@@ -235,34 +237,18 @@ pub fn proc_log_files(
     }))
 }
 
-/// The names of the logs of a proc: its results, its operations, its progress.
+/// The names of the logs of a proc, in the order of [`PROC_LOGS`].
 pub(crate) fn proc_log_names(record: &RunRecord, number: u32) -> Option<[String; 3]> {
     let (suffix, plan) = (&record.run.suffix, &record.run.plan);
     let proc = plan.procs.get(number as usize)?;
     let components = &plan.benchmark.composite()?.components;
     let workload = &components.get(proc.component as usize)?.workload.name;
     // A record may come from anywhere, and its workloads have any name.
-    let name = match suffix_is_plain(workload) {
+    let workload = match suffix_is_plain(workload) {
         true => workload,
         false => "UNNAMED",
     };
-    Some([
-        format!("client_{number}.{suffix}"),
-        format!("Workload_{name}_{number}.{suffix}"),
-        format!("netmist_C{number}.{suffix}.log"),
-    ])
-}
-
-/// Whether a file in [`proc_log_dir`] has such a name, of whichever proc and workload.
-fn is_proc_log(name: &str, suffix: &str) -> bool {
-    let is_of = |begin: &str, end: &str| {
-        let middle = name.strip_prefix(begin).and_then(|n| n.strip_suffix(end));
-        let number = middle.and_then(|m| m.rsplit('_').next());
-        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    is_of("client_", &format!(".{suffix}"))
-        || is_of("Workload_", &format!(".{suffix}"))
-        || is_of("netmist_C", &format!(".{suffix}.log"))
+    Some(PROC_LOGS.map(|log| log.base_numbered(suffix, number, workload)))
 }
 
 /// Removes the logs that grow of an earlier run with this suffix: the new one may have
@@ -277,7 +263,7 @@ pub(crate) fn remove_grown_logs(dir: &Path, procs: &Path, suffix: &str) -> Resul
         }
         _ => Ok(()),
     };
-    gone(dir.join(format!("heartbeats_{suffix}.log")))?;
+    gone(dir.join(HEARTBEATS.name(suffix)))?;
     let io = |source| FilesError::Io {
         path: procs.to_owned(),
         source,
@@ -286,7 +272,8 @@ pub(crate) fn remove_grown_logs(dir: &Path, procs: &Path, suffix: &str) -> Resul
         let entry = entry.map_err(io)?;
         let is_file = entry.file_type().is_ok_and(|t| t.is_file());
         let name = entry.file_name();
-        if is_file && name.to_str().is_some_and(|name| is_proc_log(name, suffix)) {
+        let is_log = |name: &str| PROC_LOGS.iter().any(|log| log.is_base_of(name, suffix));
+        if is_file && name.to_str().is_some_and(is_log) {
             gone(entry.path())?;
         }
     }

@@ -109,12 +109,7 @@ impl fmt::Display for ScriptStatus {
 /// UTF-8 is replaced.
 pub fn script_output(printed: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(printed).into_owned();
-    if text.len() > SCRIPT_OUTPUT_LEN_MAX {
-        let end = (0..=SCRIPT_OUTPUT_LEN_MAX)
-            .rev()
-            .find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or(0));
-    }
+    text.truncate(text.floor_char_boundary(SCRIPT_OUTPUT_LEN_MAX));
     text
 }
 

@@ -5,7 +5,7 @@
 //! is no curve, nothing is computed from it, and everything that shows it says that it is
 //! not comparable. The format is in `docs/src/reference/formats.md`.
 
-use crate::text::one_line;
+use filermark_model::text::one_line;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

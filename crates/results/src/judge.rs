@@ -18,7 +18,6 @@ mod stable;
 mod stalled;
 
 pub use client_cache::judge_client_reads;
-pub use data::{EARLY_EOFS, VERIFY_ERRORS};
 pub use rate::settle_rate;
 pub use silent::judge_silences;
 pub use stalled::judge_stalls;
@@ -44,114 +43,6 @@ const WINDOW_SECONDS_MIN: f64 = 30.0;
 const OPS_MIN: f64 = 1_000.0;
 /// Kinds of errors that a finding names.
 const ERRORS_NAMED: usize = 3;
-
-/// The counters that tell of something unusual on the server's side: (name,
-/// how much it matters, what it means).
-pub const SERVER_COUNTERS: &[(&str, Severity, &str)] = &[
-    (
-        "retransmits",
-        Severity::Warning,
-        "calls were sent again: their reply did not come in time (over UDP: call or reply was lost; each waits UDP_TIMEOUT_MS at least), or their connection was lost",
-    ),
-    (
-        "late_replies",
-        Severity::Warning,
-        "replies came after their operation had been given up",
-    ),
-    (
-        "port_unreachable",
-        Severity::Warning,
-        "times the network answered that nothing listens on the server's port",
-    ),
-    (
-        "send_errors",
-        Severity::Warning,
-        "datagrams were not sent by this host: no room, or a firewall rule of its own",
-    ),
-    (
-        "duplicate_replies",
-        Severity::Note,
-        "replies came to calls that had been answered: an earlier sending was late, not lost, or the network made two of one",
-    ),
-    (
-        "reconnects",
-        Severity::Warning,
-        "connections were lost and made again",
-    ),
-    (
-        "verifier_changes",
-        Severity::Warning,
-        "times a load-making thread saw the server's write verifier change (it restarted, or lost unstable data); writes under the old one went again",
-    ),
-    (
-        "lost_writes",
-        Severity::Warning,
-        "writes that the server had answered UNSTABLE were lost before their COMMIT, and went again",
-    ),
-    (
-        "excused_reads",
-        Severity::Note,
-        "reads showed what was there before writes that the server had lost and that had not gone again yet",
-    ),
-    (
-        "commit_failures",
-        Severity::Warning,
-        "COMMITs of what was written, or WRITEs of lost data, were refused or not answered; the data goes into the next COMMIT of its file",
-    ),
-    (
-        "less_stable",
-        Severity::Warning,
-        "WRITE replies were less stable than FILE_SYNC, which was asked for, against RFC 1813 (section 3.3.7); a COMMIT followed",
-    ),
-    (
-        "timeouts",
-        Severity::Warning,
-        "times a reply was so late that its connection was given up",
-    ),
-    (
-        "bad_replies",
-        Severity::Warning,
-        "replies that could not be decoded",
-    ),
-    (
-        "stream_errors",
-        Severity::Warning,
-        "connections whose record marking fell out of step",
-    ),
-    (
-        "readdir_restarts",
-        Severity::Note,
-        "listings begun anew because the server's cookie was stale",
-    ),
-    (
-        "jukebox_waits",
-        Severity::Note,
-        "times the server asked to try later (NFS3ERR_JUKEBOX)",
-    ),
-    (
-        "short_reads",
-        Severity::Note,
-        "reads that returned less than asked, and were continued",
-    ),
-    (
-        "short_writes",
-        Severity::Note,
-        "writes that took less than offered, and were continued",
-    ),
-    (
-        "lock_waits",
-        Severity::Note,
-        "locks that somebody else had at first, and were waited for",
-    ),
-];
-
-/// The counters that tell of something that the platform or the file system
-/// lacks: (name, how much it matters, what it means).
-pub const LACKING_COUNTERS: &[(&str, Severity, &str)] = &[(
-    "direct_fallbacks",
-    Severity::Warning,
-    "transfers that were to bypass the client's cache (O_DIRECT) went through it: the file system refused, or their place or length did not fit its blocks",
-)];
 
 /// What the rules say of a measured load point.
 ///
@@ -188,8 +79,7 @@ pub fn judge(stats: &PointStats, load: LoadPoint, plan: &RunPlan, core_count: u3
         unsteady,
     ];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(&case)).collect();
-    findings.extend(counter_findings(&case, Rule::ServerEvent, SERVER_COUNTERS));
-    findings.extend(counter_findings(&case, Rule::Lacking, LACKING_COUNTERS));
+    findings.extend(counter_findings(&case));
     findings.extend(short_run(&case));
     findings
 }
@@ -391,19 +281,15 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// A finding for each of these counters that is not zero.
-fn counter_findings<'a>(
-    case: &'a Case<'_>,
-    rule: Rule,
-    counters: &'a [(&str, Severity, &str)],
-) -> impl Iterator<Item = Finding> + 'a {
-    counters
-        .iter()
-        .filter_map(move |(name, severity, meaning)| {
-            let n = *case.stats.counters.get(*name).unwrap_or(&0);
-            let message = format!("{name} = {n}: {meaning}");
-            (n > 0).then(|| Finding::new(rule, *severity, message).with_limit(n as f64, 0.0, OWN))
-        })
+/// A finding for each counter that is above zero and whose declaration says what that means.
+fn counter_findings<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Finding> + 'a {
+    let counters = case.plan.driver.counters().iter();
+    counters.filter_map(|counter| {
+        let (n, leads_to) = (case.count(counter.name), counter.finding?);
+        let message = format!("{} = {n}: {}", counter.name, leads_to.message);
+        let finding = Finding::new(leads_to.rule, leads_to.severity, message);
+        (n > 0).then(|| finding.with_limit(n as f64, 0.0, OWN))
+    })
 }
 
 fn short_run(case: &Case<'_>) -> Option<Finding> {

@@ -2,7 +2,8 @@ use super::*;
 use crate::record::is_valid;
 use crate::testing::{plan, quiet_point};
 use filermark_model::benchmark::{CommitPolicy, Deferral};
-use filermark_model::plan::{DriverPlan, Limits, PacingMode};
+use filermark_model::counter::{EARLY_EOFS, VERIFY_ERRORS};
+use filermark_model::plan::{DriverPlan, Limits, PacingMode, PosixPlan};
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, Op, OpsPerSec};
 
@@ -205,6 +206,83 @@ fn wrong_data_and_server_events_are_told() {
     );
     assert_eq!(count("short_reads"), [(Rule::ServerEvent, Severity::Note)]);
     assert_eq!(count("READ"), []);
+}
+
+/// The findings of the counters of a plan's driver, all above zero: names in their order, and
+/// severities.
+fn of_all_counters(driver: DriverPlan) -> Vec<(Rule, Severity, String)> {
+    let (mut stats, mut plan) = (quiet_point(1000.0, 30), plan());
+    plan.driver = driver;
+    for counter in plan.driver.counters() {
+        stats.counters.insert(counter.name.into(), 1);
+    }
+    let findings = judge(&stats, LOAD, &plan, 4).into_iter();
+    let of_counters = findings.filter_map(|f| {
+        let name = f.message.split_once(" = 1: ")?.0.to_owned();
+        Some((f.rule, f.severity, name))
+    });
+    of_counters.collect()
+}
+
+/// What records of earlier versions were judged by: the same names, severities and order.
+#[test]
+fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
+    let of = |driver, events: &[(&str, Severity)]| {
+        let found = of_all_counters(driver);
+        let expected = events.iter().map(|(name, severity)| {
+            let rule = match *name {
+                "direct_fallbacks" => Rule::Lacking,
+                _ => Rule::ServerEvent,
+            };
+            (rule, *severity, (*name).to_owned())
+        });
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    };
+    let (note, warning) = (Severity::Note, Severity::Warning);
+    of(
+        plan().driver,
+        &[
+            ("retransmits", warning),
+            ("late_replies", warning),
+            ("port_unreachable", warning),
+            ("send_errors", warning),
+            ("duplicate_replies", note),
+            ("reconnects", warning),
+            ("verifier_changes", warning),
+            ("lost_writes", warning),
+            ("excused_reads", note),
+            ("commit_failures", warning),
+            ("less_stable", warning),
+            ("timeouts", warning),
+            ("bad_replies", warning),
+            ("stream_errors", warning),
+            ("readdir_restarts", note),
+            ("jukebox_waits", note),
+            ("short_reads", note),
+            ("short_writes", note),
+        ],
+    );
+    of(
+        crate::testing::smb_plan("geheim").into(),
+        &[
+            ("reconnects", warning),
+            ("timeouts", warning),
+            ("bad_replies", warning),
+            ("stream_errors", warning),
+            ("short_reads", note),
+            ("short_writes", note),
+        ],
+    );
+    of(
+        PosixPlan::default().into(),
+        &[
+            ("short_reads", note),
+            ("short_writes", note),
+            ("lock_waits", note),
+            ("direct_fallbacks", warning),
+        ],
+    );
+    of(DriverPlan::NULL, &[]);
 }
 
 /// What the server may still lose. `general-nfs3` lets writes gather; where each write commits

@@ -26,9 +26,12 @@ pub mod live;
 mod live_file;
 mod op_names;
 pub mod ort;
+pub mod output;
+pub mod outputs;
 pub mod proc_logs;
 pub mod reader;
 pub mod record;
+mod role;
 pub mod sfslog;
 pub mod sfslog_txt;
 pub mod sfsres;
@@ -64,11 +67,13 @@ pub use environment::{Environment, MountFacts, hosts_changed};
 pub use heartbeat::{Heartbeat, ScriptRecord, ScriptStatus};
 pub use historical::{Historical, HistoricalError};
 pub use judge::{judge, judge_client_reads, judge_silences, judge_stalls, settle_rate};
+pub use output::{Output, OutputTable};
 pub use reader::read_record;
 pub use record::{
     ClientSummary, End, Event, Line, Outcome, Phase, PhaseRecord, PointRecord, PointStatus,
     Restart, RunHeader, RunRecord, definition_fingerprint, fingerprint, is_valid, sha256,
 };
+pub use role::Role;
 pub use sfssum_reader::{Summary, SummaryError, parse_sfssum, read_sfssum};
 pub use time::Timestamp;
 pub use verdict::Verdict;

@@ -7,6 +7,7 @@
 
 use crate::files::{FilesError, proc_log_dir, remove_grown_logs, suffix_is_plain};
 use crate::live_file::LiveFile;
+use crate::outputs::{HEARTBEATS, PROC_PROGRESS, SFSLOG_TXT};
 use crate::proc_logs::ProcTexts;
 use crate::record::{Line, Phase, PhaseRecord, RunRecord};
 use crate::sfslog_txt::{self, EntryRank};
@@ -63,7 +64,7 @@ pub struct LogPaths {
 impl LogPaths {
     /// The logs of all heartbeats.
     pub(crate) fn heartbeat_logs(&self, suffix: &str) -> impl Iterator<Item = PathBuf> {
-        let beside = self.dir.join(format!("heartbeats_{suffix}.log"));
+        let beside = self.dir.join(HEARTBEATS.name(suffix));
         std::iter::once(beside).chain(self.heartbeat_log.clone())
     }
 }
@@ -106,8 +107,8 @@ impl LiveLogs {
             path: procs.clone(),
             source,
         })?;
-        let count = record.run.plan.procs.len();
-        let of_proc = |n| procs.join(format!("netmist_C{n}.{suffix}.log"));
+        let count = record.run.plan.procs.len() as u32;
+        let of_proc = |n| procs.join(PROC_PROGRESS.base_numbered(&suffix, n, ""));
         let has_beats = record.run.plan.heartbeat.is_some();
         let heartbeats = places.heartbeat_logs(&suffix).filter(|_| has_beats);
         let mut logs = Self {
@@ -117,7 +118,7 @@ impl LiveLogs {
             heartbeats_of_point: record.heartbeats.last().map_or(0, |beat| beat.point),
             is_paused: true,
             texts: ProcTexts::of(&record.run.plan),
-            log: LiveFile::new(places.dir.join(format!("sfslog.{suffix}.txt")), KEEP_LOG),
+            log: LiveFile::new(places.dir.join(SFSLOG_TXT.name(&suffix)), KEEP_LOG),
             heartbeats: heartbeats.map(|path| LiveFile::new(path, 0)).collect(),
             procs: (0..count)
                 .map(|n| LiveFile::new(of_proc(n), KEEP_PROC))

@@ -1,6 +1,10 @@
 use super::*;
-use crate::files::{proc_log_files, renderings, write_files_and_logs, write_files_so_far};
+use crate::files::{
+    Rendering, proc_log_files, renderings, write_files_and_logs, write_files_so_far,
+};
 use crate::final_logs::SettledLogs;
+use crate::output::OutputTable;
+use crate::outputs::OUTPUTS;
 use crate::testing::composite::composite_record;
 
 /// A record told line by line, with the logs beside it.
@@ -118,7 +122,8 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
     // What is told of the run as a whole.
     let dir = told.dir.path();
     write_files_and_logs(&whole, dir, dir).expect("written");
-    for (name, text) in renderings(&whole).expect("names") {
+    let table = OutputTable(&[OUTPUTS]);
+    for Rendering { name, text, .. } in renderings(&whole, table).expect("names") {
         assert_eq!(told.read(&name), text, "{name}");
     }
     for (name, text) in proc_log_files(&whole).expect("names") {

@@ -9,12 +9,12 @@ use crate::figures::{KB, Planned, units};
 use crate::heartbeat::Heartbeat;
 use crate::op_names::{CLIENT_NAMES, WORKLOAD_NAMES};
 use crate::record::{Phase, PointRecord, RunRecord};
-use crate::text::one_line;
 use crate::time::Timestamp;
 use crate::timeline::{TimelineEntry, marks};
 use filermark_model::composite::{Component, DataSet};
 use filermark_model::plan::LoadPoint;
 use filermark_model::stats::{ProcOp, ProcOps};
+use filermark_model::text::one_line;
 use filermark_model::{NOT_A_SPEC_RESULT, Op, RunPlan, TransferTable};
 use std::fmt::Write as _;
 

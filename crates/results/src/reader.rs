@@ -115,7 +115,7 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
             (Err(e), Some(record)) if !whole => {
                 record.cut = Some(format!("line {number} was cut and is left out ({e})"));
             }
-            (Err(e), Some(_)) => return Err(bad(crate::text::one_line(&e.to_string()))),
+            (Err(e), Some(_)) => return Err(bad(filermark_model::text::one_line(&e.to_string()))),
             (_, None) => return Err(ReadError::NoRun(path.into())),
         }
     }
@@ -194,6 +194,6 @@ fn check_schema(text: &[u8], path: &Path) -> Result<(), ReadError> {
         .map_err(|e| ReadError::Line {
             path: path.into(),
             line: 1,
-            reason: crate::text::one_line(&e.to_string()),
+            reason: filermark_model::text::one_line(&e.to_string()),
         })
 }

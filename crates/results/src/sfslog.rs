@@ -4,8 +4,13 @@
 
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
-use crate::text::{finding_line, one_line, severity_label};
+use crate::text::{finding_line, severity_label};
+use filermark_model::counter::{
+    COMMIT_FAILURES, COMMITS, END_COMMITS, END_LOST_WRITES, LOST_WRITES, READ_COMMITS,
+    UNCOMMITTED_WRITES, WRITE_COMMITS,
+};
 use filermark_model::plan::{IpChoice, Target};
+use filermark_model::text::one_line;
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
@@ -349,10 +354,10 @@ fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
         return;
     };
     let counted = |name: &str| stats.counters.get(name).copied().unwrap_or(0);
-    let (written, of_reads) = (counted("write_commits"), counted("read_commits"));
+    let (written, of_reads) = (counted(WRITE_COMMITS), counted(READ_COMMITS));
     let (lost, left) = (
-        counted("lost_writes") + counted("end_lost_writes"),
-        counted("uncommitted_writes"),
+        counted(LOST_WRITES) + counted(END_LOST_WRITES),
+        counted(UNCOMMITTED_WRITES),
     );
     if policy.is_none() && written + of_reads + lost + left == 0 {
         return;
@@ -361,10 +366,10 @@ fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
     let _ = writeln!(
         out,
         "COMMITS: {written} for what was written, {} of them after the operations of RUN; {} of the mix",
-        counted("end_commits"),
-        counted("COMMIT").saturating_sub(written + of_reads),
+        counted(END_COMMITS),
+        counted(COMMITS).saturating_sub(written + of_reads),
     );
-    let failed = counted("commit_failures");
+    let failed = counted(COMMIT_FAILURES);
     if of_reads > 0 || failed > 0 {
         let _ = writeln!(
             out,
@@ -444,7 +449,7 @@ mod tests {
         assert_eq!(ip_version(&record), 4);
         record.environments[0].servers[0].addresses = vec!["2001:db8::7".into()];
         assert_eq!(ip_version(&record), 6);
-        record.run.plan.driver = DriverPlan::Null;
+        record.run.plan.driver = DriverPlan::NULL;
         assert_eq!((protocol_name(&record), biods(&record)), ("NULL", (0, 0)));
     }
 }

@@ -5,10 +5,11 @@
 use crate::console;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
 use crate::record::{Event, Outcome, Phase, PointRecord, RunRecord};
-use crate::text::{finding_line, one_line, severity_label};
+use crate::text::{finding_line, severity_label};
 use crate::time::Timestamp;
 use crate::timeline::{TimelineEntry, marks};
 use filermark_model::plan::LoadPoint;
+use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, RunPlan};
 use std::fmt::Write as _;
 

@@ -5,8 +5,9 @@ use crate::classical;
 use crate::figures::Throughput;
 use crate::record::{Outcome, PhaseRecord, PointRecord, RunRecord};
 use crate::sfssum::reasons;
-use crate::text::{finding_line, one_line, severity_label};
+use crate::text::{finding_line, severity_label};
 use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use std::fmt::Write as _;
 

@@ -6,8 +6,9 @@
 
 use crate::record::{PointRecord, RunRecord};
 use crate::sfslog::{ip_version, protocol_name};
-use crate::text::{finding_line, one_line};
+use crate::text::finding_line;
 use filermark_model::benchmark::HERITAGE_NOTICE;
+use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Rule};
 use std::fmt::Write as _;
 

@@ -6,6 +6,7 @@ use crate::curve::{Curve, CurvePoint, OrtMethod};
 use crate::sfssum::VERDICT_PREFIX;
 use crate::verdict::WORDS;
 use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_model::text::sanitize;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -309,8 +310,11 @@ fn figure(words: &[&str], at: usize) -> Result<f64, String> {
         })
 }
 
+/// Longest name, unit or reason that is kept, in characters.
+const WORDS_LEN_MAX: usize = 500;
+
 fn shorten(text: &str) -> String {
-    crate::text::one_line(&text.chars().take(500).collect::<String>())
+    sanitize(text, WORDS_LEN_MAX)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::figures::plain;
 use crate::record::{PointRecord, RunRecord, definition_fingerprint};
 use crate::sfssum::reasons;
 use crate::sfssum_txt::{INVALID_RUN, Row};
-use crate::text::one_line;
 use filermark_model::composite::DataSet;
+use filermark_model::text::one_line;
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -27,7 +27,7 @@ pub fn sfssum_xml(record: &RunRecord) -> String {
 
 fn document(xml: &mut Xml, record: &RunRecord) -> io::Result<()> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let version = plain_text(&record.run.version);
+    let version = one_line(&record.run.version);
     xml.create_element("filermark")
         .with_attribute(("version", version.as_str()))
         .write_inner_content(|xml| {
@@ -47,14 +47,8 @@ fn document(xml: &mut Xml, record: &RunRecord) -> io::Result<()> {
     Ok(())
 }
 
-/// What XML can hold of a text: no control characters, and none of the two code
-/// points that are no characters.
-fn plain_text(text: &str) -> String {
-    one_line(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
-}
-
 fn element(xml: &mut Xml, name: &str, text: &str) -> io::Result<()> {
-    let text = plain_text(text);
+    let text = one_line(text);
     xml.create_element(name)
         .write_text_content(BytesText::new(&text))?;
     Ok(())
@@ -66,13 +60,13 @@ fn run(xml: &mut Xml, record: &RunRecord, point: &PointRecord) -> io::Result<()>
     xml.create_element("run").write_inner_content(|xml| {
         xml.create_element("benchmark")
             .with_attributes([
-                ("name", plain_text(&benchmark.name).as_str()),
+                ("name", one_line(&benchmark.name).as_str()),
                 ("version", benchmark.version.to_string().as_str()),
                 ("fingerprint", definition_fingerprint(benchmark).0.as_str()),
             ])
             .write_empty()?;
         xml.create_element("business_metric")
-            .with_attribute(("unit", plain_text(&benchmark.unit).as_str()))
+            .with_attribute(("unit", one_line(&benchmark.unit).as_str()))
             .write_text_content(BytesText::new(&plain(units)))?;
         let valid = if point.is_valid() { "" } else { INVALID_RUN };
         element(xml, "valid_run", valid)?;

@@ -8,6 +8,7 @@
 pub mod compare;
 pub mod composite;
 pub mod every_field;
+mod golden;
 pub mod heritage;
 mod mounted;
 pub mod smb;
@@ -29,6 +30,7 @@ use filermark_model::stats::{Interval, PointStats, ProcStats};
 use filermark_model::{
     Benchmark, Finding, NOT_A_SPEC_RESULT, Nanos, Op, OpsPerSec, Rng, Rule, Severity,
 };
+pub use golden::golden;
 use std::sync::OnceLock;
 
 /// When the synthetic run began: 2026-11-21T09:30:00Z.
@@ -491,7 +493,7 @@ fn point_lines(plan: &RunPlan, load: LoadPoint, clock: &mut f64, lines: &mut Vec
 pub fn other_lines() -> Vec<Line> {
     let at = Timestamp::from_unix_seconds(START_UNIX_SECONDS);
     let mut plan = plan();
-    plan.driver = DriverPlan::Null;
+    plan.driver = DriverPlan::NULL;
     plan.shards = Some(3);
     let mut nfs3 = nfs3_plan();
     nfs3.connections = Connections::Shared(4);

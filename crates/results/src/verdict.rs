@@ -7,7 +7,7 @@
 
 use crate::judge::rate::{ShortfallCause, other_cause};
 use crate::record::{End, Outcome, PointRecord, RunRecord, by_load};
-use crate::text::one_line;
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 

@@ -83,7 +83,7 @@ fn changed_parameters_are_named_with_their_values() {
     let named = [
         "RUNTIME=4",
         "MIXFILE=mix",
-        "file size 4 KiB\u{fffd}from CLIENT_MEM",
+        "file size 4 KiB from CLIENT_MEM",
     ];
     assert_eq!(verdict.not_standard(), named);
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`memfs`] | inodes, names, permissions, space; no bytes |
 //! | `protocol` | records and datagrams in, replies out; no sockets, no threads |
-//! | `reactor` | sockets, event queues, timers; nothing of what is in a record |
+//! | `event_loop` | sockets, timers; nothing of what is in a record |
 //! | `faults` | which request is to go wrong, and how |
 //!
 //! ```
@@ -23,12 +23,12 @@
 //! # Ok::<(), filermark_server::ServerError>(())
 //! ```
 
+mod event_loop;
 mod faults;
 mod lateness;
 pub mod memfs;
 mod options;
 mod protocol;
-mod reactor;
 mod server;
 mod stats;
 

@@ -1,10 +1,11 @@
 //! Starting and stopping: options to threads.
 
+use crate::event_loop::{EventLoop, Inbox, bind_datagrams, listen, now_ns};
 use crate::lateness::{self, Lateness};
 use crate::options::{ServerError, ServerOptions};
 use crate::protocol::{Service, Shared};
-use crate::reactor::{Inbox, Reactor, bind_datagrams, listen, now_ns};
 use crate::stats::{Counters, ServerStats};
+use filermark_net::Reactor;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
@@ -76,9 +77,9 @@ impl Server {
                 thread.push(socket);
             }
         }
-        let inboxes = (0..threads)
-            .map(|_| Inbox::new().map(Arc::new))
-            .collect::<Result<Vec<_>, _>>()?;
+        let (inboxes, reactors) = (0..threads)
+            .map(|_| Inbox::with_reactor())
+            .collect::<Result<(Vec<_>, Vec<_>), _>>()?;
         let shared = Arc::new(Shared::new(options, now_ns()));
         let mut server = RunningServer {
             addrs,
@@ -89,10 +90,10 @@ impl Server {
             threads: Vec::new(),
         };
         let mut listeners = Some(listeners);
-        for (index, datagrams) in datagrams.into_iter().enumerate() {
+        for (index, (reactor, datagrams)) in reactors.into_iter().zip(datagrams).enumerate() {
             // Dropping the server on an error stops the threads that run already.
             server.spawn(
-                index,
+                (index, reactor),
                 &shared,
                 listeners.take().unwrap_or_default(),
                 datagrams,
@@ -105,24 +106,24 @@ impl Server {
 impl RunningServer {
     fn spawn(
         &mut self,
-        index: usize,
+        (index, reactor): (usize, Reactor),
         shared: &Arc<Shared>,
         listeners: Vec<TcpListener>,
         datagrams: Vec<UdpSocket>,
     ) -> Result<(), ServerError> {
         let counters = Arc::new(Counters::default());
         let service = Service::new(shared.clone(), counters.clone());
-        let reactor = Reactor::new(
+        let event_loop = EventLoop::new(
             service,
-            &self.inboxes,
-            index,
+            (&self.inboxes, index),
+            reactor,
             listeners,
             datagrams,
             self.stop.clone(),
         )?;
         let thread = std::thread::Builder::new()
             .name(format!("nfsd-{index}"))
-            .spawn(move || reactor.run())
+            .spawn(move || event_loop.run())
             .map_err(|source| ServerError::System {
                 step: "start a thread",
                 source,

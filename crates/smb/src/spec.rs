@@ -12,29 +12,22 @@ use std::sync::Arc;
 
 /// The driver of SMB.
 pub static DRIVER: DriverSpec = DriverSpec {
-    name: "smb",
+    name: SmbPlan::DRIVER,
     open,
     survey,
     validate: Some(check),
 };
 
-const fn settings(plan: &DriverPlan) -> Option<&SmbPlan> {
-    match plan {
-        DriverPlan::Smb(settings) => Some(settings),
-        _ => None,
-    }
-}
-
 fn open(plan: &DriverPlan) -> Option<Arc<dyn Driver>> {
-    Some(Arc::new(SmbDriver::new(settings(plan)?.clone())))
+    Some(Arc::new(SmbDriver::new(SmbPlan::of(plan)?.clone())))
 }
 
 fn survey(plan: &DriverPlan, what: &Survey<'_>) -> Option<Surveyed> {
-    Some(shares::look(settings(plan)?, what))
+    Some(shares::look(SmbPlan::of(plan)?, what))
 }
 
 fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {
-    let plan = settings(plan)?;
+    let plan = SmbPlan::of(plan)?;
     let refusals = LoginRefusals::default();
     let report = validate(
         plan, what.mount, what.claim, what.level, what.stop, &refusals, what.sink,

@@ -3,12 +3,12 @@
 
 pub(crate) mod shares;
 
-use crate::claim::report;
+use crate::claim::ShareSession;
 use crate::client::{Client, Failure, OpenFor, advice, try_connection};
 use crate::login::LoginRefusals;
 use crate::target::Target;
-use filermark_driver_kit::claim::Emptied;
 use filermark_driver_kit::driver::ClaimReport;
+use filermark_driver_kit::run_dirs::MountSession;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_smbwire::status;
@@ -134,17 +134,16 @@ pub fn enter(
     plan: &SmbPlan,
     refusals: &LoginRefusals,
 ) -> Result<AccessibleShare, DriverError> {
-    let target = Target::of(mount)?;
-    let (mut client, _) = Client::connect(&target, plan, refusals)?;
-    let writable = is_writable(&mut client, &target.dir).map_err(|failure| {
+    let mut share = ShareSession::connect(plan, mount, refusals)?;
+    let writable = is_writable(&mut share.client, &share.target.dir).map_err(|failure| {
         let step = "open the mount point's directory";
         advice::explain(&mount.to_string(), step, &failure, plan)
     });
     let entered = writable.map(|writable| AccessibleShare {
         writable,
-        report: report(&mut client, plan, &target, Emptied::default()),
+        report: share.report(None),
     });
-    client.files().log_off();
+    share.close(false);
     entered
 }
 

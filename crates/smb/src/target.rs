@@ -50,6 +50,11 @@ impl Target {
         }
     }
 
+    /// The run's directory below a mount point, for people.
+    pub fn run_dir_text(mount: &MountPoint, dir_name: &str) -> String {
+        format!(r"{mount}\{dir_name}")
+    }
+
     /// The server's addresses, of the family that the plan wants.
     ///
     /// # Errors

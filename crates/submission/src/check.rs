@@ -4,6 +4,7 @@
 use crate::document::{Document, Element};
 use crate::form::{Kind, Node, Value};
 use crate::node_path::NodePath;
+use filermark_model::text::quoted;
 use std::fmt;
 
 /// Something in a document that is missing or wrong.
@@ -50,7 +51,7 @@ pub fn check_value(node: &Node, text: &str) -> Result<(), FieldFault> {
         true => Ok(()),
         false => fault(format!(
             "\"{}\" is not right; {}",
-            short(text),
+            quoted(text),
             wanted(field.value)
         )),
     }
@@ -62,14 +63,6 @@ fn wanted(value: Value) -> String {
     let first = chars.next().map(|c| c.to_ascii_lowercase());
     let said: String = first.into_iter().chain(chars).collect();
     format!("wanted: {said}")
-}
-
-fn short(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 /// Whether a text is a value of this kind. The same can be said in XSD's patterns:
@@ -273,7 +266,7 @@ impl Document {
                     &place,
                     format!(
                         "no load generator type \"{}\" is described; there is: {known}",
-                        short(named)
+                        quoted(named)
                     ),
                 ));
             }

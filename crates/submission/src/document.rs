@@ -2,6 +2,7 @@
 
 use crate::form::{FORM, Kind, Node, Value};
 use crate::node_path::NodePath;
+use filermark_model::text::{multi_line, one_line};
 
 /// Longest text of a field, in bytes.
 pub const TEXT_LEN_MAX: usize = 1 << 20;
@@ -114,28 +115,15 @@ impl Element {
     }
 }
 
-/// What XML and a terminal can hold: no control characters but line breaks and tabs,
-/// and none of the two code points that are no characters. Never longer than
-/// [`TEXT_LEN_MAX`].
+/// A value as XML and a terminal can hold it ([`filermark_model::text`]), without blanks at
+/// its ends, and never longer than [`TEXT_LEN_MAX`].
 fn clean(text: &str, value: Value) -> String {
-    let text = text.replace("\r\n", "\n");
-    let mut kept: String = text
-        .trim_matches(['\n', ' ', '\t', '\r'])
-        .chars()
-        .map(|c| match c {
-            '\n' if value.is_multi_line() => '\n',
-            '\t' if value.is_multi_line() => '\t',
-            '\n' | '\t' | '\r' => ' ',
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
-            c => c,
-        })
-        .collect();
-    if kept.len() > TEXT_LEN_MAX {
-        let end = (0..=TEXT_LEN_MAX)
-            .rev()
-            .find(|&at| kept.is_char_boundary(at));
-        kept.truncate(end.unwrap_or(0));
-    }
+    let text = text.trim_matches(['\n', ' ', '\t', '\r']);
+    let mut kept = match value.is_multi_line() {
+        true => multi_line(text),
+        false => one_line(&text.replace("\r\n", "\n")),
+    };
+    kept.truncate(kept.floor_char_boundary(TEXT_LEN_MAX));
     kept
 }
 

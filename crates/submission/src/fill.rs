@@ -5,9 +5,9 @@ use crate::document::{Document, Element};
 use crate::form::Node;
 use crate::outcome::put_result;
 use filermark_model::plan::RunPlan;
+use filermark_model::text::one_line;
 use filermark_model::{Rule, Severity};
 use filermark_results::figures::plain;
-use filermark_results::text::one_line;
 use filermark_results::{Curve, Environment, RunRecord};
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use crate::document::{Document, Element};
 use crate::fill::RunFiles;
+use filermark_model::text::one_line;
 use filermark_model::{Rule, Severity};
-use filermark_results::text::one_line;
 use filermark_results::{Curve, CurvePoint, OrtMethod, RunRecord};
 
 /// A figure as the document holds it: short, and exact enough that everything that is

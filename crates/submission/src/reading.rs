@@ -4,6 +4,7 @@
 use crate::document::{Document, Element, ITEM_COUNT_MAX, TEXT_LEN_MAX};
 use crate::form::{FORM, Kind};
 use crate::writing::FORM_VERSION;
+use filermark_model::text::sanitize;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -266,10 +267,12 @@ fn resolve(reference: &str) -> Option<char> {
     }
 }
 
+/// Longest name that a message shows, in characters.
+const NAME_CHARS_MAX: usize = 80;
+
 /// A name as messages can show it.
 fn name_of(name: &str) -> String {
-    let name: String = name.chars().take(80).collect();
-    filermark_results::text::one_line(&name)
+    sanitize(name, NAME_CHARS_MAX)
 }
 
 fn is_blank(text: &str) -> bool {

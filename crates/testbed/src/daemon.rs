@@ -102,7 +102,7 @@ impl Daemon {
     }
 
     /// Sends a line to the program.
-    pub(crate) fn tell(&mut self, line: &str) -> Result<()> {
+    pub(crate) fn send_line(&mut self, line: &str) -> Result<()> {
         let Some(input) = self.child.stdin.as_mut() else {
             return Err(Error::failed(&self.name, "its input is closed", ""));
         };

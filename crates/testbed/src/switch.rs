@@ -96,7 +96,7 @@ impl Switch {
     /// # Errors
     ///
     /// What `ovs-vsctl` said.
-    pub fn tell(&self, collector: SocketAddr, options: SflowOptions) -> Result<()> {
+    pub fn send_sflow_to(&self, collector: SocketAddr, options: SflowOptions) -> Result<()> {
         let place = self.dir.display().to_string();
         let collector = collector.to_string();
         let (polling, sampling) = (options.polling_s.to_string(), options.sampling.to_string());

@@ -154,7 +154,7 @@ impl Uml {
         let number = self.scripts;
         self.scripts += 1;
         write(self.shared.join(format!("script-{number}")), script)?;
-        self.kernel.tell(&number.to_string())?;
+        self.kernel.send_line(&number.to_string())?;
         let mark = format!("testbed: script {number} ended with ");
         let status = self.kernel.wait_for("the script's end", limit, |said| {
             let (_, rest) = said.split_once(&mark)?;

@@ -10,8 +10,8 @@ pub trait Encode {
 
 /// Appends XDR items to a caller's vector. Allocates only when the vector's capacity runs out.
 ///
-/// Encoding cannot fail: limits are the business of whoever builds the value (a decoder on the other
-/// side will refuse what is above them).
+/// Encoding cannot fail: the code that builds the value keeps the limits (the decoder of
+/// the peer rejects what exceeds them).
 #[derive(Debug)]
 pub struct Encoder<'o> {
     out: &'o mut Vec<u8>,

@@ -1,5 +1,5 @@
-//! What an agent finds on its host. Facts only; nothing here says whether they are good.
-//! Everything has a limit, whatever cannot be read stays unknown, and nothing fails for it.
+//! The facts that an agent collects on its host, without evaluation. Every step has a time
+//! limit; what cannot be read is reported as unknown, and causes no error.
 
 mod probe;
 mod processes;
@@ -16,9 +16,9 @@ use filermark_link::own_host::{firewall, names, system};
 use filermark_model::plan::{DriverPlan, IpChoice, MountPoint};
 use filermark_results::Environment;
 
-/// Carries out what the prime asks of this agent. `laid` are the probe files that
-/// this agent has to remove again.
-pub fn inspect(request: InspectRequest, laid: &mut ProbeFiles, stop: &StopFlag) -> InspectFacts {
+/// Carries out an inspection for the prime. `created` are the probe files that this agent has
+/// to remove.
+pub fn inspect(request: InspectRequest, created: &mut ProbeFiles, stop: &StopFlag) -> InspectFacts {
     let outcomes = match request {
         InspectRequest::Host {
             driver,
@@ -42,18 +42,18 @@ pub fn inspect(request: InspectRequest, laid: &mut ProbeFiles, stop: &StopFlag) 
                 Err(why) => ValidationFacts::Failed(why),
             });
         }
-        InspectRequest::LayProbes { probes } => laid.lay(probes),
+        InspectRequest::CreateProbes { probes } => created.create(probes),
         InspectRequest::FindProbes { probes } => probe::find(&probes, stop),
-        InspectRequest::RemoveProbes { probes } => laid.remove(probes),
+        InspectRequest::RemoveProbes { probes } => created.remove(probes),
     };
     InspectFacts::Probes { outcomes }
 }
 
 fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool) -> HostFacts {
-    // First, for the rest makes load itself.
-    let load = processes::look();
+    // First, since the other steps use processor time.
+    let load = processes::inspect();
     let hello = own_hello();
-    let mut seen = ClientSpace::by(driver);
+    let mut free = ClientSpace::by(driver);
     let survey = Survey {
         mounts,
         dir_name,
@@ -63,7 +63,7 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
     let driver = filermark_drivers::find(driver).and_then(|spec| (spec.survey)(driver, &survey));
     let found = driver.unwrap_or_default();
     for at in &found.reports {
-        seen.add(&at.mount, at.is_kept, &hello.host, &at.report);
+        free.add(&at.mount, at.is_kept, &hello.host, &at.report);
     }
     HostFacts {
         environment: Environment::collect(env!("CARGO_PKG_VERSION")),
@@ -79,12 +79,12 @@ fn host(driver: &DriverPlan, mounts: &[MountPoint], dir_name: &str, log_in: bool
         sysctls: system::sysctls(),
         governors: system::governors(),
         nic_mbps: system::nic_mbps(),
-        firewall: firewall::look(),
+        firewall: firewall::inspect(),
         load,
         selinux_enforcing: system::selinux_enforcing(),
         mounts: found.mounts,
         servers: found.servers,
-        free: seen.into_free(),
+        free: free.into_free(),
     }
 }
 
@@ -103,15 +103,15 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_host_is_looked_at() {
-        let mut facts = host(&DriverPlan::Null, &[], "filermark.x", true);
-        // Shares of a core come back but for their last digit.
+    fn this_host_is_inspected() {
+        let mut facts = host(&DriverPlan::NULL, &[], "filermark.x", true);
+        // The last digit of the shares of a core may change in JSON.
         facts.load = LoadFacts::default();
         assert_eq!(facts.hello, Some(own_hello()));
         assert!(facts.memory_available_bytes.is_some_and(|m| m > 1 << 20));
         assert!(facts.environment.core_count > 0);
         assert!(facts.mounts.is_empty() && facts.servers.is_empty() && facts.free.is_empty());
-        let json = serde_json::to_string(&facts).expect("facts travel");
+        let json = serde_json::to_string(&facts).expect("facts in JSON");
         assert_eq!(
             serde_json::from_str::<HostFacts>(&json).expect("back"),
             facts

@@ -1,6 +1,6 @@
-//! Probe files: a small file with a random name and random words, by which clients
-//! see whether they have the same file system. Whoever laid one removes it, whatever
-//! happens: when told to, when the prime is gone, and when it is dropped.
+//! Probe files: a small file with a random name and random contents, which shows whether
+//! clients have the same file system. The agent that created one removes it: when ordered to,
+//! when the prime is gone, and when it is dropped.
 
 use filermark_engine::driver::StopFlag;
 use filermark_link::facts::{Probe, ProbeOutcome};
@@ -10,33 +10,33 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-/// How long a file system may take to make, read or remove a small file.
+/// How long a file system may take to create, read or remove a small file.
 const FILE_MAX: Duration = Duration::from_secs(10);
-/// How long is looked for a file that is not seen at once: caches of directories.
-const SIGHT_MAX: Duration = Duration::from_secs(4);
-/// Between two looks.
+/// How long a missing file is searched for: directories may be cached.
+const SEARCH_MAX: Duration = Duration::from_secs(4);
+/// Interval between two searches.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The probe files that are to be removed.
+/// The probe files to remove.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeFiles(Vec<Probe>);
 
 impl ProbeFiles {
-    /// Makes them.
-    pub fn lay(&mut self, probes: Vec<Probe>) -> Vec<ProbeOutcome> {
-        let lay = |probe: Probe| {
+    /// Creates them.
+    pub fn create(&mut self, probes: Vec<Probe>) -> Vec<ProbeOutcome> {
+        let create = |probe: Probe| {
             let outcome = made(&probe);
             if outcome == ProbeOutcome::Done {
                 self.0.push(probe);
             }
             outcome
         };
-        probes.into_iter().map(lay).collect()
+        probes.into_iter().map(create).collect()
     }
 
     /// Removes these, its own or not.
     pub fn remove(&mut self, probes: Vec<Probe>) -> Vec<ProbeOutcome> {
-        self.0.retain(|laid| !probes.contains(laid));
+        self.0.retain(|created| !probes.contains(created));
         probes.iter().map(removed).collect()
     }
 
@@ -56,7 +56,7 @@ impl Drop for ProbeFiles {
     }
 }
 
-/// Why no file can be made in a directory: makes one and removes it again.
+/// Why no file can be created in a directory: creates one and removes it.
 pub(super) fn unwritable(dir: &str) -> Option<String> {
     let Some(probe) = Probe::random(dir) else {
         return Some("no random numbers".into());
@@ -67,13 +67,13 @@ pub(super) fn unwritable(dir: &str) -> Option<String> {
             ProbeOutcome::Done | ProbeOutcome::Missing => None,
         },
         ProbeOutcome::Failed { reason } => Some(reason),
-        ProbeOutcome::Missing => Some("the directory is not there".into()),
+        ProbeOutcome::Missing => Some("the directory does not exist".into()),
     }
 }
 
 fn made(probe: &Probe) -> ProbeOutcome {
     let Some(path) = probe.path() else {
-        return nonsense(probe);
+        return invalid_message(probe);
     };
     let (place, token) = (path.clone(), probe.token.clone());
     let made = within(move |is_waited_for| {
@@ -84,18 +84,18 @@ fn made(probe: &Probe) -> ProbeOutcome {
         let written = file
             .write_all(token.as_bytes())
             .and_then(|()| file.sync_all());
-        // Nobody will come back for a file that took too long, or has nothing in it.
+        // A file that took too long, or is empty, would not be removed later.
         if written.is_err() || !is_waited_for() {
             let _ = std::fs::remove_file(&path);
         }
         written
     });
-    outcome(&place, "make a file", made)
+    outcome(&place, "create a file", made)
 }
 
 fn removed(probe: &Probe) -> ProbeOutcome {
     let Some(path) = probe.path() else {
-        return nonsense(probe);
+        return invalid_message(probe);
     };
     let place = path.clone();
     match within(move |_| std::fs::remove_file(&path)) {
@@ -104,12 +104,12 @@ fn removed(probe: &Probe) -> ProbeOutcome {
     }
 }
 
-/// Looks for the files of another client.
+/// Searches for the files of another client.
 pub(super) fn find(probes: &[Probe], stop: &StopFlag) -> Vec<ProbeOutcome> {
-    let until = Instant::now() + SIGHT_MAX;
+    let until = Instant::now() + SEARCH_MAX;
     let look = |probe: &Probe| {
         loop {
-            let found = seen(probe);
+            let found = find_one(probe);
             if found != ProbeOutcome::Missing || Instant::now() >= until || stop.is_raised() {
                 return found;
             }
@@ -119,9 +119,9 @@ pub(super) fn find(probes: &[Probe], stop: &StopFlag) -> Vec<ProbeOutcome> {
     probes.iter().map(look).collect()
 }
 
-fn seen(probe: &Probe) -> ProbeOutcome {
+fn find_one(probe: &Probe) -> ProbeOutcome {
     let Some(path) = probe.path() else {
-        return nonsense(probe);
+        return invalid_message(probe);
     };
     let (place, token) = (path.clone(), probe.token.clone());
     let read = within(move |_| {
@@ -131,7 +131,7 @@ fn seen(probe: &Probe) -> ProbeOutcome {
         Ok(bytes == token.as_bytes())
     });
     match read {
-        // Not all of it may be there yet.
+        // The contents may be incomplete yet.
         Some(Ok(false)) => ProbeOutcome::Missing,
         Some(Err(e)) if e.kind() == ErrorKind::NotFound => ProbeOutcome::Missing,
         read => outcome(&place, "read", read),
@@ -147,21 +147,21 @@ fn outcome<T>(path: &Path, step: &str, done: Option<std::io::Result<T>>) -> Prob
         },
         None => ProbeOutcome::Failed {
             reason: format!(
-                "{path}: {step}: not done within {} s; is the server of the file system up?",
+                "{path}: {step}: not done within {} s; check that the server of the file system is up",
                 FILE_MAX.as_secs()
             ),
         },
     }
 }
 
-fn nonsense(probe: &Probe) -> ProbeOutcome {
+fn invalid_message(probe: &Probe) -> ProbeOutcome {
     ProbeOutcome::Failed {
-        reason: format!("{:?} is no name of a probe file", probe.name),
+        reason: format!("{:?} is not the name of a probe file", probe.name),
     }
 }
 
-/// Does something that may hang, on a thread; `None`: it does. The work may ask
-/// whether it is still waited for.
+/// Runs work that may hang on a thread; `None`: it hangs. The work can ask whether the result
+/// is still needed.
 fn within<T: Send + 'static>(
     work: impl FnOnce(&dyn Fn() -> bool) -> std::io::Result<T> + Send + 'static,
 ) -> Option<std::io::Result<T>> {
@@ -174,7 +174,7 @@ fn within<T: Send + 'static>(
     if let Err(e) = std::thread::Builder::new().name("probe".into()).spawn(body) {
         return Some(Err(e));
     }
-    // Longer than the work believes: what it leaves must be taken in.
+    // Longer than the limit that the work knows, so that its result is received.
     result.recv_timeout(FILE_MAX + LOOK).ok()
 }
 
@@ -189,12 +189,12 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_laid_seen_and_removed() {
+    fn a_probe_is_created_found_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         let probe = Probe::random(dir.path().to_str().unwrap()).unwrap();
         let probes = || vec![probe.clone()];
-        let mut laid = ProbeFiles::default();
-        assert_eq!(laid.lay(probes()), [ProbeOutcome::Done]);
+        let mut created = ProbeFiles::default();
+        assert_eq!(created.create(probes()), [ProbeOutcome::Done]);
         assert_eq!(names(dir.path()), std::slice::from_ref(&probe.name));
         let stop = StopFlag::new();
         assert_eq!(find(&probes(), &stop), [ProbeOutcome::Done]);
@@ -204,25 +204,29 @@ mod tests {
         };
         stop.raise();
         assert_eq!(find(&[other], &stop), [ProbeOutcome::Missing]);
-        assert_eq!(laid.remove(probes()), [ProbeOutcome::Done]);
+        assert_eq!(created.remove(probes()), [ProbeOutcome::Done]);
         assert!(names(dir.path()).is_empty());
         assert_eq!(find(&probes(), &stop), [ProbeOutcome::Missing]);
-        assert_eq!(laid.remove(probes()), [ProbeOutcome::Done], "gone is gone");
+        assert_eq!(
+            created.remove(probes()),
+            [ProbeOutcome::Done],
+            "a missing file counts as removed"
+        );
     }
 
     #[test]
-    fn whoever_forgets_a_probe_loses_it() {
+    fn a_dropped_probe_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let probe = Probe::random(dir.path().to_str().unwrap()).unwrap();
-        let mut laid = ProbeFiles::default();
-        laid.lay(vec![probe]);
+        let mut created = ProbeFiles::default();
+        created.create(vec![probe]);
         assert_eq!(names(dir.path()).len(), 1);
-        drop(laid);
+        drop(created);
         assert!(names(dir.path()).is_empty());
     }
 
     #[test]
-    fn only_probes_are_touched() {
+    fn only_probes_are_changed() {
         let dir = tempfile::tempdir().unwrap();
         let keep = dir.path().join("keep");
         std::fs::write(&keep, "mine").unwrap();
@@ -232,8 +236,11 @@ mod tests {
                 name: name.into(),
                 token: "mine".into(),
             };
-            let mut laid = ProbeFiles::default();
-            for outcomes in [laid.lay(vec![probe.clone()]), laid.remove(vec![probe])] {
+            let mut created = ProbeFiles::default();
+            for outcomes in [
+                created.create(vec![probe.clone()]),
+                created.remove(vec![probe]),
+            ] {
                 assert!(matches!(outcomes[0], ProbeOutcome::Failed { .. }), "{name}");
             }
         }
@@ -241,12 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_why_nothing_can_be_written() {
+    fn the_reason_why_a_directory_is_not_writable_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(unwritable(dir.path().to_str().unwrap()), None);
         assert!(names(dir.path()).is_empty());
-        let gone = dir.path().join("gone");
-        let why = unwritable(gone.to_str().unwrap()).expect("no such directory");
-        assert!(why.contains("make a file"), "{why}");
+        let missing_dir = dir.path().join("gone");
+        let why = unwritable(missing_dir.to_str().unwrap()).expect("no such directory");
+        assert!(why.contains("create a file"), "{why}");
     }
 }

@@ -1,42 +1,42 @@
-//! What else the host does: two looks at all processes, a moment apart (Linux).
+//! Other load on the host: two snapshots of all processes, a short time apart (Linux).
 
 use filermark_link::facts::{BusyProcess, LoadFacts};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Between the two looks.
+/// Time between the two snapshots.
 const MOMENT: Duration = Duration::from_millis(500);
-/// Most processes that are looked at.
+/// Processes that are read at most.
 const PROCESSES_MAX: usize = 100_000;
-/// The clock that processes are charged by ticks so often a second on every Linux
-/// (USER_HZ).
+/// Ticks per second of the processor times in /proc, on every Linux (USER_HZ).
 const TICKS_PER_S: f64 = 100.0;
 
-/// What a process used so far.
+/// The processor time of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct CpuUse {
     name: String,
     /// Processor time, in ticks.
     used: u64,
-    /// When it was started, in ticks: another process with its number has another one.
-    /// Its name may change meanwhile (kernel threads tell in it what they do).
+    /// The start time, in ticks, which identifies the process if its number is reused. Its name
+    /// may change (kernel threads show their work in it).
     started: u64,
 }
 
-/// Looks twice.
-pub(super) fn look() -> LoadFacts {
-    let (began, before) = (Instant::now(), charges());
+/// Makes two snapshots.
+pub(super) fn inspect() -> LoadFacts {
+    let (began, before) = (Instant::now(), snapshot());
     if before.is_empty() {
         return LoadFacts::default();
     }
     std::thread::sleep(MOMENT);
-    let after = charges();
+    let after = snapshot();
     let own = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let own = charge_in(&own).map_or(String::new(), |(_, charge)| charge.name);
+    let own = parse_stat(&own).map_or(String::new(), |(_, cpu_use)| cpu_use.name);
     compare(&before, &after, &own, began.elapsed())
 }
 
-/// What ran between two looks; what has our own name (the prime, other agents) is ours.
+/// The processor time between two snapshots; processes with the name of this program (the
+/// prime, other agents) are not counted.
 fn compare(
     before: &HashMap<u32, CpuUse>,
     after: &HashMap<u32, CpuUse>,
@@ -45,11 +45,11 @@ fn compare(
 ) -> LoadFacts {
     let ticks = TICKS_PER_S * elapsed.as_secs_f64().max(1e-3);
     let mut facts = LoadFacts::default();
-    for (pid, charge) in after {
-        // What has come in between is charged with all that it used.
-        let earlier = before.get(pid).filter(|c| c.started == charge.started);
-        let used = charge.used.saturating_sub(earlier.map_or(0, |c| c.used));
-        let name = &charge.name;
+    for (pid, cpu_use) in after {
+        // A process that was started in between counts with all of its time.
+        let earlier = before.get(pid).filter(|c| c.started == cpu_use.started);
+        let used = cpu_use.used.saturating_sub(earlier.map_or(0, |c| c.used));
+        let name = &cpu_use.name;
         if name == own || used == 0 {
             continue;
         }
@@ -66,31 +66,30 @@ fn compare(
     facts
 }
 
-fn charges() -> HashMap<u32, CpuUse> {
+fn snapshot() -> HashMap<u32, CpuUse> {
     let dirs = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = dirs.filter_map(|dir| dir.file_name().to_str()?.parse::<u32>().ok());
     let read = |pid| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        charge_in(&text)
+        parse_stat(&text)
     };
     pids.take(PROCESSES_MAX).filter_map(read).collect()
 }
 
-/// From a line of `/proc/PID/stat` (proc_pid_stat(5)). The name stands in parentheses
-/// and may have anything in it.
-fn charge_in(line: &str) -> Option<(u32, CpuUse)> {
+/// Parses a line of `/proc/PID/stat` (proc_pid_stat(5)). The name is in parentheses and may
+/// contain any characters.
+fn parse_stat(line: &str) -> Option<(u32, CpuUse)> {
     let (pid, rest) = line.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    // utime, stime and starttime are fields 14, 15 and 22; the one behind the name is
-    // field 3.
-    let charge = CpuUse {
+    // utime, stime and starttime are fields 14, 15 and 22; the one after the name is field 3.
+    let cpu_use = CpuUse {
         name: name.to_owned(),
         used: ticks(11)?.saturating_add(ticks(12)?),
         started: ticks(19)?,
     };
-    Some((pid.parse().ok()?, charge))
+    Some((pid.parse().ok()?, cpu_use))
 }
 
 #[cfg(test)]
@@ -100,13 +99,13 @@ mod tests {
     #[test]
     fn a_line_of_stat_is_read() {
         let line = "42 (a) (b c) S 1 42 42 0 -1 4194560 1 2 3 4 70 30 0 0 20 0 1 0 5";
-        assert_eq!(charge_in(line), Some((42, charge("a) (b c", 100, 5))));
+        assert_eq!(parse_stat(line), Some((42, cpu_use("a) (b c", 100, 5))));
         for bad in ["", "42", "x (a) S 1", "42 (a) S 1 2 3"] {
-            assert_eq!(charge_in(bad), None, "{bad}");
+            assert_eq!(parse_stat(bad), None, "{bad}");
         }
     }
 
-    fn charge(name: &str, used: u64, started: u64) -> CpuUse {
+    fn cpu_use(name: &str, used: u64, started: u64) -> CpuUse {
         CpuUse {
             name: name.to_owned(),
             used,
@@ -115,18 +114,18 @@ mod tests {
     }
 
     /// Processes that were started at the tick of their number.
-    fn charges(all: &[(u32, &str, u64)]) -> HashMap<u32, CpuUse> {
+    fn snapshot(all: &[(u32, &str, u64)]) -> HashMap<u32, CpuUse> {
         let of =
-            |(pid, name, used): &(u32, &str, u64)| (*pid, charge(name, *used, u64::from(*pid)));
+            |(pid, name, used): &(u32, &str, u64)| (*pid, cpu_use(name, *used, u64::from(*pid)));
         all.iter().map(of).collect()
     }
 
-    /// As it happened: a kernel thread was charged with all that it had used since the
-    /// host was started, and took 675 % of a core.
+    /// An observed defect: a kernel thread was counted with all of its time since the host was
+    /// started, 675 % of a core.
     #[test]
     fn a_process_that_changes_its_name_is_still_the_same() {
-        let before = charges(&[(9, "kworker/u8:2-events", 100_000)]);
-        let after = charges(&[(9, "kworker/u8:2-flush", 100_025)]);
+        let before = snapshot(&[(9, "kworker/u8:2-events", 100_000)]);
+        let after = snapshot(&[(9, "kworker/u8:2-flush", 100_025)]);
         let facts = compare(&before, &after, "filermark", Duration::from_millis(500));
         let busiest = facts.busiest.expect("the thread");
         assert_eq!(
@@ -138,14 +137,14 @@ mod tests {
 
     #[test]
     fn the_busiest_other_process_is_named() {
-        let before = charges(&[
+        let before = snapshot(&[
             (1, "init", 5),
             (2, "dd", 100),
             (3, "filermark", 0),
             (4, "old", 9),
         ]);
-        let mut after = charges(&[(1, "init", 5), (2, "dd", 150), (3, "filermark", 80)]);
-        after.insert(4, charge("new", 10, 99));
+        let mut after = snapshot(&[(1, "init", 5), (2, "dd", 150), (3, "filermark", 80)]);
+        after.insert(4, cpu_use("new", 10, 99));
         let facts = compare(&before, &after, "filermark", Duration::from_secs(1));
         let busiest = facts.busiest.expect("dd");
         assert_eq!((busiest.name.as_str(), busiest.pid), ("dd", 2));

@@ -1,8 +1,8 @@
 //! Files that were forged together with their manifest.
 
 use super::support::{check, faults, files_of, forged, found_in, text, whole};
-use crate::role::Role;
 use crate::{Bundle, MANIFEST_JSON, MANIFEST_SUMS, manifest, sha256};
+use filermark_results::Role;
 
 #[test]
 fn figures_that_were_forged_with_their_manifest_are_found() {

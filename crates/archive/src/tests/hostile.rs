@@ -2,8 +2,8 @@
 
 use super::support::{check, files_of, found_in, text, whole};
 use crate::Bundle;
-use crate::role::Role;
 use crate::verify::{CheckStatus, Options, check_zip, verify};
+use filermark_results::Role;
 use proptest::prelude::*;
 
 #[test]

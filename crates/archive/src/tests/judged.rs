@@ -1,7 +1,6 @@
 //! Findings that are worked out again from the figures.
 
 use super::support::{check, faults, gathered, lines_of};
-use crate::role::Role;
 use crate::verify::{Check, CheckStatus, Options, verify};
 use crate::{Bundle, CollectOptions};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
@@ -10,8 +9,8 @@ use filermark_model::stall::{ProcessRole, ProcessStalls, Stalls};
 use filermark_model::{Finding, Rule, Severity};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{
-    PointRecord, PointStatus, RunRecord, judge, judge_client_reads, judge_silences, judge_stalls,
-    settle_rate, testing,
+    PointRecord, PointStatus, Role, RunRecord, judge, judge_client_reads, judge_silences,
+    judge_stalls, settle_rate, testing,
 };
 use std::collections::BTreeSet;
 use std::fs;

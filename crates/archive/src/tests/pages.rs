@@ -1,17 +1,17 @@
 //! HTML pages, archives that are replaced, and records that were cut.
 
-use super::support::{check, faults, folder, forged, gathered, record, text, whole};
-use crate::role::Role;
+use super::support::{
+    PAGE_FOR_REVIEWERS, REPORTS, check, faults, folder, forged, gathered, public_page, record,
+    text, whole,
+};
 use crate::verify::{CheckStatus, Options, verify};
 use crate::{Bundle, CollectOptions, zipfile};
-use filermark_results::{Curve, RunRecord};
+use filermark_results::{Curve, Role};
 use std::collections::BTreeMap;
 use std::fs;
 
 #[test]
 fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
-    let public = |record: &RunRecord| format!("<h1>{}</h1>9", record.run.suffix);
-    let html = |record: &RunRecord| vec![public(record), "for reviewers".to_owned()];
     let told = |version: &str, name: &str, page: &str| {
         let mut bundle = Bundle::new();
         for (name, member) in whole().members() {
@@ -26,7 +26,7 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
         bundle.add(name, page, Role::Report).unwrap();
         let options = Options {
             needs_manifest: false,
-            html: Some(&html),
+            reports: REPORTS,
         };
         let told = verify(&bundle, &options);
         let check = told.checks.iter().find(|c| c.about == name).unwrap();
@@ -36,11 +36,11 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
     let curve = Curve::of_record(&record());
     let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
     let word = record().verdict().label();
-    for good in [public(&record()), "for reviewers".to_owned()] {
+    for good in [public_page(&record()), PAGE_FOR_REVIEWERS.to_owned()] {
         assert_eq!(told(own, "mine.html", &good).0, CheckStatus::Ok);
         assert_eq!(told(own, "mine.review.html", &good).0, CheckStatus::Ok);
     }
-    let (state, why) = told(own, "mine.html", &public(&record()).replace('9', "8"));
+    let (state, why) = told(own, "mine.html", &public_page(&record()).replace('9', "8"));
     assert_eq!(state, CheckStatus::Fail, "{why}");
     // One word of a page of this version, whatever its figures say.
     let page = format!("<b>{word}</b> <p>{peak:.2} op/s <b>{ort:.2}</b> ms");

@@ -3,7 +3,8 @@
 use crate::verify::{CheckStatus, Options, Verification, verify};
 use crate::{Bundle, CollectOptions, CollectedFiles, gather, sha256, zipfile};
 use filermark_results::files::write_files;
-use filermark_results::{Curve, Line, RunRecord, testing};
+use filermark_results::output::{Make, Origin, Output};
+use filermark_results::{Curve, Line, Role, RunRecord, testing};
 use filermark_submission::{Document, ResultFile, RunFiles, fill, write_xml};
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,6 +12,26 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 pub(crate) const RC: &str = "LOAD=100\nPASSWORD_FILE=pw\n";
+
+/// A page that this crate cannot make, in two editions.
+pub(crate) const REPORTS: &[Output] = &[Output {
+    pattern: "{suffix}.html",
+    role: Role::Report,
+    media_type: "text/html",
+    origin: Origin::EveryRun,
+    make: Make::Page(&[
+        |record| Some(public_page(record)),
+        |_| Some(PAGE_FOR_REVIEWERS.to_owned()),
+    ]),
+    about: "a page",
+    readers: "people",
+}];
+
+pub(super) const PAGE_FOR_REVIEWERS: &str = "for reviewers";
+
+pub(super) fn public_page(record: &RunRecord) -> String {
+    format!("<h1>{}</h1>9", record.run.suffix)
+}
 
 /// The synthetic run with two of its load points.
 pub(crate) fn record() -> RunRecord {
@@ -75,7 +96,11 @@ pub(crate) fn gathered(
     what: &str,
     options: &CollectOptions,
 ) -> Result<CollectedFiles, Vec<String>> {
-    gather(&[dir.path().join(what)], options)
+    let options = CollectOptions {
+        reports: REPORTS,
+        ..options.clone()
+    };
+    gather(&[dir.path().join(what)], &options)
 }
 
 /// The whole archive, made once.
@@ -96,7 +121,7 @@ pub(super) fn files_of(bundle: &Bundle) -> BTreeMap<String, Vec<u8>> {
 pub(crate) fn check(bundle: &Bundle) -> Verification {
     let options = Options {
         needs_manifest: true,
-        html: None,
+        reports: &[],
     };
     verify(bundle, &options)
 }

@@ -3,8 +3,8 @@
 use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::Bundle;
 use crate::inputs::is_named;
-use crate::role::Role;
 use filermark_model::InputFile;
+use filermark_results::Role;
 
 /// Gives the names that were looked at.
 pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) -> Vec<String> {

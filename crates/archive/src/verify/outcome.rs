@@ -39,7 +39,7 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
     if let Some(written) = written.filter(|word| *word != verdict.label()) {
         faults.push(format!(
             "its last line says {}, its findings make {}",
-            filermark_results::text::one_line(written),
+            filermark_model::text::one_line(written),
             verdict.label()
         ));
     }

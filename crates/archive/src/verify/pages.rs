@@ -2,26 +2,45 @@
 //! headline can be looked for, because nobody has their templates.
 
 use super::renderings::difference;
-use super::types::{CheckStatus, Options, Run, Verification};
+use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::{Bundle, Member};
 use crate::page::{has_headline, has_verdict, is_ours};
 use filermark_results::RunRecord;
+use filermark_results::output::{Make, Output, OutputTable};
+
+/// A page in its editions.
+type Editions = &'static [fn(&RunRecord) -> Option<String>];
+
+/// A row of the table whose files are pages, with what makes them.
+fn page_row(row: &'static Output) -> Option<(&'static Output, Editions)> {
+    match row.make {
+        Make::Page(editions) => Some((row, editions)),
+        _ => None,
+    }
+}
 
 /// Gives the names that were looked at.
-pub(super) fn check(
+pub(super) fn check<'a>(
     bundle: &Bundle,
-    runs: &[Run<'_>],
-    options: &Options<'_>,
+    runs: &'a [Run<'a>],
+    table: OutputTable<'_>,
     told: &mut Verification,
 ) -> Vec<String> {
-    let pages = bundle.members().filter(|(name, _)| name.ends_with(".html"));
-    let pages: Vec<_> = pages.collect();
+    let rows = || table.iter().filter_map(page_row);
+    let is_page = |name: &str| rows().any(|(row, _)| row.is_name(name));
+    let pages: Vec<_> = bundle.members().filter(|(name, _)| is_page(name)).collect();
     if pages.is_empty() || runs.is_empty() {
         return Vec::new();
     }
-    let pages_of = |record: &RunRecord| options.html.map_or(Vec::new(), |make| make(record));
-    let made = |run| RenderedRun {
+    let pages_of = |record: &RunRecord| -> Vec<String> {
+        let editions = rows().flat_map(|(_, editions)| editions);
+        editions.filter_map(|make| make(record)).collect()
+    };
+    let made = |run: &'a Run<'a>| RenderedRun {
         run,
+        names: rows()
+            .map(|(row, _)| row.name(&run.record.run.suffix))
+            .collect(),
         pages: pages_of(&run.record),
         earlier: run.earlier.iter().map(|e| (e, pages_of(e))).collect(),
     };
@@ -38,8 +57,10 @@ pub(super) fn check(
 /// A run and its report in every edition.
 struct RenderedRun<'a> {
     run: &'a Run<'a>,
+    /// What its own pages are called.
+    names: Vec<String>,
     pages: Vec<String>,
-    /// The same of what its record was when load points had ended.
+    /// The pages of what its record was when load points had ended.
     earlier: Vec<(&'a RunRecord, Vec<String>)>,
 }
 
@@ -66,8 +87,7 @@ fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verific
         return true;
     }
     let base = name.rsplit('/').next().unwrap_or(name);
-    let is_own =
-        |m: &&RenderedRun<'_>| base.strip_suffix(".html") == Some(&m.run.record.run.suffix);
+    let is_own = |m: &&RenderedRun<'_>| m.names.iter().any(|name| name == base);
     let own: Vec<&RenderedRun<'_>> = made.iter().filter(is_own).collect();
     if own.is_empty() && !is_ours(&page) {
         return false;

@@ -2,17 +2,21 @@
 
 use super::types::{CheckStatus, EARLIER_MAX, Run, Verification};
 use crate::bundle::{Bundle, Member};
+use filermark_model::text::quoted;
 use filermark_results::files::{
     logs_so_far, proc_log_dir, proc_log_files, renderings, without_notice,
 };
+use filermark_results::output::OutputTable;
 use filermark_results::{Curve, CurvePoint, RunRecord, parse_sfssum};
 use std::collections::BTreeSet;
 
-/// Most of a line that a message quotes, in characters.
-const QUOTE_MAX: usize = 60;
-
 /// Gives the names that were looked at.
-pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) -> Vec<String> {
+pub(super) fn check(
+    bundle: &Bundle,
+    runs: &[Run<'_>],
+    table: OutputTable<'_>,
+    told: &mut Verification,
+) -> Vec<String> {
     let mut checked = Vec::new();
     for run in runs {
         // Beside its record, wherever in the archive that lies.
@@ -20,17 +24,17 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
             .name
             .rsplit_once('/')
             .map_or(String::new(), |(f, _)| format!("{f}/"));
-        let made = match renderings(&run.record) {
+        let made = match renderings(&run.record, table) {
             Ok(made) => made,
             Err(e) => {
                 told.push(CheckStatus::Fail, run.name, e.to_string());
                 continue;
             }
         };
-        for (name, text) in made {
-            let name = format!("{folder}{name}");
+        for file in made {
+            let name = format!("{folder}{}", file.name);
             match bundle.get(&name) {
-                Some(member) => compare(run, &name, member, &text, told),
+                Some(member) => compare(run, &name, member, &file.text, table, told),
                 None => told.push(CheckStatus::Skip, &name, "not there"),
             }
             checked.push(name);
@@ -40,11 +44,22 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
     checked
 }
 
-fn compare(run: &Run<'_>, name: &str, member: &Member, made: &str, told: &mut Verification) {
+fn compare(
+    run: &Run<'_>,
+    name: &str,
+    member: &Member,
+    made: &str,
+    table: OutputTable<'_>,
+    told: &mut Verification,
+) {
     if member.bytes == made.as_bytes() {
         return told.push(CheckStatus::Ok, name, format!("as {} makes it", run.name));
     }
-    if let Some(then) = run.earlier.iter().find(|then| makes(then, name, member)) {
+    if let Some(then) = run
+        .earlier
+        .iter()
+        .find(|then| makes(then, table, name, member))
+    {
         return told.push(CheckStatus::Ok, name, run.made_it(then));
     }
     if let Some((state, words)) = checked_until(run, name, member) {
@@ -112,11 +127,11 @@ fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(CheckSta
 }
 
 /// Whether a file of this name is as a record makes it.
-fn makes(record: &RunRecord, name: &str, member: &Member) -> bool {
+fn makes(record: &RunRecord, table: OutputTable<'_>, name: &str, member: &Member) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
-    let made = renderings(record).unwrap_or_default();
+    let made = renderings(record, table).unwrap_or_default();
     let mut made = made.iter();
-    made.any(|(own, text)| own == base && text.as_bytes() == member.bytes)
+    made.any(|file| file.name == base && file.text.as_bytes() == member.bytes)
 }
 
 /// Load points of two summaries that do not say the same.
@@ -142,10 +157,7 @@ pub(super) fn difference(member: &Member, made: &str) -> String {
         return "it is not UTF-8".into();
     };
     let quote = |line: Option<&str>| match line {
-        Some(line) => format!(
-            "\"{}\"",
-            line.trim().chars().take(QUOTE_MAX).collect::<String>()
-        ),
+        Some(line) => format!("\"{}\"", quoted(line.trim())),
         None => "nothing".to_owned(),
     };
     let (mut said, mut made) = (said.split('\n'), made.split('\n'));

@@ -3,9 +3,9 @@
 use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::Bundle;
 use crate::inputs::is_named;
-use crate::role::Role;
 use crate::submission_file::{looks_like_submission, parse_submission};
-use filermark_results::{Curve, parse_sfssum};
+use filermark_model::text::one_line;
+use filermark_results::{Curve, Role, parse_sfssum};
 use filermark_submission::{Document, Element, curve_of};
 
 /// Half of the last digit that a submission has of a figure.
@@ -271,8 +271,8 @@ fn parameters(runs: &[Run<'_>], name: &str, document: &Document, told: &mut Veri
     let said = list.into_iter().flat_map(Element::items);
     let said: Vec<(&str, &str)> = said.map(|p| (p.value("name"), p.value("value"))).collect();
     let made = &run.record.run.plan.parameters;
-    // A field has no control characters and no blanks at its ends.
-    let plain = |text: &str| text.replace(char::is_control, " ").trim().to_owned();
+    // As a field has it.
+    let plain = |text: &str| one_line(text.trim());
     let same = said.len() == made.len()
         && said
             .iter()

@@ -1,7 +1,9 @@
 //! What the checks share: what they tell, what they may use, and a record as they take it.
 
 use crate::bundle::Member;
+use filermark_model::text::one_line;
 use filermark_results::RunRecord;
+use filermark_results::output::Output;
 use filermark_results::reader::read_from;
 use filermark_results::record::Line;
 use serde::Serialize;
@@ -93,12 +95,11 @@ impl Verification {
     pub fn push(&mut self, state: CheckStatus, about: impl Into<String>, text: impl Into<String>) {
         let (about, text) = (about.into(), text.into());
         // What is quoted of a file stays on its line, and is no command to a terminal.
-        let clean = |text: String| text.replace(char::is_control, "\u{fffd}");
         self.ok &= state != CheckStatus::Fail;
         self.checks.push(Check {
             state,
-            about: clean(about),
-            text: clean(text),
+            about: one_line(&about),
+            text: one_line(&text),
         });
     }
 
@@ -121,24 +122,13 @@ impl Verification {
     }
 }
 
-/// Makes the HTML report of a record again, in every edition.
-pub type RenderReport<'a> = &'a dyn Fn(&RunRecord) -> Vec<String>;
-
 /// What is known about an archive beside its files.
-#[derive(Clone, Copy, Default)]
-pub struct Options<'a> {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
     /// It has to have a manifest: it is a zip file.
     pub needs_manifest: bool,
-    /// Makes reports again.
-    pub html: Option<RenderReport<'a>>,
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("Options");
-        fields.field("needs_manifest", &self.needs_manifest);
-        fields.field("html", &self.html.is_some()).finish()
-    }
+    /// Further rows of the table of outputs: reports, which this crate cannot make.
+    pub reports: &'static [Output],
 }
 
 /// A record of the archive under its name.

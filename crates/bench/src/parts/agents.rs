@@ -1,9 +1,9 @@
-//! What a prime takes that holds a thousand agents and a hundred thousand procs. The
-//! agents pretend, in another process, over the real protocol.
+//! A prime with 1,000 agents and 100,000 procs. The agents are simulated by another process, over
+//! the real protocol.
 
 use crate::cpu::{peak_bytes, process_ns};
-use crate::figure::FiguresOrSkip;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Bar, Figure, Figures};
+use crate::measured::{MeasuredOrReason, figures_only};
 use filermark_engine::driver::StopFlag;
 use filermark_link::links::ThreadLinks;
 use filermark_model::launch::LaunchPlan;
@@ -19,15 +19,15 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The first argument that makes this program a host of pretending agents.
+/// The first argument that makes this program simulate the agents.
 pub const COMMAND: &str = "serve-agents";
 
 /// Agents, procs on each, and RUN in seconds.
 const AGENTS: usize = 1000;
 const PROCS: u32 = 100;
-const RUN_SECONDS: u64 = 20;
+const RUN_SECONDS: u64 = 10;
 
-/// Serves agents behind a socket till standard input ends.
+/// Serves agents at a socket until standard input ends.
 pub fn serve(mut words: impl Iterator<Item = String>) -> ExitCode {
     let Some(Ok(listener)) = words.next().map(UnixListener::bind) else {
         return ExitCode::FAILURE;
@@ -58,15 +58,15 @@ impl SimulatedAgents {
             .stdin(Stdio::piped())
             .spawn()
             .map_err(|e| format!("start the agents: {e}"))?;
-        let crowd = Self { child, socket };
+        let agents = Self { child, socket };
         let since = Instant::now();
-        while !crowd.socket.exists() {
+        while !agents.socket.exists() {
             if since.elapsed() > Duration::from_secs(5) {
-                return Err("the agents do not start".into());
+                return Err("the process of the agents made no socket within 5 s".into());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(crowd)
+        Ok(agents)
     }
 }
 
@@ -83,7 +83,7 @@ fn plan() -> RunPlan {
         path: "/".into(),
     };
     let mut plan = filermark_results::testing::plan();
-    plan.driver = DriverPlan::Null;
+    plan.driver = DriverPlan::NULL;
     plan.clients = (0..AGENTS)
         .map(|at| ClientPlan {
             name: format!("client-{at:04}"),
@@ -106,16 +106,16 @@ struct CountedRun {
     collected: Option<Duration>,
 }
 
-/// One run; what was seen.
+/// One run, and what was counted.
 fn one(dir: &Path) -> Result<CountedRun, String> {
-    let crowd = SimulatedAgents::start(dir)?;
+    let agents = SimulatedAgents::start(dir)?;
     let plan = plan();
     let launch = LaunchPlan::local(plan.clients.iter().map(|c| c.name.clone()));
-    let socket = crowd.socket.clone();
+    let socket = agents.socket.clone();
     let began = Instant::now();
     let launcher = FakeLauncher(move |_| UnixStream::connect(&socket));
     let board = ThreadLinks::launch(&launch, Arc::new(launcher));
-    let mut seen = CountedRun::default();
+    let mut counted = CountedRun::default();
     let options = RunOptions {
         plan,
         launch,
@@ -126,27 +126,28 @@ fn one(dir: &Path) -> Result<CountedRun, String> {
         goes_on: false,
         client_log_dir: None,
         heartbeat_log: None,
+        reports: &[],
         stop: StopFlag::new(),
         observe: &mut |progress| match progress {
             Progress::PhaseBegan {
                 phase: Phase::Init, ..
-            } => seen.ready = Some(began.elapsed()),
+            } => counted.ready = Some(began.elapsed()),
             Progress::PhaseBegan {
                 phase: Phase::Run, ..
-            } => seen.run = Some((Instant::now(), process_ns())),
+            } => counted.run = Some((Instant::now(), process_ns())),
             Progress::Second(second) if second.second >= 0 => {
-                seen.seconds += 1;
-                // The last seconds are told together with the figures.
-                if let Some((since, cpu)) = seen.run
+                counted.seconds += 1;
+                // The last seconds arrive together with the results.
+                if let Some((since, cpu)) = counted.run
                     && second.second < RUN_SECONDS as i64 - 3
                 {
                     let passed = since.elapsed().as_nanos() as f64;
-                    seen.cpu_cores = (process_ns() - cpu) as f64 / passed;
+                    counted.cpu_cores = (process_ns() - cpu) as f64 / passed;
                 }
             }
             Progress::PointEnded(..) => {
-                let run = seen.run.map(|(since, _)| since.elapsed());
-                seen.collected = run.map(|r| r.saturating_sub(Duration::from_secs(RUN_SECONDS)));
+                let run = counted.run.map(|(since, _)| since.elapsed());
+                counted.collected = run.map(|r| r.saturating_sub(Duration::from_secs(RUN_SECONDS)));
             }
             _ => {}
         },
@@ -155,16 +156,20 @@ fn one(dir: &Path) -> Result<CountedRun, String> {
         .map_err(|e| e.to_string())?
         .record;
     match record.end.map(|e| e.outcome) {
-        Some(Outcome::Complete) => Ok(seen),
-        other => Err(format!("the run did not come to its end: {other:?}")),
+        Some(Outcome::Complete) => Ok(counted),
+        other => Err(format!("the run did not complete: {other:?}")),
     }
 }
 
-/// Rounds at most: one takes half a minute.
+/// One round: it takes 15 s.
 const ROUNDS_MAX: u32 = 1;
 
-/// Measures it.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
+/// Measures the start, RUN and the collection of the results.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
+    figures_only(figures(rounds))
+}
+
+fn figures(rounds: u32) -> Figures {
     let rounds = rounds.min(ROUNDS_MAX);
     let dir = std::env::temp_dir().join(format!("filermark-bench-agents-{}", std::process::id()));
     std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
@@ -187,24 +192,24 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
         )
         .bar(Bar::AtMost(30.0)),
         Figure::new(
-            "the prime's processor time in RUN",
+            "processor time of the prime in RUN",
             "cores",
             each(&|w| w.cpu_cores),
         )
         .bar(Bar::AtMost(0.25)),
         Figure::new(
-            "the prime's most memory",
+            "maximum memory of the prime",
             "MiB",
             vec![peak_bytes() as f64 / 1048576.0],
         )
         .bar(Bar::AtMost(1024.0)),
         Figure::new(
-            "seconds told, of those of RUN",
+            "share of the seconds of RUN that were reported",
             "",
             each(&|w| f64::from(w.seconds) / RUN_SECONDS as f64),
         ),
         Figure::new(
-            "from the end of RUN to the point in the record",
+            "from the end of RUN to the record of the point",
             "s",
             each(&|w| seconds(w.collected)),
         ),

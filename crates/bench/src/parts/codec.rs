@@ -1,7 +1,8 @@
 //! Single steps of the hot path.
 
-use crate::figure::FiguresOrSkip;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Figure, Figures};
+use crate::measured::{Measured, MeasuredOrReason};
+use crate::turns::{Bars, Contender, Turn, compare};
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{DataSource, History, SECTOR, VerifyLevel};
 use filermark_engine::sys::thread_cpu;
@@ -19,56 +20,82 @@ use std::sync::Arc;
 
 const COUNT: u32 = 200_000;
 const DATA: usize = 8192;
-/// The bar: what making file contents may take.
-const MAKE_NS_PER_BYTE_MAX: f64 = 0.04;
+/// Making file contents beside copying as many bytes: both write each byte once. A single thread
+/// that never waits has no rate of its own.
+const OF_MEMCPY: Bars = Bars {
+    cpu_at_most: Some(2.5),
+    rate_at_least: None,
+};
 /// A common length of file handles, in bytes.
 const HANDLE: [u8; 32] = [7; 32];
 const RECORD_MAX: usize = 1 << 20;
 
-/// Encoding, decoding, clock, histogram, draws.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
-    let mut figures = calls(rounds)?;
-    figures.extend(replies(rounds)?);
-    figures.extend(engine_steps(rounds)?);
-    figures.extend(contents(rounds));
-    Ok(figures)
-}
-
-/// Making and comparing file contents, per byte, beside copying as many bytes.
-fn contents(rounds: u32) -> Vec<Figure> {
-    let data = Arc::new(DataSource::new(1, VerifyLevel::Sample));
-    let mut figures = Vec::new();
-    for (name, len) in [("4K", 4 << 10), ("64K", 64 << 10), ("1M", 1 << 20)] {
-        let per_byte = |took: Vec<f64>| took.iter().map(|ns| ns / len as f64).collect();
-        let count = (COUNT as usize * DATA / len / 8) as u32;
-        let source = vec![1u8; len];
-        let mut out = vec![0u8; len];
-        let copied = time_of(count, rounds, |_| {
-            out.copy_from_slice(black_box(&source));
-            black_box(&mut out);
-        });
-        let filled = time_of(count, rounds, |n| {
-            data.fill(u64::from(n), 0, 1, &mut out);
-            black_box(&mut out);
-        });
-        let mut appended = Vec::with_capacity(len);
-        let encoded = time_of(count, rounds, |n| {
-            appended.clear();
-            data.append(u64::from(n), 0, 1, len, &mut appended);
-            black_box(&mut appended);
-        });
-        let figure = |what: &str, took| Figure::new(format!("{what} {name}"), "ns/byte", took);
-        figures.push(figure("memcpy", per_byte(copied)));
-        let made = [("make", filled), ("make and append", encoded)];
-        figures.extend(made.map(|(what, took)| {
-            figure(what, per_byte(took)).bar(Bar::AtMost(MAKE_NS_PER_BYTE_MAX))
-        }));
-    }
-    figures.push(figure(
+/// Encoding, decoding, clock, histogram, draws, contents.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
+    let mut measured = contents(rounds)?;
+    measured.add(calls(rounds)?);
+    measured.add(replies(rounds)?);
+    measured.add(engine_steps(rounds)?);
+    measured.add(figure(
         "compare a sector of a reply",
         compare_sample(rounds),
     ));
-    figures
+    Ok(measured)
+}
+
+/// Making file contents beside copying as many bytes.
+fn contents(rounds: u32) -> MeasuredOrReason {
+    let data = DataSource::new(1, VerifyLevel::Sample);
+    let mut measured = Measured::default();
+    for (size, len) in [("4 KiB", 4 << 10), ("64 KiB", 64 << 10), ("1 MiB", 1 << 20)] {
+        let count = (COUNT as usize * DATA / len / 8) as u32;
+        let source = vec![1u8; len];
+        let (mut out, mut copied) = (vec![0u8; len], vec![0u8; len]);
+        let mut appended = Vec::with_capacity(len);
+        let mut copy = || {
+            turn_of(count, |_| {
+                copied.copy_from_slice(black_box(&source));
+                black_box(&mut copied);
+            })
+        };
+        let fill = || {
+            turn_of(count, |n| {
+                data.fill(u64::from(n), 0, 1, &mut out);
+                black_box(&mut out);
+            })
+        };
+        let contenders = vec![
+            Contender::filermark(fill),
+            Contender::other("memcpy", OF_MEMCPY, &mut copy),
+        ];
+        let of = format!("make {size} of file data in place");
+        measured.add(compare(&of, "1/s", rounds, contenders)?);
+        let append = || {
+            turn_of(count, |n| {
+                appended.clear();
+                data.append(u64::from(n), 0, 1, len, &mut appended);
+                black_box(&mut appended);
+            })
+        };
+        let contenders = vec![
+            Contender::filermark(append),
+            Contender::other("memcpy", OF_MEMCPY, &mut copy),
+        ];
+        let of = format!("append {size} of file data");
+        measured.add(compare(&of, "1/s", rounds, contenders)?);
+    }
+    Ok(measured)
+}
+
+/// So many calls of a step on this thread.
+fn turn_of(count: u32, step: impl FnMut(u32)) -> Result<Turn, String> {
+    Turn::measure(
+        || thread_cpu().0,
+        || {
+            (0..count).for_each(step);
+            Ok(f64::from(count))
+        },
+    )
 }
 
 /// Nanoseconds for a sector of a reply to be compared, per round.
@@ -85,18 +112,12 @@ pub(super) fn compare_sample(rounds: u32) -> Vec<f64> {
     })
 }
 
-/// Nanoseconds per call of `step`, per round.
-fn time(rounds: u32, step: impl FnMut(u32)) -> Vec<f64> {
-    time_of(COUNT, rounds, step)
-}
-
-/// The same with so many calls a round.
-fn time_of(count: u32, rounds: u32, mut step: impl FnMut(u32)) -> Vec<f64> {
+/// Nanoseconds of processor time per call of `step`, per round.
+fn time(rounds: u32, mut step: impl FnMut(u32)) -> Vec<f64> {
     let mut once = || {
-        // Processor time: another program may share the core.
         let began = thread_cpu();
-        (0..count).for_each(&mut step);
-        thread_cpu().since(began).0 as f64 / f64::from(count)
+        (0..COUNT).for_each(&mut step);
+        thread_cpu().since(began).0 as f64 / f64::from(COUNT)
     };
     once();
     (0..rounds).map(|_| once()).collect()
@@ -106,13 +127,12 @@ fn figure(name: &str, rounds: Vec<f64>) -> Figure {
     Figure::new(name, "ns", rounds)
 }
 
-fn calls(rounds: u32) -> FiguresOrSkip {
+fn calls(rounds: u32) -> Figures {
     let cred = AuthSys::new(0, b"client", 1000, 1000, &[]).to_body();
     let template = CallTemplate::new(nfs3::PROGRAM, nfs3::VERSION, cred.as_auth());
     let fh = Fh::new(&HANDLE).ok_or("a handle too long")?;
     let file = fh.handle();
     let data = vec![1u8; DATA];
-    let source = DataSource::new(1, VerifyLevel::Sample);
     let mut out = Vec::with_capacity(DATA * 2);
     let mut each = |name: &str, call: &mut dyn FnMut(&mut Vec<u8>, u32)| {
         let took = time(rounds, |xid| {
@@ -131,9 +151,6 @@ fn calls(rounds: u32) -> FiguresOrSkip {
         }),
         each("encode WRITE 8K call", &mut |out, xid| {
             template.call(out, xid, &write_args(file, &data));
-        }),
-        each("make 8K of file data", &mut |out, xid| {
-            source.append(u64::from(xid), 0, 1, DATA, out);
         }),
     ])
 }
@@ -156,7 +173,7 @@ fn write_args<'a>(file: FileHandle<'a>, data: &'a [u8]) -> WriteArgs<'a> {
     }
 }
 
-fn replies(rounds: u32) -> FiguresOrSkip {
+fn replies(rounds: u32) -> Figures {
     let attributes = attributes();
     let data = vec![1u8; DATA];
     let getattr: GetattrRes = Ok(GetattrOk {
@@ -215,7 +232,7 @@ fn attributes() -> Fattr3 {
     }
 }
 
-/// A whole reply as it comes out of a socket.
+/// A reply with its record mark.
 fn reply(results: &impl Encode) -> Vec<u8> {
     let mut out = Vec::new();
     let record = OpenRecord::begin(&mut out);
@@ -247,12 +264,12 @@ fn decoding(
     Ok(figure(name, took))
 }
 
-fn engine_steps(rounds: u32) -> FiguresOrSkip {
+fn engine_steps(rounds: u32) -> Figures {
     let clock = Clock::real();
     let mut rng = Rng::new(1, 1);
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
     let mixes = benchmark.mix.sampler();
-    // Latencies as they come: spread over two decades.
+    // Spread over two decades.
     let latencies: Vec<Nanos> = (0..4096)
         .map(|_| Nanos((rng.exponential() * 100_000.0) as u64))
         .collect();

@@ -1,11 +1,11 @@
-//! How fast INIT fills, side by side with libnfs's `nfs-cp` on the same server.
+//! INIT beside libnfs's `nfs-cp` on the same server.
 //!
-//! `nfs-cp` writes one file, one call at a time. Several of them at once, each with its share of
+//! `nfs-cp` writes one file, one call at a time. Several of them in parallel, each with its share of
 //! the bytes, keep the server busier, but still make a few files where INIT makes thousands: there
-//! is no bar beside them.
+//! is no bar on that ratio.
 
-use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
+use crate::measured::{Measured, MeasuredOrReason};
 use crate::plan::{Bench, nfs3, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use crate::turns::{Bars, Contender, Turn, compare};
@@ -20,31 +20,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 
-/// What is written in a round, in MiB.
-const MIB: u64 = 512;
-/// Few, so that I/O files are most of what is made, as at a full load.
+/// Bytes of a turn, in MiB.
+const MIB: u64 = 384;
+/// Few, so that I/O files are most of the data, as at a full load.
 const PROCS: u32 = 4;
-/// Copies at once for the fairer comparison.
+/// Parallel copies.
 const COPIES: u64 = 4;
-/// INIT beside one nfs-cp. It makes its data, which takes processor time that reading a file of
-/// the page cache does not.
+/// INIT beside one nfs-cp.
 const OF_ONE: Bars = Bars {
     cpu_at_most: Some(1.0),
     rate_at_least: Some(0.8),
 };
 
 /// Against ganesha (VFS on tmpfs) and the embedded server.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
+pub fn measure(rounds: u32) -> MeasuredOrReason {
     let ganesha = Ganesha::start(Fsal::Vfs).map_err(|e| e.to_string())?;
-    let mut figures = side_by_side("ganesha", ganesha.sandbox(), ganesha.export(), rounds)?;
+    let mut measured = side_by_side("ganesha", ganesha.sandbox(), ganesha.export(), rounds)?;
     drop(ganesha);
     let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
-    let wish = ServerSpec {
+    let spec = ServerSpec {
         stores: true,
         threads: 2,
         ..ServerSpec::default()
     };
-    let server = ServerProcess::start_in(&sandbox, wish)?;
+    let server = ServerProcess::start_in(&sandbox, spec)?;
     let export = Export {
         address: IpAddr::from([127, 0, 0, 1]),
         nfs_port: server.address.port(),
@@ -52,34 +51,36 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
         path: "/export".into(),
         path_v4: None,
     };
-    figures.extend(side_by_side("embedded", &sandbox, &export, rounds)?);
-    Ok(figures)
+    measured.add(side_by_side("embedded server", &sandbox, &export, rounds)?);
+    Ok(measured)
 }
 
-fn side_by_side(name: &str, sandbox: &Arc<Sandbox>, export: &Export, rounds: u32) -> FiguresOrSkip {
+fn side_by_side(
+    name: &str,
+    sandbox: &Arc<Sandbox>,
+    export: &Export,
+    rounds: u32,
+) -> MeasuredOrReason {
     let source = sandbox.inside("/run/filermark-bench");
     let whole = noise(&source.with_extension("whole"), MIB)?;
     let share = noise(&source.with_extension("share"), MIB / COPIES)?;
     let objects = RefCell::new(Vec::new());
     let contenders = vec![
-        Contender::own("INIT", || {
+        Contender::filermark(|| {
             let (turn, made) = sandbox.run(|| fill(export))?;
             objects.borrow_mut().push(made / turn.seconds);
             Ok(turn)
         }),
         Contender::other("nfs-cp", OF_ONE, || copy(sandbox, export, &whole, 1)),
-        Contender::other("4 nfs-cp at once", Bars::default(), || {
+        Contender::other("4 nfs-cp", Bars::default(), || {
             copy(sandbox, export, &share, COPIES)
         }),
     ];
-    let mut figures = compare(name, "MiB/s", rounds, contenders)?;
-    let objects = Figure::new(
-        format!("{name}, INIT: objects made"),
-        "1/s",
-        objects.into_inner(),
-    );
-    figures.push(objects.bar(Bar::More));
-    Ok(figures)
+    let of = format!("INIT, {name}");
+    let mut measured = Measured::from(compare(&of, "MiB/s", rounds, contenders)?);
+    let objects = Figure::new(format!("{of}: objects made"), "1/s", objects.into_inner());
+    measured.add(objects.bar(Bar::More));
+    Ok(measured)
 }
 
 /// INIT of about [`MIB`], counted in MiB; also the objects that it made.
@@ -102,7 +103,7 @@ fn fill(export: &Export) -> Result<(Turn, f64), String> {
     Ok((turn, made as f64))
 }
 
-/// `count` nfs-cp of the same file at once, counted in MiB of all together.
+/// `count` parallel nfs-cp of the same file, counted in MiB of all of them.
 fn copy(sandbox: &Arc<Sandbox>, export: &Export, file: &Path, count: u64) -> Result<Turn, String> {
     let bytes = std::fs::metadata(file).map_or(0, |m| m.len()) * count;
     let targets: Vec<String> = (0..count).map(|n| format!("copy-{n}")).collect();
@@ -129,7 +130,7 @@ fn copy(sandbox: &Arc<Sandbox>, export: &Export, file: &Path, count: u64) -> Res
     Ok(turn)
 }
 
-/// nfs-cp refuses names that exist, and the server's memory is limited.
+/// Removes the copies: nfs-cp refuses names that exist, and the server's memory is limited.
 fn remove(export: &Export, names: &[String]) -> Result<(), String> {
     let ports = (export.nfs_port, export.mount_port);
     let settings = nfs3(&plan(1, &export.mount_point(), ports, &[])?)?;
@@ -148,7 +149,7 @@ fn remove(export: &Export, names: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// A file of incompressible bytes where the sandbox keeps its own files.
+/// Makes a file of incompressible bytes.
 fn noise(path: &Path, mib: u64) -> Result<PathBuf, String> {
     let data = DataSource::new(1, VerifyLevel::Sample);
     let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! What a file of the file set and an idle proc take.
+//! Memory of a file of the file set, and of an idle proc.
 
-use crate::figure::FiguresOrSkip;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Bar, Figure, Figures};
+use crate::measured::{MeasuredOrReason, figures_only};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use crate::{alloc, cpu};
@@ -9,15 +9,19 @@ use filermark_engine::fileset::{AccessedFiles, Deal, FileSet};
 use filermark_model::{Benchmark, SizeDistribution, dist::SizeShare};
 
 const FILES: u64 = 1_000_000;
-/// Files that INIT makes for real, to see what the driver keeps.
+/// Files that INIT makes, for what the driver keeps of them.
 const MADE: u64 = 100_000;
 const PROCS: u32 = 10_000;
 /// Procs that have their directories, small files and links.
 const POPULATED: u32 = 500;
 
 /// Bytes per file, KiB per idle proc.
-pub fn measure(_: u32) -> FiguresOrSkip {
-    // First, while no memory of earlier ones can be used again.
+pub fn measure(_: u32) -> MeasuredOrReason {
+    figures_only(all())
+}
+
+fn all() -> Figures {
+    // First, while there is no freed memory that could be used again.
     let mut figures = idle()?;
     figures.extend(populated()?);
     figures.extend(engine_state()?);
@@ -25,8 +29,8 @@ pub fn measure(_: u32) -> FiguresOrSkip {
     Ok(figures)
 }
 
-/// The engine's books alone.
-fn engine_state() -> FiguresOrSkip {
+/// The engine's state alone.
+fn engine_state() -> Figures {
     let benchmark = Benchmark::shipped("general-nfs3").map_err(|e| e.to_string())?;
     let classic = benchmark.classic().ok_or("a classical benchmark")?;
     let set = FileSet::new(1, classic);
@@ -41,22 +45,25 @@ fn engine_state() -> FiguresOrSkip {
     let accessed = files.len();
     let held = (alloc::held_bytes() - before) as f64;
     Ok(vec![
-        figure("books, per file of the file set", held / FILES as f64),
+        figure(
+            "engine's state, per file of the file set",
+            held / FILES as f64,
+        ),
         Figure::new(
-            "books, per accessed file",
+            "engine's state, per accessed file",
             "bytes",
             vec![held / accessed as f64],
         ),
     ])
 }
 
-/// Books and file handles, after an INIT of many small files.
-fn whole() -> FiguresOrSkip {
+/// State and file handles, after an INIT of many small files.
+fn whole() -> Figures {
     let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let options = [("SHARDS", "1"), ("FILESET_MB_PER_OP", "1")];
     let mut plan = plan(4, "127.0.0.1:/export", (port, port), &options)?;
-    // The number of files counts here, not their size.
+    // Only the number of files matters here.
     let tiny = SizeShare {
         kib: 1.0,
         percent: 100.0,
@@ -72,15 +79,15 @@ fn whole() -> FiguresOrSkip {
     let before = alloc::held_bytes();
     bench.init(MADE as f64 / 1024.0)?;
     let held = (alloc::held_bytes() - before) as f64 / (MADE as f64 * 0.99);
-    Ok(vec![figure("books and handles, per file made", held)])
+    Ok(vec![figure("state and handles, per file made", held)])
 }
 
 fn figure(name: &str, bytes: f64) -> Figure {
     Figure::new(name, "bytes", vec![bytes]).bar(Bar::AtMost(64.0))
 }
 
-/// Many connected procs that do nothing.
-fn idle() -> FiguresOrSkip {
+/// Many connected, idle procs.
+fn idle() -> Figures {
     let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
@@ -97,8 +104,8 @@ fn idle() -> FiguresOrSkip {
     ])
 }
 
-/// Procs after INIT with next to no I/O files.
-fn populated() -> FiguresOrSkip {
+/// Procs after INIT with very few I/O files.
+fn populated() -> Figures {
     let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let plan = plan(POPULATED, "127.0.0.1:/export", (port, port), &[])?;

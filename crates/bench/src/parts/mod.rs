@@ -1,11 +1,15 @@
 //! The parts that can be measured, each a module.
 
 pub mod agents;
+mod bare_nfs;
 mod codec;
 mod day;
 mod fill;
+mod fio;
+mod io;
 mod memory;
 mod mounted;
+mod nfs_shard;
 mod null;
 mod pacing;
 mod rate;
@@ -14,32 +18,37 @@ mod sflow;
 pub mod smb;
 mod stop;
 
-use crate::figure::FiguresOrSkip;
+use crate::measured::MeasuredOrReason;
 
 /// One part.
 pub struct Part {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// One line on it.
+    /// One line about it.
     pub about: &'static str,
     /// Measures it in so many rounds.
-    pub measure: fn(u32) -> FiguresOrSkip,
+    pub measure: fn(u32) -> MeasuredOrReason,
 }
 
 const PARTS: &[Part] = &[
     Part {
         name: "null",
-        about: "the whole engine on the null driver, one shard, rate without limit",
+        about: "the engine on the null driver beside a bare loop; one thread, as fast as it can",
         measure: null::measure,
     },
     Part {
         name: "rate",
-        about: "one thread against a server with canned replies in another process",
+        about: "GETATTR and a mix of one thread, against canned replies of another process",
         measure: rate::measure,
     },
     Part {
+        name: "io",
+        about: "READ and WRITE of one connection, against canned replies of another process",
+        measure: io::measure,
+    },
+    Part {
         name: "pacing",
-        about: "the requested rate kept, and wake-ups late, without spinning",
+        about: "achieved and requested rate; lateness of procs",
         measure: pacing::measure,
     },
     Part {
@@ -49,22 +58,22 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "fill",
-        about: "INIT beside nfs-cp, on the same server in turns (root; ganesha, libnfs-utils)",
+        about: "INIT beside nfs-cp on the same server (root; ganesha, libnfs-utils)",
         measure: fill::measure,
     },
     Part {
         name: "memory",
-        about: "what a file and an idle proc take",
+        about: "memory of a file and of an idle proc",
         measure: memory::measure,
     },
     Part {
         name: "service",
-        about: "service times against the server's delay and tshark's (root; tshark)",
+        about: "service times, the server's delay and tshark's times (root; tshark)",
         measure: service::measure,
     },
     Part {
         name: "smb",
-        about: "SMB beside smbtorture and smbclient, ciphers, 5,000 sessions (root; samba, samba-testsuite)",
+        about: "SMB beside smbtorture and smbclient; ciphers; 5,000 sessions (root; samba, samba-testsuite)",
         measure: smb::measure,
     },
     Part {
@@ -74,32 +83,32 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "agents",
-        about: "what a prime takes that holds 1,000 agents (they pretend, in another process)",
+        about: "the prime with 1,000 simulated agents of another process",
         measure: agents::measure,
     },
     Part {
         name: "sflow",
-        about: "collecting sFlow: decoded, made rates of, written",
+        about: "sFlow datagrams: decoding, rates, log",
         measure: sflow::measure,
     },
     Part {
         name: "day",
-        about: "a day of 100 interfaces merged with a run, and reduced",
+        about: "a day of 100 interfaces, merged with a run and reduced",
         measure: day::measure,
     },
     Part {
         name: "codec",
-        about: "what single steps of the hot path take",
+        about: "single steps of the hot path",
         measure: codec::measure,
     },
 ];
 
-/// What the command line takes.
+/// The names for the command line.
 pub fn names() -> Vec<&'static str> {
     PARTS.iter().map(|p| p.name).collect()
 }
 
-/// The parts with these names, in their own order; without names all.
+/// The parts with these names, in the order of the table; all parts if there are no names.
 pub fn chosen(names: &[String]) -> impl Iterator<Item = &'static Part> + '_ {
     PARTS
         .iter()

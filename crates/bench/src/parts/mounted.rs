@@ -1,19 +1,20 @@
-//! Operations on mounted file systems, side by side with a bare loop of the same
-//! system calls on the same files, and with fio; one thread each, in turns.
+//! Operations on mounted file systems, beside a bare loop of the same system calls on the same
+//! files and beside fio; one thread each, in turns.
 //!
-//! The bare loop is the limit: it does nothing but call. All work on the same files (names that
-//! come and go: on as many, in directories of their own), so that all find the same layout, and
-//! look up one name in an open directory. Before each turn on a disk, what the turns before it
-//! have left to be written is written.
+//! The bare loop is the limit: it does nothing but call. All contenders work on the same files, or
+//! make and remove as many names in the same directories, so that all find the same layout, and
+//! all look up one name in an open directory. Before each turn the file system's dirty pages are
+//! written back, so that no turn waits for those of an earlier one.
 
 mod bare;
-mod fio;
 
 use super::codec;
-use crate::figure::FiguresOrSkip;
+use super::fio::{self, Fio};
 use crate::figure::{Bar, Figure};
+use crate::measured::{Measured, MeasuredOrReason};
 use crate::plan::{Bench, mounted_plan};
-use crate::turns::{Bars, Contender, Turn, compare};
+use crate::turns::{Bars, Comparison, Contender, Turn, compare};
+use bare::{ChangingLoop, ReadingLoop};
 use filermark_engine::data::SECTOR;
 use filermark_model::transfer::TransferTable;
 use filermark_model::{Mix, Op, PointStats, RunPlan};
@@ -21,21 +22,20 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long each turn takes.
-const WINDOW: Duration = Duration::from_millis(500);
 const WARMUP: Duration = Duration::from_millis(200);
-/// Directories and files of the tree in the metadata turns.
+const WINDOW: Duration = Duration::from_millis(500);
+/// Directories of the tree in the metadata turns, and files of a bucket in each.
 const DIRS: u32 = 10;
 const FILES: u32 = 100;
-/// The file of the transfer turns, in bytes: cached, so that the calls count.
-pub(super) const FILE_BYTES: u64 = 64 << 20;
-/// Beside the bare loop of calls of several microseconds each.
+/// The file of the transfer turns, in bytes: it stays in the page cache.
+const FILE_BYTES: u64 = 64 << 20;
+/// Calls of several microseconds each.
 const OF_BARE: Bars = Bars {
     cpu_at_most: Some(1.35),
     rate_at_least: Some(0.75),
 };
-/// Beside the bare loop of stat and of cached transfers. These take less than a microsecond, beside
-/// which two readings of the clock, a choice and the data of a write are much.
+/// Calls of less than a microsecond: two readings of the clock, the choice of a file and the data
+/// of a write take as long.
 const OF_BARE_SHORT: Bars = Bars {
     cpu_at_most: Some(2.0),
     rate_at_least: Some(0.5),
@@ -44,109 +44,138 @@ const OF_FIO: Bars = Bars {
     cpu_at_most: Some(1.0),
     rate_at_least: Some(1.0),
 };
-/// Percent of the processor time that comparing a sample of what was read may take.
+/// The share of the processor time that comparing a sample of the data read may take, in percent.
 const COMPARED_PCNT_MAX: f64 = 2.0;
 
 /// Measures on tmpfs and on the file system of the current directory.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
-    let mut figures = Vec::new();
+pub fn measure(rounds: u32) -> MeasuredOrReason {
+    let mut measured = Measured::default();
     let here = std::env::current_dir().map_err(|e| e.to_string())?;
     let compare_ns = Figure::new("", "ns", codec::compare_sample(rounds)).median();
+    let has_fio = fio::has_engine("psync");
+    if !has_fio {
+        eprintln!("fio is not installed (Debian package fio)");
+    }
     for (name, place) in [
         ("tmpfs", PathBuf::from("/dev/shm")),
         ("disk", here.join("target")),
     ] {
         let dir = Scratch::new(&place)?;
-        for (what, mix, calls, bars) in METADATA {
-            let of = format!("{name}: {what}");
-            figures.extend(metadata(&of, &dir.0, mix, (*calls, *bars), rounds)?);
+        for calls in Calls::ALL {
+            measured.add(metadata(name, &dir.0, calls, rounds)?);
         }
-        for (what, op, write) in [
-            ("read_random 4 KiB", Op::ReadRandom, false),
-            ("write_random 4 KiB", Op::WriteRandom, true),
-        ] {
-            let of = format!("{name}: {what}");
-            figures.extend(transfers(&of, &dir.0, (op, write), rounds, compare_ns)?);
+        for write in [false, true] {
+            measured.add(transfers(
+                name,
+                &dir.0,
+                write,
+                (has_fio, rounds),
+                compare_ns,
+            )?);
         }
     }
-    Ok(figures)
+    Ok(measured)
 }
 
-/// Which calls the bare loop makes.
+/// The calls of a metadata comparison.
 #[derive(Clone, Copy)]
-pub(super) enum LoopCalls {
-    /// fstatat.
+enum Calls {
     Stat,
-    /// openat with O_CREAT, close; unlinkat.
     CreateUnlink,
-    /// mkdirat; unlinkat.
     MkdirRmdir,
-    /// openat, getdents to the end, close.
     Readdir,
 }
 
-/// Its name, the mix, the calls of the bare loop, and our ratios to it.
-type Variant = (&'static str, &'static [(Op, f64)], LoopCalls, Bars);
+impl Calls {
+    const ALL: [Self; 4] = [
+        Self::Stat,
+        Self::CreateUnlink,
+        Self::MkdirRmdir,
+        Self::Readdir,
+    ];
 
-const METADATA: &[Variant] = &[
-    ("stat", &[(Op::Stat, 100.0)], LoopCalls::Stat, OF_BARE_SHORT),
-    (
-        "create, unlink",
-        &[(Op::Create, 50.0), (Op::Unlink, 50.0)],
-        LoopCalls::CreateUnlink,
-        OF_BARE,
-    ),
-    (
-        "mkdir, rmdir",
-        &[(Op::Mkdir, 50.0), (Op::Rmdir, 50.0)],
-        LoopCalls::MkdirRmdir,
-        OF_BARE,
-    ),
-    (
-        "readdir",
-        &[(Op::Readdir, 100.0)],
-        LoopCalls::Readdir,
-        OF_BARE,
-    ),
-];
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stat => "stat",
+            Self::CreateUnlink => "create, unlink",
+            Self::MkdirRmdir => "mkdir, rmdir",
+            Self::Readdir => "readdir",
+        }
+    }
 
-fn metadata(
-    of: &str,
-    dir: &Path,
-    mix: &[(Op, f64)],
-    (calls, bars): (LoopCalls, Bars),
-    rounds: u32,
-) -> FiguresOrSkip {
-    let mix = Mix::new(mix.iter().copied()).map_err(|e| e.to_string())?;
+    fn mix(self) -> Result<Mix, String> {
+        let ops: &[(Op, f64)] = match self {
+            Self::Stat => &[(Op::Stat, 100.0)],
+            Self::CreateUnlink => &[(Op::Create, 50.0), (Op::Unlink, 50.0)],
+            Self::MkdirRmdir => &[(Op::Mkdir, 50.0), (Op::Rmdir, 50.0)],
+            Self::Readdir => &[(Op::Readdir, 100.0)],
+        };
+        Mix::new(ops.iter().copied()).map_err(|e| e.to_string())
+    }
+
+    const fn bars(self) -> Bars {
+        match self {
+            Self::Stat => OF_BARE_SHORT,
+            _ => OF_BARE,
+        }
+    }
+}
+
+fn metadata(place: &str, dir: &Path, calls: Calls, rounds: u32) -> Result<Comparison, String> {
+    let mix = calls.mix()?;
     let mut bench = filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
         (component.dir_count, component.files_per_dir) = (DIRS, FILES);
         component.file_bytes = 1024;
     })?)?;
-    let contenders = vec![
-        Contender::own("filermark", || {
+    let of = format!("{place}: {}", calls.name());
+    let ours = Contender::filermark(|| {
+        write_back(dir)?;
+        Ok(turn(&run(&mut bench)?))
+    });
+    let spans = (WARMUP, WINDOW);
+    let bare = |turn: &mut dyn FnMut() -> Result<Turn, String>| {
+        let bare = Contender::other("bare loop", calls.bars(), || {
             write_back(dir)?;
-            Ok(turn(&run(&mut bench)?))
-        }),
-        Contender::other("bare loop", bars, || {
-            write_back(dir)?;
-            bare::metadata(dir, calls, (DIRS, FILES), WINDOW)
-        }),
-    ];
-    let figures = compare(of, "op/s", rounds, contenders)?;
+            turn()
+        });
+        compare(&of, "op/s", rounds, vec![ours, bare])
+    };
+    let compared = match calls {
+        Calls::Stat | Calls::Readdir => {
+            let reading = match calls {
+                Calls::Stat => ReadingLoop::stat(dir)?,
+                _ => ReadingLoop::readdir(dir)?,
+            };
+            bare(&mut || reading.turn(spans))
+        }
+        Calls::CreateUnlink | Calls::MkdirRmdir => {
+            let mut changing = match calls {
+                Calls::CreateUnlink => ChangingLoop::files(dir, FILES)?,
+                _ => ChangingLoop::dirs(dir, FILES)?,
+            };
+            let compared = bare(&mut || changing.turn(spans));
+            changing.remove_all()?;
+            compared
+        }
+    }?;
     bench.cleanup()?;
-    Ok(figures)
+    Ok(compared)
 }
 
-/// Transfers of one kind: ours, the bare loop's and fio's in turns. Comparing a sector that
-/// was read takes `compare_ns`.
+/// Reads or writes of 4 KiB. Comparing a sector that was read takes `compare_ns`.
 fn transfers(
-    of: &str,
+    place: &str,
     dir: &Path,
-    (op, write): (Op, bool),
-    rounds: u32,
+    write: bool,
+    (has_fio, rounds): (bool, u32),
     compare_ns: f64,
-) -> FiguresOrSkip {
+) -> MeasuredOrReason {
+    let (op, name) = match write {
+        true => (Op::WriteRandom, "write_random 4 KiB"),
+        false => (Op::ReadRandom, "read_random 4 KiB"),
+    };
+    let of = format!("{place}: {name}");
     let mix = Mix::new([(op, 100.0)]).map_err(|e| e.to_string())?;
     let mut bench = filled(mounted_plan(dir, |component| {
         component.workload.mix = mix.clone();
@@ -158,14 +187,14 @@ fn transfers(
         component.file_bytes = FILE_BYTES;
     })?)?;
     let files = bare::data_files(dir)?;
-    // INIT leaves nothing of them in the page cache.
+    // INIT removes what it wrote from the page cache.
     for file in &files {
         std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
     }
-    // Share of our processor time that comparing what was read took, in percent.
+    // The share of the processor time that comparing took, in percent.
     let compared_pcnt = RefCell::new(Vec::new());
     let mut contenders = vec![
-        Contender::own("filermark", || {
+        Contender::filermark(|| {
             write_back(dir)?;
             let stats = run(&mut bench)?;
             let sectors = stats.checked_bytes() as f64 / SECTOR as f64;
@@ -175,30 +204,38 @@ fn transfers(
         }),
         Contender::other("bare loop", OF_BARE_SHORT, || {
             write_back(dir)?;
-            bare::transfers(&files, write, WINDOW)
+            bare::transfers(&files, write, (WARMUP, WINDOW))
         }),
     ];
-    match fio::is_installed() {
-        true => contenders.push(Contender::other("fio psync", OF_FIO, || {
+    if has_fio {
+        contenders.push(Contender::other("fio psync", OF_FIO, || {
             write_back(dir)?;
-            fio::turn(&files, write, WINDOW)
-        })),
-        false => eprintln!("fio is not installed (Debian package fio)"),
+            fio_turn(&files, write)
+        }));
     }
-    let mut figures = compare(of, "op/s", rounds, contenders)?;
+    let mut measured = Measured::from(compare(&of, "op/s", rounds, contenders)?);
     if !write {
-        let share = Figure::new(
-            format!("{of}, comparing"),
-            "% of CPU",
-            compared_pcnt.into_inner(),
-        );
-        figures.push(share.bar(Bar::AtMost(COMPARED_PCNT_MAX)));
+        let name = format!("{of}: share of comparing");
+        let share = Figure::new(name, "% of processor time", compared_pcnt.into_inner());
+        measured.add(share.bar(Bar::AtMost(COMPARED_PCNT_MAX)));
     }
     bench.cleanup()?;
-    Ok(figures)
+    Ok(measured)
 }
 
-/// Writes everything on the file system of `dir` back.
+/// fio on the files, which keep their sizes and places.
+fn fio_turn(files: &[PathBuf], write: bool) -> Result<Turn, String> {
+    let names: Vec<_> = files.iter().map(|f| f.display().to_string()).collect();
+    let mut fio = Fio::new("psync", write, 4096, WINDOW);
+    fio.arg(format!("--filesize={FILE_BYTES}"));
+    fio.arg(format!("--size={}", FILE_BYTES * files.len() as u64));
+    fio.arg(format!("--filename={}", names.join(":")));
+    fio.arg("--invalidate=0");
+    fio.arg("--file_service_type=random");
+    fio.turn()
+}
+
+/// Writes back all dirty pages of the file system of `dir`.
 fn write_back(dir: &Path) -> Result<(), String> {
     let dir = std::fs::File::open(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     rustix::fs::syncfs(&dir).map_err(|e| format!("syncfs: {e}"))
@@ -212,7 +249,7 @@ fn turn(stats: &PointStats) -> Turn {
     }
 }
 
-/// The files of a plan, made.
+/// INIT of a plan.
 fn filled(plan: RunPlan) -> Result<Bench, String> {
     let mut bench = Bench::start(plan)?;
     bench.init(0.0)?;
@@ -228,7 +265,7 @@ fn run(bench: &mut Bench) -> Result<PointStats, String> {
     }
 }
 
-/// A directory that goes when it is dropped.
+/// A directory that is removed when this is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

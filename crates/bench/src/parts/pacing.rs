@@ -1,7 +1,7 @@
-//! How exactly the requested rate is kept, and how late the generator wakes up.
+//! The achieved rate beside the requested one, and the lateness of procs beside that of a bare sleep.
 
-use crate::figure::FiguresOrSkip;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Bar, Figure, Figures};
+use crate::measured::{Measured, MeasuredOrReason};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use filermark_engine::sys::sharpen_timers;
@@ -9,12 +9,12 @@ use filermark_model::{Latency, Nanos};
 use filermark_net::{Reactor, Ready};
 use std::time::{Duration, Instant};
 
-/// Whole gaps of all procs fit in both, at every load below.
+/// Multiples of the interval of a proc, at every load below.
 const WARMUP: Duration = Duration::from_millis(128);
 const WINDOW: Duration = Duration::from_millis(640);
 
-/// Pacing, procs, and loads that these can make: a proc that waits for each
-/// reply makes a few thousand op/s at most.
+/// Pacing, procs, and loads that these can reach: a proc that waits for each reply makes a few
+/// thousand op/s at most.
 const CASES: &[(&str, u32, &[f64])] = &[
     ("closed", 8, &[1_000.0, 5_000.0, 20_000.0]),
     ("closed", 64, &[1_000.0, 20_000.0, 50_000.0]),
@@ -22,12 +22,12 @@ const CASES: &[(&str, u32, &[f64])] = &[
     ("open", 64, &[5_000.0, 50_000.0]),
 ];
 
-/// Achieved against requested, and lateness, at several loads.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
+/// Measures several loads.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
     let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
     let mut bare_sleep = BareSleep::new()?;
-    let mut figures = Vec::new();
+    let mut measured = Measured::default();
     for (pacing, procs, rates) in CASES {
         let options = [("PACING", *pacing), ("SHARDS", "1")];
         let plan = plan(*procs, "127.0.0.1:/export", (port, port), &options)?;
@@ -35,14 +35,13 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
         bench.init(1_000.0)?;
         for rate in *rates {
             let of = format!("{pacing}, {procs} procs, {rate} op/s");
-            figures.extend(point(&mut bench, &mut bare_sleep, &of, *rate, rounds)?);
+            measured.add(point(&mut bench, &mut bare_sleep, &of, *rate, rounds)?);
         }
     }
-    Ok(figures)
+    Ok(measured)
 }
 
-/// What the kernel alone does: sleeps of a millisecond in an event loop that
-/// does nothing else.
+/// Sleeps of a millisecond in an event loop that does nothing else.
 struct BareSleep {
     reactor: Reactor,
     ready: Vec<Ready>,
@@ -57,7 +56,7 @@ impl BareSleep {
         })
     }
 
-    /// How late sleeps end, in microseconds: the median.
+    /// The lateness of sleeps, in microseconds: the median.
     fn late_us(&mut self) -> Result<f64, String> {
         const SLEEP: Duration = Duration::from_millis(1);
         const SLEEPS: u32 = 100;
@@ -83,8 +82,8 @@ fn point(
     of: &str,
     rate: f64,
     rounds: u32,
-) -> FiguresOrSkip {
-    let (mut bare, mut of_bare) = (vec![], vec![]);
+) -> Figures {
+    let (mut bare, mut ratio) = (vec![], vec![]);
     let (mut off, mut median, mut p99, mut cpu) = (vec![], vec![], vec![], vec![]);
     for _ in 0..rounds {
         let slept = bare_sleep.late_us()?;
@@ -95,17 +94,17 @@ fn point(
         let late = stats.wakeup.percentile_ns(50.0) as f64 / 1e3;
         median.push(late);
         bare.push(slept);
-        of_bare.push(late / slept.max(f64::MIN_POSITIVE));
+        ratio.push(late / slept.max(f64::MIN_POSITIVE));
         p99.push(stats.wakeup.percentile_ns(99.0) as f64 / 1e3);
         cpu.push(stats.generator_cpu_ns as f64 / 1e3 / ops);
     }
     let name = |what: &str| format!("{of}: {what}");
     Ok(vec![
         Figure::new(name("off the rate"), "%", off).bar(Bar::AtMost(0.5)),
-        Figure::new(name("late, median"), "us", median),
-        Figure::new(name("a bare sleep of 1 ms, late, median"), "us", bare),
-        Figure::new(name("late, median, of a bare sleep's"), "x", of_bare).bar(Bar::AtMost(1.0)),
-        Figure::new(name("late, p99"), "us", p99),
+        Figure::new(name("lateness, median"), "us", median),
+        Figure::new(name("lateness of a bare sleep, median"), "us", bare),
+        Figure::new(name("lateness, ratio to a bare sleep"), "x", ratio).bar(Bar::AtMost(1.0)),
+        Figure::new(name("lateness, p99"), "us", p99),
         Figure::new(name("processor time"), "us/op", cpu),
     ])
 }

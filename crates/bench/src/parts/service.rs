@@ -1,8 +1,8 @@
-//! Whether measured service times are true: against the delay that the server
-//! was told to make, and against the times that tshark takes from the packets.
+//! The accuracy of service times: against the delay that is configured in the server, and against
+//! the times that tshark takes from the packets.
 
-use crate::figure::FiguresOrSkip;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Bar, Figure, Figures};
+use crate::measured::{Measured, MeasuredOrReason};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use filermark_model::{Mix, Op, PointStats};
@@ -13,7 +13,7 @@ use std::time::Duration;
 const PROCS: u32 = 16;
 const RATE: f64 = 4_000.0;
 const WINDOW: Duration = Duration::from_millis(1500);
-/// Operations that are one call each, so that both sides count the same.
+/// Operations of one call each, so that both sides count the same.
 const OPS: [(Op, f64); 4] = [
     (Op::Getattr, 40.0),
     (Op::Lookup, 30.0),
@@ -21,22 +21,22 @@ const OPS: [(Op, f64); 4] = [
     (Op::Fsstat, 10.0),
 ];
 
-/// Mean service time against the capture's, for several delays.
-pub fn measure(_: u32) -> FiguresOrSkip {
+/// Measures several delays.
+pub fn measure(_: u32) -> MeasuredOrReason {
     let sandbox = Sandbox::new().map_err(|e| e.to_string())?;
-    let mut figures = Vec::new();
+    let mut measured = Measured::default();
     for delay_us in [0, 500, 2_000] {
-        figures.extend(with_delay(&sandbox, delay_us)?);
+        measured.add(with_delay(&sandbox, delay_us)?);
     }
-    Ok(figures)
+    Ok(measured)
 }
 
-fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> FiguresOrSkip {
-    let wish = ServerSpec {
+fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> Figures {
+    let spec = ServerSpec {
         delay_us,
         ..ServerSpec::default()
     };
-    let server = ServerProcess::start_in(sandbox, wish)?;
+    let server = ServerProcess::start_in(sandbox, spec)?;
     let port = server.address.port();
     let stats = || -> Result<(PointStats, Vec<ProcedureTimes>), String> {
         let mut plan = plan(PROCS, "127.0.0.1:/export", (port, port), &[])?;
@@ -56,21 +56,26 @@ fn with_delay(sandbox: &Arc<Sandbox>, delay_us: u32) -> FiguresOrSkip {
     compare(delay_us, &stats, &times)
 }
 
-fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> FiguresOrSkip {
+fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> Figures {
     let delay = format!("delay {delay_us} us");
     let calls: u64 = times.iter().map(|t| t.calls).sum();
     let sum_us: f64 = times.iter().map(|t| t.mean_us * t.calls as f64).sum();
     let count: u64 = stats.ops.iter().map(|op| op.service.count()).sum();
     let sum_ns: u64 = stats.ops.iter().map(|op| op.service.sum_ns()).sum();
-    let (seen, measured) = (sum_us / calls as f64, sum_ns as f64 / 1e3 / count as f64);
-    let told = |what: &str, unit, value| Figure::new(format!("{delay}: {what}"), unit, vec![value]);
+    let (captured, measured) = (sum_us / calls as f64, sum_ns as f64 / 1e3 / count as f64);
+    let figure =
+        |what: &str, unit, value| Figure::new(format!("{delay}: {what}"), unit, vec![value]);
     let mut figures = vec![
-        told("calls in the capture, but not counted", "calls", {
+        figure("calls in the capture that were not counted", "calls", {
             calls as f64 - count as f64
         }),
-        told("mean by tshark", "us", seen),
-        told("mean by Filermark", "us", measured),
-        told("Filermark - delay", "us", measured - f64::from(delay_us)),
+        figure("mean of tshark", "us", captured),
+        figure("mean of Filermark", "us", measured),
+        figure(
+            "mean of Filermark, without the delay",
+            "us",
+            measured - f64::from(delay_us),
+        ),
     ];
     for op in &stats.ops {
         let name = op.op.name();
@@ -79,7 +84,9 @@ fn compare(delay_us: u32, stats: &PointStats, times: &[ProcedureTimes]) -> Figur
         };
         let off = (op.service.mean_ns() / 1e3 - row.mean_us).abs();
         let bar = (row.mean_us * 0.02).max(5.0);
-        figures.push(told(&format!("{name}, off tshark's"), "us", off).bar(Bar::AtMost(bar)));
+        figures.push(
+            figure(&format!("{name}, difference to tshark"), "us", off).bar(Bar::AtMost(bar)),
+        );
     }
     Ok(figures)
 }

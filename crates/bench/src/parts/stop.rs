@@ -1,9 +1,8 @@
-//! A server process that is really stopped for a while (SIGSTOP) in the middle of RUN:
-//! response times as calculated beside those that were measured. The same under a
-//! virtual clock, exactly: `engine/src/shard/stop_tests.rs`.
+//! Response times around a stop of the server process (SIGSTOP) in RUN, calculated and measured.
+//! `engine/src/shard/stop_tests.rs` tests it under a virtual clock, exactly.
 
-use crate::figure::Figure;
-use crate::figure::FiguresOrSkip;
+use crate::figure::{Figure, Figures};
+use crate::measured::{MeasuredOrReason, figures_only};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
 use filermark_model::PointStats;
@@ -11,19 +10,23 @@ use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 const WARMUP: Duration = Duration::from_millis(200);
-const WINDOW: Duration = Duration::from_secs(6);
-/// The stop begins so long after RUN has.
-const STOP_AFTER: Duration = Duration::from_secs(2);
+const WINDOW: Duration = Duration::from_secs(4);
+/// From the beginning of RUN to that of the stop.
+const STOP_AFTER: Duration = Duration::from_secs(1);
 const STOP: Duration = Duration::from_secs(1);
 const PROCS: u32 = 8;
 /// Of all procs, op/s.
 const RATE: f64 = 2_000.0;
 
-/// Rounds at most: one takes seven seconds, and its figures are held against calculated ones.
+/// One round: it takes four seconds, and is compared with calculated figures.
 const ROUNDS_MAX: u32 = 1;
 
-/// Calculated and measured response times, for both pacings.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
+/// Measures both pacings.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
+    figures_only(both(rounds))
+}
+
+fn both(rounds: u32) -> Figures {
     let rounds = rounds.min(ROUNDS_MAX);
     let mut figures = Vec::new();
     for pacing in ["closed", "open"] {
@@ -49,7 +52,7 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
     Ok(figures)
 }
 
-/// A run whose server stands still for [`STOP`]; and for how long it really did.
+/// A run whose server is stopped for [`STOP`]; and the actual length of the stop.
 fn stopped_run(pacing: &str) -> Result<(PointStats, Duration), String> {
     let server = ServerProcess::start(ServerSpec::default())?;
     let port = server.address.port();
@@ -62,18 +65,17 @@ fn stopped_run(pacing: &str) -> Result<(PointStats, Duration), String> {
             let stopped = server.signal(Signal::STOP);
             let began = Instant::now();
             std::thread::sleep(STOP);
-            let went_on = server.signal(Signal::CONT);
-            stopped.and(went_on).map(|()| began.elapsed())
+            let continued = server.signal(Signal::CONT);
+            stopped.and(continued).map(|()| began.elapsed())
         });
         let stats = bench.run(RATE, WARMUP, WINDOW);
-        let stopped = stopper.join().map_err(|_| "the stopping thread died")?;
+        let stopped = stopper.join().map_err(|_| "the stopping thread panicked")?;
         Ok((stats?, stopped?))
     })
 }
 
-/// Mean, 99 %, 99.9 % and the longest, in milliseconds: for uniform arrivals they fall
-/// in a straight line from the length of the stop, less steeply where a proc does one
-/// after the other.
+/// Mean, 99 %, 99.9 % and maximum, in milliseconds. For uniform arrivals response times fall
+/// linearly from the length of the stop; less steeply with closed pacing.
 fn expected(stats: &PointStats, pacing: &str, stopped: Duration) -> [(&'static str, f64); 4] {
     let service = stats.service().percentile_ns(50.0) as f64 / 1e9;
     let fall = match pacing {

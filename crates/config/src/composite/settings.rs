@@ -18,7 +18,7 @@ pub(crate) const PIT_PORT: u16 = 2010;
 pub(crate) fn driver(r: &mut Reading<'_>) -> DriverPlan {
     let values = r.values;
     if values.get(&params::DRIVER) == Some(DriverName::Null) {
-        return DriverPlan::Null;
+        return DriverPlan::NULL;
     }
     DriverPlan::Posix(PosixPlan {
         no_fsync: values.get(&params::DISABLE_FSYNCS),

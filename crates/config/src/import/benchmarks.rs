@@ -1,7 +1,7 @@
 //! Benchmark definitions of the 2014 kind: `<benchmark>` elements with workloads, their
 //! rates, instances and parameters, and thresholds. In: XML; out: TOML.
 
-use super::made::{ConvertedFile, ConvertedFormat, one_line};
+use super::made::{ConvertedFile, ConvertedFormat};
 use super::tree::{self, Node};
 use crate::definitions::shipped_registry;
 use crate::error::{ConfigError, SourceLocation, quoted};
@@ -10,6 +10,7 @@ use crate::params::Parameter;
 use crate::rc::may_be_secret;
 use filermark_model::Registry;
 use filermark_model::composite::Component;
+use filermark_model::text::one_line;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

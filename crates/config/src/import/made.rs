@@ -24,10 +24,3 @@ pub enum ConvertedFormat {
     /// A definition file (TOML) with these benchmarks.
     Definitions(Vec<String>),
 }
-
-/// A note as a comment holds it: what comes from a file may not end the line.
-pub(super) fn one_line(note: &str) -> String {
-    note.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}

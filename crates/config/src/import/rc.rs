@@ -1,13 +1,14 @@
 //! rc files of earlier generations: what Filermark knows is taken over, the rest becomes
 //! notes.
 
-use super::made::{ConvertedFile, ConvertedFormat, one_line};
+use super::made::{ConvertedFile, ConvertedFormat};
 use crate::definitions::benchmark_names;
 use crate::error::quoted;
 use crate::given::check;
 use crate::hints;
 use crate::params::{Kind, Parameter, StandardValue};
 use crate::rc::{Assignment, may_be_secret, parse_rc};
+use filermark_model::text::one_line;
 
 /// Where composites work, and its name in files of 2020.
 const MOUNTS: &str = "CLIENT_MOUNTPOINTS";

@@ -89,7 +89,7 @@ fn objects() -> impl Strategy<Value = WorkloadObject> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_on_the_way_out_and_back(object in objects()) {

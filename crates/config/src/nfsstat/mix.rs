@@ -1,5 +1,6 @@
 //! From counts to a mix: which version, what each operation of it becomes in the
 //! benchmark, and shares that add up.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::names::Version;
 use super::types::{Dialect, Statistics};
@@ -183,7 +184,9 @@ impl Statistics {
             );
             let hint = match version {
                 Version::V4 => "give the counts of the operations, too, not only of COMPOUND",
-                _ => "take another version (--nfs-version), or other statistics",
+                Version::V2 | Version::V3 => {
+                    "take another version (--nfs-version), or other statistics"
+                }
             };
             return Err(wrong(message, hint));
         }
@@ -312,17 +315,12 @@ fn likes(version: Version, name: &str) -> impl Iterator<Item = Op> {
         (Version::V4, "read_plus") => &[Op::Read],
         _ => &[],
     };
-    let alike = version != Version::V4 || V4_ALIKE.contains(&name);
+    // All others that version 3 has by the same name have the same meaning.
+    let has_own_meaning = !others.is_empty();
     let mut all = Op::NFS3.iter().copied();
-    let same = all.find(|op| alike && op.name() == name);
+    let same = all.find(|op| !has_own_meaning && op.name() == name);
     others.iter().copied().chain(same)
 }
-
-/// Operations of version 4 that version 3 has by the same name and meaning.
-const V4_ALIKE: [&str; 12] = [
-    "null", "access", "commit", "getattr", "link", "lookup", "read", "readlink", "remove",
-    "rename", "setattr", "write",
-];
 
 /// Shares that add up to the whole: what is lost by rounding goes to those that lost most.
 fn shares(ops: &BTreeMap<Op, u128>) -> Vec<Share> {

@@ -1,6 +1,9 @@
 //! The names of NFS's procedures and operations, as the RFCs number them and as the
-//! tools of several systems spell them.
+//! tools of several systems spell them. Those of version 4 are here, since no driver has
+//! its operations; those of the others are in the table of [`Op`].
+#![deny(clippy::wildcard_enum_match_arm)]
 
+use filermark_model::Op;
 use filermark_model::text::sanitize;
 
 /// A version of the protocol.
@@ -43,37 +46,38 @@ impl Version {
     }
 }
 
-/// RFC 1094, section 2.2. `root` (2.2.4) is obsolete, `wrcache` (2.2.8) is not used.
-const V2: [&str; 18] = [
-    "null", "getattr", "setattr", "root", "lookup", "readlink", "read", "wrcache", "write",
-    "create", "remove", "rename", "link", "symlink", "mkdir", "rmdir", "readdir", "fsstat",
-];
+/// The names of operations in the order of their procedures' numbers; `names` has those of
+/// procedures that are no operations.
+const fn numbered<const COUNT: usize>(
+    mut names: [&'static str; COUNT],
+    ops: &[Op],
+    version: Version,
+) -> [&'static str; COUNT] {
+    let mut at = 0;
+    while at < ops.len() {
+        let number = match version {
+            Version::V2 => ops[at].nfs2_number(),
+            Version::V3 => ops[at].nfs3_number(),
+            Version::V4 => None,
+        };
+        if let Some(number) = number {
+            names[number as usize] = ops[at].name();
+        }
+        at += 1;
+    }
+    names
+}
+
+/// RFC 1094, section 2.2. ROOT (2.2.4) is obsolete, WRITECACHE (2.2.8) is not used.
+const V2: [&str; 18] = {
+    let mut names = [""; 18];
+    names[3] = "root";
+    names[7] = "wrcache";
+    numbered(names, Op::NFS2, Version::V2)
+};
 
 /// RFC 1813, section 3.3.
-const V3: [&str; 22] = [
-    "null",
-    "getattr",
-    "setattr",
-    "lookup",
-    "access",
-    "readlink",
-    "read",
-    "write",
-    "create",
-    "mkdir",
-    "symlink",
-    "mknod",
-    "remove",
-    "rmdir",
-    "rename",
-    "link",
-    "readdir",
-    "readdirplus",
-    "fsstat",
-    "fsinfo",
-    "pathconf",
-    "commit",
-];
+const V3: [&str; Op::NFS3.len()] = numbered([""; Op::NFS3.len()], Op::NFS3, Version::V3);
 
 /// The number of the first operation of version 4.
 pub(super) const V4_FIRST: usize = 3;
@@ -208,7 +212,7 @@ pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
     }
     let procedures: &[&str] = match version {
         Version::V4 => &V4_PROCEDURES,
-        _ => &[],
+        Version::V2 | Version::V3 => &[],
     };
     let all = version.names().iter().chain(procedures);
     all.copied().find(|n| alike(n, name))
@@ -260,6 +264,12 @@ mod tests {
         ] {
             assert_eq!(known(version, spelled), Some(name), "{spelled}");
         }
+        assert_eq!(
+            V2.join(" "),
+            "null getattr setattr root lookup readlink read wrcache write create remove rename \
+             link symlink mkdir rmdir readdir fsstat"
+        );
+        assert_eq!((V3[0], V3[17], V3[21]), ("null", "readdirplus", "commit"));
         assert_eq!(known(Version::V3, "compound"), None);
         assert_eq!(named(Version::V4, "New_Op"), "new_op");
         assert_eq!(V4[50 - V4_FIRST], "layoutget", "RFC 8881, 18.43: number 50");

@@ -345,7 +345,7 @@ fn a_thousand_clients_are_resolved_in_no_time() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2 * ProptestConfig::default().cases) })]
 
     #[test]
     fn host_lists_never_panic_and_give_sound_names(text in "[a-c0-9\\[\\],:% -]{0,24}|\\PC{0,30}") {

@@ -375,7 +375,7 @@ fn every_field_has_a_parameter() {
     assert_eq!((plan.seed, plan.limits.response_ms), (9, 3.0));
     assert_eq!(resolved.suffix, "sw");
     let null = good(LEAST, &["DRIVER=null", "HEARTBEAT_NOTIFICATIONS=0"]).plan;
-    assert_eq!((null.driver, null.heartbeat), (DriverPlan::Null, None));
+    assert_eq!((null.driver, null.heartbeat), (DriverPlan::NULL, None));
 }
 
 #[test]

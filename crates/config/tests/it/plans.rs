@@ -298,7 +298,7 @@ fn this_host_may_be_named_in_several_ways() {
 #[test]
 fn the_null_driver_needs_no_server() {
     let plan = good("LOAD=100\nPROCS=2\nDRIVER=null", &[]).plan;
-    assert_eq!(plan.driver, DriverPlan::Null);
+    assert_eq!(plan.driver, DriverPlan::NULL);
     assert_eq!(plan.clients[0].mounts.len(), 2);
     let warned = said(&plan.findings, Severity::Warning);
     assert_eq!(warned, ["not standard: DRIVER=null (standard: nfs3)"]);

@@ -514,7 +514,7 @@ fn a_definition_of_ones_own_has_a_sequence_of_its_own() {
 fn the_null_driver_needs_neither_share_nor_user() {
     for (protocol, want) in [(SMB1, Protocol::Smb1), (SMB2, Protocol::Smb2)] {
         let plan = plan(&format!("{protocol}DRIVER=null\n{LOAD}"));
-        assert_eq!(plan.driver, DriverPlan::Null);
+        assert_eq!(plan.driver, DriverPlan::NULL);
         assert_eq!(plan.benchmark.protocol, want);
         let not_standard = |f: &&filermark_model::Finding| f.severity > Severity::Note;
         let said: Vec<_> = plan.findings.iter().filter(not_standard).collect();

@@ -16,6 +16,7 @@ use crate::marker::owner_text;
 use filermark_engine::driver::DriverError;
 use filermark_engine::name::MARKER;
 use filermark_model::Bucket;
+use filermark_model::text::escaped;
 
 /// Names of others that are given; more are only counted.
 const FOREIGN_MAX: usize = 20;
@@ -184,7 +185,7 @@ fn other_names<B: RunDirBackend>(
         match parts.next(backend) {
             Ok(Some(entries)) => {
                 let others = entries.iter().filter(|e| e.name != MARKER.as_bytes());
-                names.extend(others.take(SHOWN).map(|e| printable(&e.name)));
+                names.extend(others.take(SHOWN).map(|e| escaped(&e.name)));
                 if !names.is_empty() {
                     break;
                 }
@@ -511,7 +512,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
     fn block(&mut self, name: &[u8]) {
         let entry = match self.path.get(1) {
             Some(entry) => entry.clone(),
-            None => printable(name),
+            None => escaped(name),
         };
         let occupied = &mut self.emptied.occupied;
         if occupied.len() < OCCUPIED_MAX && !occupied.contains(&entry) {
@@ -521,7 +522,7 @@ impl<B: RunDirBackend> DirRemoval<'_, B> {
 
     /// Names something that stays.
     fn leave(&mut self, name: &[u8], why: &str) {
-        let mut place = self.place_of(&printable(name));
+        let mut place = self.place_of(&escaped(name));
         if !why.is_empty() {
             place.push_str(&format!(" ({why})"));
         }
@@ -635,9 +636,4 @@ const fn reason(kind: EntryKind) -> &'static str {
         EntryKind::Link => A_REPARSE_POINT,
         _ => "",
     }
-}
-
-/// A name for people: what is not printable is escaped.
-fn printable(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).escape_debug().to_string()
 }

@@ -14,7 +14,7 @@ fn plans() -> [DriverPlan; 4] {
         testing::plan().driver,
         DriverPlan::Smb(testing::smb_plan("geheim")),
         DriverPlan::Posix(PosixPlan::default()),
-        DriverPlan::Null,
+        DriverPlan::NULL,
     ]
 }
 
@@ -55,6 +55,6 @@ fn a_driver_has_checks_where_its_plan_names_a_protocol_to_check() {
 #[test]
 fn a_driver_that_is_not_in_the_list_is_not_found() {
     let only: [&DriverSpec; 1] = [&null::DRIVER];
-    assert!(find_in(&only, &DriverPlan::Null).is_some());
+    assert!(find_in(&only, &DriverPlan::NULL).is_some());
     assert!(find_in(&only, &testing::plan().driver).is_none());
 }

@@ -218,10 +218,10 @@ impl ClassicWalk {
         let dir = PROC_DIR;
         let dir_name = Name::new(NameKind::Dir, item);
         let owner = Name::new(NameKind::Owner, 0);
-        let removes = match stage {
-            Stage::UnmakeDirs => Some(Some(item)),
-            Stage::UnmakeProcDirs => Some(None),
-            _ => None,
+        let removes = if stage == Stage::UnmakeDirs {
+            Some(Some(item))
+        } else {
+            (stage == Stage::UnmakeProcDirs).then_some(None)
         };
         let action = match stage {
             Stage::Barrier => return None,

@@ -46,10 +46,10 @@ impl TreeWalk {
             });
             self.begun = true;
             if let Some(action) = action {
-                let bytes = match action {
-                    FileAction::Fill { size, .. } => size,
-                    _ => 0,
-                };
+                let mut bytes = 0;
+                if let FileAction::Fill { size, .. } = action {
+                    bytes = size;
+                }
                 return Next::Task(Task {
                     proc: self.proc,
                     action: Action::File(action),

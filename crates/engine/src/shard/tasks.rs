@@ -256,7 +256,7 @@ impl Shard {
             Status::TimedOut | Status::Disconnected => {
                 "see whether the server is still up and reachable"
             }
-            _ => "",
+            Status::Ok | Status::Garbage | Status::Corrupt | Status::Lost | Status::NoObject => "",
         };
         DriverError {
             place: self.hosts.get(proc).cloned().unwrap_or_default(),

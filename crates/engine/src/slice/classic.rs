@@ -3,14 +3,14 @@
 //! into an action on particular objects.
 
 use super::op_sequence::OpSequenceCursors;
-use crate::driver::{Action, ObjectId, PROC_DIR};
+use crate::action::{Action, Chosen, ObjectId, PROC_DIR};
 use crate::fileset::{AccessedFiles, Deal, FileSet};
 use crate::name::{Name, NameKind};
 use crate::pool::Pool;
 use crate::proc::{ChosenAction, PendingEffect, WATCHED_PROC};
 use filermark_model::benchmark::{ClassicWork, FileSetRule};
 use filermark_model::sequence::TransitionTables;
-use filermark_model::{Op, Rng, SizeDistribution};
+use filermark_model::{NfsOp, Op, OpTarget, Rng, SizeDistribution};
 
 /// Offsets of reads and overwrites are whole multiples of this, in bytes.
 pub(super) const ALIGN: u32 = 4096;
@@ -228,55 +228,38 @@ impl ClassicSlice {
         if set.walk.is_some() {
             return self.choose_step(rng, set);
         }
+        // Operations of other protocols: no classical mix of NFS has them.
+        let Some(op) = op.nfs() else {
+            return ChosenAction::Impossible;
+        };
         let layout = set.layout;
-        match op {
-            Op::Null => plain(Action::Null),
-            Op::Fsstat => plain(Action::Fsstat),
-            Op::Fsinfo => plain(Action::Fsinfo),
-            Op::Pathconf => plain(Action::Pathconf),
-            Op::Getattr => plain(Action::Getattr {
-                object: self.any_object(rng, layout),
-            }),
-            Op::Access => plain(Action::Access {
-                object: self.any_object(rng, layout),
-            }),
-            Op::Setattr => plain(Action::Setattr {
-                object: self.any_file(rng, layout),
-                size: None,
-            }),
-            Op::Lookup => plain(self.lookup(rng, layout)),
-            Op::Readlink => {
-                let link = rng.below(u64::from(layout.symlinks)) as u32;
-                plain(Action::Readlink {
-                    object: layout.symlink(link),
-                })
-            }
-            Op::Commit => match self.files.pick(rng) {
-                Some(at) => plain(Action::Commit {
-                    object: layout.file(at),
-                }),
-                None => ChosenAction::Impossible,
+        let object = match op.target() {
+            OpTarget::Nothing => PROC_DIR,
+            OpTarget::Object => self.any_object(rng, layout),
+            OpTarget::File => self.any_file(rng, layout),
+            OpTarget::Symlink => layout.symlink(rng.below(u64::from(layout.symlinks)) as u32),
+            OpTarget::AccessedFile => match self.files.pick(rng) {
+                Some(at) => layout.file(at),
+                None => return ChosenAction::Impossible,
             },
-            Op::Read => self.read(rng, set),
-            Op::Write => self.write(rng, set),
-            Op::Readdir | Op::Readdirplus => ChosenAction::Measured(
-                Action::Readdir {
-                    dir: layout.dir(self.listing_dir),
-                    plus: op == Op::Readdirplus,
-                },
-                PendingEffect::Listing,
-            ),
-            Op::Create => self.make(rng, PoolId::Churn, op, layout),
-            Op::Mknod => self.make(rng, PoolId::Churn, op, layout),
-            Op::Symlink => self.make(rng, PoolId::Links, op, layout),
-            Op::Mkdir => self.make(rng, PoolId::Made, op, layout),
-            Op::Link => self.make(rng, PoolId::Churn, op, layout),
-            Op::Remove => self.unmake(rng, PoolId::Churn, layout),
-            Op::Rmdir => self.unmake(rng, PoolId::Made, layout),
-            Op::Rename => self.rename(rng, layout),
-            // Operations of other protocols: no classical mix has them.
-            _ => ChosenAction::Impossible,
-        }
+            OpTarget::Directory => return self.list(op, layout),
+            OpTarget::Name => return plain(Action::of(op, &self.name_there(rng, layout))),
+            OpTarget::DataRead => return self.read(rng, op, set),
+            OpTarget::DataWritten => return self.write(rng, op, set),
+            OpTarget::NewFile | OpTarget::NewLink => {
+                return self.make(rng, PoolId::Churn, op, layout);
+            }
+            OpTarget::NewSymlink => return self.make(rng, PoolId::Links, op, layout),
+            OpTarget::NewDirectory => return self.make(rng, PoolId::Made, op, layout),
+            OpTarget::OldFile => return self.unmake(rng, PoolId::Churn, op, layout),
+            OpTarget::OldDirectory => return self.unmake(rng, PoolId::Made, op, layout),
+            OpTarget::Rename => return self.rename(rng, op, layout),
+        };
+        let chosen = Chosen {
+            object,
+            ..Chosen::default()
+        };
+        plain(Action::of(op, &chosen))
     }
 
     /// Puts the proc's books right after an operation; `end` is the outcome's.
@@ -337,28 +320,38 @@ impl ClassicSlice {
     }
 
     /// 85 % names of accessed files, 15 % of small files: our own design.
-    fn lookup(&mut self, rng: &mut Rng, layout: Layout) -> Action {
+    fn name_there(&mut self, rng: &mut Rng, layout: Layout) -> Chosen {
         let file = match rng.below(100) {
             0..85 => self.files.pick(rng),
             _ => None,
         };
         if let Some(at) = file {
             let local = self.files.get(at).local;
-            return Action::Lookup {
+            return Chosen {
                 dir: layout.dir_of(local),
                 name: Name::new(NameKind::File, local),
                 object: layout.file(at),
+                ..Chosen::default()
             };
         }
         let small = rng.below(u64::from(layout.small)) as u32;
-        Action::Lookup {
+        Chosen {
             dir: PROC_DIR,
             name: Name::new(NameKind::Small, small),
             object: layout.small(small),
+            ..Chosen::default()
         }
     }
 
-    fn read(&mut self, rng: &mut Rng, set: &ClassicSet) -> ChosenAction {
+    fn list(&self, op: NfsOp, layout: Layout) -> ChosenAction {
+        let chosen = Chosen {
+            dir: layout.dir(self.listing_dir),
+            ..Chosen::default()
+        };
+        ChosenAction::Measured(Action::of(op, &chosen), PendingEffect::Listing)
+    }
+
+    fn read(&mut self, rng: &mut Rng, op: NfsOp, set: &ClassicSet) -> ChosenAction {
         let length = set.read_sizes.draw(rng).0 as u32;
         let Some(at) = self.files.pick_fitting(length, rng) else {
             return ChosenAction::Impossible;
@@ -369,16 +362,11 @@ impl ClassicSlice {
             self.files.get(at).stable_bytes,
             "a file to read",
         );
-        let (offset, length) = self.range_within(rng, at, length);
-        plain(Action::Read {
-            object: set.layout.file(at),
-            file: self.deal.file(self.files.get(at).local),
-            offset: u64::from(offset),
-            length,
-        })
+        let range = self.range_within(rng, at, length);
+        plain(Action::of(op, &self.data(at, range, set.layout)))
     }
 
-    fn write(&mut self, rng: &mut Rng, set: &ClassicSet) -> ChosenAction {
+    fn write(&mut self, rng: &mut Rng, op: NfsOp, set: &ClassicSet) -> ChosenAction {
         let drawn = set.write_sizes.draw(rng).0 as u32;
         let append = rng.percent(set.append_pcnt);
         let at = if append {
@@ -396,24 +384,26 @@ impl ClassicSlice {
             "a file to write",
         );
         let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
-        let (offset, length, hold) = if append && room {
+        let (range, hold) = if append && room {
             let offset = self.files.begin_append(at, drawn);
-            (
-                offset,
-                drawn,
-                PendingEffect::Append(at as u32, offset, drawn),
-            )
+            let hold = PendingEffect::Append(at as u32, offset, drawn);
+            ((offset, drawn), hold)
         } else {
-            let (offset, length) = self.range_within(rng, at, drawn);
-            (offset, length, PendingEffect::None)
+            (self.range_within(rng, at, drawn), PendingEffect::None)
         };
-        let action = Action::Write {
-            object: set.layout.file(at),
+        let action = Action::of(op, &self.data(at, range, set.layout));
+        ChosenAction::Measured(action, hold)
+    }
+
+    /// A range of an accessed file.
+    fn data(&self, at: usize, (offset, length): (u32, u32), layout: Layout) -> Chosen {
+        Chosen {
+            object: layout.file(at),
             file: self.deal.file(self.files.get(at).local),
             offset: u64::from(offset),
             length,
-        };
-        ChosenAction::Measured(action, hold)
+            ..Chosen::default()
+        }
     }
 
     /// An aligned range of at most `length` bytes of what a file surely holds.
@@ -424,54 +414,53 @@ impl ClassicSlice {
         (rng.below(u64::from(places)) as u32 * ALIGN, length)
     }
 
-    fn make(&mut self, rng: &mut Rng, pool: PoolId, op: Op, layout: Layout) -> ChosenAction {
+    fn make(&mut self, rng: &mut Rng, pool: PoolId, op: NfsOp, layout: Layout) -> ChosenAction {
         let Some(slot) = self.pool(pool).take_free() else {
-            // Full: make room first, unmeasured.
-            return self
-                .removal(rng, pool, layout)
-                .map_or(ChosenAction::Impossible, |(a, h)| {
-                    ChosenAction::Prepare(a, h)
-                });
+            return self.make_room(rng, pool, layout);
         };
         let (object, name) = self.pool_name(pool, slot, layout);
-        let dir = PROC_DIR;
-        let action = match op {
-            Op::Mkdir => Action::Mkdir { dir, name, object },
-            Op::Symlink => Action::Symlink { dir, name, object },
-            Op::Mknod => Action::Mknod { dir, name, object },
-            Op::Link => Action::Link {
-                object: self.any_file(rng, layout),
-                dir,
-                new_name: name,
-                new_object: object,
+        let chosen = Chosen {
+            object: match op.target() == OpTarget::NewLink {
+                true => self.any_file(rng, layout),
+                false => object,
             },
-            _ => Action::Create { dir, name, object },
+            name,
+            new_name: name,
+            new_object: object,
+            ..Chosen::default()
         };
-        ChosenAction::Measured(action, PendingEffect::Make(pool, slot))
+        ChosenAction::Measured(Action::of(op, &chosen), PendingEffect::Make(pool, slot))
     }
 
-    fn unmake(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
-        if let Some((action, hold)) = self.removal(rng, pool, layout) {
+    /// The pool is full: a name of it goes first, unmeasured.
+    fn make_room(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
+        let op = match pool {
+            PoolId::Churn | PoolId::Links => NfsOp::Remove,
+            PoolId::Made => NfsOp::Rmdir,
+        };
+        self.removal(rng, pool, op, layout)
+            .map_or(ChosenAction::Impossible, |(action, hold)| {
+                ChosenAction::Prepare(action, hold)
+            })
+    }
+
+    fn unmake(&mut self, rng: &mut Rng, pool: PoolId, op: NfsOp, layout: Layout) -> ChosenAction {
+        if let Some((action, hold)) = self.removal(rng, pool, op, layout) {
             return ChosenAction::Measured(action, hold);
         }
-        let op = if pool == PoolId::Made {
-            Op::Mkdir
-        } else {
-            Op::Create
-        };
-        self.prepare_make(rng, pool, op, layout)
+        self.prepare_make(rng, pool, layout)
     }
 
-    fn prepare_make(
-        &mut self,
-        rng: &mut Rng,
-        pool: PoolId,
-        op: Op,
-        layout: Layout,
-    ) -> ChosenAction {
+    /// The pool is empty: a name is made first, unmeasured.
+    fn prepare_make(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
+        let op = match pool {
+            PoolId::Churn => NfsOp::Create,
+            PoolId::Links => NfsOp::Symlink,
+            PoolId::Made => NfsOp::Mkdir,
+        };
         match self.make(rng, pool, op, layout) {
             ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
-            prepare => prepare,
+            prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
         }
     }
 
@@ -479,41 +468,41 @@ impl ClassicSlice {
         &mut self,
         rng: &mut Rng,
         pool: PoolId,
+        op: NfsOp,
         layout: Layout,
     ) -> Option<(Action, PendingEffect)> {
         let slot = self.pools[pool as usize].take_live(rng)?;
-        let (_, name) = self.pool_name(pool, slot, layout);
-        let dir = PROC_DIR;
-        let action = match pool {
-            PoolId::Made => Action::Rmdir { dir, name },
-            _ => Action::Remove { dir, name },
+        let (object, name) = self.pool_name(pool, slot, layout);
+        let chosen = Chosen {
+            object,
+            name,
+            ..Chosen::default()
         };
-        Some((action, PendingEffect::UndoCreate(pool, slot)))
+        Some((
+            Action::of(op, &chosen),
+            PendingEffect::UndoCreate(pool, slot),
+        ))
     }
 
-    fn rename(&mut self, rng: &mut Rng, layout: Layout) -> ChosenAction {
+    fn rename(&mut self, rng: &mut Rng, op: NfsOp, layout: Layout) -> ChosenAction {
         let churn = &mut self.pools[PoolId::Churn as usize];
         let Some(from) = churn.take_live(rng) else {
-            return self.prepare_make(rng, PoolId::Churn, Op::Create, layout);
+            return self.prepare_make(rng, PoolId::Churn, layout);
         };
         let Some(to) = churn.take_free() else {
             churn.put_live(from);
-            return self
-                .removal(rng, PoolId::Churn, layout)
-                .map_or(ChosenAction::Impossible, |(a, h)| {
-                    ChosenAction::Prepare(a, h)
-                });
+            return self.make_room(rng, PoolId::Churn, layout);
         };
         let (object, name) = self.pool_name(PoolId::Churn, from, layout);
         let (new_object, new_name) = self.pool_name(PoolId::Churn, to, layout);
-        let action = Action::Rename {
-            dir: PROC_DIR,
-            name,
+        let chosen = Chosen {
             object,
+            name,
             new_name,
             new_object,
+            ..Chosen::default()
         };
-        ChosenAction::Measured(action, PendingEffect::Move(from, to))
+        ChosenAction::Measured(Action::of(op, &chosen), PendingEffect::Move(from, to))
     }
 }
 
@@ -547,7 +536,11 @@ mod tests {
             let mut measured = 0;
             for _ in 0..500 {
                 let (hold, is_measured) = match slice.choose(&mut rng, *op, &set) {
-                    ChosenAction::Measured(_, hold) => (hold, 1),
+                    ChosenAction::Measured(action, hold) => {
+                        let subject = action.subject().expect("an action of NFS");
+                        assert_eq!(subject.op.op(), *op, "{action:?}");
+                        (hold, 1)
+                    }
                     ChosenAction::Prepare(_, hold) => (hold, 0),
                     ChosenAction::Impossible => panic!("nothing is in flight"),
                 };

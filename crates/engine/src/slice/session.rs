@@ -154,13 +154,13 @@ impl ClassicSlice {
                 opened.appends = step == Step::OpenUpdate && rng.percent(set.append_pcnt);
                 let at = self.file_to_open(rng, walker, step, &opened)?;
                 opened.target = OpenTarget::File(at as u32);
-                let how = match step {
-                    Step::OpenRead => OpenFor::Read,
-                    _ => OpenFor::Update,
+                let how = match step == Step::OpenRead {
+                    true => OpenFor::Read,
+                    false => OpenFor::Update,
                 };
                 (self.file_place(at, set), how)
             }
-            _ => {
+            Step::OpenReplace | Step::OpenTemporary => {
                 let temporary = step == Step::OpenTemporary;
                 opened.write_length = set.write_sizes.draw(rng).0 as u32;
                 opened.read_length = opened.write_length;
@@ -175,6 +175,24 @@ impl ClassicSlice {
                 };
                 (small_place(number), how)
             }
+            // These open nothing.
+            Step::Echo
+            | Step::QueryPath
+            | Step::QueryFs
+            | Step::Find
+            | Step::Close
+            | Step::ReadSequential
+            | Step::ReadRandom
+            | Step::WriteSequential
+            | Step::WriteRandom
+            | Step::Flush
+            | Step::LockRange
+            | Step::UnlockRange
+            | Step::QueryFile
+            | Step::QuerySecurity
+            | Step::SetTimes
+            | Step::SetSize
+            | Step::SetDelete => return None,
         };
         self.walkers.begin_open(walker, opened);
         Some(SessionAction::Open {
@@ -241,7 +259,9 @@ impl ClassicSlice {
     fn contents(&self, walker: u16, target: OpenTarget) -> u64 {
         match target {
             OpenTarget::File(at) => self.deal.file(self.files.get(at as usize).local),
-            _ => SCRATCH_FILES | u64::from(self.deal.proc) << 16 | u64::from(walker),
+            OpenTarget::Scratch { .. } | OpenTarget::Other => {
+                SCRATCH_FILES | u64::from(self.deal.proc) << 16 | u64::from(walker)
+            }
         }
     }
 
@@ -249,11 +269,11 @@ impl ClassicSlice {
         let open = *self.walkers.open(walker)?;
         let stable = self.stable_bytes(open.target);
         let length = open.read_length.min(stable);
-        let offset = match step {
-            Step::ReadRandom => random_place(rng, stable, length),
+        let offset = match step == Step::ReadRandom {
+            true => random_place(rng, stable, length),
             // At the end it begins anew: there is always a whole transfer to be had.
-            _ if open.read_at > stable - length => 0,
-            _ => open.read_at,
+            false if open.read_at > stable - length => 0,
+            false => open.read_at,
         };
         self.walkers.open_mut(walker)?.read_at = offset + length;
         Some(SessionAction::Read {
@@ -282,10 +302,10 @@ impl ClassicSlice {
             }
             (_, step) => {
                 let length = open.write_length.min(stable);
-                match step {
-                    Step::WriteRandom => (random_place(rng, stable, length), length),
-                    _ if open.write_at > stable - length => (0, length),
-                    _ => (open.write_at, length),
+                match step == Step::WriteRandom {
+                    true => (random_place(rng, stable, length), length),
+                    false if open.write_at > stable - length => (0, length),
+                    false => (open.write_at, length),
                 }
             }
         };

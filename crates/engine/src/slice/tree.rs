@@ -214,7 +214,7 @@ impl TreeSlice {
                 let slot = self.state.take_initial(pool, number)?;
                 let size = match pool {
                     TreePool::Full => self.unlink2_bytes(),
-                    _ => 0,
+                    TreePool::Dirs | TreePool::Files => 0,
                 };
                 (self.state.number(slot), size)
             }

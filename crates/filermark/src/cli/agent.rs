@@ -12,7 +12,7 @@ use std::time::Duration;
 #[command(override_usage = "\
 filermark agent --stdio
        filermark agent --listen ADDR:PORT --secret-file FILE [--once]
-       filermark agent --connect HOST[:PORT]... --secret-file FILE [--patience S]
+       filermark agent --connect HOST[:PORT]... --secret-file FILE [--time-limit S]
        filermark agent --make-keys DIR --clients LIST")]
 #[command(after_help = "\
 Runs start their agents by themselves (over SSH, by Slurm, or here). By hand:
@@ -50,9 +50,9 @@ pub struct AgentArgs {
     /// It is the client that Slurm calls the node
     #[arg(long, conflicts_with = "name", hide = true)]
     pub name_from_slurm: bool,
-    /// How long to look for the prime, in seconds
-    #[arg(long, value_name = "S", default_value = "60", value_parser = super::parse_seconds)]
-    pub patience: Duration,
+    /// How long to try to reach the prime, in seconds
+    #[arg(long, alias = "patience", value_name = "S", default_value = "60", value_parser = super::parse_seconds)]
+    pub time_limit: Duration,
     /// Serve one prime and end
     #[arg(long, requires = "listen")]
     pub once: bool,

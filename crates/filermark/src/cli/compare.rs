@@ -12,7 +12,7 @@ Examples:
   filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   repeats of a run
   filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl two.run.jsonl
   filermark compare --fail-on slower --threshold 10 base.run.jsonl new.run.jsonl
-  filermark compare old.run.jsonl --historical     one run beside published systems of old
+  filermark compare old.run.jsonl --historical     one run beside published historical systems
 
 Exit code 0: compared, and no verdict that --fail-on names; 1: nothing to compare, or
 the output cannot be written; 2: a record cannot be read, or the runs did different
@@ -30,7 +30,7 @@ pub struct CompareArgs {
     /// Lay the page out by the templates of this directory; what it lacks is as shipped
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
-    /// Show published systems of old beside, which are not comparable: those that ship with
+    /// Show published historical systems beside, which are not comparable: those that ship with
     /// the program, or a file's; one record is enough then
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,

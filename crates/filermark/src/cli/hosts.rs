@@ -34,7 +34,7 @@ remove what they made, and are killed then. What dead agents left in the clients
 is removed where it was made with this rc file and these options: give the same ones.
 Exit code 1: a client could not be looked at, or something stays.")]
 pub struct StopArgs {
-    /// Remove what any run with this suffix has left, whoever made it, kept file sets too
+    /// Remove what any run with this suffix has left, of any user, kept file sets too
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

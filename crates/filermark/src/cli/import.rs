@@ -12,7 +12,7 @@ Examples:
   filermark import benchmarks.xml -o mine.toml  benchmark definitions of the 2014 kind
   filermark run -r sfs_rc.new -b mine.toml -o BENCHMARK=EDA
 
-What has no equivalent is told, and stands as a comment in the new file.")]
+What has no equivalent is reported, and stands as a comment in the new file.")]
 pub struct ImportArgs {
     /// The file of an earlier generation
     #[arg(value_name = "FILE")]

@@ -1,4 +1,4 @@
-//! Options of everything that runs load points: who hears of it, and what a lost
+//! Options of all commands that run load points: where events go, and what a lost
 //! client means.
 
 use crate::events::Target;

@@ -49,7 +49,7 @@ pub struct NetmistArgs {
     pub events: EventsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Words that belong to no flag: told with what was probably meant
+    /// Words that belong to no flag: reported with what was probably meant
     #[arg(hide = true)]
     pub strays: Vec<String>,
 }

@@ -1,7 +1,9 @@
 //! `report`, declared.
 
 use super::{OutputArgs, VerboseArgs};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use filermark_report::{CHARTS, Chart, FORMS, Form};
 use std::path::PathBuf;
 
 /// `report`.
@@ -18,7 +20,7 @@ Examples:
   filermark report -f pdf -r -o mine.pdf mine.run.jsonl
   filermark report -o curve.svg --chart heat mine.run.jsonl
   filermark report -f html -o sub.html sub.xml     a disclosure, and its chart, sub.png
-  filermark report old.run.jsonl --historical      with published systems of old beside
+  filermark report old.run.jsonl --historical      beside published historical systems
   filermark report -f summary -o - sfssum.other    points, peak and ORT of any sfssum
   filermark report --export-templates mine         what pages are laid out by, to be changed
   filermark report mine.run.jsonl --templates mine")]
@@ -28,8 +30,8 @@ pub struct ReportArgs {
     #[arg(value_name = "INPUT", required_unless_present = "export_templates")]
     pub input: Option<PathBuf>,
     /// The form of the report [default: by the name that -o gives]
-    #[arg(short, long, value_enum, conflicts_with_all = ["dir", "json"])]
-    pub format: Option<Format>,
+    #[arg(short, long, value_parser = forms(), conflicts_with_all = ["dir", "json"])]
+    pub format: Option<&'static Form>,
     /// The edition for reviewers: all findings one by one, all details open
     #[arg(short, long)]
     pub review: bool,
@@ -37,19 +39,19 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["dir", "json"])]
     pub out: Option<PathBuf>,
     /// Which chart an SVG or PNG file shows
-    #[arg(long, value_enum, default_value_t = ChartName::Results)]
-    pub chart: ChartName,
+    #[arg(long, value_name = "NAME", value_parser = charts(), default_value = CHARTS[0].name)]
+    pub chart: &'static Chart,
     /// The browser that prints PDF [default: FILERMARK_BROWSER, or the first that is found]
     #[arg(long, value_name = "PROGRAM")]
     pub browser: Option<PathBuf>,
     /// Directory for the report and the classical files [default: that of the record]
     #[arg(short, long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Show published systems of old beside, which are not comparable: those that ship with
-    /// the program, or a file's. Of run records only
+    /// Show historical published results as well, which are not comparable: those that ship
+    /// with the program, or those of a file. For run records only
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,
-    /// Lay pages and texts out by the templates of this directory; what it lacks is as shipped
+    /// Use the templates of this directory; the built-in ones replace those that it lacks
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
     /// Write the shipped templates into this directory, to be changed, and nothing else
@@ -61,40 +63,26 @@ pub struct ReportArgs {
     pub verbose: VerboseArgs,
 }
 
-/// The form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// One self-contained page
-    Html,
-    /// The same as plain text
-    Text,
-    /// Lines of `key: value`
-    Summary,
-    /// The page, printed by a browser
-    Pdf,
-    /// The summary as JSON
-    Json,
-    /// A chart as a picture
-    Png,
-    /// A chart as a drawing
-    Svg,
+/// The forms of reports by their names.
+fn forms() -> impl TypedValueParser<Value = &'static Form> {
+    let named = |name: String| FORMS.iter().find(|form| form.name == name);
+    names(FORMS.iter().map(|form| (form.name, form.output.about)))
+        .try_map(move |name| named(name).ok_or("there is no such form"))
 }
 
-/// The charts that can be files of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ChartName {
-    /// Latency over the achieved rate
-    Results,
-    /// Achieved over requested rate
-    Load,
-    /// Percentiles of the service time over load
-    Service,
-    /// Percentiles of the response time over load
-    Response,
-    /// Latency by second, at the peak
-    Heat,
-    /// What takes the time, at the peak
-    Operations,
-    /// The share that every proc got
-    Procs,
+/// The charts by their names.
+fn charts() -> impl TypedValueParser<Value = &'static Chart> {
+    let named = |name: String| CHARTS.iter().find(|chart| chart.name == name);
+    names(CHARTS.iter().map(|chart| (chart.name, chart.about)))
+        .try_map(move |name| named(name).ok_or("there is no such chart"))
+}
+
+/// Words of an option, each with its help.
+fn names(all: impl Iterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    let value = |(name, about): (&'static str, &str)| {
+        let mut letters = about.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        PossibleValue::new(name).help(first.chain(letters).collect::<String>())
+    };
+    PossibleValuesParser::new(all.map(value))
 }

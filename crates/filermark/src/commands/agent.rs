@@ -1,9 +1,10 @@
 //! `agent`: makes load on this host for a prime elsewhere.
 
 use crate::cli::AgentArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
 use filermark_agent::serve_until;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_config::hosts::expand_hosts;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::stop::end_run;
@@ -43,7 +44,7 @@ pub fn agent(args: &AgentArgs) -> CommandResult {
     interrupt::on_interrupt_agent(quit.clone(), move || {
         match is_serving.load(Ordering::Relaxed) {
             true => "ending: what this agent made is removed (again: leave at once)",
-            // No prime has told it anything: it made nothing.
+            // No prime has connected: it made nothing.
             false => "ending (again: leave at once)",
         }
     });
@@ -132,14 +133,14 @@ fn connect(args: &AgentArgs, quit: &StopFlag, serving: &AtomicBool) -> CommandRe
         ip: IpChoice::Any,
         identity: &identity,
         names: &names,
-        patience: args.patience,
+        limit: args.time_limit,
         stop: quit,
     })
     .map_err(failed)?;
     serving.store(true, Ordering::Relaxed);
     serve_until(session.from_prime, session.to_prime, quit);
-    // What was said last is still on its way out.
-    session.hold.wait_ended(connect::FAREWELL);
+    // The last messages may still be queued.
+    session.hold.wait_ended(connect::FINAL_OUTPUT_MAX);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -171,7 +172,7 @@ fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
     let names: Result<Vec<_>, _> = names.iter().map(|name| HostName::parse(name)).collect();
     let made =
         make_keys(dir, &names.map_err(|why| wrong(why.into()))?).map_err(CommandError::of)?;
-    let does = match (made.was_there, made.clients.is_empty()) {
+    let does = match (made.existed, made.clients.is_empty()) {
         (false, _) => "made",
         (true, false) => "has the new clients",
         (true, true) => "has all these clients already",

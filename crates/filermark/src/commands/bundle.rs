@@ -2,21 +2,21 @@
 
 use super::sign::signing_key;
 use crate::cli::BundleArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::write_whole;
 use crate::stdout;
 use filermark_archive::sign::{SigningKey, is_signature, read_signature, signature_path};
 use filermark_archive::{Bundle, CollectOptions, gather};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::write_whole;
 use filermark_results::Timestamp;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Says when "now" is to whoever wants the same bytes every time
+/// Sets the time stamps of the archive, for identical bytes each time
 /// (reproducible-builds.org).
 const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// Gathers, packs, and tells what is in it.
+/// Gathers, packs, and lists the contents.
 pub fn bundle(args: &BundleArgs) -> CommandResult {
     let options = CollectOptions {
         rc: args.rc.clone(),
@@ -24,6 +24,7 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
         add: args.add.clone(),
         with_secrets: args.with_secrets,
         force: args.force,
+        reports: filermark_report::OUTPUTS,
     };
     let sign = args.sign.as_deref();
     let key = sign.map(|path| signing_key(path, args.password_file.as_deref()));

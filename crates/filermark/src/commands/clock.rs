@@ -1,8 +1,9 @@
 //! `clock`: a time service for runs in virtual machines.
 
 use crate::cli::ClockArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_link::clock_service::ClockService;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ pub fn clock(args: &ClockArgs) -> CommandResult {
     interrupt::on_interrupt(stop.clone(), "stopping");
     for address in service.addrs() {
         eprintln!(
-            "telling the time on {address}; in the rc file: PIT_SERVER=HOST PIT_PORT={}",
+            "serving the time on {address}; in the rc file: PIT_SERVER=HOST PIT_PORT={}",
             address.port()
         );
     }

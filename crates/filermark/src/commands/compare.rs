@@ -1,9 +1,9 @@
 //! `compare`: two or more run records side by side.
 
 use crate::cli::{CompareArgs, CompareFormat, FailOn};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{refuse_inputs, write_whole};
 use crate::{historical, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{refuse_inputs, write_whole};
 use filermark_report::{Templates, comparison_html};
 use filermark_results::RunRecord;
 use filermark_results::compare::{
@@ -31,7 +31,7 @@ pub fn compare(args: &CompareArgs) -> CommandResult {
     }
     let beside = historical::read(&args.historical)?;
     if sides.len() < 2 && beside.is_none() {
-        let sentence = "one record; name another to compare it with, or show it beside published systems of old: --historical";
+        let sentence = "one record; name another to compare it with, or show it beside published historical systems: --historical";
         return Err(CommandError::Usage(vec![sentence.into()]));
     }
     let file = args.historical.iter().flatten();
@@ -77,7 +77,7 @@ fn repeats(side: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// What the sides are called: by their files' names, where those tell them apart.
+/// What the sides are called: by their files' names, where those differ.
 fn names(sides: &[Vec<PathBuf>]) -> Vec<String> {
     let short = |path: &PathBuf| {
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -127,7 +127,7 @@ fn write(
     let terminal = to_stdout && std::io::stdout().is_terminal();
     let text = match args.format {
         CompareFormat::Text => {
-            let colour = terminal && !args.no_color && crate::progress::colour_wanted();
+            let colour = terminal && !args.no_color && filermark_cli_kit::output::colour_wanted();
             let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
             let width = columns.filter(|_| to_stdout).unwrap_or(WIDTH);
             filermark_report::comparison_text(comparison, colour, width)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_called_by_what_tells_them_apart() {
+    fn sides_are_named_by_what_distinguishes_them() {
         let sides = |a: &str, b: &str| names(&[repeats(Path::new(a)), repeats(Path::new(b))]);
         assert_eq!(sides("x/a.run.jsonl", "y/b.run.jsonl"), ["a", "b"]);
         assert_eq!(sides("x/a.run.jsonl,x/c", "y/b.run.jsonl"), ["a, c", "b"]);

@@ -5,9 +5,9 @@
 
 use super::run;
 use crate::cli::DemoArgs;
-use crate::exit::{CommandError, CommandResult};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::{Sources, resolve};
-use filermark_energy::setup::Setup;
+use filermark_results::outputs::RECORD;
 use filermark_server::{EXPORT, Server, ServerOptions};
 
 /// What the demo's "disk" takes per operation: 200 microseconds in the mean of
@@ -37,7 +37,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
         ("PROCS", "20"),
         ("WARMUP_TIME", "1"),
         ("RUNTIME", &seconds),
-        // Points of a few seconds on whatever machine: a stall is told, and no more.
+        // Points of a few seconds on any machine: a stall is reported and does not make them INVALID.
         ("STALL_PCNT_MAX", "100"),
         ("FILESET_MB_PER_OP", "0.05"),
         ("MNT_POINTS", &format!("127.0.0.1:{EXPORT}")),
@@ -50,13 +50,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
     sources.set("demo", "SUFFIX", &suffix);
     sources.set("-d", "WORK_DIR", &args.dir.display().to_string());
     let resolved = resolve(&sources)?;
-    let rest = match &args.setup.energy {
-        Some(file) => {
-            let setup = Setup::read(file).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
-            setup.idle.as_secs_f64()
-        }
-        None => 0.0,
-    };
+    let rest = args.setup.idle()?.as_secs_f64();
     let points = resolved.plan.points.len() as f64;
     eprintln!(
         "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
@@ -66,7 +60,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
         resolved,
         &args.output,
         &args.events,
-        run::RunMode::anew(args.setup.energy.as_deref()),
+        run::RunMode::anew(&args.setup),
     );
     server.stop();
     ended
@@ -83,6 +77,6 @@ fn free_suffix(dir: &std::path::Path) -> String {
                 format!("demo{n}")
             }
         })
-        .find(|s| !dir.join(format!("{s}.run.jsonl")).exists())
+        .find(|s| !dir.join(RECORD.name(s)).exists())
         .unwrap_or_else(|| "demo".to_owned())
 }

@@ -2,10 +2,10 @@
 //! product; notes are diagnostics.
 
 use crate::cli::ImportArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{read_limited, refuse_inputs, write_whole};
-use crate::live::print_stderr_line;
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{read_limited, refuse_inputs, write_whole};
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::import::{ConvertedFile, ConvertedFormat, ImportOutcome, import as convert};
 use filermark_config::{RcFile, Sources, resolve};
 use std::path::Path;

@@ -1,9 +1,10 @@
 //! `install`: this very program, on every client.
 
 use crate::cli::{InstallArgs, OutputArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::host_table::{self, HostTable};
-use crate::{interrupt, resolve_args};
+use crate::resolve_args;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::{HostLimits, install};
 use filermark_link::build::own_build;

@@ -1,9 +1,9 @@
 //! `keys`: SSH that asks nothing, on every client.
 
 use crate::cli::{KeysArgs, OutputArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::host_table::{self, HostTable};
 use crate::resolve_args;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_hosts::admin::keys::{KeysOptions, KeysReport, keys as set_up};
 use filermark_hosts::admin::{HostLimits, HostState};
 use serde_json::json;
@@ -17,7 +17,9 @@ pub fn keys(args: &KeysArgs) -> CommandResult {
     let options = KeysOptions {
         do_it: args.yes,
         home: home.map(PathBuf::from).ok_or_else(|| {
-            CommandError::Failed("HOME is not set: nobody knows where ~/.ssh is".into())
+            CommandError::Failed(
+                "HOME is not set, so the directory ~/.ssh is unknown; set HOME".into(),
+            )
         })?,
         limits: HostLimits::default(),
     };

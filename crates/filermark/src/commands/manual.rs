@@ -1,8 +1,8 @@
 //! `completions` and `man`.
 
 use crate::cli::{self, CompletionsArgs, ManArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use std::process::ExitCode;
 
 /// Prints the completion script of a shell.

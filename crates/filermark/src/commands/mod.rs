@@ -5,6 +5,7 @@ pub mod bundle;
 pub mod clock;
 pub mod compare;
 pub mod demo;
+#[cfg(feature = "energy")]
 pub mod energy;
 pub mod import;
 pub mod install;

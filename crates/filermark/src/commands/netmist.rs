@@ -2,8 +2,8 @@
 
 use super::{install, run, stop};
 use crate::cli::NetmistArgs;
-use crate::exit::{CommandError, CommandResult};
 use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::netmist::{self, netmist_registry, resolve_netmist, unexpected_args};
 use filermark_config::{Resolved, Sources, netmist_text};
 use filermark_model::Severity;
@@ -42,9 +42,9 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     }
     resolve_args::init_tracing(&resolved.debug, args.verbose);
     for finding in &resolved.plan.findings {
-        let told =
+        let report_text =
             finding.severity > Severity::Note || finding.rule == filermark_model::Rule::DataTouched;
-        if told || args.verbose > 0 {
+        if report_text || args.verbose > 0 {
             eprintln!("{}", finding.message);
         }
     }
@@ -56,7 +56,7 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
     )
 }
 
-/// The flags and the options as the room of configuration wants them.
+/// The flags and the options as the crate `config` takes them.
 fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, CommandError> {
     let mut sources = Sources::from_rc(None)?;
     for option in &args.options {
@@ -83,7 +83,7 @@ fn given(args: &NetmistArgs) -> Result<netmist::NetmistArgs, CommandError> {
     })
 }
 
-/// `-i`: the block that a run begins with, and what `plan` tells beyond it.
+/// `-i`: the block that a run begins with, and what `plan` prints beyond it.
 fn info(resolved: &Resolved, args: &NetmistArgs) -> CommandResult {
     if args.output.json {
         return super::plan::print(resolved, &args.output);

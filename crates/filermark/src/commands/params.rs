@@ -1,8 +1,8 @@
 //! `params` and `template`: the parameters, explained.
 
 use crate::cli::{ParamsArgs, TemplateArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use std::process::ExitCode;
 
 /// Lists the parameters, or explains one.

@@ -1,8 +1,8 @@
 //! `plan`: what would run; nothing is touched.
 
 use crate::cli::{OutputArgs, PlanArgs};
-use crate::exit::CommandResult;
 use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::CommandResult;
 use filermark_config::Resolved;
 use std::process::ExitCode;
 

@@ -1,8 +1,9 @@
 //! `preflight`: whether a run will do, before it is made.
 
 use crate::cli::PreflightArgs;
-use crate::exit::CommandResult;
-use crate::{interrupt, progress, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::CommandResult;
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::launch::MixedLauncher;
 use filermark_hosts::launch::ssh::quote;
@@ -23,7 +24,7 @@ pub fn preflight(args: &PreflightArgs) -> CommandResult {
     let resolved = resolve_args::resolved(&args.source)?;
     resolve_args::init_tracing(&resolved.debug, args.verbose.verbose);
     let stop = StopFlag::new();
-    interrupt::on_interrupt(stop.clone(), "stopping: what was found so far is told");
+    interrupt::on_interrupt(stop.clone(), "stopping; the checks that are done follow");
     let terminal = std::io::stderr().is_terminal();
     let suffix = resolved.suffix.clone();
     let rc = args.source.rc.as_ref();
@@ -45,7 +46,8 @@ pub fn preflight(args: &PreflightArgs) -> CommandResult {
         stdout::print_json(&json(&findings));
     } else {
         let terminal = std::io::stdout().is_terminal();
-        let colour = terminal && !args.output.no_color && progress::colour_wanted();
+        let colour =
+            terminal && !args.output.no_color && filermark_cli_kit::output::colour_wanted();
         stdout::print(&text(&findings, colour));
     }
     Ok(

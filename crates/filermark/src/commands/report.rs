@@ -6,11 +6,11 @@ mod submission;
 mod summary_file;
 
 use crate::browser;
-use crate::cli::report::{ChartName, Format, ReportArgs};
-use crate::exit::{CommandError, CommandResult};
-use crate::files::refuse_inputs;
-use crate::{historical, resolve_args, stdout};
-use filermark_report::{Chart, Edition, Templates};
+use crate::cli::ReportArgs;
+use crate::{energy, historical, resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::refuse_inputs;
+use filermark_report::{CHARTS, Edition, Form, Report, ReportOptions, Templates};
 use filermark_results::files::{write_files, write_proc_logs};
 use filermark_results::{Historical, RunRecord};
 use input::{InputKind, input_kind};
@@ -36,7 +36,8 @@ pub fn report(args: &ReportArgs) -> CommandResult {
     };
     if let Some(out) = &args.out {
         refuse_inputs(out, &[input])?;
-        if let (Some(Format::Html) | None, Some(chart)) = (args.format, output::chart_beside(out)) {
+        let is_page = args.format.is_none_or(output::is_page);
+        if let Some(chart) = output::chart_beside(out).filter(|_| is_page) {
             refuse_inputs(&chart, &[input])?;
         }
     }
@@ -67,13 +68,26 @@ fn of_record(
     if let Some(cut) = &record.cut {
         eprintln!("{}: {cut}", input.display());
     }
+    let options = ReportOptions {
+        edition: edition(args),
+        beside,
+        chart: args.chart,
+        ..ReportOptions::new(templates)
+    };
     match (args.format, args.out.as_deref()) {
-        (None, None) => all_files(args, input, &record, templates, beside),
+        (None, None) => all_files(args, input, &record, &options),
         (format, out) => {
             let out = out.unwrap_or(Path::new("-"));
-            let format = format.unwrap_or_else(|| output::format_of(out));
-            one_report(args, &record, (templates, beside), format, out)
+            let form = format.unwrap_or_else(|| output::form_of(out));
+            one_report(args, &record, &options, form, out)
         }
+    }
+}
+
+const fn edition(args: &ReportArgs) -> Edition {
+    match args.review {
+        true => Edition::Reviewer,
+        false => Edition::Public,
     }
 }
 
@@ -81,83 +95,37 @@ fn of_record(
 fn one_report(
     args: &ReportArgs,
     record: &RunRecord,
-    (templates, beside): (&Templates, Option<&Historical>),
-    format: Format,
+    options: &ReportOptions<'_>,
+    form: &Form,
     out: &Path,
 ) -> CommandResult {
-    let edition = match args.review {
-        true => Edition::Reviewer,
-        false => Edition::Public,
-    };
-    let page = || {
-        let page = filermark_report::html_beside(record, templates, edition, beside);
-        page.map_err(CommandError::of)
-    };
-    let drawn = |chart| drawn(record, chart, beside);
-    let bytes = match format {
-        Format::Html => page()?.into_bytes(),
-        Format::Text => filermark_report::text_beside(record, templates, edition, beside)
-            .map_err(CommandError::of)?
-            .into_bytes(),
-        Format::Summary => filermark_report::key_values(record).into_bytes(),
-        Format::Json => {
-            let mut value = filermark_report::json_summary(record);
-            if let Some(beside) = beside {
-                value["historical"] = serde_json::json!(beside);
-            }
-            format!("{value:#}\n").into_bytes()
-        }
-        Format::Pdf => {
-            browser::pdf(&page()?, args.browser.as_deref()).map_err(CommandError::Failed)?
-        }
-        Format::Svg => drawn(chart(args.chart))?.into_bytes(),
-        Format::Png => png(&drawn(chart(args.chart))?)?,
-    };
-    output::deliver(out, &bytes)?;
-    if let (Format::Html, Some(picture)) = (format, output::chart_beside(out)) {
-        // A record without a measured point has no chart, and its page says so.
-        let svg = filermark_report::chart_svg_beside(record, Chart::Results, beside);
-        if let Some(svg) = svg {
-            output::deliver(&picture, &png(&svg)?)?;
-        }
-    }
+    let bytes = finished(args, form, (form.record)(record, options))?;
+    output::deliver(out, form, &bytes)?;
+    output::deliver_chart(out, form, |png| {
+        let chart = &CHARTS[0];
+        (png.record)(record, &ReportOptions { chart, ..*options })
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn drawn(
-    record: &RunRecord,
-    chart: Chart,
-    beside: Option<&Historical>,
-) -> Result<String, CommandError> {
-    let nothing =
-        "there is nothing to draw: no load point of the record was measured, or none counts";
-    filermark_report::chart_svg_beside(record, chart, beside)
-        .ok_or_else(|| CommandError::of(nothing))
-}
-
-fn png(svg: &str) -> Result<Vec<u8>, CommandError> {
-    filermark_report::chart_png(svg).map_err(CommandError::of)
-}
-
-const fn chart(name: ChartName) -> Chart {
-    match name {
-        ChartName::Results => Chart::Results,
-        ChartName::Load => Chart::Load,
-        ChartName::Service => Chart::Service,
-        ChartName::Response => Chart::Response,
-        ChartName::Heat => Chart::Heat,
-        ChartName::Operations => Chart::Operations,
-        ChartName::Procs => Chart::Procs,
+/// A report as its file has it: a page that is to be printed is.
+fn finished(args: &ReportArgs, form: &Form, made: Report) -> Result<Vec<u8>, CommandError> {
+    let bytes = made.map_err(CommandError::of)?;
+    match form.is_printed {
+        false => Ok(bytes),
+        true => {
+            let page = String::from_utf8_lossy(&bytes);
+            browser::pdf(&page, args.browser.as_deref()).map_err(CommandError::Failed)
+        }
     }
 }
 
-/// All that a run leaves, again; and its summary on stdout.
+/// All files that a run leaves, again; and its summary on stdout.
 fn all_files(
     args: &ReportArgs,
     input: &Path,
     record: &RunRecord,
-    templates: &Templates,
-    beside: Option<&Historical>,
+    options: &ReportOptions<'_>,
 ) -> CommandResult {
     let own = input.parent().filter(|p| !p.as_os_str().is_empty());
     let dir = args
@@ -169,29 +137,26 @@ fn all_files(
         .map_err(|e| CommandError::of(format!("{}: cannot be made: {e}", dir.display())))?;
     let mut files = write_files(record, dir).map_err(CommandError::of)?;
     if record.end.is_none() && record.run.plan.benchmark.composite().is_some() {
-        // Of a run that was killed: nobody else will write them.
+        // The run was killed: no later command writes them.
         files.push(write_proc_logs(record, dir).map_err(CommandError::of)?);
     }
-    let edition = match args.review {
-        true => Edition::Reviewer,
-        false => Edition::Public,
-    };
-    let page = stdout::write_html_by(record, dir, templates, edition, beside)?;
+    files.extend(stdout::write_reports(record, dir, options)?);
     stdout::print_summary(record, &args.output);
-    for file in files.iter().chain([&page]) {
+    for file in &files {
         eprintln!("{}", file.display());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes the shipped templates into a directory, to be changed there; a file that
-/// is there already may be somebody's work.
+/// is there already may have been edited.
 fn export_templates(dir: &Path) -> CommandResult {
     let failed = |path: &Path, why: &dyn std::fmt::Display| {
         CommandError::of(format!("{}: cannot be written: {why}", path.display()))
     };
     std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
     let paths: Vec<_> = Templates::shipped()
+        .chain(energy::TEMPLATES.iter().copied())
         .map(|(name, text)| (dir.join(name), text))
         .collect();
     if let Some((path, _)) = paths.iter().find(|(path, _)| path.exists()) {

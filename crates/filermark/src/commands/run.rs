@@ -1,14 +1,17 @@
 //! `run`: the sweep.
 
-use super::energy::{BackgroundCollection, CollectedLog};
 use crate::cli::{EventsArgs, OutputArgs, RunArgs};
 use crate::console::Console;
+use crate::energy::CompanionArgs;
 use crate::events::{Events, RunEnd, Target};
-use crate::exit::{CommandError, CommandResult};
-use crate::live::{Facts, print_stderr_line};
+use crate::live::Facts;
 use crate::log_copy::LogCopy;
 use crate::progress::{ProgressReporter, ProgressStyle};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::companion::{Companion, Ended};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::HostLimits;
@@ -18,9 +21,10 @@ use filermark_hosts::launch::tag::RunTag;
 use filermark_link::links::ThreadLinks;
 use filermark_model::Severity;
 use filermark_prime::{Progress, RunOptions, RunOutcome};
+use filermark_results::outputs::RECORD;
 use filermark_results::{RunRecord, check_record_place};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -39,40 +43,38 @@ pub fn run(args: &RunArgs) -> CommandResult {
         resolved,
         &args.output,
         &args.events,
-        RunMode::anew(args.setup.energy.as_deref()),
+        RunMode::anew(&args.setup),
     )
 }
 
 /// How a plan is carried out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunMode<'a> {
-    /// The file that says what is collected beside.
-    pub energy: Option<&'a Path>,
+    /// What goes on beside the run.
+    pub companion: Option<&'a CompanionArgs>,
     /// Behind the last measured load point of the record of this suffix, which was cut.
     pub goes_on: bool,
 }
 
 impl<'a> RunMode<'a> {
     /// From the first load point.
-    pub const fn anew(energy: Option<&'a Path>) -> Self {
+    pub const fn anew(companion: &'a CompanionArgs) -> Self {
         Self {
-            energy,
+            companion: Some(companion),
             goes_on: false,
         }
     }
 }
 
-/// Carries a plan out, prints its summary, and says where everything is. Whoever
-/// reads the events hears of it.
+/// Carries a plan out, prints its summary and the paths of the results, and writes its
+/// events.
 pub fn carry_out(
     resolved: Resolved,
     output: &OutputArgs,
     wanted: &EventsArgs,
     way: RunMode<'_>,
 ) -> CommandResult {
-    let record = resolved
-        .work_dir
-        .join(format!("{}.run.jsonl", resolved.suffix));
+    let record = resolved.work_dir.join(RECORD.name(&resolved.suffix));
     // Before anything is made or asked.
     if !way.goes_on {
         check_record_place(&record).map_err(|e| CommandError::Usage(vec![e.to_string()]))?;
@@ -98,7 +100,7 @@ pub fn carry_out(
         .map(|(outcome, collected)| -> Result<_, CommandError> {
             let done = finish(outcome, output, on_stdout)?;
             if let Some(collected) = collected.as_ref().filter(|_| outcome.earlier_run_kept) {
-                collected.forget_failed_start();
+                collected.discard();
             } else if let Some(collected) = collected {
                 let to_stdout = !on_stdout && !output.json;
                 collected.report(&outcome.record, &outcome.record_path, to_stdout)?;
@@ -122,45 +124,49 @@ pub fn carry_out(
     };
     let mut failure = failure;
     match events.map_or(Ok(None), |events| events.end(end)) {
-        Ok(trouble) => trouble.into_iter().for_each(print_stderr_line),
+        Ok(problem) => problem.into_iter().for_each(print_stderr_line),
         Err(why) => failure = failure.or(Some(CommandError::Failed(why))),
     }
     failure.map_or(Ok(ExitCode::from(code)), Err)
 }
 
-/// The sweep, and what was collected beside it.
+/// The sweep, and what went on beside it.
 fn sweep_beside(
     mut resolved: Resolved,
     facts: Facts,
     style: ProgressStyle,
     events: Option<&mut Events>,
     way: RunMode<'_>,
-) -> Result<(RunOutcome, Option<CollectedLog>), CommandError> {
+) -> Result<(RunOutcome, Option<Box<dyn Ended>>), CommandError> {
     let stop = StopFlag::new();
     interrupt::on_interrupt_of_run(
         stop.clone(),
         "stopping: the results so far are kept, what was made on the server is removed (again: leave at once)",
         &resolved.stop_command,
+        filermark_prime::scripts::end_all_at_once,
     );
-    let start = |setup: &Path| {
+    let start = |companion: &CompanionArgs| {
         let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);
-        BackgroundCollection::start(setup, dir, suffix, way.goes_on)
+        companion.start(dir, suffix, way.goes_on)
     };
-    let beside = way.energy.map(start).transpose()?;
-    let rested = beside.as_ref().map_or(Ok(()), |beside| beside.rest(&stop));
+    let beside = way.companion.map_or(Ok(None), start)?;
+    let ready = match &beside {
+        Some(beside) => beside.before_load(&stop),
+        None => Ok(()),
+    };
     resolved
         .inputs
-        .extend(beside.as_ref().map(BackgroundCollection::input));
+        .extend(beside.as_ref().map(|beside| beside.input()));
     let around = SweepContext {
         facts,
         style,
         stop,
         goes_on: way.goes_on,
     };
-    let swept = rested.and_then(|()| sweep(resolved, around, events, beside.as_ref()));
-    let collected = beside.map(BackgroundCollection::end);
+    let swept = ready.and_then(|()| sweep(resolved, around, events, beside.as_deref()));
+    let collected = beside.map(Companion::end);
     if let (Err(_), Some(collected)) = (&swept, &collected) {
-        collected.forget_failed_start();
+        collected.discard();
     }
     swept.map(|outcome| (outcome, collected))
 }
@@ -173,12 +179,12 @@ struct SweepContext {
     goes_on: bool,
 }
 
-/// Makes the load points with the talk on stderr; writes all files.
+/// Runs the load points with progress on stderr; writes all files.
 fn sweep(
     resolved: Resolved,
     around: SweepContext,
     mut events: Option<&mut Events>,
-    beside: Option<&BackgroundCollection>,
+    beside: Option<&dyn Companion>,
 ) -> Result<RunOutcome, CommandError> {
     let SweepContext {
         facts,
@@ -196,8 +202,8 @@ fn sweep(
         None => LogCopy::default(),
     };
     let console = Console::new(&resolved.plan, &dir.display().to_string(), bands);
-    let mut talk = ProgressReporter::new(facts, style, console, copy);
-    let board = launch(&resolved, &stop, &mut |line| talk.line(line))?;
+    let mut progress_view = ProgressReporter::new(facts, style, console, copy);
+    let board = launch(&resolved, &stop, &mut |line| progress_view.line(line))?;
     let options = RunOptions {
         launch: resolved.launch,
         plan: resolved.plan,
@@ -208,31 +214,31 @@ fn sweep(
         dir: resolved.work_dir,
         client_log_dir: netmist.client_log_dir.clone(),
         heartbeat_log: netmist.heartbeat_log.clone(),
+        reports: filermark_report::OUTPUTS,
         stop,
         observe: &mut |progress| {
-            let mut troubles = Vec::new();
+            let mut failures = Vec::new();
             if let Progress::PointEnded(record, _) = &progress
-                && let Err(CommandError::Failed(why)) = stdout::write_html(record, &dir)
+                && let Err(CommandError::Failed(why)) = stdout::write_shipped_reports(record, &dir)
             {
-                troubles.push(why);
+                failures.push(why);
             }
             if let Some(events) = &mut events {
                 events.on_progress(&progress);
-                troubles.extend(events.take_write_error());
+                failures.extend(events.take_write_error());
             }
-            talk.on_progress(&progress);
+            progress_view.on_progress(&progress);
             if let Some(beside) = beside {
-                talk.see(|| beside.snapshot());
-                troubles.extend(beside.write_error());
-                troubles.extend(beside.take_messages());
+                progress_view.beside(|| beside.status());
+                failures.extend(beside.take_messages());
             }
-            for why in troubles {
-                talk.line(&why);
+            for why in failures {
+                progress_view.line(&why);
             }
         },
     };
     let outcome = filermark_prime::run(options, Box::new(board));
-    talk.rest();
+    progress_view.rest();
     outcome.map_err(CommandError::of)
 }
 
@@ -240,7 +246,7 @@ fn sweep(
 fn launch(
     resolved: &Resolved,
     stop: &StopFlag,
-    say: &mut dyn FnMut(&str),
+    print: &mut dyn FnMut(&str),
 ) -> Result<ThreadLinks, CommandError> {
     let plan = &resolved.launch;
     let tag = RunTag::new(&resolved.suffix).map_err(CommandError::Failed)?;
@@ -257,12 +263,12 @@ fn launch(
             }
         })?;
         for host in done {
-            say(&format!("{}: {}", host.host, host.detail));
+            print(&format!("{}: {}", host.host, host.detail));
         }
     }
     let launcher = MixedLauncher::new(plan, &tag, log).map_err(CommandError::Failed)?;
     for line in launcher.to_do_by_hand(plan) {
-        say(&line);
+        print(&line);
     }
     Ok(ThreadLinks::launch(plan, Arc::new(launcher)))
 }
@@ -293,23 +299,25 @@ fn finish(
         print_failure(record);
         return Ok((stdout::exit_code(record), None));
     }
-    // The result has been told, whatever the room for files.
-    let page = stdout::write_html(record, dir);
+    // The summary is printed already, also where the disk is full.
+    let reports = stdout::write_shipped_reports(record, dir);
     if let Some(why) = &outcome.unwritten {
         return Err(CommandError::of(why));
     }
-    let page = page?;
-    let names = outcome
-        .files
-        .iter()
-        .filter_map(|f| f.file_name())
-        .map(|n| n.to_string_lossy());
+    let mut reports = reports?.into_iter();
+    let page = reports.next();
+    let files = outcome.files.iter().cloned().chain(reports);
+    let names = files
+        .filter_map(|f| f.file_name().map(ToOwned::to_owned))
+        .map(|n| n.to_string_lossy().into_owned());
     let names = names.collect::<Vec<_>>().join(" ");
     print_stderr_line(format!("files in {}: {names}", dir.display()));
     print_stderr_line(format!("record: {}", outcome.record_path.display()));
-    print_stderr_line(format!("report: {}", page.display()));
+    if let Some(page) = &page {
+        print_stderr_line(format!("report: {}", page.display()));
+    }
     print_failure(record);
-    Ok((stdout::exit_code(record), Some(page)))
+    Ok((stdout::exit_code(record), page))
 }
 
 /// Why a run failed, last on stderr.

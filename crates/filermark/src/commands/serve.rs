@@ -1,8 +1,9 @@
 //! `serve`: the embedded server by itself.
 
 use crate::cli::ServeArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_engine::driver::StopFlag;
 use filermark_server::{
     EXPORT, Lateness, Procedure, Procedure2, RunningServer, Server, ServerOptions, ServerStats,

@@ -1,7 +1,7 @@
 //! Keys of archives: where they and their passwords come from.
 
-use crate::files::read_limited;
 use filermark_archive::sign::{KEY_LEN_MAX, SigningKey, VerifyingKey};
+use filermark_cli_kit::files::read_limited;
 use filermark_model::Secret;
 use std::path::Path;
 use zeroize::Zeroizing;

@@ -2,9 +2,10 @@
 //! left in their directories.
 
 use crate::cli::{OutputArgs, StopArgs};
-use crate::exit::{CommandError, CommandResult};
 use crate::host_table::{self, HostTable};
-use crate::{interrupt, resolve_args};
+use crate::resolve_args;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_config::Resolved;
 use filermark_engine::driver::StopFlag;
 use filermark_hosts::admin::{HostLimits, HostOutcome, HostState, stop};
@@ -68,7 +69,7 @@ pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Comman
 enum CleanupRefused {
     /// It was to stay.
     Kept,
-    /// Nobody knows where it is, or whether somebody is still at work there.
+    /// Its location is unknown, or an agent may still be at work there.
     Unknown(String),
 }
 
@@ -78,7 +79,7 @@ fn may_sweep(
     hosts: &[HostOutcome],
 ) -> Result<(), CleanupRefused> {
     if resolved.plan.driver.facts().target == Target::Nothing {
-        let why = "nobody says where it is; give the rc file or the options of the run (-r, \
+        let why = "its location is unknown; give the rc file or the options of the run (-r, \
             -o MNT_POINTS=, -o CLIENT_MOUNTPOINTS=)";
         return Err(CleanupRefused::Unknown(why.into()));
     }

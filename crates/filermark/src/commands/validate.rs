@@ -2,9 +2,10 @@
 
 use super::preflight;
 use crate::cli::{OutputArgs, SourceArgs, ValidateArgs};
-use crate::exit::{CommandError, CommandResult};
-use crate::{interrupt, resolve_args, stdout};
+use crate::{resolve_args, stdout};
 use filermark_agent::validate::check_here;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::interrupt;
 use filermark_config::{Resolved, mount_point_count};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::driver::{Claim, StopFlag};
@@ -16,6 +17,7 @@ use filermark_prime::validate::{
     Outcome, ValidateOptions, Validated, validate as go_round, why_over,
 };
 use filermark_results::Timestamp;
+use filermark_results::outputs::SFSVAL;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -47,19 +49,17 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
         true => on_clients(&resolved, protocol, args, &stop),
         false => here(&resolved, protocol, args, &stop),
     };
-    let trouble = (!outcome.errors.is_empty()).then(|| outcome.errors.join("; "));
-    let path = resolved
-        .work_dir
-        .join(format!("sfsval.{}", resolved.suffix));
+    let failure = (!outcome.errors.is_empty()).then(|| outcome.errors.join("; "));
+    let path = resolved.work_dir.join(SFSVAL.name(&resolved.suffix));
     std::fs::create_dir_all(&resolved.work_dir)
         .and_then(|()| std::fs::write(&path, text(&outcome)))
         .map_err(|e| CommandError::of(format!("{}: cannot write: {e}", path.display())))?;
-    print(&outcome, trouble.as_deref(), &resolved.plan, &args.output);
+    print(&outcome, failure.as_deref(), &resolved.plan, &args.output);
     eprintln!("results: {}", path.display());
     if stop.is_raised() && !outcome.done.is_empty() {
         return Ok(ExitCode::from(interrupt::code()));
     }
-    if let Some(why) = trouble {
+    if let Some(why) = failure {
         return Err(CommandError::Failed(why));
     }
     let is_success = outcome.done.iter().all(|d| d.validation.is_success);
@@ -103,7 +103,7 @@ fn on_clients(
     args: &ValidateArgs,
     stop: &StopFlag,
 ) -> Outcome {
-    let tell_all = args.verbose > 0;
+    let report_all = args.verbose > 0;
     go_round(ValidateOptions {
         plan: &resolved.plan,
         launch: &resolved.launch,
@@ -116,7 +116,7 @@ fn on_clients(
             Some(validation) => {
                 let is_fail = |c: &CheckRecord| matches!(c.verdict, CheckVerdict::Fail { .. });
                 let checks = validation.checks.iter();
-                for check in checks.filter(|c| tell_all || is_fail(c)) {
+                for check in checks.filter(|c| report_all || is_fail(c)) {
                     eprintln!("{}", check.text.trim_end());
                 }
             }
@@ -129,7 +129,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
     let mut outcome = Outcome::default();
     let claim = claim(&resolved.suffix);
     let first_only = args.level == 1;
-    let mut hear = |result: &CheckResult| {
+    let mut receive = |result: &CheckResult| {
         if result.is_failure() || args.verbose > 0 {
             eprintln!("{}", result.render_text().trim_end());
         }
@@ -145,7 +145,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
         }
         eprintln!("validating {mount}: {protocol}");
         let driver = &resolved.plan.driver;
-        let checked = check_here(driver, &mount, &claim, first_only, stop, &mut hear);
+        let checked = check_here(driver, &mount, &claim, first_only, stop, &mut receive);
         over = why_over(&checked, driver, first_only, &mount.to_string());
         match checked {
             Ok(validation) => outcome.done.push(Validated {
@@ -186,22 +186,22 @@ fn text(outcome: &Outcome) -> String {
     out
 }
 
-fn print(outcome: &Outcome, trouble: Option<&str>, plan: &RunPlan, output: &OutputArgs) {
+fn print(outcome: &Outcome, failure: Option<&str>, plan: &RunPlan, output: &OutputArgs) {
     if output.json {
         let mounts: Vec<_> = outcome.done.iter().map(json_of).collect();
         let not_validated: Vec<_> = outcome.not_validated().collect();
         stdout::print_json(
-            &json!({ "mounts": mounts, "trouble": trouble, "not_validated": not_validated }),
+            &json!({ "mounts": mounts, "trouble": failure, "not_validated": not_validated }),
         );
         return;
     }
     for done in &outcome.done {
         let (mount, summary) = (&done.mount, &done.validation.summary);
-        let whence = match has_clients(plan) {
+        let origin = match has_clients(plan) {
             true => format!(" on client {}", done.client),
             false => String::new(),
         };
-        stdout::print(&format!("{mount}{whence}: {summary}\n"));
+        stdout::print(&format!("{mount}{origin}: {summary}\n"));
     }
     for why in outcome.not_validated() {
         stdout::print(&format!("not validated: {why}\n"));

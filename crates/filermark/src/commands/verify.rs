@@ -2,13 +2,11 @@
 
 use super::sign::verifying_key;
 use crate::cli::VerifyArgs;
-use crate::exit::{CommandError, CommandResult};
 use crate::stdout;
 use filermark_archive::sign::{self, SIGNATURE_END, VerifyingKey, signature_path};
 use filermark_archive::verify::{CheckStatus, Verification, check_zip};
 use filermark_archive::{Bundle, CollectOptions, Options, gather, is_zip};
-use filermark_report::{Edition, Templates, html_edition};
-use filermark_results::RunRecord;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,20 +15,20 @@ use std::process::ExitCode;
 pub fn verify(args: &VerifyArgs) -> CommandResult {
     let key = args.key.as_deref().map(verifying_key).transpose();
     let key = key.map_err(|why| CommandError::Usage(vec![why]))?;
-    let told = look_at(&args.what, key.as_ref()).map_err(|why| CommandError::Usage(vec![why]))?;
+    let report_text =
+        look_at(&args.what, key.as_ref()).map_err(|why| CommandError::Usage(vec![why]))?;
     match args.json {
-        true => stdout::print_json(&serde_json::to_value(&told).map_err(CommandError::of)?),
-        false => stdout::print(&text(&told)),
+        true => stdout::print_json(&serde_json::to_value(&report_text).map_err(CommandError::of)?),
+        false => stdout::print(&text(&report_text)),
     }
-    Ok(ExitCode::from(u8::from(!told.ok)))
+    Ok(ExitCode::from(u8::from(!report_text.ok)))
 }
 
 /// What it is decides how it is read.
 fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, String> {
-    let html = |record: &RunRecord| pages(record);
     let options = Options {
         needs_manifest: false,
-        html: Some(&html),
+        reports: filermark_report::OUTPUTS,
     };
     if key.is_some() && (path.is_dir() || !begins_as_zip(path)?) {
         return Err(format!(
@@ -49,27 +47,28 @@ fn look_at(path: &Path, key: Option<&VerifyingKey>) -> Result<Verification, Stri
             needs_manifest: true,
             ..options
         };
-        let mut told = filermark_archive::verify(&bundle, &options);
-        check_zip(&bundle, &bytes, &mut told);
-        check_signature(path, &bytes, key, &mut told);
-        return Ok(told);
+        let mut report_text = filermark_archive::verify(&bundle, &options);
+        check_zip(&bundle, &bytes, &mut report_text);
+        check_signature(path, &bytes, key, &mut report_text);
+        return Ok(report_text);
     }
     let all = CollectOptions {
         no_rc: true,
         with_secrets: true,
         force: true,
+        reports: filermark_report::OUTPUTS,
         ..CollectOptions::default()
     };
     let found = gather(&[path.to_owned()], &all).map_err(|faults| faults.join("; "))?;
     Ok(filermark_archive::verify(&found.bundle, &options))
 }
 
-/// The signature beside an archive. Without a key it is only told that it is there.
+/// The signature beside an archive. Without a key only its presence is reported.
 fn check_signature(
     path: &Path,
     archive: &[u8],
     key: Option<&VerifyingKey>,
-    told: &mut Verification,
+    report_text: &mut Verification,
 ) {
     let at = signature_path(path);
     let is_there = std::fs::symlink_metadata(&at).is_ok();
@@ -78,23 +77,15 @@ fn check_signature(
         Some(key) => {
             // The user named the archive; where both are links, both are followed.
             let signature = sign::read_signature(&std::fs::canonicalize(&at).unwrap_or(at));
-            sign::check(archive, &name, &signature, key, told);
+            sign::check(archive, &name, &signature, key, report_text);
         }
-        None if is_there => told.push(
+        None if is_there => report_text.push(
             CheckStatus::Skip,
             format!("{name}{SIGNATURE_END}"),
             "a signature, which is not checked without the public key: --key PUBKEY",
         ),
         None => {}
     }
-}
-
-/// The report as everybody and as reviewers get it.
-fn pages(record: &RunRecord) -> Vec<String> {
-    let templates = Templates::builtin();
-    let page = |edition| html_edition(record, &templates, edition).ok();
-    let editions = [Edition::Public, Edition::Reviewer];
-    editions.into_iter().filter_map(page).collect()
 }
 
 fn begins_as_zip(path: &Path) -> Result<bool, String> {
@@ -114,14 +105,14 @@ fn begins_as_zip(path: &Path) -> Result<bool, String> {
     Ok(is_zip(&front) || is_named)
 }
 
-fn text(told: &Verification) -> String {
-    let lines = told.checks.iter().map(|check| format!("{check}\n"));
+fn text(report_text: &Verification) -> String {
+    let lines = report_text.checks.iter().map(|check| format!("{check}\n"));
     let (ok, failed, skipped) = (
-        told.count(CheckStatus::Ok),
-        told.count(CheckStatus::Fail),
-        told.count(CheckStatus::Skip),
+        report_text.count(CheckStatus::Ok),
+        report_text.count(CheckStatus::Fail),
+        report_text.count(CheckStatus::Skip),
     );
-    let end = match told.ok {
+    let end = match report_text.ok {
         true => "nothing is wrong",
         false => "something is wrong",
     };

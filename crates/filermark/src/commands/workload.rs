@@ -7,8 +7,8 @@ mod sequence;
 mod tables;
 
 use crate::cli::{CheckArgs, ExportArgs, ListArgs, ShowArgs, WorkloadCommand};
-use crate::exit::{CommandError, CommandResult};
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
 use filermark_config::definitions::{
     ClassicDefinitions, LoadedDefinitions, read_classic, read_definitions,
 };

@@ -37,7 +37,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         point: Option<u32>,
         phase: Phase,
-        /// Missing: nobody knows.
+        /// Missing: unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected_seconds: Option<f64>,
     },

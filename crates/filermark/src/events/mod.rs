@@ -1,8 +1,8 @@
 //! The events of a run for other programs (`--events`): what the live view shows, as
 //! JSON lines that a published schema describes.
 //!
-//! [`Events`] makes them of what is heard, [`event`] says what they are, `sink` brings
-//! them to their reader. Nothing here may hold up or end a run.
+//! [`Events`] makes them of a run's progress, [`event`] declares them, `sink` writes them
+//! for their reader. Nothing here may delay or end a run.
 
 mod event;
 mod sink;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 /// `tasks` come at most so often.
 const TASKS_EVERY: Duration = Duration::from_secs(1);
 
-/// Tells what goes on to whoever wants to read it.
+/// Writes what goes on as events.
 pub struct Events {
     sink: EventWriter,
     facts: Facts,
@@ -37,7 +37,7 @@ pub struct Events {
     /// The load point and the phase that go on.
     point: Option<u32>,
     phase: Option<Phase>,
-    /// Sums of tasks that were not told yet, and when the last ones were.
+    /// Sums of tasks that were not written yet, and when the last ones were.
     tasks: Option<(u64, u64)>,
     tasks_written: Option<Instant>,
 }
@@ -60,7 +60,7 @@ impl Events {
     /// Opens the way to the reader.
     ///
     /// # Errors
-    /// It cannot be opened, or nobody reads: a sentence.
+    /// It cannot be opened, or has no reader: a sentence.
     pub fn open(target: &Target, facts: Facts) -> Result<Self, String> {
         Ok(Self {
             sink: EventWriter::open(target)?,
@@ -107,12 +107,12 @@ impl Events {
         self.write(&Event::RunBegan(began));
     }
 
-    /// Hears what goes on.
+    /// Takes in one step of the run.
     pub fn on_progress(&mut self, progress: &Progress<'_>) {
         if let Progress::Tasks { task_count, bytes } = progress {
             self.tasks = Some((*task_count, *bytes));
-            let told = self.tasks_written;
-            if told.is_none_or(|told| told.elapsed() >= TASKS_EVERY) {
+            let report_text = self.tasks_written;
+            if report_text.is_none_or(|report_text| report_text.elapsed() >= TASKS_EVERY) {
                 self.write_tasks();
             }
             return;
@@ -213,7 +213,7 @@ impl Events {
         }
     }
 
-    /// The last event. Gives what is worth telling about the way to the reader.
+    /// The last event. Returns a remark about the output, if there is one.
     ///
     /// # Errors
     /// The events could not be written: a sentence. A reader that has gone is no error.

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest wait for somebody who reads a FIFO.
+/// Longest wait for the reader of a FIFO.
 const READER_MAX: Duration = Duration::from_secs(10);
-/// Between two looks for him.
+/// Interval of the tries.
 const LOOK: Duration = Duration::from_millis(50);
 /// Lines that may wait for a reader; passing ones are left out from the first limit
 /// on, all from the second.
@@ -76,7 +76,7 @@ impl EventWriter {
     /// Opens it.
     ///
     /// # Errors
-    /// It cannot be opened; nobody reads the FIFO within 10 s: a sentence.
+    /// It cannot be opened; the FIFO has no reader within 10 s: a sentence.
     pub fn open(target: &Target) -> Result<Self, String> {
         let name = target.name();
         match target {
@@ -129,7 +129,7 @@ impl EventWriter {
         ))
     }
 
-    /// Waits till all is written, but not for ever. Gives what is worth telling, or why
+    /// Waits, with a limit, until all is written. Returns a remark if there is one, or why
     /// the output could not be written.
     pub fn close(mut self) -> Result<Option<String>, String> {
         let mut queue = self.shared.lock();
@@ -190,29 +190,33 @@ fn write_all(shared: &Shared, mut to: impl Write) {
     }
 }
 
-/// Opens a file for writing; a FIFO only when somebody reads it, within a limit.
+/// Opens a file for writing; a FIFO only when it has a reader, within a limit.
 fn open_file(path: &Path, limit: Duration) -> Result<File, String> {
     let began = Instant::now();
-    let told = |why: String| format!("--events {}: {why}", path.display());
+    let report_text = |why: String| format!("--events {}: {why}", path.display());
     loop {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         options.custom_flags(OFlags::NONBLOCK.bits() as i32);
         match options.open(path) {
             Ok(file) => {
-                return blocking(file).map_err(|e| told(format!("cannot be written: {e}")));
+                return blocking(file).map_err(|e| report_text(format!("cannot be written: {e}")));
             }
-            // A FIFO that nobody reads.
+            // A FIFO without a reader.
             Err(e) if e.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
                 if began.elapsed() >= limit {
                     let seconds = limit.as_secs_f64();
-                    return Err(told(format!(
-                        "nobody reads it within {seconds} s; start the reader first"
+                    return Err(report_text(format!(
+                        "the FIFO has no reader within {seconds} s; start the reader first"
                     )));
                 }
                 std::thread::sleep(LOOK);
             }
-            Err(e) => return Err(told(format!("cannot be written: {e}; choose another file"))),
+            Err(e) => {
+                return Err(report_text(format!(
+                    "cannot be written: {e}; choose another file"
+                )));
+            }
         }
     }
 }
@@ -260,11 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_that_nobody_reads_is_not_waited_for_for_ever() {
+    fn a_fifo_that_no_one_reads_is_not_waited_for_for_ever() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = fifo(&dir);
         let began = Instant::now();
-        let why = open_file(&path, Duration::from_millis(200)).expect_err("nobody reads");
+        let why = open_file(&path, Duration::from_millis(200)).expect_err("no reader");
         assert!(why.contains("start the reader first"), "{why}");
         assert!(began.elapsed() < Duration::from_secs(5));
         let nowhere = open_file(&dir.path().join("no/where"), READER_MAX).expect_err("no dir");
@@ -296,7 +300,7 @@ mod tests {
             );
             std::thread::sleep(Duration::from_millis(5));
         }
-        let why = sink.take_write_error().expect("it is told");
+        let why = sink.take_write_error().expect("a remark");
         assert!(why.contains("the reader has gone"), "{why}");
         assert_eq!(
             (sink.take_write_error(), sink.close()),
@@ -318,9 +322,9 @@ mod tests {
         assert!(sink.push("important\n".into(), false));
         let kept = (0..LINES_MAX).filter(|_| sink.push("i\n".into(), false));
         assert!(kept.count() < LINES_MAX);
-        // Nobody writes here; closing has its limit all the same.
+        // The writer is blocked; closing has its limit all the same.
         let began = Instant::now();
-        let why = sink.close().expect("it was open").expect("it is told");
+        let why = sink.close().expect("it was open").expect("a remark");
         assert!(why.contains("did not keep pace"), "{why}");
         assert!(began.elapsed() < DRAIN_MAX * 2);
     }

@@ -30,13 +30,13 @@ fn checked(text: &str) -> Vec<Value> {
 }
 
 /// Events of a run to a file; gives its text.
-fn written(plan: &RunPlan, tell: impl FnOnce(&mut Events) -> RunEnd<'static>) -> Vec<Value> {
+fn written(plan: &RunPlan, send_report: impl FnOnce(&mut Events) -> RunEnd<'static>) -> Vec<Value> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("events");
     let facts = Facts::of(plan, "mine");
     let mut events = Events::open(&Target::File(path.clone()), facts).expect("it opens");
     events.begin(plan, "mine", Path::new("result/mine.run.jsonl"));
-    let end = tell(&mut events);
+    let end = send_report(&mut events);
     assert_eq!(events.end(end), Ok(None));
     checked(&std::fs::read_to_string(&path).expect("it was written"))
 }
@@ -184,7 +184,7 @@ fn tasks_come_once_a_second_and_their_last_sum_always() {
 }
 
 #[test]
-fn a_run_without_limit_and_without_record_can_be_told() {
+fn a_run_without_limit_and_without_record_can_be_reported() {
     let mut plan = composite_record().run.plan;
     for point in &mut plan.points {
         (point.requested, point.entered) = (OpsPerSec(0.0), OpsPerSec(0.0));
@@ -200,14 +200,14 @@ fn a_run_without_limit_and_without_record_can_be_told() {
     };
     let stopped = written(&plan, |_| no_record(130, "stopped on request"));
     assert_eq!(stopped[1]["outcome"], "interrupted");
-    let lines = written(&plan, |_| no_record(1, "no room"));
+    let lines = written(&plan, |_| no_record(1, "no space"));
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["points"][0]["requested_ops_per_sec"], Value::Null);
     assert_eq!(lines[0]["run_max_seconds"], 14_400.0);
     let last = &lines[1];
     assert_eq!(
         (&last["outcome"], &last["reason"]),
-        (&"failed".into(), &"no room".into())
+        (&"failed".into(), &"no space".into())
     );
 }
 

@@ -2,7 +2,7 @@
 //! gives the same text.
 
 use super::state::{CurrentStage, PointState, SPARK_SECONDS, ViewState};
-use super::text::{Charset, Line, Paint, clock, ms, number};
+use filermark_cli_kit::view::{Charset, DrawTime, Line, Paint, Style, clock, ms, number};
 use filermark_engine::shard::SILENCE_MAX;
 use filermark_model::Bytes;
 use filermark_model::stats::Interval;
@@ -19,26 +19,6 @@ const BAR_COLUMNS: (usize, usize) = (10, 24);
 const SPARKS_MIN: usize = 8;
 /// Columns before them.
 const SPARKS_APART: usize = 3;
-
-/// The terminal, as far as it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Columns that may be used.
-    pub width: usize,
-    /// Whether it may be coloured.
-    pub colour: bool,
-    /// What it can show.
-    pub charset: Charset,
-}
-
-/// When it is.
-#[derive(Clone, Debug)]
-pub struct DrawTime {
-    /// Since the run began.
-    pub passed: Duration,
-    /// On the wall.
-    pub wall: Zoned,
-}
 
 impl ViewState {
     /// What is to be seen now, three to five lines.
@@ -133,7 +113,7 @@ impl ViewState {
                 .add(Paint::Plain, "  ");
         }
         let in_phase = self.in_phase(passed);
-        // RUN ends when it ends: what comes behind it is said by its name.
+        // RUN may last longer than planned: what follows is shown by its name.
         let over = match self.phase_length() {
             Some((length, false)) => in_phase.checked_sub(length),
             _ => None,
@@ -159,12 +139,12 @@ impl ViewState {
 
     /// The rates of the last seconds, as far as they fit.
     fn add_sparks(&self, line: &mut Line, style: Style) {
-        let room = style.width.saturating_sub(line.columns() + SPARKS_APART);
-        if room < SPARKS_MIN || self.successes.is_empty() {
+        let width_left = style.width.saturating_sub(line.columns() + SPARKS_APART);
+        if width_left < SPARKS_MIN || self.successes.is_empty() {
             return;
         }
         let seen = self.successes.len();
-        let shown = room.min(SPARK_SECONDS).min(seen);
+        let shown = width_left.min(SPARK_SECONDS).min(seen);
         let figures = self.successes.iter().skip(seen - shown);
         let highest = figures.clone().max().copied().unwrap_or(0) as f64;
         let most = highest.max(self.requested().unwrap_or(0.0));
@@ -283,7 +263,7 @@ impl ViewState {
         let text = match (left.at_least, self.stopping) {
             (true, true) => "removing what was made".to_owned(),
             (true, false) if open.is_some() => format!("not before {at}"),
-            (true, false) => format!("not before {at}; INIT will tell more"),
+            (true, false) => format!("not before {at}; INIT will show more"),
             (false, _) => format!("about {at}, in {}", clock(span)),
         };
         let space = if self.stopping { " " } else { "" };

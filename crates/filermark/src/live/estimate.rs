@@ -3,7 +3,7 @@
 
 use super::facts::Facts;
 
-/// CLEANUP against the INITs that made the file set, till one has ended: removing is
+/// CLEANUP against the INITs that made the file set, until one has ended: removing is
 /// quicker than filling, by how much only the server knows.
 const CLEANUP_SHARE: f64 = 0.5;
 /// Seconds, and the bytes that they were needed for.

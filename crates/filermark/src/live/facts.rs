@@ -2,10 +2,10 @@
 //! time need it.
 
 use filermark_engine::shard::{DRAIN, STABLE_MAX};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{LoadPoint, OpsPerSec, RunPlan};
 use filermark_results::figures::{Planned, units};
-use filermark_results::text::one_line;
 use std::time::Duration;
 
 /// Less than this share of a phase says nothing about the rest of it.
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn composites_are_called_by_their_metric_and_names_are_tame() {
+    fn composites_are_called_by_their_metric_and_names_are_sanitized() {
         let mut plan = testing::composite::composite_record().run.plan;
         let facts = Facts::of(&plan, "a\x1b[2Jb");
         assert_eq!(facts.points[1].name, "2 BUILDs");

@@ -1,5 +1,5 @@
-//! What the view shows, as it grows with what is heard. A pure model: it knows no
-//! terminal and looks at no clock; `passed` is the time since the run began.
+//! What the view shows, built from a run's progress. A pure model: it knows no
+//! terminal and reads no clock; `passed` is the time since the run began.
 
 use super::estimate::{RemainingTime, RunPosition, TimeEstimator};
 use super::facts::{Facts, SHARE_MIN};
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Seconds that the sparkline goes back.
 pub(super) const SPARK_SECONDS: usize = 30;
 
-/// Seconds without a reply that are said, and operations that were asked for meanwhile.
+/// Seconds without a reply before they are shown, and operations that were due meanwhile.
 const SILENCE_MIN: u32 = 3;
 const OPS_MISSED_MIN: f64 = 5.0;
 
@@ -49,7 +49,7 @@ pub struct ViewState {
     guess: TimeEstimator,
     /// Agents that are there; all of them.
     pub(super) clients: (usize, usize),
-    /// The most that were there: whoever is not, though all were, is lost.
+    /// The most that were there: after all were there, a missing one is lost.
     pub(super) clients_seen: usize,
     pub(super) marks: Vec<PointState>,
     pub(super) stage: CurrentStage,

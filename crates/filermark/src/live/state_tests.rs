@@ -1,9 +1,8 @@
 //! The view at the moments of a run, as text that was looked at.
 
-use super::draw::{DrawTime, Style};
 use super::facts::Facts;
 use super::state::ViewState;
-use super::text::{Charset, columns};
+use filermark_cli_kit::view::{Charset, DrawTime, Style, columns};
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, Nanos, RunPlan};
 use filermark_prime::Progress;
@@ -14,13 +13,13 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// A run in the making, and what was seen of it.
-struct Story {
+struct Scenario {
     record: RunRecord,
     state: ViewState,
-    told: String,
+    report_text: String,
 }
 
-impl Story {
+impl Scenario {
     fn of(record: RunRecord, change: impl FnOnce(&mut RunPlan)) -> Self {
         let mut plan = record.run.plan.clone();
         change(&mut plan);
@@ -28,7 +27,7 @@ impl Story {
         Self {
             record,
             state,
-            told: String::new(),
+            report_text: String::new(),
         }
     }
 
@@ -36,7 +35,7 @@ impl Story {
         self.record.run.plan.points[number - 1]
     }
 
-    fn hear(&mut self, seconds: f64, progress: &Progress<'_>) {
+    fn receive(&mut self, seconds: f64, progress: &Progress<'_>) {
         self.state
             .on_progress(progress, Duration::from_secs_f64(seconds));
     }
@@ -44,7 +43,7 @@ impl Story {
     fn begin(&mut self, seconds: f64, point: Option<usize>, phase: Phase, expected: u64) {
         let point = point.map(|number| self.point(number));
         let expected = (expected > 0).then(|| Duration::from_secs(expected));
-        self.hear(
+        self.receive(
             seconds,
             &Progress::PhaseBegan {
                 point,
@@ -55,7 +54,7 @@ impl Story {
     }
 
     fn tasks(&mut self, task_count: u64, bytes: u64) {
-        self.hear(0.0, &Progress::Tasks { task_count, bytes });
+        self.receive(0.0, &Progress::Tasks { task_count, bytes });
     }
 
     fn second(&mut self, success_count: u64, error_count: u64) {
@@ -68,13 +67,13 @@ impl Story {
             response_max_ns: 3_104_000,
             ..Interval::default()
         };
-        self.hear(0.0, &Progress::Second(&second));
+        self.receive(0.0, &Progress::Second(&second));
     }
 
     fn end(&mut self, seconds: f64, number: usize) {
         let record = self.record.clone();
         let point: &PointRecord = &record.points[number - 1];
-        self.hear(seconds, &Progress::PointEnded(&record, point));
+        self.receive(seconds, &Progress::PointEnded(&record, point));
     }
 
     fn lines(&self, seconds: f64, style: Style) -> Vec<String> {
@@ -91,9 +90,9 @@ impl Story {
         for line in &lines {
             assert!(columns(line) <= style.width, "{line}");
         }
-        let _ = writeln!(self.told, "== {what}");
+        let _ = writeln!(self.report_text, "== {what}");
         for line in lines {
-            let _ = writeln!(self.told, "{}", line.replace('\x1b', "^["));
+            let _ = writeln!(self.report_text, "{}", line.replace('\x1b', "^["));
         }
     }
 }
@@ -105,25 +104,25 @@ const WIDE: Style = Style {
 };
 
 #[test]
-fn a_silent_server_is_told_and_run_does_not_pass_its_end() {
-    let mut story = Story::of(testing::record(), |_| {});
-    story.begin(0.0, Some(1), Phase::Run, 30);
-    story.second(100, 0);
-    let lines = story.lines(2.0, WIDE).join("\n");
+fn a_silent_server_is_reported_and_run_does_not_pass_its_end() {
+    let mut case = Scenario::of(testing::record(), |_| {});
+    case.begin(0.0, Some(1), Phase::Run, 30);
+    case.second(100, 0);
+    let lines = case.lines(2.0, WIDE).join("\n");
     assert!(
         lines.contains("mean ") && !lines.contains("silent"),
         "{lines}"
     );
-    story.second(0, 0);
-    let lines = story.lines(3.0, WIDE).join("\n");
+    case.second(0, 0);
+    let lines = case.lines(3.0, WIDE).join("\n");
     assert!(!lines.contains("mean "), "nothing was measured: {lines}");
     for _ in 0..17 {
-        story.second(0, 0);
+        case.second(0, 0);
     }
-    let lines = story.lines(20.0, WIDE).join("\n");
-    let said = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
-    assert!(lines.contains(said), "{lines}");
-    let lines = story.lines(39.0, WIDE).join("\n");
+    let lines = case.lines(20.0, WIDE).join("\n");
+    let output_text = "server silent for 18 s; gives up in 1:42; Ctrl-C ends";
+    assert!(lines.contains(output_text), "{lines}");
+    let lines = case.lines(39.0, WIDE).join("\n");
     let over = "0:30 of 0:30, waiting for replies, 0:09";
     assert!(lines.contains(over), "{lines}");
     assert!(lines.contains("55 s at most for what is open"), "{lines}");
@@ -131,41 +130,41 @@ fn a_silent_server_is_told_and_run_does_not_pass_its_end() {
 
 #[test]
 fn what_is_open_for_seconds_is_shown_while_load_is_made() {
-    let mut story = Story::of(testing::record(), |_| {});
-    story.begin(0.0, Some(1), Phase::Run, 30);
+    let mut case = Scenario::of(testing::record(), |_| {});
+    case.begin(0.0, Some(1), Phase::Run, 30);
     let second = Interval {
         success_count: 10,
         open_count: 16,
         open_age_max_ns: 18_200_000_000,
         ..Interval::default()
     };
-    story.hear(0.0, &Progress::Second(&second));
-    let lines = story.lines(20.0, WIDE).join("\n");
+    case.receive(0.0, &Progress::Second(&second));
+    let lines = case.lines(20.0, WIDE).join("\n");
     assert!(
         lines.contains("   16 operations open, oldest 18 s"),
         "{lines}"
     );
-    story.second(10, 0);
-    let lines = story.lines(21.0, WIDE).join("\n");
+    case.second(10, 0);
+    let lines = case.lines(21.0, WIDE).join("\n");
     assert!(!lines.contains("operations open"), "{lines}");
 }
 
 /// On a mounted file system a system call that does not return is waited for without end.
 #[test]
-fn a_mounted_file_system_that_blocks_is_told() {
-    let mut story = Story::of(testing::composite::composite_record(), |_| {});
-    story.begin(0.0, Some(1), Phase::Run, 30);
+fn a_mounted_file_system_that_blocks_is_reported() {
+    let mut case = Scenario::of(testing::composite::composite_record(), |_| {});
+    case.begin(0.0, Some(1), Phase::Run, 30);
     let second = Interval {
         open_count: 3,
         open_age_max_ns: 18_200_000_000,
         ..Interval::default()
     };
     for _ in 0..18 {
-        story.hear(0.0, &Progress::Second(&second));
+        case.receive(0.0, &Progress::Second(&second));
     }
-    let lines = story.lines(20.0, WIDE).join("\n");
-    let said = "nothing has ended for 18 s; Ctrl-C ends";
-    assert!(lines.contains(said), "{lines}");
+    let lines = case.lines(20.0, WIDE).join("\n");
+    let output_text = "nothing has ended for 18 s; Ctrl-C ends";
+    assert!(lines.contains(output_text), "{lines}");
     assert!(
         lines.contains("   3 operations open, oldest 18 s"),
         "{lines}"
@@ -174,79 +173,79 @@ fn a_mounted_file_system_that_blocks_is_told() {
 
 /// A sweep of twelve points of which two are measured.
 fn sweep() -> String {
-    let mut story = Story::of(testing::record(), |plan| plan.fileset.reuse = true);
-    story.show("the agents are being started", 0.0, WIDE);
-    story.hear(1.0, &Progress::Agents { living: 1, all: 2 });
-    story.show("one is there", 1.0, WIDE);
-    story.hear(2.0, &Progress::Agents { living: 2, all: 2 });
-    story.show("both are there", 2.5, WIDE);
-    story.begin(3.0, Some(1), Phase::Init, 0);
-    story.show("INIT, nothing known", 4.0, WIDE);
-    let bytes = story.state.facts.points[0].init_bytes;
-    story.tasks(1_234, bytes / 4);
-    story.show("INIT, a quarter done", 13.0, WIDE);
-    story.begin(43.0, Some(1), Phase::Warmup, 5);
-    story.show("WARMUP", 45.0, WIDE);
-    story.begin(48.0, Some(1), Phase::Run, 30);
+    let mut case = Scenario::of(testing::record(), |plan| plan.fileset.reuse = true);
+    case.show("the agents are being started", 0.0, WIDE);
+    case.receive(1.0, &Progress::Agents { living: 1, all: 2 });
+    case.show("one is there", 1.0, WIDE);
+    case.receive(2.0, &Progress::Agents { living: 2, all: 2 });
+    case.show("both are there", 2.5, WIDE);
+    case.begin(3.0, Some(1), Phase::Init, 0);
+    case.show("INIT, nothing known", 4.0, WIDE);
+    let bytes = case.state.facts.points[0].init_bytes;
+    case.tasks(1_234, bytes / 4);
+    case.show("INIT, a quarter done", 13.0, WIDE);
+    case.begin(43.0, Some(1), Phase::Warmup, 5);
+    case.show("WARMUP", 45.0, WIDE);
+    case.begin(48.0, Some(1), Phase::Run, 30);
     for n in 0..40 {
-        story.second(60 + n, u64::from(n == 39));
+        case.second(60 + n, u64::from(n == 39));
     }
-    story.show("RUN", 63.0, WIDE);
-    story.show("RUN, narrow", 63.0, Style { width: 50, ..WIDE });
-    story.show("RUN, wide", 63.0, Style { width: 140, ..WIDE });
+    case.show("RUN", 63.0, WIDE);
+    case.show("RUN, narrow", 63.0, Style { width: 50, ..WIDE });
+    case.show("RUN, wide", 63.0, Style { width: 140, ..WIDE });
     let ascii = Style {
         charset: Charset::Ascii,
         ..WIDE
     };
-    story.show("RUN, without UTF-8", 63.0, ascii);
-    story.hear(64.0, &Progress::Agents { living: 1, all: 2 });
-    story.show("RUN, one client lost", 64.0, WIDE);
-    story.end(78.0, 1);
-    story.show("between", 78.5, WIDE);
-    story.begin(79.0, Some(2), Phase::Init, 0);
-    story.tasks(10, 100);
-    story.show("the second INIT, a guess", 89.0, WIDE);
-    story.begin(119.0, Some(2), Phase::Warmup, 5);
-    story.begin(124.0, Some(2), Phase::Run, 30);
-    story.end(154.0, 2);
-    story.end(154.5, 11);
-    story.begin(155.0, Some(12), Phase::Init, 0);
+    case.show("RUN, without UTF-8", 63.0, ascii);
+    case.receive(64.0, &Progress::Agents { living: 1, all: 2 });
+    case.show("RUN, one client lost", 64.0, WIDE);
+    case.end(78.0, 1);
+    case.show("between", 78.5, WIDE);
+    case.begin(79.0, Some(2), Phase::Init, 0);
+    case.tasks(10, 100);
+    case.show("the second INIT, a guess", 89.0, WIDE);
+    case.begin(119.0, Some(2), Phase::Warmup, 5);
+    case.begin(124.0, Some(2), Phase::Run, 30);
+    case.end(154.0, 2);
+    case.end(154.5, 11);
+    case.begin(155.0, Some(12), Phase::Init, 0);
     let colour = Style {
         colour: true,
         ..WIDE
     };
-    story.show("the last INIT, in colour", 156.0, colour);
-    story.end(157.0, 12);
-    story.begin(158.0, None, Phase::Cleanup, 0);
-    story.tasks(600, 0);
-    story.show("CLEANUP after a failure", 159.0, WIDE);
-    story.told
+    case.show("the last INIT, in colour", 156.0, colour);
+    case.end(157.0, 12);
+    case.begin(158.0, None, Phase::Cleanup, 0);
+    case.tasks(600, 0);
+    case.show("CLEANUP after a failure", 159.0, WIDE);
+    case.report_text
 }
 
 /// A composite of which every point is made anew, and too many points for a picture.
 fn others() -> String {
     let record = testing::composite::composite_record();
-    let mut story = Story::of(record, |plan| {
+    let mut case = Scenario::of(record, |plan| {
         for point in &mut plan.points {
             point.requested.0 = 0.0;
         }
         plan.phases.runtime = Nanos::from_secs(40_000);
     });
-    story.hear(0.0, &Progress::Agents { living: 1, all: 1 });
-    story.begin(1.0, Some(2), Phase::Init, 0);
-    story.begin(2.0, Some(2), Phase::Warmup, 300);
-    story.begin(302.0, Some(2), Phase::Run, 40_000);
-    story.second(1_234_567, 0);
-    story.show("as fast as it goes, long", 303.0, WIDE);
-    story.state.stop();
-    story.show("stopping", 304.0, WIDE);
-    story.end(305.0, 2);
-    story.begin(306.0, Some(2), Phase::Cleanup, 0);
-    story.tasks(1, 0);
-    story.show("CLEANUP between load points", 307.0, WIDE);
-    let mut told = story.told;
+    case.receive(0.0, &Progress::Agents { living: 1, all: 1 });
+    case.begin(1.0, Some(2), Phase::Init, 0);
+    case.begin(2.0, Some(2), Phase::Warmup, 300);
+    case.begin(302.0, Some(2), Phase::Run, 40_000);
+    case.second(1_234_567, 0);
+    case.show("as fast as it goes, long", 303.0, WIDE);
+    case.state.stop();
+    case.show("stopping", 304.0, WIDE);
+    case.end(305.0, 2);
+    case.begin(306.0, Some(2), Phase::Cleanup, 0);
+    case.tasks(1, 0);
+    case.show("CLEANUP between load points", 307.0, WIDE);
+    let mut report_text = case.report_text;
 
-    let mut many = Story::of(testing::record(), |plan| {
+    let mut many = Scenario::of(testing::record(), |plan| {
         let first = plan.points[0];
         let numbered = |number| LoadPoint { number, ..first };
         plan.points = (1..=500).map(numbered).collect();
@@ -255,33 +254,36 @@ fn others() -> String {
     many.end(2.0, 1);
     many.begin(3.0, Some(2), Phase::Init, 0);
     many.show("many load points", 3.0, WIDE);
-    told.push_str(&many.told);
-    told
+    report_text.push_str(&many.report_text);
+    report_text
 }
 
 #[test]
 fn the_view_is_as_it_was() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/live.txt");
-    let told = sweep() + &others();
+    let report_text = sweep() + &others();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(path, &told).expect("the golden file is written");
+        std::fs::write(path, &report_text).expect("the golden file is written");
     }
     let golden = std::fs::read_to_string(path).expect("the golden file");
-    assert_eq!(told, golden, "if that is meant: UPDATE_GOLDEN=1 cargo test");
+    assert_eq!(
+        report_text, golden,
+        "if that is meant: UPDATE_GOLDEN=1 cargo test"
+    );
 }
 
 #[test]
 fn no_width_and_no_order_of_events_is_too_odd() {
-    let mut story = Story::of(testing::record(), |_| {});
-    story.begin(5.0, None, Phase::Cleanup, 0);
-    story.begin(1.0, Some(3), Phase::Run, 0);
-    story.second(u64::MAX, u64::MAX);
-    story.tasks(u64::MAX, u64::MAX);
+    let mut case = Scenario::of(testing::record(), |_| {});
+    case.begin(5.0, None, Phase::Cleanup, 0);
+    case.begin(1.0, Some(3), Phase::Run, 0);
+    case.second(u64::MAX, u64::MAX);
+    case.tasks(u64::MAX, u64::MAX);
     for width in [0, 1, 7, 20, 300] {
-        let lines = story.lines(0.0, Style { width, ..WIDE });
+        let lines = case.lines(0.0, Style { width, ..WIDE });
         assert!(lines.iter().all(|line| columns(line) <= width), "{lines:?}");
     }
-    let mut empty = Story::of(testing::record(), |plan| plan.points.clear());
+    let mut empty = Scenario::of(testing::record(), |plan| plan.points.clear());
     empty.end(1.0, 1);
     assert!(empty.lines(9e9, WIDE).len() >= 3);
 }

@@ -14,7 +14,7 @@ fn rc(more: &str) -> String {
 }
 
 #[test]
-fn mistakes_in_an_rc_file_are_told_with_their_line() {
+fn mistakes_in_an_rc_file_are_reported_with_their_line() {
     let _turn = beside_others();
     // What is added as line 4, and what the sentence must have.
     let cases: [(&str, &[&str]); 9] = [
@@ -52,7 +52,7 @@ fn mistakes_in_an_rc_file_are_told_with_their_line() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let _turn = beside_others();
     let ended = Sweep::bare()
         .rc("LOAD=0\nPROCS=many\nMNT_POINTS=\"[::1:/x\"\n")
@@ -64,7 +64,7 @@ fn all_mistakes_are_told_at_once() {
 }
 
 #[test]
-fn mistakes_on_the_command_line_are_told_with_the_option() {
+fn mistakes_on_the_command_line_are_reported_with_the_option() {
     let _turn = beside_others();
     let sweep = Sweep::short().set("MNT_POINTS", "127.0.0.1:/export");
     sweep
@@ -89,7 +89,12 @@ fn mistakes_on_the_command_line_are_told_with_the_option() {
         .arg("RUNTIME")
         .fail(2)
         .assert_sentence(&["RUNTIME", "NAME=VALUE"]);
-    sweep.clone().arg("-s").arg("../etc/x").run().assert_tame();
+    sweep
+        .clone()
+        .arg("-s")
+        .arg("../etc/x")
+        .run()
+        .assert_sanitized();
     sweep
         .clone()
         .suffix("../x")
@@ -105,7 +110,7 @@ fn mistakes_on_the_command_line_are_told_with_the_option() {
 }
 
 #[test]
-fn a_closed_port_is_told_with_its_step() {
+fn a_closed_port_is_reported_with_its_step() {
     let _turn = beside_others();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -115,7 +120,7 @@ fn a_closed_port_is_told_with_its_step() {
     sweep
         .fail(1)
         .assert_sentence(&["127.0.0.1", "mount /export", &port, "refused", "MOUNT_PORT"]);
-    // No portmapper on port 111 of an address that nobody uses.
+    // No portmapper on port 111 of an unused address.
     let sweep = sweep
         .elsewhere()
         .unset("MOUNT_PORT")
@@ -148,7 +153,7 @@ fn a_silent_port_is_given_up_in_time() {
 }
 
 #[test]
-fn something_else_than_an_nfs_server_is_told() {
+fn something_else_than_an_nfs_server_is_reported() {
     let _turn = beside_others();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -166,7 +171,7 @@ fn something_else_than_an_nfs_server_is_told() {
 }
 
 #[test]
-fn refusals_of_the_server_are_told() {
+fn refusals_of_the_server_are_reported() {
     let _turn = beside_others();
     let server = serve(ServerOptions {
         refuse_mount: true,
@@ -186,7 +191,7 @@ fn refusals_of_the_server_are_told() {
 }
 
 #[test]
-fn a_bad_file_is_told_by_its_own_line() {
+fn a_bad_file_is_reported_by_its_own_line() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).set("MIXFILE", "my.mix");

@@ -10,7 +10,7 @@ use filermark_server::ServerOptions;
 /// One GETATTR in 4 ms, one after the other: 250 op/s at most of the 300 that are asked for,
 /// whatever the machine does.
 #[test]
-fn alone_a_point_below_its_rate_is_told_in_record_report_csv_and_verify() {
+fn alone_a_point_below_its_rate_is_reported_in_record_report_csv_and_verify() {
     let _turn = alone();
     let server = serve(ServerOptions {
         delay: "GETATTR=4ms".parse().expect("a delay"),
@@ -37,9 +37,9 @@ fn alone_a_point_below_its_rate_is_told_in_record_report_csv_and_verify() {
         assert!(achieved < 0.95 * 300.0, "{achieved}");
         let found = point.findings.iter().find(|f| f.rule == Rule::AchievedRate);
         let finding = found.expect("it is below its rate").clone();
-        let told = format!("{achieved:.1} op/s were achieved of 300.0 requested");
-        assert!(finding.message.starts_with(&told), "{finding}");
-        // It counts, unless this machine was at its limit: all files say the same of it.
+        let report_text = format!("{achieved:.1} op/s were achieved of 300.0 requested");
+        assert!(finding.message.starts_with(&report_text), "{finding}");
+        // It counts, unless this machine was at its limit: all files report it.
         let counts = finding.severity == Severity::Warning;
         let prefix = if counts {
             "# BELOW RATE: "
@@ -55,7 +55,7 @@ fn alone_a_point_below_its_rate_is_told_in_record_report_csv_and_verify() {
                 .file("html")
                 .contains("were achieved of 300.0 requested")
         );
-        let dir = sweep.dir().join("told");
+        let dir = sweep.dir().join("reported");
         std::fs::create_dir_all(&dir).expect("a directory");
         let record = "slow.run.jsonl";
         std::fs::copy(sweep.result(record), dir.join(record)).expect("the record");
@@ -67,8 +67,8 @@ fn alone_a_point_below_its_rate_is_told_in_record_report_csv_and_verify() {
         assert!(!counts || csv.contains(&field), "{field}\n{csv}");
         assert!(csv.contains(&finding.message), "{csv}");
         let verified = filermark(&dir, &["verify", record]);
-        let said = String::from_utf8_lossy(&verified.stdout).into_owned();
-        assert!(verified.status.success(), "{said}");
+        let output_text = String::from_utf8_lossy(&verified.stdout).into_owned();
+        assert!(verified.status.success(), "{output_text}");
         match counts && point.is_valid() {
             true => Ok(()),
             false => Err(format!("{:?}", point.findings)),

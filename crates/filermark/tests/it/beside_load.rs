@@ -41,7 +41,7 @@ fn warnings(ended: &Ended, rule: Rule) -> Vec<String> {
 }
 
 #[test]
-fn scripts_are_called_at_their_points_and_told_in_the_record() {
+fn scripts_are_called_at_their_points_and_reported_in_the_record() {
     let _turn = beside_others();
     let Some((sweep, _dir)) = sweep() else {
         return;
@@ -77,14 +77,16 @@ fn scripts_are_called_at_their_points_and_told_in_the_record() {
             .trim_end_matches(".sh");
         assert_eq!(script.output, format!("{stem} {}\n", script.argument));
     }
-    let told = warnings(&ended, Rule::Script);
-    assert_eq!(told.len(), 3, "{told:?}");
+    let report_text = warnings(&ended, Rule::Script);
+    assert_eq!(report_text.len(), 3, "{report_text:?}");
     assert!(
-        told.iter()
+        report_text
+            .iter()
             .any(|m| m.starts_with("netmist_power.sh Load: exit code 7"))
     );
     assert!(
-        told.iter()
+        report_text
+            .iter()
             .any(|m| m.contains("ZERO: took longer than 6 s and was ended"))
     );
     let run = record
@@ -102,7 +104,7 @@ fn scripts_are_called_at_their_points_and_told_in_the_record() {
 }
 
 #[test]
-fn an_interrupted_run_tells_its_scripts_and_waits_for_none() {
+fn an_interrupted_run_reports_its_scripts_and_waits_for_none() {
     let _turn = beside_others();
     let Some((sweep, _dir)) = sweep() else {
         return;
@@ -157,7 +159,7 @@ fn heartbeats_and_the_console_are_kept() {
     );
     for beat in &record.heartbeats {
         assert_eq!(beat.ops_per_sec.len(), 5);
-        // 500 op/s wanted; what the machine gives is not this test's affair.
+        // 500 op/s wanted; what the machine reaches is not tested here.
         assert!(beat.total_ops_per_sec() > 50.0, "{beat:?}");
     }
     for words in [
@@ -192,13 +194,22 @@ fn the_clock_is_held_against_a_service() {
         .arg("127.0.0.1:0")
         .start();
     service.wait_for("PIT_PORT=");
-    let said = service.stderr();
-    let port = said.trim().rsplit('=').next().expect("a port").to_owned();
+    let output_text = service.stderr();
+    let port = output_text
+        .trim()
+        .rsplit('=')
+        .next()
+        .expect("a port")
+        .to_owned();
     let sweep = sweep.set("PIT_SERVER", "127.0.0.1").set("PIT_PORT", port);
     let ended = sweep.clone().suffix("one").succeed();
     let events = ended.record().events;
-    let told = |e: &filermark_results::Event| e.message.contains("ms passed here");
-    assert_eq!(events.iter().filter(|e| told(e)).count(), 1, "{events:?}");
+    let report_text = |e: &filermark_results::Event| e.message.contains("ms passed here");
+    assert_eq!(
+        events.iter().filter(|e| report_text(e)).count(),
+        1,
+        "{events:?}"
+    );
     assert!(warnings(&ended, Rule::ExternalClock).is_empty());
     service.signal(Signal::INT);
     let service = service.wait();
@@ -210,9 +221,9 @@ fn the_clock_is_held_against_a_service() {
     );
     // It is gone: the next run says so and is none the slower.
     let ended = sweep.suffix("two").succeed();
-    let told = warnings(&ended, Rule::ExternalClock);
+    let report_text = warnings(&ended, Rule::ExternalClock);
     assert!(
-        told.len() == 1 && told[0].contains("'filermark clock'"),
-        "{told:?}"
+        report_text.len() == 1 && report_text[0].contains("'filermark clock'"),
+        "{report_text:?}"
     );
 }

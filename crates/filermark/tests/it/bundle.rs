@@ -3,7 +3,7 @@
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use filermark_archive::{SCHEMA, verify};
 use filermark_server::ServerOptions;
 use rustix::termios::LocalModes;
@@ -59,7 +59,7 @@ fn unpacked(dir: &Path, zip: &str) -> PathBuf {
     to
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -69,8 +69,8 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
     let dir = run_files();
     let dir = dir.path();
     let packed = filermark(dir, &["bundle", "mine.run.jsonl"]);
-    assert!(packed.status.success(), "{}", talk(&packed));
-    assert_eq!(said(&packed), "Saved mine.zip\n");
+    assert!(packed.status.success(), "{}", stderr_text(&packed));
+    assert_eq!(output_text(&packed), "Saved mine.zip\n");
     for name in [
         "mine.html",
         "sfssum.mine",
@@ -78,29 +78,48 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
         "mine.csv",
         "sfs_rc",
     ] {
-        assert!(talk(&packed).contains(name), "{name}: {}", talk(&packed));
+        assert!(
+            stderr_text(&packed).contains(name),
+            "{name}: {}",
+            stderr_text(&packed)
+        );
     }
     let sound = tool(dir, "unzip", &["-t", "mine.zip"]);
-    assert!(sound.status.success() && said(&sound).contains("No errors detected"));
+    assert!(sound.status.success() && output_text(&sound).contains("No errors detected"));
     let folder = unpacked(dir, "mine.zip");
     let sums = tool(&folder, "sha256sum", &["--strict", "-c", "MANIFEST.sha256"]);
     assert!(sums.status.success(), "{sums:?}");
-    assert_eq!(said(&sums).matches(": OK").count(), 9, "{}", said(&sums));
+    assert_eq!(
+        output_text(&sums).matches(": OK").count(),
+        9,
+        "{}",
+        output_text(&sums)
+    );
     let manifest = fs::read_to_string(folder.join("manifest.json")).expect("a manifest");
     assert_schema(SCHEMA, &serde_json::from_str(&manifest).expect("JSON"));
     assert!(manifest.contains("not a SPEC result"));
 
-    let told = filermark(dir, &["verify", "mine.zip"]);
-    assert_eq!(told.status.code(), Some(0), "{}", said(&told));
-    assert!(
-        said(&told).contains("ok    mine.html: as mine.run.jsonl makes it"),
+    let report_text = filermark(dir, &["verify", "mine.zip"]);
+    assert_eq!(
+        report_text.status.code(),
+        Some(0),
         "{}",
-        said(&told)
+        output_text(&report_text)
+    );
+    assert!(
+        output_text(&report_text).contains("ok    mine.html: as mine.run.jsonl makes it"),
+        "{}",
+        output_text(&report_text)
     );
     for what in ["unpacked", "mine.run.jsonl"] {
-        let told = filermark(dir, &["verify", what, "--json"]);
-        assert_eq!(told.status.code(), Some(0), "{what}: {}", said(&told));
-        let json: Value = serde_json::from_slice(&told.stdout).expect("JSON");
+        let report_text = filermark(dir, &["verify", what, "--json"]);
+        assert_eq!(
+            report_text.status.code(),
+            Some(0),
+            "{what}: {}",
+            output_text(&report_text)
+        );
+        let json: Value = serde_json::from_slice(&report_text.stdout).expect("JSON");
         assert_schema(verify::SCHEMA, &json);
         assert_eq!(json["ok"], true);
         assert_eq!(json["runs"][0]["suffix"], "mine");
@@ -114,13 +133,13 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
         dir,
         &["report", "-r", "-f", "html", "-o", path, "mine.run.jsonl"],
     );
-    assert!(made.status.success(), "{}", talk(&made));
+    assert!(made.status.success(), "{}", stderr_text(&made));
     assert_ne!(fs::read(&page).expect("the report"), public);
-    let told = filermark(dir, &["verify", "unpacked"]);
+    let report_text = filermark(dir, &["verify", "unpacked"]);
     assert!(
-        said(&told).contains("ok    mine.html: as mine.run.jsonl makes it"),
+        output_text(&report_text).contains("ok    mine.html: as mine.run.jsonl makes it"),
         "{}",
-        said(&told)
+        output_text(&report_text)
     );
     fs::write(&page, public).expect("as it was");
 
@@ -132,7 +151,7 @@ fn a_bundle_is_sound_to_unzip_and_sha256sum_and_verifies() {
             .current_dir(dir)
             .output()
             .expect("the program starts");
-        assert!(packed.status.success(), "{}", talk(&packed));
+        assert!(packed.status.success(), "{}", stderr_text(&packed));
         fs::read(dir.join(name)).expect("the archive")
     };
     assert_eq!(again("a.zip"), again("b.zip"));
@@ -166,40 +185,53 @@ fn forgeries(dir: &Path, folder: &Path) {
         let mut forged = text.clone().into_bytes();
         forged[at] = b'0' + (forged[at] - b'0' + 1) % 10;
         fs::write(&path, &forged).expect("forged");
-        let told = filermark(dir, &["verify", "unpacked"]);
-        assert_eq!(told.status.code(), Some(1), "{name}: {}", said(&told));
-        assert!(said(&told).contains(&format!("FAIL  MANIFEST.sha256: {name} was changed")));
-        // Without the manifests the figures still tell.
+        let report_text = filermark(dir, &["verify", "unpacked"]);
+        assert_eq!(
+            report_text.status.code(),
+            Some(1),
+            "{name}: {}",
+            output_text(&report_text)
+        );
+        assert!(
+            output_text(&report_text)
+                .contains(&format!("FAIL  MANIFEST.sha256: {name} was changed"))
+        );
+        // Without the manifests the figures still show it.
         for manifest in ["MANIFEST.sha256", "manifest.json"] {
             fs::rename(folder.join(manifest), dir.join(manifest)).expect("away");
         }
-        let told = filermark(dir, &["verify", "unpacked"]);
-        assert_eq!(told.status.code(), Some(1), "{name}: {}", said(&told));
+        let report_text = filermark(dir, &["verify", "unpacked"]);
+        assert_eq!(
+            report_text.status.code(),
+            Some(1),
+            "{name}: {}",
+            output_text(&report_text)
+        );
         for manifest in ["MANIFEST.sha256", "manifest.json"] {
             fs::rename(dir.join(manifest), folder.join(manifest)).expect("back");
         }
         fs::write(&path, text).expect("as it was");
     }
     fs::write(folder.join("more"), "x").expect("one more");
-    let told = filermark(dir, &["verify", "unpacked"]);
-    assert_eq!(told.status.code(), Some(1));
+    let report_text = filermark(dir, &["verify", "unpacked"]);
+    assert_eq!(report_text.status.code(), Some(1));
     assert!(
-        said(&told).contains("FAIL  MANIFEST.sha256: more was added"),
+        output_text(&report_text).contains("FAIL  MANIFEST.sha256: more was added"),
         "{}",
-        said(&told)
+        output_text(&report_text)
     );
     fs::remove_file(folder.join("more")).expect("gone");
     fs::remove_file(folder.join("sfsres.mine")).expect("gone");
-    let told = filermark(dir, &["verify", "unpacked"]);
+    let report_text = filermark(dir, &["verify", "unpacked"]);
     assert!(
-        said(&told).contains("sfsres.mine was removed"),
+        output_text(&report_text).contains("sfsres.mine was removed"),
         "{}",
-        said(&told)
+        output_text(&report_text)
     );
 }
 
 #[test]
-fn what_cannot_be_packed_or_read_is_told() {
+fn what_cannot_be_packed_or_read_is_reported() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
@@ -213,22 +245,22 @@ fn what_cannot_be_packed_or_read_is_told() {
     let packed = filermark(dir, &["bundle", "--rc", "rc", "mine.run.jsonl"]);
     assert_eq!(packed.status.code(), Some(1));
     assert!(
-        talk(&packed).contains("rc:2: PASSWORD has a value"),
+        stderr_text(&packed).contains("rc:2: PASSWORD has a value"),
         "{}",
-        talk(&packed)
+        stderr_text(&packed)
     );
-    assert!(!talk(&packed).contains("geheim") && !dir.join("mine.zip").exists());
+    assert!(!stderr_text(&packed).contains("geheim") && !dir.join("mine.zip").exists());
     let packed = filermark(
         dir,
         &["bundle", "--rc", "rc", "--with-secrets", "mine.run.jsonl"],
     );
-    assert!(packed.status.success(), "{}", talk(&packed));
+    assert!(packed.status.success(), "{}", stderr_text(&packed));
     assert!(
-        talk(&packed).contains("sfssum.mine: not there"),
+        stderr_text(&packed).contains("sfssum.mine: not there"),
         "{}",
-        talk(&packed)
+        stderr_text(&packed)
     );
-    // Over itself, but never over a zip file of somebody else.
+    // Over itself, but never over a foreign zip file.
     let ours = fs::read(dir.join("mine.zip")).expect("the archive");
     let empty = [&b"PK\x05\x06"[..], &[0; 18]].concat();
     fs::write(dir.join("mine.zip"), &empty).expect("another zip file");
@@ -236,13 +268,13 @@ fn what_cannot_be_packed_or_read_is_told() {
         dir,
         &["bundle", "--rc", "rc", "--with-secrets", "mine.run.jsonl"],
     );
-    assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));
-    assert!(talk(&packed).contains("so it is not replaced"));
+    assert_eq!(packed.status.code(), Some(2), "{}", stderr_text(&packed));
+    assert!(stderr_text(&packed).contains("so it is not replaced"));
     assert_eq!(fs::read(dir.join("mine.zip")).expect("there"), empty);
     fs::write(dir.join("mine.zip"), ours).expect("as it was");
     // Never over a record.
     let packed = filermark(dir, &["bundle", "-o", "mine.run.jsonl", "mine.run.jsonl"]);
-    assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));
+    assert_eq!(packed.status.code(), Some(2), "{}", stderr_text(&packed));
     assert_eq!(
         fs::read_to_string(dir.join("mine.run.jsonl")).expect("there"),
         whole
@@ -252,36 +284,45 @@ fn what_cannot_be_packed_or_read_is_told() {
         ("x.toml", "neither a run record"),
         ("nothing.zip", "cannot be read"),
     ] {
-        let told = filermark(dir, &["verify", what]);
-        assert_eq!(told.status.code(), Some(2), "{what}");
-        assert!(talk(&told).contains(words), "{what}: {}", talk(&told));
+        let report_text = filermark(dir, &["verify", what]);
+        assert_eq!(report_text.status.code(), Some(2), "{what}");
+        assert!(
+            stderr_text(&report_text).contains(words),
+            "{what}: {}",
+            stderr_text(&report_text)
+        );
     }
     let mut zip = fs::read(dir.join("mine.zip")).expect("the archive");
     zip.truncate(zip.len() - 30);
     fs::write(dir.join("cut.zip"), zip).expect("cut");
-    let told = filermark(dir, &["verify", "cut.zip"]);
-    assert_eq!(told.status.code(), Some(2));
+    let report_text = filermark(dir, &["verify", "cut.zip"]);
+    assert_eq!(report_text.status.code(), Some(2));
     assert!(
-        talk(&told).contains("not a zip file, or a damaged one"),
+        stderr_text(&report_text).contains("not a zip file, or a damaged one"),
         "{}",
-        talk(&told)
+        stderr_text(&report_text)
     );
     let newer = whole.replacen("\"schema\":1", "\"schema\":9", 1);
     fs::write(dir.join("new.run.jsonl"), newer).expect("a newer one");
-    let told = filermark(dir, &["verify", "new.run.jsonl"]);
-    assert_eq!(told.status.code(), Some(2));
+    let report_text = filermark(dir, &["verify", "new.run.jsonl"]);
+    assert_eq!(report_text.status.code(), Some(2));
     assert!(
-        talk(&told).contains("has schema version 9"),
+        stderr_text(&report_text).contains("has schema version 9"),
         "{}",
-        talk(&told)
+        stderr_text(&report_text)
     );
     fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 30]).expect("a cut one");
-    let told = filermark(dir, &["verify", "cut.run.jsonl"]);
-    assert_eq!(told.status.code(), Some(1), "{}", said(&told));
-    assert!(
-        said(&told).contains("was cut and is left out"),
+    let report_text = filermark(dir, &["verify", "cut.run.jsonl"]);
+    assert_eq!(
+        report_text.status.code(),
+        Some(1),
         "{}",
-        said(&told)
+        output_text(&report_text)
+    );
+    assert!(
+        output_text(&report_text).contains("was cut and is left out"),
+        "{}",
+        output_text(&report_text)
     );
 }
 
@@ -314,23 +355,32 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
         .expect("the rc file");
     let summed = tool(result, "sha256sum", &[rc.to_str().expect("a path")]);
     assert_eq!(
-        said(&summed)[..64],
+        output_text(&summed)[..64],
         *input["sha256"].as_str().expect("a sum")
     );
 
     let packed = filermark(result, &["bundle", "mine.run.jsonl"]);
-    assert!(packed.status.success(), "{}", talk(&packed));
-    let told = filermark(result, &["verify", "mine.zip"]);
-    assert_eq!(told.status.code(), Some(0), "{}", said(&told));
+    assert!(packed.status.success(), "{}", stderr_text(&packed));
+    let report_text = filermark(result, &["verify", "mine.zip"]);
+    assert_eq!(
+        report_text.status.code(),
+        Some(0),
+        "{}",
+        output_text(&report_text)
+    );
     let line = "ok    sfs_rc: as mine.run.jsonl read it (-r)";
-    assert!(said(&told).contains(line), "{}", said(&told));
+    assert!(
+        output_text(&report_text).contains(line),
+        "{}",
+        output_text(&report_text)
+    );
 
     // The rc file of the next run.
     let old = fs::read_to_string(&rc).expect("the rc file");
     fs::write(&rc, format!("{old}RUNTIME=7\n")).expect("changed");
     let packed = filermark(result, &["bundle", "-o", "b.zip", "mine.run.jsonl"]);
-    assert_eq!(packed.status.code(), Some(1), "{}", talk(&packed));
-    let why = talk(&packed);
+    assert_eq!(packed.status.code(), Some(1), "{}", stderr_text(&packed));
+    let why = stderr_text(&packed);
     assert!(
         why.contains("sfs_rc: not the file that the run read"),
         "{why}"
@@ -351,8 +401,8 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
         rc,
     ];
     let refused = filermark(result, &args);
-    assert_eq!(refused.status.code(), Some(2), "{}", talk(&refused));
-    let why = talk(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr_text(&refused));
+    let why = stderr_text(&refused);
     assert!(
         why.contains("this is not the rc file of the run: its SHA-256"),
         "{why}"
@@ -361,12 +411,12 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
         result,
         &["bundle", "--force", "-o", "b.zip", "mine.run.jsonl"],
     );
-    assert!(packed.status.success(), "{}", talk(&packed));
-    let told = filermark(result, &["verify", "b.zip"]);
+    assert!(packed.status.success(), "{}", stderr_text(&packed));
+    let report_text = filermark(result, &["verify", "b.zip"]);
     assert!(
-        said(&told).contains("sfs_rc, which it read (-r), is not there"),
+        output_text(&report_text).contains("sfs_rc, which it read (-r), is not there"),
         "{}",
-        said(&told)
+        output_text(&report_text)
     );
 }
 
@@ -388,8 +438,11 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     }
     let bundle = ["bundle", "--sign", "plain.key", "mine.run.jsonl"];
     let packed = filermark(dir, &bundle);
-    assert!(packed.status.success(), "{}", talk(&packed));
-    assert_eq!(said(&packed), "Saved mine.zip\nSaved mine.zip.minisig\n");
+    assert!(packed.status.success(), "{}", stderr_text(&packed));
+    assert_eq!(
+        output_text(&packed),
+        "Saved mine.zip\nSaved mine.zip.minisig\n"
+    );
     let theirs = tool(
         dir,
         "minisign",
@@ -398,8 +451,11 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     assert!(theirs.status.success(), "{theirs:?}");
 
     let verify = |args: &[&str]| {
-        let told = filermark(dir, &[&["verify"], args].concat());
-        (told.status.code(), said(&told) + &talk(&told))
+        let report_text = filermark(dir, &[&["verify"], args].concat());
+        (
+            report_text.status.code(),
+            output_text(&report_text) + &stderr_text(&report_text),
+        )
     };
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
     assert_eq!(code, Some(0), "{text}");
@@ -457,18 +513,18 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     fs::remove_file(dir.join("mine.zip")).expect("away");
     let packed = filermark(dir, &["bundle", "mine.run.jsonl"]);
     assert!(
-        talk(&packed).contains("signs the archive that was here before"),
+        stderr_text(&packed).contains("signs the archive that was here before"),
         "{}",
-        talk(&packed)
+        stderr_text(&packed)
     );
     fs::write(dir.join("mine.zip.minisig"), "my notes").expect("a file");
     let packed = filermark(dir, &bundle);
-    assert_eq!(packed.status.code(), Some(2), "{}", talk(&packed));
+    assert_eq!(packed.status.code(), Some(2), "{}", stderr_text(&packed));
 }
 
 /// A key with a password: from a file, from the environment, at the terminal.
 #[test]
-fn the_password_of_a_key_is_asked_for_and_never_shown() {
+fn slow_the_password_of_a_key_is_asked_for_and_never_shown() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     let json = |line: &_| serde_json::to_string(line).expect("JSON") + "\n";
@@ -500,7 +556,7 @@ fn the_password_of_a_key_is_asked_for_and_never_shown() {
     let run = |mut command: Command| {
         let _ = fs::remove_file(dir.join("mine.zip"));
         let output = command.output().expect("the program starts");
-        let text = said(&output) + &talk(&output);
+        let text = output_text(&output) + &stderr_text(&output);
         assert!(
             !text.contains("geheim") && !text.contains("geheym"),
             "{text}"
@@ -508,8 +564,13 @@ fn the_password_of_a_key_is_asked_for_and_never_shown() {
         (output.status.code(), text)
     };
     let is_signed = || {
-        let told = filermark(dir, &["verify", "--key", "k.pub", "mine.zip"]);
-        assert_eq!(told.status.code(), Some(0), "{}", said(&told));
+        let report_text = filermark(dir, &["verify", "--key", "k.pub", "mine.zip"]);
+        assert_eq!(
+            report_text.status.code(),
+            Some(0),
+            "{}",
+            output_text(&report_text)
+        );
     };
     let (code, text) = run(sign("k.key", &["--password-file", "good"], Some("geheym")));
     assert_eq!(code, Some(0), "{text}");

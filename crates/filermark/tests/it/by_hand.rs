@@ -58,11 +58,11 @@ impl Scene {
 /// An agent; killed when it is dropped.
 struct Agent {
     child: Child,
-    talk: PathBuf,
+    stderr_text: PathBuf,
 }
 
 fn agent(args: &[&str], dir: &Path, name: &str) -> Agent {
-    let talk = dir.join(format!("{}.talk", name.replace(':', "_")));
+    let stderr_text = dir.join(format!("{}.stderr", name.replace(':', "_")));
     let child = Command::new(PROGRAM)
         .arg("agent")
         .args(args)
@@ -70,37 +70,37 @@ fn agent(args: &[&str], dir: &Path, name: &str) -> Agent {
         .env_remove("RUST_LOG")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(File::create(&talk).expect("a file for its talk"))
+        .stderr(File::create(&stderr_text).expect("a file for its stderr"))
         .spawn()
         .expect("start the agent");
-    Agent { child, talk }
+    Agent { child, stderr_text }
 }
 
 impl Agent {
-    fn talk(&self) -> String {
-        std::fs::read_to_string(&self.talk).expect("its talk")
+    fn stderr_text(&self) -> String {
+        std::fs::read_to_string(&self.stderr_text).expect("its stderr")
     }
 
     /// The port that it says it listens on.
     fn port(&self) -> String {
         let began = Instant::now();
         loop {
-            if let Some((_, port)) = self.talk().trim_end().rsplit_once("127.0.0.1:") {
+            if let Some((_, port)) = self.stderr_text().trim_end().rsplit_once("127.0.0.1:") {
                 return port.to_owned();
             }
-            assert!(began.elapsed() < SOON, "{}", self.talk());
+            assert!(began.elapsed() < SOON, "{}", self.stderr_text());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Its status and its talk, when it has ended.
+    /// Its status and its stderr, when it has ended.
     fn wait(mut self) -> (Option<i32>, String) {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("wait for the agent") {
-                return (status.code(), self.talk());
+                return (status.code(), self.stderr_text());
             }
-            assert!(began.elapsed() < SOON, "{}", self.talk());
+            assert!(began.elapsed() < SOON, "{}", self.stderr_text());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -128,8 +128,8 @@ fn an_agent_that_waits_serves_run_after_run() {
     scene.assert_measured(&run.elsewhere().run());
     let pid = Pid::from_raw(agent.child.id() as i32).expect("a pid");
     kill_process(pid, Signal::INT).expect("ask it to end");
-    let (code, talk) = agent.wait();
-    assert_eq!(code, Some(0), "{talk}");
+    let (code, stderr_text) = agent.wait();
+    assert_eq!(code, Some(0), "{stderr_text}");
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn preflight_comes_by_the_same_way() {
         .run("connect")
         .set("CLIENTS", "127.0.0.1")
         .set("AGENT_PORT", agent.port());
-    let told = PreflightOutput::by(&run);
-    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
-    told.assert("127.0.0.1", "version", "ok");
-    told.assert("127.0.0.1", "mount", "ok");
+    let report_text = PreflightOutput::by(&run);
+    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
+    report_text.assert("127.0.0.1", "version", "ok");
+    report_text.assert("127.0.0.1", "mount", "ok");
     // And it still serves runs.
     scene.assert_measured(&run.run());
 }
@@ -157,7 +157,8 @@ fn agents_that_come_by_themselves_end_with_the_run() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = free.local_addr().expect("its address").to_string();
     drop(free);
-    let agents = ["a", "b"].map(|name| scene.agent(name, &["--connect", &at, "--patience", "30"]));
+    let agents =
+        ["a", "b"].map(|name| scene.agent(name, &["--connect", &at, "--time-limit", "30"]));
     let run = scene
         .run("accept")
         .set("CLIENTS", "a b")
@@ -165,13 +166,13 @@ fn agents_that_come_by_themselves_end_with_the_run() {
         .set("PRIME_LISTEN", &at);
     scene.assert_measured(&run.run());
     for agent in agents {
-        let (code, talk) = agent.wait();
-        assert_eq!(code, Some(0), "{talk}");
+        let (code, stderr_text) = agent.wait();
+        assert_eq!(code, Some(0), "{stderr_text}");
     }
 }
 
 #[test]
-fn an_agent_with_another_key_is_told_so() {
+fn an_agent_with_another_key_gets_the_reason() {
     let _turn = beside_others();
     let (scene, other) = (Scene::new(), Scene::new());
     let agent = other.agent("127.0.0.1", &["--listen", "127.0.0.1:0"]);
@@ -183,13 +184,13 @@ fn an_agent_with_another_key_is_told_so() {
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
     assert!(
-        why.contains("another key") && why.contains("bring client-127.0.0.1.key"),
+        why.contains("another key") && why.contains("copy client-127.0.0.1.key"),
         "{why}"
     );
     assert!(
-        agent.talk().contains("does not accept the key"),
+        agent.stderr_text().contains("does not accept the key"),
         "{}",
-        agent.talk()
+        agent.stderr_text()
     );
 }
 
@@ -209,7 +210,7 @@ fn a_run_with_the_key_of_a_client_gives_no_orders() {
         .run();
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
-    assert!(why.contains("gives no orders"), "{why}");
+    assert!(why.contains("is the key of a client"), "{why}");
 }
 
 #[test]
@@ -217,33 +218,36 @@ fn keys_that_are_missing_are_made_and_those_that_are_there_are_kept() {
     let dir = tempfile::tempdir().expect("a directory");
     let make = |clients: &str| {
         let args = ["--make-keys", "keys", "--clients", clients];
-        let (code, said) = agent(&args, dir.path(), "make").wait();
-        assert_eq!(code, Some(0), "{said}");
-        said
+        let (code, output_text) = agent(&args, dir.path(), "make").wait();
+        assert_eq!(code, Some(0), "{output_text}");
+        output_text
     };
     let key =
         |client: &str| std::fs::read(dir.path().join(format!("keys/client-{client}.key"))).ok();
     make("h1");
     let before = key("h1").expect("made");
-    let said = make("h1 h2 h3");
-    assert!(said.contains("keys/client-h1.key: kept"), "{said}");
+    let output_text = make("h1 h2 h3");
+    assert!(
+        output_text.contains("keys/client-h1.key: kept"),
+        "{output_text}"
+    );
     for client in ["h2", "h3"] {
         assert!(
-            said.contains(&format!("keys/client-{client}.key: made")),
-            "{said}"
+            output_text.contains(&format!("keys/client-{client}.key: made")),
+            "{output_text}"
         );
         assert!(key(client).is_some());
     }
     assert_eq!(key("h1"), Some(before));
     std::fs::remove_file(dir.path().join("keys/client-h2.key")).expect("moved to h2");
-    let said = make("h1 h2");
+    let output_text = make("h1 h2");
     assert!(
-        said.contains("prime.key: has all these clients already"),
-        "{said}"
+        output_text.contains("prime.key: has all these clients already"),
+        "{output_text}"
     );
     assert!(
-        said.contains("client-h2.key: kept") && said.contains("not here"),
-        "{said}"
+        output_text.contains("client-h2.key: kept") && output_text.contains("not here"),
+        "{output_text}"
     );
 }
 
@@ -263,7 +267,10 @@ fn the_help_of_agent_lists_the_ways_that_there_are() {
         !help.contains("make-secret") && !help.contains("end-run"),
         "{help}"
     );
-    let (code, said) = agent(&[], dir.path(), "none").wait();
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--stdio, --listen ADDR:PORT or"), "{said}");
+    let (code, output_text) = agent(&[], dir.path(), "none").wait();
+    assert_eq!(code, Some(2), "{output_text}");
+    assert!(
+        output_text.contains("--stdio, --listen ADDR:PORT or"),
+        "{output_text}"
+    );
 }

@@ -77,14 +77,14 @@ fn srun_makes_an_allocation_and_brings_both_agents() {
 fn preflight_looks_at_the_nodes_too() {
     let _turn = beside_others();
     let Some(scene) = Scene::start() else { return };
-    let told = PreflightOutput::by(&scene.run(&[]));
-    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
+    let report_text = PreflightOutput::by(&scene.run(&[]));
+    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
     for node in ["n1", "n2"] {
         for what in ["name", "version", "clock", "server", "mount"] {
-            told.assert(node, what, "ok");
+            report_text.assert(node, what, "ok");
         }
     }
-    told.assert("prime", "firewall", "ok");
+    report_text.assert("prime", "firewall", "ok");
     scene.assert_clean();
 }
 
@@ -132,13 +132,21 @@ fn stop_ends_the_job_of_the_run() {
     let sweep = scene.run(&[]).suffix(&suffix).set("RUNTIME", 60);
     let mut run = sweep.start();
     run.wait_for("op/s RUN");
-    let told = sweep.elsewhere().command("stop").succeed();
-    assert!(told.stdout.contains("ended Slurm's "), "{}", told.stdout);
+    let report_text = sweep.elsewhere().command("stop").succeed();
+    assert!(
+        report_text.stdout.contains("ended Slurm's "),
+        "{}",
+        report_text.stdout
+    );
     let ended = run.wait();
     assert_ne!(ended.code, 0, "{}", ended.stderr);
     scene.assert_clean();
-    let told = sweep.elsewhere().command("stop").succeed();
-    assert!(told.stdout.contains("Slurm has no job"), "{}", told.stdout);
+    let report_text = sweep.elsewhere().command("stop").succeed();
+    assert!(
+        report_text.stdout.contains("Slurm has no job"),
+        "{}",
+        report_text.stdout
+    );
 }
 
 #[test]
@@ -153,7 +161,7 @@ fn agents_of_a_prime_that_is_killed_clean_up_by_themselves() {
 }
 
 #[test]
-fn a_node_that_slurm_does_not_know_is_told_in_its_words() {
+fn a_node_that_slurm_does_not_know_is_reported_in_its_words() {
     let _turn = beside_others();
     let Some(scene) = Scene::start() else { return };
     let ended = scene.run(&[]).set("CLIENTS", "n1 n7").run();
@@ -196,7 +204,7 @@ fn a_queue_has_its_time_and_the_job_leaves_it_again() {
     assert_ne!(ended.code, 0);
     let why = ended.sentences().join("\n");
     assert!(
-        why.contains("Slurm has not given its nodes within 3s"),
+        why.contains("Slurm has not allocated the nodes within 3s"),
         "{why}"
     );
     assert!(why.contains("queued and waiting for resources"), "{why}");

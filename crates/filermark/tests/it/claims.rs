@@ -18,17 +18,20 @@ fn a_file_set_that_is_kept_is_swept_up_by_the_next_run() {
         "{left:?}"
     );
     let end = kept.record().end.expect("an end");
-    let told = end
+    let report_text = end
         .findings
         .iter()
         .find(|f| f.rule == Rule::LeftBehind)
         .expect("it says so");
     assert!(
-        told.message.contains("KEEP=on") && told.message.contains("127.0.0.1:/export/filermark.s;"),
+        report_text.message.contains("KEEP=on")
+            && report_text
+                .message
+                .contains("127.0.0.1:/export/filermark.s;"),
         "{}",
-        told.message
+        report_text.message
     );
-    let command = told.message.split('`').nth(1).expect("a command");
+    let command = report_text.message.split('`').nth(1).expect("a command");
     assert!(
         command.starts_with("filermark stop -o ") && command.ends_with(" -s s --force"),
         "{command}"
@@ -86,15 +89,15 @@ fn a_refused_run_keeps_nothing_and_gives_no_command_that_removes() {
     peek.make_file("filermark.s/thesis.txt", b"ten years of work");
     let ended = Sweep::on(&server).set("KEEP", "on").fail(1);
     ended.assert_sentence(&["filermark.s", "thesis.txt"]);
-    let said = format!("{}{}", ended.stdout, ended.stderr);
-    assert!(!said.contains("filermark stop"), "{said}");
+    let output_text = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(!output_text.contains("filermark stop"), "{output_text}");
     let end = ended.record().end.expect("an end");
-    let told = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
-    assert!(told.is_none(), "{told:?}");
+    let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(report_text.is_none(), "{report_text:?}");
 }
 
 #[test]
-fn a_file_of_somebody_else_in_our_directory_survives() {
+fn a_foreign_file_in_our_directory_survives() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let mut peek = Peek::into(&server);
@@ -121,24 +124,26 @@ fn a_file_of_somebody_else_in_our_directory_survives() {
     // the owner file of that which is ours.
     assert_eq!(left.len(), 7, "{left:?}");
     let end = ended.record().end.expect("an end");
-    let told = end.findings.iter().filter(|f| f.rule == Rule::LeftBehind);
+    let report_text = end.findings.iter().filter(|f| f.rule == Rule::LeftBehind);
     assert!(
-        told.clone().any(|f| f.message.contains("notes.txt")),
+        report_text.clone().any(|f| f.message.contains("notes.txt")),
         "{:?}",
         end.findings
     );
     assert!(ended.stderr.contains("notes.txt"), "{}", ended.stderr);
     // By its whole path, and without a command that could not help.
-    let notes = told.clone().find(|f| f.message.contains("notes.txt"));
-    let notes = &notes.expect("told").message;
+    let notes = report_text
+        .clone()
+        .find(|f| f.message.contains("notes.txt"));
+    let notes = &notes.expect("reported").message;
     assert!(
         notes.contains("left behind: 127.0.0.1:/export/filermark.s/notes.txt: not this run's")
-            && notes.contains("remove it yourself")
+            && notes.contains("remove it by hand")
             && !notes.contains("filermark stop -"),
         "{notes}"
     );
     let place = "left behind: 127.0.0.1:/export/filermark.s: ";
-    let dir = told.clone().find(|f| f.message.starts_with(place));
+    let dir = report_text.clone().find(|f| f.message.starts_with(place));
     let command = &dir.expect("the directory, too").message;
     assert!(command.contains("`filermark stop -o "), "{command}");
 
@@ -150,7 +155,7 @@ fn a_file_of_somebody_else_in_our_directory_survives() {
 
 /// The run looks at its marker every 10 s.
 #[test]
-fn a_run_whose_directory_another_one_has_taken_ends_and_says_so() {
+fn a_run_whose_directory_another_one_has_taken_ends_and_reports_it() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let mut peek = Peek::into(&server);
@@ -162,7 +167,7 @@ fn a_run_whose_directory_another_one_has_taken_ends_and_says_so() {
     lines[0] = "other".to_owned();
     for line in &mut lines {
         if line.starts_with("host: ") {
-            *line = "host: toad".to_owned();
+            *line = "host: other".to_owned();
         }
         if line.starts_with("nonce: ") {
             *line = format!("nonce: {}", "0".repeat(16));
@@ -177,15 +182,15 @@ fn a_run_whose_directory_another_one_has_taken_ends_and_says_so() {
     let record = ended.record();
     let place = "127.0.0.1:/export/filermark.s";
     let point = record.points.last().expect("a point");
-    let told = point.findings.iter().find(|f| f.rule == Rule::Failed);
-    let told = &told.expect("a finding").message;
+    let report_text = point.findings.iter().find(|f| f.rule == Rule::Failed);
+    let report_text = &report_text.expect("a finding").message;
     for part in [
         place,
         "taken the run's directory over",
         "run other",
-        "host toad",
+        "host other",
     ] {
-        assert!(told.contains(part), "{part} in {told}");
+        assert!(report_text.contains(part), "{part} in {report_text}");
     }
     let end = record.end.expect("an end");
     assert_eq!(

@@ -165,7 +165,7 @@ impl Field {
         new.filter(|path| !is_program(path)).collect()
     }
 
-    /// Waits till the prime reaches a host again: neighbours that did not answer are not
+    /// Waits until the prime reaches a host again: neighbours that did not answer are not
     /// asked again at once.
     pub fn wait_reached(&self, host: &str) {
         let address = self.hosts.address(host).expect("a host");

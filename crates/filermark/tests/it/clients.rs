@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 #[track_caller]
 fn assert_complete(ended: &Ended, clients: &[&str]) {
     assert!(ended.is_complete(), "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     let record = ended.record();
     assert_eq!(record.end.expect("an end").outcome, Outcome::Complete);
     assert_eq!(record.environments.len(), clients.len());
@@ -127,8 +127,8 @@ fn a_client_without_a_proc_goes_along_idle() {
     let record = ended.record();
     assert_eq!(procs(&record.points[0]), [1, 0, 0]);
     assert_eq!(procs(&record.points[1]), [1, 1, 0]);
-    let told = |f: &Finding| f.message.contains("1 of 3 clients have nothing to do");
-    assert!(record.run.plan.findings.iter().any(told));
+    let report_text = |f: &Finding| f.message.contains("1 of 3 clients have nothing to do");
+    assert!(record.run.plan.findings.iter().any(report_text));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn netmist_takes_a_token_file_with_two_hosts() {
     let sweep = words.split(' ').fold(sweep, Sweep::arg);
     let ended = sweep.run();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     assert!(
         ended.stderr.contains("Starting test client:    3 Host: h2"),
         "{}",

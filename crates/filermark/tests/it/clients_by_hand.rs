@@ -36,16 +36,16 @@ impl Secrets {
     }
 }
 
-/// An agent that somebody starts on a host; ended when it is dropped.
+/// An agent that a user starts on a host; ended when it is dropped.
 struct Agent {
     child: Child,
-    talk: PathBuf,
+    stderr_text: PathBuf,
 }
 
 impl Agent {
     fn start(field: &Field, secrets: &Secrets, host: &str, keys: &Path, args: &[&str]) -> Self {
-        let talk = secrets.0.path().join(format!("{host}.log"));
-        let said = std::fs::File::create(&talk).expect("a file for its talk");
+        let stderr_text = secrets.0.path().join(format!("{host}.log"));
+        let output_text = std::fs::File::create(&stderr_text).expect("a file for its stderr");
         let mut command = field.hosts.command_on(host, PROGRAM).expect("a host");
         command
             .arg("agent")
@@ -54,25 +54,25 @@ impl Agent {
             .arg(keys.join(format!("client-{host}.key")))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(said);
+            .stderr(output_text);
         let child = command.spawn().expect("start an agent");
-        Self { child, talk }
+        Self { child, stderr_text }
     }
 
-    /// Waits till it has ended by itself; gives its exit code and what it said.
+    /// Waits until it has ended by itself; gives its exit code and its output.
     fn ended(&mut self) -> (Option<i32>, String) {
         let since = Instant::now();
         while since.elapsed() < END_MAX {
             if let Some(status) = self.child.try_wait().expect("wait for an agent") {
-                return (status.code(), self.talk());
+                return (status.code(), self.stderr_text());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        panic!("an agent does not end: {}", self.talk());
+        panic!("an agent does not end: {}", self.stderr_text());
     }
 
-    fn talk(&self) -> String {
-        std::fs::read_to_string(&self.talk).expect("its talk")
+    fn stderr_text(&self) -> String {
+        std::fs::read_to_string(&self.stderr_text).expect("its stderr")
     }
 }
 
@@ -83,7 +83,7 @@ impl Drop for Agent {
     }
 }
 
-/// Nothing that the two said can be read on the way, and they did say much.
+/// None of their messages can be read on the network, and there were many.
 #[track_caller]
 fn assert_unreadable(capture: Capture, keys: &Path) {
     let pcap = capture.stop().expect("the capture");
@@ -135,8 +135,8 @@ fn the_prime_connects_to_agents_that_wait() {
     assert!(ended.is_complete(), "{}", ended.stderr);
     assert_adds_up(&ended.point(1), &["h1", "h2"]);
     for agent in &mut agents {
-        let (code, said) = agent.ended();
-        assert_eq!(code, Some(0), "{said}");
+        let (code, output_text) = agent.ended();
+        assert_eq!(code, Some(0), "{output_text}");
     }
     assert_unreadable(capture, &keys);
     field.assert_clean();
@@ -158,7 +158,7 @@ fn the_prime_waits_for_agents_that_connect() {
         .set("PRIME_LISTEN", format!("0.0.0.0:{PORT}"))
         .set("SECRET_FILE", keys.join("prime.key").display());
     let mut started = sweep.start();
-    // What is to be typed is said.
+    // The command to type is printed.
     started.wait_for("waiting for h2: filermark agent --connect prime:20049 --secret-file ");
     let start = |host| Agent::start(&field, &secrets, host, &keys, &["--connect", "prime"]);
     let mut agents = ["h1", "h2"].map(start);
@@ -166,8 +166,8 @@ fn the_prime_waits_for_agents_that_connect() {
     assert!(ended.is_complete(), "{}", ended.stderr);
     assert_adds_up(&ended.point(1), &["h1", "h2"]);
     for agent in &mut agents {
-        let (code, said) = agent.ended();
-        assert_eq!(code, Some(0), "{said}");
+        let (code, output_text) = agent.ended();
+        assert_eq!(code, Some(0), "{output_text}");
     }
     assert_unreadable(capture, &keys);
     field.assert_clean();
@@ -207,9 +207,9 @@ fn who_has_another_key_is_refused_in_words() {
         .start();
     started.wait_for("waiting for h1");
     let mut agent = Agent::start(&field, &secrets, "h1", &theirs, &["--connect", "prime"]);
-    let (code, said) = agent.ended();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("another key"), "{said}");
+    let (code, output_text) = agent.ended();
+    assert_eq!(code, Some(1), "{output_text}");
+    assert!(output_text.contains("another key"), "{output_text}");
     let ended = started.wait();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     ended.assert_sentence(&["client h1", "did not connect", "within 5s"]);

@@ -1,5 +1,5 @@
 //! Clients that are lost while a run is under way: the load point ends in time, the
-//! others stop and tidy up, and whoever is lost tidies up by itself or is told.
+//! others stop and clean up, and a lost client cleans up by itself or is reported.
 
 use crate::client_hosts::{Field, assert_adds_up};
 use crate::load_guard::beside_others;
@@ -16,20 +16,20 @@ use std::time::{Duration, Instant};
 const POINT_END_MAX_S: f64 = 15.0;
 /// From a fault to the end of the program, at most.
 const RUN_END_MAX: Duration = Duration::from_secs(30);
-/// Till agents without a prime have tidied up and are gone, at most.
+/// Longest time until agents without a prime have cleaned up and ended.
 const ALONE_MAX: Duration = Duration::from_secs(30);
 
 const THREE: &str = "h1 h2 h3";
 
 /// A run under way that something happens to.
-struct Trouble {
+struct Failure {
     began: Timestamp,
     since: Instant,
     started: Started,
 }
 
-impl Trouble {
-    /// Waits till the run is in RUN of its first load point, and lets it happen.
+impl Failure {
+    /// Waits until the run is in RUN of its first load point, and causes the fault.
     fn in_run(sweep: &Sweep, happen: impl FnOnce()) -> Self {
         let mut started = sweep.start();
         started.wait_until("RUN", |s| is_in_run(&s.stderr()));
@@ -59,8 +59,8 @@ impl Trouble {
 }
 
 /// Both benchmarks' consoles.
-fn is_in_run(talk: &str) -> bool {
-    talk.contains("op/s RUN") || talk.contains("Starting RUN phase")
+fn is_in_run(stderr_text: &str) -> bool {
+    stderr_text.contains("op/s RUN") || stderr_text.contains("Starting RUN phase")
 }
 
 /// Kills the one agent of a host.
@@ -80,7 +80,7 @@ fn cut_phase(ended: &Ended) -> PhaseRecord {
 #[track_caller]
 fn assert_lost(ended: &Ended, began: Timestamp, phase: Phase, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     ended.assert_sentence(parts);
     let record = ended.record();
     let Some(Outcome::Failed { reason }) = record.end.map(|end| end.outcome) else {
@@ -97,7 +97,7 @@ fn assert_lost(ended: &Ended, began: Timestamp, phase: Phase, parts: &[&str]) {
     assert!((0.0..POINT_END_MAX_S).contains(&took_s), "{took_s} s");
 }
 
-/// The one place where something stays, as it is told.
+/// The one path where something stays, as reported.
 #[track_caller]
 fn left_behind(ended: &Ended) -> String {
     let findings: Vec<_> = ended
@@ -121,17 +121,17 @@ fn a_link_that_is_cut_ends_the_load_point_in_time() {
         return;
     };
     let sweep = field.sweep(THREE).set("RUNTIME", 60);
-    let trouble = Trouble::in_run(&sweep, || field.hosts.cut("h2").expect("cut"));
-    let (ended, began) = trouble.end();
+    let problem = Failure::in_run(&sweep, || field.hosts.cut("h2").expect("cut"));
+    let (ended, began) = problem.end();
     assert_lost(
         &ended,
         began,
         Phase::Run,
-        &["client h2", "not a word for 8 s"],
+        &["client h2", "no message for 8 s"],
     );
     // The others reach the export, and removed what h2 made as well.
     assert_eq!(field.exported(), [""; 0]);
-    field.hosts.mend("h2").expect("mend");
+    field.hosts.fix("h2").expect("fix");
     field.assert_clean_within(ALONE_MAX);
 }
 
@@ -143,14 +143,14 @@ fn a_host_that_freezes_ends_the_load_point_in_time() {
     };
     let list = format!("h[1-3]:{}", Hosts::OWN);
     let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
-    let trouble = Trouble::in_run(&sweep, || field.hosts.freeze("h2").expect("freeze"));
-    let (ended, began) = trouble.end();
-    let parts = ["client h2", "not a word for 8 s"];
+    let problem = Failure::in_run(&sweep, || field.hosts.freeze("h2").expect("freeze"));
+    let (ended, began) = problem.end();
+    let parts = ["client h2", "no message for 8 s"];
     assert_lost(&ended, began, Phase::Run, &parts);
     let left = left_behind(&ended);
     assert!(left.contains(&format!("h2:{}", Hosts::OWN)), "{left}");
     assert_eq!(field.below("h1", Hosts::OWN), [""; 0]);
-    // Its agent comes to itself and finds nobody there.
+    // Its agent continues and finds no prime.
     field.hosts.thaw("h2").expect("thaw");
     field.assert_clean_within(ALONE_MAX);
 }
@@ -163,7 +163,7 @@ fn an_agent_that_is_killed_in_run_ends_the_load_point_at_once() {
     };
     let sweep = field.sweep(THREE).set("RUNTIME", 60);
     let kill = || kill_agent(&field, "h2");
-    let (ended, began) = Trouble::in_run(&sweep, kill).end();
+    let (ended, began) = Failure::in_run(&sweep, kill).end();
     assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
     assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
     field.assert_clean();
@@ -187,7 +187,7 @@ fn an_agent_that_is_killed_in_init_ends_the_load_point_at_once() {
         .start();
     started.wait_until("files", |_| server.stats().nfs[8] > 50);
     let kill = || kill_agent(&field, "h2");
-    let (ended, began) = Trouble::now(started, kill).end();
+    let (ended, began) = Failure::now(started, kill).end();
     assert_lost(&ended, began, Phase::Init, &["client h2", "killed"]);
     assert!(cut_phase(&ended).ended.seconds_since(began) < 5.0);
     field.assert_clean();
@@ -208,18 +208,18 @@ fn an_agent_that_is_killed_in_cleanup_costs_no_figures() {
     });
     let mut started = field.sweep_against(THREE, &export).start();
     started.wait_for("CLEANUP");
-    let (ended, _) = Trouble::now(started, || kill_agent(&field, "h2")).end();
+    let (ended, _) = Failure::now(started, || kill_agent(&field, "h2")).end();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    ended.assert_tame();
-    let told = "client h2: the agent is lost: ";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    ended.assert_sanitized();
+    let report_text = "client h2: the agent is lost: ";
+    assert!(ended.stderr.contains(report_text), "{}", ended.stderr);
     assert_adds_up(&ended.point(1), &["h1", "h2", "h3"]);
     field.assert_clean();
     field.hosts.sandbox().run(|| assert_empty(&server));
 }
 
 #[test]
-fn without_a_prime_all_agents_tidy_up_and_end() {
+fn without_a_prime_all_agents_clean_up_and_end() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(3) else {
         return;
@@ -235,7 +235,7 @@ fn without_a_prime_all_agents_tidy_up_and_end() {
     assert_eq!(ended.code, -1, "by the signal");
     field.assert_clean_within(ALONE_MAX);
     println!("clean {:?} after the prime was killed", since.elapsed());
-    // What is in the record till then can be read.
+    // What is in the record until then can be read.
     assert!(ended.record().cut.is_some() || ended.record().end.is_none());
 }
 
@@ -252,9 +252,9 @@ fn the_others_go_on_where_that_is_wished_and_the_point_does_not_count() {
         .arg("--on-lost")
         .arg("continue");
     let kill = || kill_agent(&field, "h2");
-    let (ended, _) = Trouble::in_run(&sweep, kill).end();
+    let (ended, _) = Failure::in_run(&sweep, kill).end();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     let record = ended.record();
     assert_eq!(
         record.end.as_ref().map(|e| &e.outcome),
@@ -286,7 +286,7 @@ fn of_marker(field: &Field, sweep: &Sweep, name: &str) -> String {
 }
 
 /// The client that renews the marker is lost, and the others go on: one of them takes its place
-/// before anybody can take the run for dead.
+/// before another run can take it for dead.
 #[test]
 fn the_lease_outlives_the_client_that_held_it() {
     let _turn = beside_others();
@@ -330,8 +330,8 @@ fn what_a_lost_client_made_is_removed_by_others_that_see_it() {
     };
     let list = format!("h[1-3]:{}", Hosts::SHARED);
     let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
-    let trouble = Trouble::in_run(&sweep, || kill_agent(&field, "h2"));
-    let (ended, began) = trouble.end();
+    let problem = Failure::in_run(&sweep, || kill_agent(&field, "h2"));
+    let (ended, began) = problem.end();
     assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
     assert_eq!(field.below("h1", Hosts::SHARED), [""; 0]);
     field.assert_clean();
@@ -343,7 +343,7 @@ fn suffix(of: &str) -> String {
 }
 
 #[test]
-fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
+fn what_a_lost_client_made_where_no_other_client_works_is_reported() {
     let _turn = beside_others();
     let Some(field) = Field::bare(3) else {
         return;
@@ -351,8 +351,8 @@ fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
     let list = format!("h[1-3]:{}", Hosts::OWN);
     let sweep = field.composite("SWBUILD", &list).set("RUNTIME", 60);
     let sweep = sweep.suffix(&suffix("own"));
-    let trouble = Trouble::in_run(&sweep, || kill_agent(&field, "h2"));
-    let (ended, began) = trouble.end();
+    let problem = Failure::in_run(&sweep, || kill_agent(&field, "h2"));
+    let (ended, began) = problem.end();
     assert_lost(&ended, began, Phase::Run, &["client h2", "killed"]);
     let place = format!("h2:{}/filermark.{}", Hosts::OWN, sweep.name());
     let left = left_behind(&ended);
@@ -369,25 +369,25 @@ fn what_a_lost_client_made_where_nobody_else_comes_is_told() {
 
 /// No word of the prime comes any more, and no end of the connection either.
 #[test]
-fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
+fn agents_that_receive_nothing_of_the_prime_clean_up_and_end() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(2) else {
         return;
     };
     let sweep = field.sweep("h1 h2").set("RUNTIME", 60);
-    let sweep = sweep.suffix(&suffix("deaf"));
-    let trouble = Trouble::in_run(&sweep, || field.hosts.cut("prime").expect("cut"));
-    let since = trouble.since;
+    let sweep = sweep.suffix(&suffix("silent"));
+    let problem = Failure::in_run(&sweep, || field.hosts.cut("prime").expect("cut"));
+    let since = problem.since;
     let agents = |host| {
         let processes = field.hosts.processes(host).expect("a host");
         processes.iter().filter(|p| p.name == "filermark").count()
     };
-    let (ended, began) = trouble.end();
+    let (ended, began) = problem.end();
     assert_lost(
         &ended,
         began,
         Phase::Run,
-        &["client h1", "client h2", "not a word for 8 s"],
+        &["client h1", "client h2", "no message for 8 s"],
     );
     while agents("h1") + agents("h2") > 0 {
         assert!(since.elapsed() < ALONE_MAX, "agents are still there");
@@ -395,7 +395,7 @@ fn agents_that_hear_nothing_of_the_prime_tidy_up_and_end() {
     }
     println!("agents ended {:?} after the fault", since.elapsed());
     assert_eq!(field.exported(), [""; 0]);
-    field.hosts.mend("prime").expect("mend");
+    field.hosts.fix("prime").expect("fix");
     field.wait_reached("h1");
     field.wait_reached("h2");
     let stopped = sweep.command("stop").run();

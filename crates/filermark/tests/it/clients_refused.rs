@@ -1,4 +1,4 @@
-//! Client hosts that cannot take part: each is told by name, with the reason and what
+//! Client hosts that cannot take part: each is reported by name, with the reason and what
 //! to do, before anything is made anywhere.
 
 use crate::client_hosts::Field;
@@ -21,7 +21,7 @@ const REFUSED_MAX: Duration = Duration::from_secs(15);
 #[track_caller]
 fn assert_refused(field: &Field, ended: &Ended, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     ended.assert_sentence(parts);
     assert!(ended.elapsed < REFUSED_MAX, "{:?}", ended.elapsed);
     // With the program already looked after, there may be no record yet.
@@ -49,9 +49,9 @@ fn visible(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
 
 /// Which build a program file is: the beginning of its SHA-256, as others count it.
 fn build_of(program: &Path) -> String {
-    let said = Command::new("sha256sum").arg(program).output();
-    let said = String::from_utf8(said.expect("coreutils").stdout).expect("text");
-    said[..16].to_owned()
+    let output_text = Command::new("sha256sum").arg(program).output();
+    let output_text = String::from_utf8(output_text.expect("coreutils").stdout).expect("text");
+    output_text[..16].to_owned()
 }
 
 /// A script that stands where the program should be, on all hosts, and looks like it:
@@ -64,7 +64,7 @@ fn script(text: &str) -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn another_build_is_told_with_both_names_and_the_command_that_mends_it() {
+fn another_build_is_reported_with_both_names_and_the_command_that_fixes_it() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(2) else {
         return;
@@ -87,7 +87,7 @@ fn another_build_is_told_with_both_names_and_the_command_that_mends_it() {
 }
 
 #[test]
-fn a_host_with_another_key_is_not_spoken_to() {
+fn no_data_is_sent_to_a_host_with_another_key() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(2) else {
         return;
@@ -95,12 +95,7 @@ fn a_host_with_another_key_is_not_spoken_to() {
     field.hosts.wrong_host_key("h2").expect("another key");
     for install in ["off", "on"] {
         let ended = field.sweep("h1 h2").set("INSTALL", install).run();
-        let parts = [
-            "h2",
-            "host key",
-            "another one than the one known",
-            "ssh-keygen",
-        ];
+        let parts = ["h2", "host key", "differs from the known one", "ssh-keygen"];
         assert_refused(&field, &ended, &parts);
     }
 }
@@ -128,7 +123,7 @@ fn a_password_is_never_asked_for() {
 }
 
 #[test]
-fn a_name_that_nobody_knows_is_told() {
+fn an_unknown_name_is_reported() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(1) else {
         return;
@@ -151,15 +146,15 @@ fn what_is_no_agent_is_not_listened_to_for_long() {
         // It begins like one.
         (
             format!("{magic}; head -c 9999 /dev/urandom; exec cat >/dev/null"),
-            "nonsense",
+            "invalid message",
         ),
         // A whole frame, of another sort.
         (
             format!("{magic}; printf '\\0\\0\\0\\004true'; exec cat >/dev/null"),
-            "nonsense",
+            "invalid message",
         ),
         // Noise without an end.
-        ("exec yes hello".to_owned(), "no agent answered there"),
+        ("exec yes hello".to_owned(), "no agent answered"),
         // A word and the end.
         ("echo under maintenance".to_owned(), "under maintenance"),
         (
@@ -178,7 +173,7 @@ fn what_is_no_agent_is_not_listened_to_for_long() {
 }
 
 #[test]
-fn no_room_for_the_program_is_told_and_no_half_of_it_stays() {
+fn too_little_space_for_the_program_is_reported_and_no_part_of_it_stays() {
     let _turn = beside_others();
     let Some(mut field) = Field::with_ganesha(2) else {
         return;
@@ -196,7 +191,7 @@ fn no_room_for_the_program_is_told_and_no_half_of_it_stays() {
 }
 
 #[test]
-fn a_file_system_that_is_too_small_is_told_before_anything_is_made() {
+fn a_file_system_that_is_too_small_is_reported_before_anything_is_made() {
     let _turn = beside_others();
     let Some(mut field) = Field::bare(2) else {
         return;

@@ -17,15 +17,15 @@ const STOP_MAX: Duration = Duration::from_secs(10);
 /// Both benchmarks' consoles.
 fn wait_for_run(started: &mut Started) {
     started.wait_until("RUN", |s| {
-        let talk = s.stderr();
-        talk.contains("op/s RUN") || talk.contains("Starting RUN phase")
+        let stderr_text = s.stderr();
+        stderr_text.contains("op/s RUN") || stderr_text.contains("Starting RUN phase")
     });
 }
 
 #[track_caller]
 fn assert_interrupted(ended: &Ended) {
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     assert!(ended.elapsed < STOP_MAX, "{:?}", ended.elapsed);
     let end = ended.record().end.expect("an end");
     assert_eq!(end.outcome, Outcome::Interrupted);
@@ -48,7 +48,7 @@ fn ctrl_c_stops_all_hosts_and_leaves_them_clean() {
 }
 
 #[test]
-fn the_second_ctrl_c_leaves_at_once_and_the_agents_tidy_up() {
+fn the_second_ctrl_c_leaves_at_once_and_the_agents_clean_up() {
     let _turn = beside_others();
     let Some(field) = Field::bare(3) else {
         return;
@@ -81,7 +81,7 @@ fn the_second_ctrl_c_leaves_at_once_and_the_agents_tidy_up() {
 }
 
 #[test]
-fn ctrl_c_is_heard_while_a_host_does_not_answer() {
+fn ctrl_c_is_received_while_a_host_does_not_answer() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(2) else {
         return;
@@ -136,7 +136,7 @@ fn a_disk_that_fills_up_in_run_is_counted_where_it_is() {
     let sweep = field.composite("SWBUILD", &format!("h[1-2]:{place}"));
     let mut started = sweep.set("RUNTIME", 4).start();
     wait_for_run(&mut started);
-    // No room for one more file; what is given free is taken at once, for a while.
+    // No space for one more file; freed space is taken at once, for a while.
     let fill = format!(
         "mount -o remount,nr_inodes=700 {place}; mkdir {place}/filler; \
          timeout 3 sh -c 'while i=$((i+1)); do true >{place}/filler/$i; done' 2>/dev/null"
@@ -148,13 +148,16 @@ fn a_disk_that_fills_up_in_run_is_counted_where_it_is() {
         .run_on("h2", &format!("rm -r {place}/filler"))
         .expect("h2");
     assert!(ended.is_complete(), "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     let point = ended.point(1);
     assert_adds_up(&point, &["h1", "h2"]);
     let errors = |client: usize| point.clients[client].error_count();
     assert_eq!(errors(0), 0);
     assert!(errors(1) > 0);
-    let told: Vec<_> = point.clients[1].errors.keys().collect();
-    assert!(told.iter().all(|what| what.contains("ENOSPC")), "{told:?}");
+    let report_text: Vec<_> = point.clients[1].errors.keys().collect();
+    assert!(
+        report_text.iter().all(|what| what.contains("ENOSPC")),
+        "{report_text:?}"
+    );
     field.assert_clean();
 }

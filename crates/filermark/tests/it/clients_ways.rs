@@ -9,7 +9,7 @@ use crate::sweep::{Ended, PROGRAM};
 #[track_caller]
 fn assert_done(ended: &Ended, clients: &[&str]) {
     assert!(ended.is_complete(), "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     assert_adds_up(&ended.point(1), clients);
 }
 

@@ -1,4 +1,4 @@
-//! COMMIT as each benchmark has it: how often it is called, and where that is told.
+//! COMMIT as each benchmark has it: how often it is called, and where that is reported.
 
 use crate::load_guard::{alone, beside_others};
 use crate::second_client::{assert_empty, serve};
@@ -84,7 +84,7 @@ fn own_definitions_have_a_policy_of_their_own() {
         .iter()
         .find(|(n, _)| *n == "nfs3-2001")
         .expect("shipped");
-    for (policy, per_write, said) in [
+    for (policy, per_write, output_text) in [
         ("policy = \"file-sync\"", 0, "file-sync: none"),
         (
             "policy = \"deferred\"\nwrites = 1\nmib = 1\nfiles = 1",
@@ -98,7 +98,7 @@ fn own_definitions_have_a_policy_of_their_own() {
         sweep.write("own.toml", &own);
         let plan = sweep.clone().command("plan").run();
         assert!(
-            plan.stdout.contains(&format!("COMMIT      {said}")),
+            plan.stdout.contains(&format!("COMMIT      {output_text}")),
             "{}",
             plan.stdout
         );
@@ -154,7 +154,7 @@ fn every_write(ended: &Ended) {
 }
 
 #[test]
-fn alone_a_real_server_that_writes_unstable_is_committed_as_the_benchmark_says() {
+fn alone_a_real_server_that_writes_unstable_is_committed_as_the_benchmark_states() {
     let _turn = alone();
     let Some(ganesha) = available(Ganesha::start(Fsal::Vfs)) else {
         return;

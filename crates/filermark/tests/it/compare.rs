@@ -82,12 +82,15 @@ fn alone_servers_that_are_alike_show_no_difference_and_a_slower_one_does() {
         if code(&same) != 0 {
             return off("two that are alike", &same);
         }
-        let said = text(&same.stdout);
-        assert!(said.contains("verdict: no difference shown"), "{said}");
+        let output_text = text(&same.stdout);
+        assert!(
+            output_text.contains("verdict: no difference shown"),
+            "{output_text}"
+        );
         // They listened on ports of their own.
         assert!(
-            said.contains("only places differ") && said.contains("NFS_PORT"),
-            "{said}"
+            output_text.contains("only places differ") && output_text.contains("NFS_PORT"),
+            "{output_text}"
         );
         let slower = compare(dir, &[one, slow, "--format", "json"]);
         if code(&slower) != 3 {
@@ -146,30 +149,34 @@ fn refusals(dir: &Path) {
         header["schema"] = 99.into()
     });
     let refused = compare(dir, &["one.run.jsonl", "longer.run.jsonl"]);
-    let said = text(&refused.stderr);
-    assert_eq!((code(&refused), refused.stdout.len()), (2, 0), "{said}");
-    for told in [
+    let output_text = text(&refused.stderr);
+    assert_eq!(
+        (code(&refused), refused.stdout.len()),
+        (2, 0),
+        "{output_text}"
+    );
+    for report_text in [
         "longer did other work than one",
         "RUNTIME: 2 s before, 60 s after",
         "--force",
     ] {
-        assert!(said.contains(told), "{said}");
+        assert!(output_text.contains(report_text), "{output_text}");
     }
     let forced = compare(dir, &["one.run.jsonl", "longer.run.jsonl", "--force"]);
-    let said = text(&forced.stdout);
-    assert_eq!(code(&forced), 0, "{said}");
+    let output_text = text(&forced.stdout);
+    assert_eq!(code(&forced), 0, "{output_text}");
     assert!(
-        said.contains("FORCED") && said.contains("RUNTIME: 2 s -> 60 s"),
-        "{said}"
+        output_text.contains("FORCED") && output_text.contains("RUNTIME: 2 s -> 60 s"),
+        "{output_text}"
     );
     for (bad, why) in [
         ("newer.run.jsonl", "schema version 99"),
         ("gone.run.jsonl", "gone"),
     ] {
         let ended = compare(dir, &["one.run.jsonl", bad]);
-        let said = text(&ended.stderr);
-        assert_eq!(code(&ended), 2, "{said}");
-        assert!(said.contains(why), "{said}");
+        let output_text = text(&ended.stderr);
+        assert_eq!(code(&ended), 2, "{output_text}");
+        assert!(output_text.contains(why), "{output_text}");
     }
     let whole = std::fs::read(&one).expect("a record");
     std::fs::write(dir.join("cut.run.jsonl"), &whole[..whole.len() - 20]).expect("write");
@@ -177,11 +184,11 @@ fn refusals(dir: &Path) {
     assert!(text(&cut.stdout).contains("the record of cut (suffix one) was cut"));
     half_a_run(dir, &text(&whole));
     let twice = compare(dir, &["one.run.jsonl,one.run.jsonl", "two.run.jsonl"]);
-    let said = text(&twice.stderr);
-    assert_eq!(code(&twice), 2, "{said}");
+    let output_text = text(&twice.stderr);
+    assert_eq!(code(&twice), 2, "{output_text}");
     assert!(
-        said.contains("suffix one") && said.contains("more than once"),
-        "{said}"
+        output_text.contains("suffix one") && output_text.contains("more than once"),
+        "{output_text}"
     );
     let unwritable = compare(
         dir,
@@ -207,9 +214,9 @@ fn half_a_run(dir: &Path, whole: &str) {
     let reason = value["against"][0]["reasons"][0]
         .as_str()
         .expect("a reason");
-    let told = "before and not after, slower: not measured";
+    let report_text = "before and not after, slower: not measured";
     assert!(
-        reason.starts_with("load point") && reason.contains(told),
+        reason.starts_with("load point") && reason.contains(report_text),
         "{reason}"
     );
     for (fail_on, wanted) in [("slower", 0), ("any", 3)] {
@@ -218,10 +225,10 @@ fn half_a_run(dir: &Path, whole: &str) {
     }
 }
 
-/// Two short runs of which no load point counts: which they are is told, and nothing is
-/// said of faster or slower.
+/// Two short runs of which no load point counts: they are named, and none is
+/// called faster or slower.
 #[test]
-fn runs_of_which_nothing_counts_are_told_and_not_compared() {
+fn runs_of_which_nothing_counts_are_reported_and_not_compared() {
     let _turn = beside_others();
     let dir = tempfile::tempdir().expect("directory");
     let server = serve(ServerOptions::default());
@@ -238,15 +245,18 @@ fn runs_of_which_nothing_counts_are_told_and_not_compared() {
     let files = ["one.run.jsonl", "two.run.jsonl"];
     let output = compare(dir.path(), &files);
     assert_eq!(code(&output), 1, "{}", text(&output.stderr));
-    let said = text(&output.stdout);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for told in [
+    let output_text = text(&output.stdout);
+    let output_text = output_text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for report_text in [
         "one (suffix one) is INVALID: load point 1 does not count (response-limit)",
         "two (suffix two) is INVALID: load point 1 does not count (response-limit)",
         "verdict: nothing to compare",
         "load point 2 (80 op/s) is INVALID (response-limit) before and INVALID (response-limit) after",
     ] {
-        assert!(said.contains(told), "{told}: {said}");
+        assert!(
+            output_text.contains(report_text),
+            "{report_text}: {output_text}"
+        );
     }
-    assert!(!said.contains("over the sweep"), "{said}");
+    assert!(!output_text.contains("over the sweep"), "{output_text}");
 }

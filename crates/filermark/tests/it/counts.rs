@@ -59,7 +59,7 @@ fn counted(counters: &BTreeMap<String, u64>) -> [u64; 22] {
 /// Between INIT and RUN the server is left alone for a tenth of a second, and after RUN
 /// until the directory is given back. Between two such moments it must have seen what
 /// the record says, call for call. Beside them there may be the calls that renew the marker:
-/// one for each heartbeat, and the last one, if nobody looked before it.
+/// one for each heartbeat, and the last one, if it was not read before.
 #[track_caller]
 fn assert_counted(ours: [u64; 22], Watched { seen, heartbeats }: &Watched) {
     let mut beside = [0; 22];

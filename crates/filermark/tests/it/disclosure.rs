@@ -1,5 +1,5 @@
 //! Reports of submissions and of summary files: scenario 4 of manual M, 5.1.4.4, the
-//! published tables, and input that somebody broke.
+//! published tables, and damaged input.
 
 use crate::filermark;
 use filermark_results::testing as records;
@@ -54,10 +54,10 @@ fn scenario_4_a_submission_becomes_a_page_and_a_text() {
     assert_eq!((err.as_str(), code), ("Creating example.txt\n", 0));
     let text = fs::read_to_string(dir.path().join("example.txt")).expect("the text");
     assert!(text.contains("All of it.\n  * one\n  * two\n"), "{text}");
-    assert!(!text.contains("someone@example.org"));
+    assert!(!text.contains("user@example.org"));
 
     let (out, _, code) = run(dir.path(), &["report", "-f", "text", "-r", "example.xml"]);
-    assert!(code == 0 && out.contains("someone@example.org"), "{out}");
+    assert!(code == 0 && out.contains("user@example.org"), "{out}");
     let (out, _, _) = run(dir.path(), &["report", "-f", "summary", "example.xml"]);
     assert!(
         out.contains("kind: submission\n") && out.contains("results.1.ort_ms: 0.77\n"),
@@ -120,7 +120,7 @@ fn summary_files_of_others_give_points_peak_and_ort() {
 
 /// A word on every input that cannot be used, with file and line, and nothing written.
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
+fn what_cannot_be_read_is_reported_with_its_line() {
     let dir = TempDir::new().expect("a directory");
     let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;&a;\">]>\n<filermarkSubmission version=\"1\"/>\n";
     let outside = "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><filermarkSubmission version=\"1\"><otherReportNotes>&x;</otherReportNotes></filermarkSubmission>";
@@ -163,7 +163,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
         assert!(err.contains(what), "{name}: {err}");
         assert!(!dir.path().join("out.txt").exists(), "{name}");
     }
-    // A diagram that is not there is told; the report is made all the same, and says so.
+    // A missing diagram is reported; the report is made all the same, and states it.
     example(dir.path());
     fs::remove_file(dir.path().join("rack.png")).expect("the diagram");
     let (_, err, code) = run(dir.path(), &["report", "-o", "example.html", "example.xml"]);

@@ -1,11 +1,11 @@
-//! `energy collect`: what a real switch tells, what the kernel counts, and what is left
+//! `energy collect`: what a real switch reports, what the kernel counts, and what is left
 //! when something goes wrong.
 
 use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
 use crate::terminal::Terminal;
-use crate::{assert_complete, filermark, talk};
-use filermark_energy::log::{Log, LogLine, PortSample};
+use crate::{assert_complete, filermark, stderr_text};
+use filermark_energy_data::log::{Log, LogLine, PortSample};
 use filermark_testbed::{Mounts, Sandbox, SflowOptions, Switch, available};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 pub struct Going {
     child: Child,
     stdout: ChildStdout,
-    said: Arc<Mutex<Vec<String>>>,
+    output_text: Arc<Mutex<Vec<String>>>,
 }
 
 impl Going {
@@ -44,8 +44,8 @@ impl Going {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
         let stdout = child.stdout.take().expect("a pipe");
-        let said = Arc::<Mutex<Vec<String>>>::default();
-        let its = Arc::clone(&said);
+        let output_text = Arc::<Mutex<Vec<String>>>::default();
+        let its = Arc::clone(&output_text);
         std::thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
                 its.lock().expect("no panic").push(line);
@@ -54,7 +54,7 @@ impl Going {
         Self {
             child,
             stdout,
-            said,
+            output_text,
         }
     }
 
@@ -65,16 +65,16 @@ impl Going {
             .args(args)
             .current_dir(dir);
         let going = Self::start(command);
-        let address = going.wait_said("listening for sFlow on udp://");
-        going.wait_said("Ctrl-C ends it");
+        let address = going.wait_for_text("listening for sFlow on udp://");
+        going.wait_for_text("Ctrl-C ends it");
         (going, address.parse().expect("an address"))
     }
 
     /// What follows these words in what it says.
-    pub fn wait_said(&self, words: &str) -> String {
+    pub fn wait_for_text(&self, words: &str) -> String {
         wait_for(words, || {
-            let said = self.said.lock().expect("no panic");
-            let found = said.iter().find_map(|line| line.split_once(words));
+            let output_text = self.output_text.lock().expect("no panic");
+            let found = output_text.iter().find_map(|line| line.split_once(words));
             found.map(|(_, rest)| rest.to_owned())
         })
     }
@@ -96,7 +96,7 @@ impl Going {
 impl Drop for Going {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("--- it said ---\n{:#?}", self.said.lock());
+            eprintln!("--- its output ---\n{:#?}", self.output_text.lock());
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -149,7 +149,7 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> String {
         polling_s: 1,
         sampling: 64,
     };
-    switch.tell(address, options).expect("sFlow is on");
+    switch.send_sflow_to(address, options).expect("sFlow is on");
     let later_than = |when: f64| {
         wait_for("samples", || {
             let lines = lines(&log);
@@ -173,16 +173,19 @@ fn compare(switch: &Switch, load: impl FnOnce()) -> String {
         // All intervals that end after the beginning: what is in them before it is quiet.
         let its = samples(&lines, index);
         let its = its.iter().filter(|(end, _)| *end > begin);
-        let told: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
+        let report_text: u64 = its.map(|(_, s)| s.bytes().expect("both ways")).sum();
         let kernel = (after[at].0 - before[at].0) + (after[at].1 - before[at].1);
-        let apart = (told as f64 - kernel as f64) / kernel as f64;
+        let apart = (report_text as f64 - kernel as f64) / kernel as f64;
         eprintln!(
-            "{}: sFlow {told} bytes, the kernel {kernel} bytes, {:+.4} % apart",
+            "{}: sFlow {report_text} bytes, the kernel {kernel} bytes, {:+.4} % apart",
             hosts[at],
             apart * 100.0
         );
         assert!(kernel > 5 << 20, "{kernel} bytes are no load");
-        assert!(apart.abs() < 0.01, "sFlow {told}, the kernel {kernel}");
+        assert!(
+            apart.abs() < 0.01,
+            "sFlow {report_text}, the kernel {kernel}"
+        );
     }
     product
 }
@@ -231,7 +234,7 @@ pub fn serve_on(switch: &Switch) -> (Going, SocketAddr) {
     let mut serve = switch.command(Switch::SERVER, PROGRAM);
     serve.args(["serve", "--no-udp", "--listen", &address.to_string()]);
     let server = Going::start(serve);
-    server.wait_said("to mount it:");
+    server.wait_for_text("to mount it:");
     (server, address)
 }
 
@@ -314,16 +317,24 @@ fn a_killed_collection_leaves_all_but_its_last_second() {
 }
 
 #[test]
-fn what_cannot_be_collected_is_told_at_once() {
+fn what_cannot_be_collected_is_reported_at_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let nothing = filermark(dir.path(), &["energy", "collect"]);
     assert_eq!(nothing.status.code(), Some(2));
     for option in ["--energy", "--sflow", "--meter", "--temp"] {
-        assert!(talk(&nothing).contains(option), "{}", talk(&nothing));
+        assert!(
+            stderr_text(&nothing).contains(option),
+            "{}",
+            stderr_text(&nothing)
+        );
     }
     let ports = filermark(dir.path(), &["energy", "collect", "--ports", "24"]);
     assert_eq!(ports.status.code(), Some(2));
-    assert!(talk(&ports).contains("add --sflow"), "{}", talk(&ports));
+    assert!(
+        stderr_text(&ports).contains("add --sflow"),
+        "{}",
+        stderr_text(&ports)
+    );
 
     let (mut first, address) = Going::collect(Command::new(PROGRAM), dir.path(), &[]);
     let address = address.to_string();
@@ -337,7 +348,7 @@ fn what_cannot_be_collected_is_told_at_once() {
     ];
     let second = filermark(dir.path(), &second);
     assert_eq!(second.status.code(), Some(1));
-    let why = talk(&second);
+    let why = stderr_text(&second);
     assert!(
         why.contains("another collector listens there already"),
         "{why}"
@@ -345,7 +356,11 @@ fn what_cannot_be_collected_is_told_at_once() {
     assert!(!dir.path().join("second.jsonl").exists());
     let again = filermark(dir.path(), &["energy", "collect", "--sflow", "127.0.0.1:0"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(talk(&again).contains("exists already"), "{}", talk(&again));
+    assert!(
+        stderr_text(&again).contains("exists already"),
+        "{}",
+        stderr_text(&again)
+    );
     first.signal(Signal::TERM);
     let (code, product) = first.end();
     assert_eq!(code, Some(0));
@@ -356,7 +371,7 @@ fn what_cannot_be_collected_is_told_at_once() {
 }
 
 #[test]
-fn a_meter_that_goes_away_is_told_when_it_does_and_at_the_end() {
+fn a_meter_that_goes_away_is_reported_when_it_does_and_at_the_end() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(PROGRAM);
     let file = dir.path().join("watts");
@@ -366,21 +381,21 @@ fn a_meter_that_goes_away_is_told_when_it_does_and_at_the_end() {
         .args(["--meter", "cmd:cat watts"])
         .current_dir(dir.path());
     let mut collect = Going::start(command);
-    collect.wait_said("Ctrl-C ends it");
+    collect.wait_for_text("Ctrl-C ends it");
     std::fs::remove_file(&file).expect("there");
-    let why = collect.wait_said("meter1: cmd:cat watts: run the command: ");
+    let why = collect.wait_for_text("meter1: cmd:cat watts: run the command: ");
     assert!(why.contains("exit status: 1"), "{why}");
     std::fs::write(&file, "221\n").expect("written");
-    collect.wait_said("meter1: answers again after ");
+    collect.wait_for_text("meter1: answers again after ");
     collect.signal(Signal::INT);
     let (code, product) = collect.end();
     assert_eq!(code, Some(0));
-    let trouble = "trouble: meter1: ";
+    let failure = "trouble: meter1: ";
     assert!(
-        product.contains(trouble) && product.contains(" s without an answer in all"),
+        product.contains(failure) && product.contains(" s without an answer in all"),
         "{product}"
     );
-    assert!(collect.wait_said("last: ").contains("meter1 22"));
+    assert!(collect.wait_for_text("last: ").contains("meter1 22"));
 }
 
 #[test]
@@ -406,8 +421,17 @@ fn what_cannot_be_collected_is_refused_in_words() {
         ),
     ] {
         let output = filermark(dir.path(), &[&["energy", "collect"], args].concat());
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", talk(&output));
-        assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            stderr_text(&output)
+        );
+        assert!(
+            stderr_text(&output).contains(what),
+            "{args:?}: {}",
+            stderr_text(&output)
+        );
         assert!(output.stdout.is_empty());
     }
     // What does not answer says what to try; its name stands there once.
@@ -435,8 +459,17 @@ fn what_cannot_be_collected_is_refused_in_words() {
         ),
     ] {
         let output = filermark(dir.path(), &[&["energy", "collect"], args].concat());
-        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", talk(&output));
-        assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{args:?}: {}",
+            stderr_text(&output)
+        );
+        assert!(
+            stderr_text(&output).contains(what),
+            "{args:?}: {}",
+            stderr_text(&output)
+        );
     }
     assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 1);
 }
@@ -463,7 +496,7 @@ fn a_disk_that_is_full_ends_it() {
         collect.child.try_wait().expect("ours")
     });
     assert_eq!(status.code(), Some(1));
-    collect.wait_said("cannot write the energy log: No space left on device");
+    collect.wait_for_text("cannot write the energy log: No space left on device");
 }
 
 #[test]
@@ -472,8 +505,8 @@ fn the_clock_of_the_prime_is_asked() {
     let mut clock = Command::new(PROGRAM);
     clock.args(["clock", "--listen", "127.0.0.1:0"]);
     let clock = Going::start(clock);
-    let said = clock.wait_said("telling the time on ");
-    let place = said.split(';').next().expect("an address");
+    let output_text = clock.wait_for_text("telling the time on ");
+    let place = output_text.split(';').next().expect("an address");
     let args = ["--clock", place, "--seconds", "1"];
     let (mut collect, _) = Going::collect(Command::new(PROGRAM), dir.path(), &args);
     assert_eq!(collect.end().0, Some(0));
@@ -498,7 +531,7 @@ fn the_clock_of_the_prime_is_asked() {
             bad,
         ];
         let refused = filermark(dir.path(), &args);
-        assert_eq!(refused.status.code(), Some(2), "{}", talk(&refused));
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr_text(&refused));
     }
 }
 

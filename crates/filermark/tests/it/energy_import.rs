@@ -1,22 +1,22 @@
 //! `energy import`: what its user sees, and what is on the disk afterwards.
 
-use crate::{filermark, talk};
-use filermark_energy::log::{Log, LogLine};
+use crate::{filermark, stderr_text};
+use filermark_energy_data::log::{Log, LogLine};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-const SFLOW: &str = include_str!("../../../energy/tests/fixtures/sflowtool-training.csv");
-const POWER: &str = include_str!("../../../energy/tests/fixtures/wtviewer-training.csv");
-const CAPTURE: &[u8] = include_bytes!("../../../energy/tests/fixtures/ovs-sflow.pcap");
-const ROOM: &str = "N;Date Time;Temp (°C);Humidity (%rh)\n1;2018-02-27 16:18:00;21,5;40\n2;2018-02-27 16:19:00;21,6;41\n";
+const SFLOW: &str = include_str!("../../../energy/data/tests/fixtures/sflowtool-training.csv");
+const POWER: &str = include_str!("../../../energy/data/tests/fixtures/wtviewer-training.csv");
+const CAPTURE: &[u8] = include_bytes!("../../../energy/data/tests/fixtures/ovs-sflow.pcap");
+const SPACE: &str = "N;Date Time;Temp (°C);Humidity (%rh)\n1;2018-02-27 16:18:00;21,5;40\n2;2018-02-27 16:19:00;21,6;41\n";
 
 fn lab() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join("sflowdata.txt"), SFLOW).expect("written");
     fs::write(dir.path().join("wt.csv"), POWER).expect("written");
     fs::write(dir.path().join("lab.pcap"), CAPTURE).expect("written");
-    fs::write(dir.path().join("room.csv"), ROOM).expect("written");
+    fs::write(dir.path().join("room.csv"), SPACE).expect("written");
     dir
 }
 
@@ -24,7 +24,7 @@ fn import(dir: &Path, args: &[&str]) -> Output {
     filermark(dir, &[&["energy", "import"], args].concat())
 }
 
-fn told(output: &Output) -> String {
+fn report_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -65,8 +65,8 @@ fn the_trainings_files_become_a_log() {
             "0.5",
         ],
     );
-    assert!(output.status.success(), "{}", talk(&output));
-    let text = told(&output);
+    assert!(output.status.success(), "{}", stderr_text(&output));
+    let text = report_text(&output);
     for wanted in [
         "sflowdata.txt: sflowtool, source 0\n    4 good, 9 bad\n    the first bad one in line 1: ",
         "    10.0.0.248/24 ",
@@ -79,9 +79,9 @@ fn the_trainings_files_become_a_log() {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }
     assert!(
-        talk(&output).contains("--ports AGENT/INTERFACE"),
+        stderr_text(&output).contains("--ports AGENT/INTERFACE"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
     let log = Log::open(&dir.path().join("lab.energy.jsonl")).expect("a log");
     let lines: Vec<_> = log.collect::<Result<_, _>>().expect("sound");
@@ -145,7 +145,9 @@ fn an_older_log_stays_unless_it_is_forced() {
     let args = ["--power", "wt.csv", "--zone", "UTC"];
     let output = import(dir.path(), &args);
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk(&output).contains("exists already") && talk(&output).contains("--force"));
+    assert!(
+        stderr_text(&output).contains("exists already") && stderr_text(&output).contains("--force")
+    );
     assert_eq!(fs::read(&log).expect("there"), b"older");
     let before = names(dir.path());
     // A file that fails in its middle does not touch it either, forced or not.
@@ -161,11 +163,11 @@ fn an_older_log_stays_unless_it_is_forced() {
             "--force",
         ],
     );
-    assert_eq!(bad.status.code(), Some(1), "{}", talk(&bad));
+    assert_eq!(bad.status.code(), Some(1), "{}", stderr_text(&bad));
     assert_eq!(fs::read(&log).expect("there"), b"older");
     assert_eq!(names(dir.path()), before);
     let forced = import(dir.path(), &[&args[..], &["--force"]].concat());
-    assert!(forced.status.success(), "{}", talk(&forced));
+    assert!(forced.status.success(), "{}", stderr_text(&forced));
     assert!(
         fs::read(&log)
             .expect("there")
@@ -272,10 +274,14 @@ fn what_cannot_be_is_refused_in_words() {
             output.status.code(),
             Some(code),
             "{args:?}: {}",
-            talk(&output)
+            stderr_text(&output)
         );
-        assert!(talk(&output).contains(what), "{args:?}: {}", talk(&output));
-        assert_eq!(told(&output), "", "{args:?}");
+        assert!(
+            stderr_text(&output).contains(what),
+            "{args:?}: {}",
+            stderr_text(&output)
+        );
+        assert_eq!(report_text(&output), "", "{args:?}");
     }
     assert_eq!(names(dir.path()), before);
     assert_eq!(
@@ -305,11 +311,11 @@ fn columns_by_name_and_number() {
         "client",
     ];
     let output = import(dir.path(), &args);
-    assert!(output.status.success(), "{}", talk(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     assert!(
-        told(&output).contains("power_w = c*1000+d*1000"),
+        report_text(&output).contains("power_w = c*1000+d*1000"),
         "{}",
-        told(&output)
+        report_text(&output)
     );
     let log = fs::read_to_string(dir.path().join("lab.energy.jsonl")).expect("a log");
     assert!(log.contains("\"role\":\"client\""), "{log}");

@@ -1,6 +1,6 @@
 //! `energy reduce`: what it prints and writes, and what it refuses.
 
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn tables_are_printed_and_files_written() {
             "csv",
         ],
     );
-    assert!(done.status.success(), "{}", talk(&done));
+    assert!(done.status.success(), "{}", stderr_text(&done));
     let table = String::from_utf8(done.stdout.clone()).expect("text");
     assert_eq!(table.lines().count(), 2, "{table}");
     let row = table.lines().nth(1).expect("a row");
@@ -74,7 +74,10 @@ fn tables_are_printed_and_files_written() {
         "{row}"
     );
     for name in ["lab.1.html", "lab.1.xlsx", "lab.1.csv"] {
-        assert!(talk(&done).contains(name) && at(name).is_file(), "{name}");
+        assert!(
+            stderr_text(&done).contains(name) && at(name).is_file(),
+            "{name}"
+        );
     }
     assert_eq!(std::fs::read(at("lab.1.csv")).expect("there"), done.stdout);
     let page = std::fs::read_to_string(at("lab.1.html")).expect("there");
@@ -108,25 +111,33 @@ fn nothing_is_written_over_a_log_or_twice() {
         vec!["lab.csv", "--html", "x", "--xlsx", "x"],
     ] {
         let refused = filermark(dir.path(), &[vec!["energy", "reduce"], args].concat());
-        assert_eq!(refused.status.code(), Some(2), "{}", talk(&refused));
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr_text(&refused));
         assert!(refused.stdout.is_empty());
     }
     assert_eq!(std::fs::read(&log).expect("there"), before);
     assert_eq!(std::fs::read_dir(dir.path()).expect("there").count(), 1);
-    // Somebody's file is not written over, unless it is said.
+    // A foreign file is not overwritten without --force.
     let page = dir.path().join("page.html");
     std::fs::write(&page, "mine").expect("written");
     let args = ["energy", "reduce", "lab.csv", "--html", "page.html"];
     let refused = filermark(dir.path(), &args);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(talk(&refused).contains("--force"), "{}", talk(&refused));
+    assert!(
+        stderr_text(&refused).contains("--force"),
+        "{}",
+        stderr_text(&refused)
+    );
     assert_eq!(std::fs::read(&page).expect("there"), b"mine");
     let forced = filermark(dir.path(), &[&args[..], &["--force"]].concat());
-    assert!(forced.status.success(), "{}", talk(&forced));
+    assert!(forced.status.success(), "{}", stderr_text(&forced));
     assert!(std::fs::metadata(&page).expect("there").len() > 500);
     let gone = filermark(dir.path(), &["energy", "reduce", "none.jsonl"]);
     assert_eq!(gone.status.code(), Some(1));
-    assert!(talk(&gone).contains("none.jsonl"), "{}", talk(&gone));
+    assert!(
+        stderr_text(&gone).contains("none.jsonl"),
+        "{}",
+        stderr_text(&gone)
+    );
 }
 
 /// The table of a WT310E over the load point of the training's log, a row every 5 s: 1509.85 W
@@ -154,7 +165,7 @@ fn write_table(path: &Path) {
 fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
     let dir = tempfile::tempdir().expect("a directory");
     let at = |name: &str| dir.path().join(name);
-    let log = include_str!("../../../energy/tests/fixtures/sfslog-training.txt");
+    let log = include_str!("../../../energy/data/tests/fixtures/sfslog-training.txt");
     std::fs::write(at("sfslog.txt"), log).expect("written");
     write_table(&at("wt.csv"));
     let setup = "place = \"Lab 2, Cologne\"\n[product]\nvendor = \"Example Storage\"\nname = \"Filer 9\"\n\
@@ -163,7 +174,7 @@ fn a_worksheet_can_be_filled_and_three_digits_of_power_are_made_up_for() {
     std::fs::write(at("energy.toml"), setup).expect("written");
     let go = |words: &str| {
         let done = filermark(dir.path(), &words.split(' ').collect::<Vec<_>>());
-        assert!(done.status.success(), "{words}: {}", talk(&done));
+        assert!(done.status.success(), "{words}: {}", stderr_text(&done));
         String::from_utf8_lossy(&done.stdout).into_owned()
     };
     go(

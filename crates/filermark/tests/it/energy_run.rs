@@ -4,9 +4,9 @@
 use crate::energy_collect::{Going, lines, now, samples, serve_on, switch, wait_for};
 use crate::load_guard::beside_others;
 use crate::sweep::{PROGRAM, Sweep};
-use crate::{assert_complete, filermark, talk};
-use filermark_energy::log::{EnergyPhase, LogLine};
-use filermark_energy::reduce::{ReduceOptions, TrafficFrom, reduce_files};
+use crate::{assert_complete, filermark, stderr_text};
+use filermark_energy_data::log::{EnergyPhase, LogLine};
+use filermark_energy_data::reduce::{ReduceOptions, TrafficFrom, reduce_files};
 use filermark_testbed::{SflowOptions, Switch};
 use rustix::process::Signal;
 use std::net::SocketAddr;
@@ -66,14 +66,16 @@ fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
         .arg(&file)
         .current_dir(sweep.dir());
     let mut run = Going::start(run);
-    // The switch loses what it tells while nobody listens.
-    run.wait_said("energy: the server at rest");
+    // Datagrams of the switch are lost while there is no receiver.
+    run.wait_for_text("energy: the server at rest");
     let options = SflowOptions {
         polling_s: 1,
         sampling: 64,
     };
-    let told: SocketAddr = "127.0.0.1:6343".parse().expect("an address");
-    switch.tell(told, options).expect("sFlow is on");
+    let report_text: SocketAddr = "127.0.0.1:6343".parse().expect("an address");
+    switch
+        .send_sflow_to(report_text, options)
+        .expect("sFlow is on");
     let stop = AtomicBool::new(false);
     let (seen, ended) = std::thread::scope(|scope| {
         let watching = scope.spawn(|| watch(&switch, &stop));
@@ -109,7 +111,7 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         .map(|(from, to)| (from.unix_seconds(), to.unix_seconds()))
         .collect();
     assert_eq!(runs.len(), 2);
-    let (mut told_by_all, mut counted_by_all) = (0.0, 0.0);
+    let (mut reported_by_all, mut counted_by_all) = (0.0, 0.0);
     for (from, to) in runs {
         let within = samples(&lines, index).into_iter().filter_map(|(end, s)| {
             let begin = end - s.interval_us as f64 / 1e6;
@@ -119,12 +121,12 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         let (Some(first), Some(last)) = (within.first(), within.last()) else {
             panic!("no interval lies in RUN");
         };
-        let told: u64 = within.iter().map(|s| s.2).sum();
+        let report_text: u64 = within.iter().map(|s| s.2).sum();
         let kernel = counted(seen, last.1) - counted(seen, first.0);
-        let apart = told as f64 / kernel - 1.0;
+        let apart = report_text as f64 / kernel - 1.0;
         let covered = (last.1 - first.0) / (to - from);
         eprintln!(
-            "RUN: sFlow {told}, kernel {kernel:.0} bytes, {:+.3} % apart; {:.0} % of RUN",
+            "RUN: sFlow {report_text}, kernel {kernel:.0} bytes, {:+.3} % apart; {:.0} % of RUN",
             apart * 100.0,
             covered * 100.0
         );
@@ -132,9 +134,12 @@ fn agrees(merged: &Path, index: u32, seen: &[(f64, f64)]) {
         // short time; over both RUNs it evens out.
         assert!(apart.abs() < 0.03, "{apart}");
         assert!(covered > 0.8, "{covered}");
-        (told_by_all, counted_by_all) = (told_by_all + told as f64, counted_by_all + kernel);
+        (reported_by_all, counted_by_all) = (
+            reported_by_all + report_text as f64,
+            counted_by_all + kernel,
+        );
     }
-    let apart = told_by_all / counted_by_all - 1.0;
+    let apart = reported_by_all / counted_by_all - 1.0;
     assert!(apart.abs() < 0.01, "{apart}");
 }
 
@@ -195,7 +200,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     let text = String::from_utf8_lossy(&dry.stdout).into_owned();
     assert_eq!(text.matches("to be run").count(), 2, "{text}");
     let first = suite(&[]);
-    assert!(first.status.success(), "{}", talk(&first));
+    assert!(first.status.success(), "{}", stderr_text(&first));
     let result = dir.path().join("result");
     for name in ["one.merged.jsonl", "two.merged.jsonl", "suite.energy.html"] {
         assert!(result.join(name).exists(), "{name}");
@@ -206,16 +211,16 @@ fn a_suite_goes_on_where_it_was_cut() {
     let cut: Vec<&str> = text.lines().collect();
     std::fs::write(&record, cut[0].to_owned() + "\n").expect("written");
     let again = suite(&[]);
-    assert!(again.status.success(), "{}", talk(&again));
-    let said = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(said.contains("one: done already"), "{said}");
+    assert!(again.status.success(), "{}", stderr_text(&again));
+    let output_text = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(output_text.contains("one: done already"), "{output_text}");
     assert!(result.join("two.cut1/two.run.jsonl").exists());
     assert!(result.join("two.cut1/two.energy.jsonl").exists());
-    // What the file says of the lab since is told; nothing is merged again by itself.
+    // Later changes of the file are reported; nothing is merged again by itself.
     let merged = std::fs::read(result.join("one.merged.jsonl")).expect("there");
     let setup = "drives = 24\nidle = 0\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n";
     write("energy.toml", setup);
-    let later = talk(&suite(&["--dry-run"]));
+    let later = stderr_text(&suite(&["--dry-run"]));
     assert!(later.contains("one: drives is 24 (unsaid)"), "{later}");
     let command = later
         .split_once("to merge again: filermark ")
@@ -223,19 +228,23 @@ fn a_suite_goes_on_where_it_was_cut() {
         .1;
     let command = command.lines().next().expect("a line").replace('\'', "");
     let again = filermark(dir.path(), &command.split_whitespace().collect::<Vec<_>>());
-    assert!(again.status.success(), "{command}: {}", talk(&again));
+    assert!(again.status.success(), "{command}: {}", stderr_text(&again));
     assert_ne!(
         merged,
         std::fs::read(result.join("one.merged.jsonl")).expect("there")
     );
-    let later = talk(&suite(&["--dry-run"]));
+    let later = stderr_text(&suite(&["--dry-run"]));
     assert!(!later.contains("one: drives"), "{later}");
     assert!(later.contains("two: drives"), "{later}");
-    // A file that is not there is told before anything runs.
+    // A missing file is reported before anything runs.
     std::fs::remove_file(dir.path().join("energy.toml")).expect("there");
     let none = suite(&["--dry-run"]);
-    assert_eq!(none.status.code(), Some(2), "{}", talk(&none));
-    assert!(talk(&none).contains("energy.toml"), "{}", talk(&none));
+    assert_eq!(none.status.code(), Some(2), "{}", stderr_text(&none));
+    assert!(
+        stderr_text(&none).contains("energy.toml"),
+        "{}",
+        stderr_text(&none)
+    );
     write("energy.toml", setup);
     // Our own log of the classical kind cannot be merged; a zone without a foreign log is idle.
     write(
@@ -252,7 +261,11 @@ fn a_suite_goes_on_where_it_was_cut() {
         ],
     );
     assert_eq!(own.status.code(), Some(2));
-    assert!(talk(&own).contains("give one.run.jsonl"), "{}", talk(&own));
+    assert!(
+        stderr_text(&own).contains("give one.run.jsonl"),
+        "{}",
+        stderr_text(&own)
+    );
     let args = [
         "energy",
         "merge",
@@ -263,32 +276,32 @@ fn a_suite_goes_on_where_it_was_cut() {
         dir.path(),
         &[&args[..], &["--zone", "UTC", "-o", "z.jsonl"]].concat(),
     );
-    assert!(zone.status.success(), "{}", talk(&zone));
+    assert!(zone.status.success(), "{}", stderr_text(&zone));
     assert!(
-        talk(&zone).contains("--zone has no use here"),
+        stderr_text(&zone).contains("--zone has no use here"),
         "{}",
-        talk(&zone)
+        stderr_text(&zone)
     );
     // What is missing of a run that is done is made again, and missed where it cannot be.
     std::fs::remove_file(result.join("one.merged.jsonl")).expect("removed");
     let again = suite(&[]);
-    assert!(again.status.success(), "{}", talk(&again));
+    assert!(again.status.success(), "{}", stderr_text(&again));
     assert!(result.join("one.merged.jsonl").exists());
     std::fs::remove_file(result.join("one.merged.jsonl")).expect("removed");
     std::fs::remove_file(result.join("one.energy.jsonl")).expect("removed");
     let without = suite(&["--keep-going"]);
-    assert_eq!(without.status.code(), Some(1), "{}", talk(&without));
-    assert!(talk(&without).contains("one was measured without --energy"));
+    assert_eq!(without.status.code(), Some(1), "{}", stderr_text(&without));
+    assert!(stderr_text(&without).contains("one was measured without --energy"));
     // A log without a record is what a suite leaves that is killed while the server rests.
     std::fs::remove_file(result.join("one.run.jsonl")).expect("removed");
     std::fs::write(result.join("one.energy.jsonl"), "").expect("written");
     let again = suite(&[]);
-    assert!(again.status.success(), "{}", talk(&again));
+    assert!(again.status.success(), "{}", stderr_text(&again));
     assert!(result.join("one.cut1/one.energy.jsonl").exists());
     // Another plan under the same name is refused before anything runs.
     write("sfs_rc_two", &rc.replace("2000", "4000"));
     let other = suite(&[]);
-    assert_eq!(other.status.code(), Some(2), "{}", talk(&other));
+    assert_eq!(other.status.code(), Some(2), "{}", stderr_text(&other));
     assert!(String::from_utf8_lossy(&other.stderr).contains("another plan"));
     // Unless it never came to a load point.
     std::fs::write(&record, cut[0].to_owned() + "\n").expect("written");
@@ -297,7 +310,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     assert!(
         text.contains("cut; to be run anew"),
         "{text}{}",
-        talk(&failed)
+        stderr_text(&failed)
     );
     // An energy log alone blocks a run; the sentence names the option that helps.
     write("sfs_rc_three", &(rc.to_owned() + "SUFFIX=three\n"));
@@ -312,11 +325,11 @@ fn a_suite_goes_on_where_it_was_cut() {
         "energy.toml",
     ];
     let blocked = filermark(dir.path(), &args);
-    assert_eq!(blocked.status.code(), Some(2), "{}", talk(&blocked));
+    assert_eq!(blocked.status.code(), Some(2), "{}", stderr_text(&blocked));
     assert!(
-        talk(&blocked).contains("another suffix (-s)"),
+        stderr_text(&blocked).contains("another suffix (-s)"),
         "{}",
-        talk(&blocked)
+        stderr_text(&blocked)
     );
 }
 
@@ -370,8 +383,12 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     // It does not go on where anything has changed, and nothing is touched then.
     let refused = |what: &str| {
         let output = suite(&[]);
-        assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
-        assert!(talk(&output).contains(what), "{what}: {}", talk(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+        assert!(
+            stderr_text(&output).contains(what),
+            "{what}: {}",
+            stderr_text(&output)
+        );
         let now = std::fs::read_to_string(&record).expect("a record");
         assert_eq!(now, first);
     };
@@ -386,11 +403,11 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let other = first.replacen(env!("CARGO_PKG_VERSION"), "0.0.1", 1);
     std::fs::write(&record, &other).expect("written");
     let output = suite(&[]);
-    assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     assert!(
-        talk(&output).contains("begun by version 0.0.1"),
+        stderr_text(&output).contains("begun by version 0.0.1"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
     // Hosts are looked at when they are there; the record stays as it was.
     let host = first
@@ -405,11 +422,11 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     );
     std::fs::write(&record, &other).expect("written");
     let output = suite(&[]);
-    assert_eq!(output.status.code(), Some(1), "{}", talk(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     assert!(
-        talk(&output).contains("its hosts have changed"),
+        stderr_text(&output).contains("its hosts have changed"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
     assert_eq!(std::fs::read_to_string(&record).expect("a record"), other);
     std::fs::write(&record, &first).expect("written");
@@ -429,7 +446,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let end = suite(&[]);
     assert_complete(&end);
 
-    // What was measured before stands as it stood; the record tells its pieces.
+    // Earlier measurements are unchanged; the record lists its parts.
     let text = std::fs::read_to_string(&record).expect("a record");
     assert!(text.starts_with(&whole), "the first piece was changed");
     let read = filermark_results::read_record(&record).expect("a record");
@@ -446,11 +463,18 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let calls: Vec<u32> = read.scripts.iter().filter_map(|s| s.call).collect();
     assert!(calls.len() >= 5, "{calls:?}");
     assert!(calls.is_sorted_by(|a, b| a < b), "{calls:?}");
-    let said = std::fs::read_to_string(result.join("sfsmon.one")).expect("sfsmon");
-    assert!(said.contains("# call 1, "), "{said}");
-    assert_eq!(said.matches("# the run goes on, ").count(), 2, "{said}");
-    let told = read.pieces().expect("pieces");
-    assert!(told.contains("measured in 3 pieces"), "{told}");
+    let output_text = std::fs::read_to_string(result.join("sfsmon.one")).expect("sfsmon");
+    assert!(output_text.contains("# call 1, "), "{output_text}");
+    assert_eq!(
+        output_text.matches("# the run goes on, ").count(),
+        2,
+        "{output_text}"
+    );
+    let report_text = read.pieces().expect("pieces");
+    assert!(
+        report_text.contains("measured in 3 pieces"),
+        "{report_text}"
+    );
     let report = filermark(dir.path(), &["report", "result/one.run.jsonl"]);
     let report = String::from_utf8_lossy(&report.stdout).into_owned();
     assert!(report.contains("measured in 3 pieces"), "{report}");
@@ -478,5 +502,5 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
         assert!(power.coverage > 0.5, "{power:?}");
     }
     assert!(suite(&[]).status.success());
-    assert!(talk(&suite(&[])).contains("one: done already"));
+    assert!(stderr_text(&suite(&[])).contains("one: done already"));
 }

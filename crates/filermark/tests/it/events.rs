@@ -1,4 +1,4 @@
-//! `--events`: what other programs hear of a run, and that they cannot disturb it.
+//! `--events`: what other programs read of a run, and that they cannot disturb it.
 
 use crate::load_guard::beside_others;
 use crate::second_client::{Peek, assert_empty, serve};
@@ -85,7 +85,7 @@ fn the_events_of_a_run_agree_with_its_record() {
     assert_eq!(phases, wanted);
 
     // Every second of every load point, with the figures of the record.
-    let told: Vec<_> = of_type(&events, "second")
+    let report_text: Vec<_> = of_type(&events, "second")
         .iter()
         .map(|e| {
             (
@@ -104,11 +104,11 @@ fn the_events_of_a_run_agree_with_its_record() {
     let mut kept: Vec<_> = intervals.collect();
     // The end of RUN may have operations behind it, in a second of their own.
     kept.retain(|(_, second, _)| second.is_some_and(|s| s < 2));
-    let told: Vec<_> = told
+    let report_text: Vec<_> = report_text
         .into_iter()
         .filter(|(_, s, _)| s.is_some_and(|s| s < 2))
         .collect();
-    assert_eq!(told, kept);
+    assert_eq!(report_text, kept);
 
     for (event, point) in of_type(&events, "point_ended").iter().zip(&record.points) {
         let stats = point.measured().expect("measured");
@@ -146,13 +146,18 @@ fn events_take_stdout_and_the_summary_goes_to_stderr() {
     assert!(ended.stderr.contains("peak "), "{}", ended.stderr);
     let both = sweep.elsewhere().arg("--json").fail(2);
     both.assert_sentence(&["--events -", "--json", "a file"]);
+}
+
+#[test]
+fn slow_the_demo_prints_events() {
+    let _turn = beside_others();
     let demo = Sweep::bare().command("demo").arg("--seconds").arg("0.2");
     let demo = demo.arg("--events").arg("-").succeed();
     assert_eq!(of_type(&checked(&demo.stdout), "point_ended").len(), 10);
 }
 
 #[test]
-fn a_run_that_fails_or_is_interrupted_says_so() {
+fn a_run_that_fails_or_is_interrupted_reports_it() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).set("RUNTIME", 20);
@@ -201,13 +206,13 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     assert_eq!(checked(&line)[0]["type"], "run_began");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    let told = ended.stderr.matches("the reader has gone").count();
-    assert_eq!(told, 1, "{}", ended.stderr);
+    let report_text = ended.stderr.matches("the reader has gone").count();
+    assert_eq!(report_text, 1, "{}", ended.stderr);
     assert_empty(&server);
 }
 
 #[test]
-fn a_fifo_that_nobody_reads_is_told_before_the_server_is_touched() {
+fn a_fifo_that_no_one_reads_is_reported_before_the_server_is_touched() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).arg("--events").arg("fifo");
@@ -248,7 +253,7 @@ fn kill_one_agent(started: &Started) {
 }
 
 #[test]
-fn a_lost_client_is_told_and_the_others_go_on_when_told_to() {
+fn a_lost_client_is_reported_and_the_others_continue_when_on_lost_is_continue() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server)
@@ -265,8 +270,8 @@ fn a_lost_client_is_told_and_the_others_go_on_when_told_to() {
     started.wait_for("1 of 2 clients is there");
     let ended = started.wait();
     assert!(ended.is_complete(), "{}", ended.stderr);
-    let told = ended.stderr.matches("1 of 2 clients is there").count();
-    assert_eq!(told, 1, "{}", ended.stderr);
+    let report_text = ended.stderr.matches("1 of 2 clients is there").count();
+    assert_eq!(report_text, 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("INVALID"), "{}", ended.stderr);
     let given = ended.record().run.plan.parameters;
     assert!(

@@ -19,8 +19,8 @@ fn filermark(dir: &Path, args: &[&str]) {
         .env("TZ", "UTC")
         .output()
         .expect("the program");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{args:?}: {said}");
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {output_text}");
 }
 
 #[test]

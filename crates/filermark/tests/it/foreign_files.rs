@@ -96,8 +96,8 @@ struct TargetSetup<'a> {
     sweep: Sweep,
     /// `None`: the target can have no other file system inside.
     mount: Option<Mounter<'a>>,
-    /// The target can tell another file system: what is in it may look like the run's own.
-    tells_mounts: bool,
+    /// The target can recognize another file system: what is in it may look like the run's own.
+    reports_mounts: bool,
     /// What the file systems inside have been asked for so far, in requests.
     asked: &'a dyn Fn() -> u64,
     has_links: bool,
@@ -131,7 +131,7 @@ impl TargetSetup<'_> {
     fn disguise(&self, ours: &str, path: &str) -> Vec<(String, String)> {
         let file = |name: &str, text: String| (name.to_owned(), text);
         let mut files = vec![file("foreign-inside", "foreign".to_owned())];
-        if let (true, TargetDir::Directory(top)) = (self.tells_mounts, &self.place) {
+        if let (true, TargetDir::Directory(top)) = (self.reports_mounts, &self.place) {
             let marker = std::fs::read(top.join(ours).join(OWNER)).expect("the marker");
             let MarkerText::Marker(marker) = Marker::read(&marker) else {
                 panic!("a marker");
@@ -210,23 +210,29 @@ fn assert_left_behind(ended: &Ended, suffix: &str, stay: &[String]) -> Vec<Strin
         .map(|f| named(&f.message))
         .collect();
     for plant in stay {
-        let told = left.iter().find(|message| message.contains(plant));
-        let told = told.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
+        let report_text = left.iter().find(|message| message.contains(plant));
+        let report_text =
+            report_text.unwrap_or_else(|| panic!("{plant} is not named in {left:#?}"));
         assert!(
-            told.contains("remove it yourself") && !told.contains("filermark stop -"),
-            "{told}"
+            report_text.contains("remove it by hand") && !report_text.contains("filermark stop -"),
+            "{report_text}"
         );
         // With the host, and from the root on.
-        let place = told.strip_prefix("left behind: ").unwrap_or_default();
+        let place = report_text
+            .strip_prefix("left behind: ")
+            .unwrap_or_default();
         let front = place.split(plant.as_str()).next().unwrap_or_default();
-        assert!(front.starts_with("//") || front.contains(":/"), "{told}");
+        assert!(
+            front.starts_with("//") || front.contains(":/"),
+            "{report_text}"
+        );
     }
     let of_dir = |message: &&String| message.contains("until that is gone");
-    let told = left.iter().find(of_dir).expect("the run's directory");
-    let command = told.split('`').nth(1).unwrap_or_default();
+    let report_text = left.iter().find(of_dir).expect("the run's directory");
+    let command = report_text.split('`').nth(1).unwrap_or_default();
     let is_exact =
         command.starts_with("filermark stop -o") && command.ends_with(&format!("-s {suffix}"));
-    assert!(is_exact, "{told}");
+    assert!(is_exact, "{report_text}");
     left
 }
 
@@ -260,42 +266,56 @@ fn check(ground: &TargetSetup<'_>) {
         next.stderr
     );
     let left = assert_left_behind(&next, ground.sweep.name(), &stay);
-    if ground.tells_mounts {
+    if ground.reports_mounts {
         // Each was seen to be another file system.
         for plant in stay.iter().filter(|plant| plant.ends_with("80")) {
             let reason = format!("{plant} ({OTHER_FILE_SYSTEM})");
-            let is_told = left.iter().any(|told| told.contains(&reason));
-            assert!(is_told, "{reason} is not in {left:#?}");
+            let is_reported = left.iter().any(|report_text| report_text.contains(&reason));
+            assert!(is_reported, "{reason} is not in {left:#?}");
         }
     }
     assert_eq!((ground.asked)(), asked, "a file system inside was asked");
-    let look = |step: &str, said: &str| {
+    let look = |step: &str, output_text: &str| {
         let after = place.tree();
         for (path, content) in before.iter().filter(|(path, _)| is_of_plants(path, &stay)) {
             // The marker is another run's by now.
             let is_marker = path.ends_with(OWNER) && !path.contains("/p") && !path.contains("/d");
             if is_marker || path.ends_with(OWNER) && !stay.iter().any(|p| path.starts_with(p)) {
-                assert!(after.contains_key(path), "{step}: {path} is gone\n{said}");
+                assert!(
+                    after.contains_key(path),
+                    "{step}: {path} is gone\n{output_text}"
+                );
             } else {
-                assert_eq!(after.get(path), Some(content), "{step}: {path}\n{said}");
+                assert_eq!(
+                    after.get(path),
+                    Some(content),
+                    "{step}: {path}\n{output_text}"
+                );
             }
         }
         for path in after.keys().filter(|path| path.starts_with(&ours)) {
-            assert!(is_of_plants(path, &stay), "{step}: {path} is left\n{said}");
+            assert!(
+                is_of_plants(path, &stay),
+                "{step}: {path} is left\n{output_text}"
+            );
         }
         let gone: BTreeSet<&String> = go.iter().filter(|path| after.contains_key(*path)).collect();
-        assert!(gone.is_empty(), "{step}: {gone:?} stay\n{said}");
-        assert_eq!(others(after), others(before.clone()), "{step}\n{said}");
+        assert!(gone.is_empty(), "{step}: {gone:?} stay\n{output_text}");
+        assert_eq!(
+            others(after),
+            others(before.clone()),
+            "{step}\n{output_text}"
+        );
     };
     look("run", &next.stderr);
     let asked = (ground.asked)();
     let stopped = ground.sweep.clone().command("stop").run();
     assert_eq!((ground.asked)(), asked, "a file system inside was asked");
-    let said = named(&format!("{}{}", stopped.stdout, stopped.stderr));
+    let output_text = named(&format!("{}{}", stopped.stdout, stopped.stderr));
     for plant in &stay {
-        assert!(said.contains(plant), "{plant} in {said}");
+        assert!(output_text.contains(plant), "{plant} in {output_text}");
     }
-    look("stop", &said);
+    look("stop", &output_text);
 }
 
 /// A path of a sandbox, which the host sees below /proc/PID/root, as the sandbox sees it.
@@ -364,7 +384,7 @@ fn over_nfs_in_the_embedded_server() {
         place: TargetDir::Export(Box::new(server)),
         sweep,
         mount: None,
-        tells_mounts: false,
+        reports_mounts: false,
         asked: &|| 0,
         has_links: true,
     });
@@ -381,7 +401,7 @@ fn over_nfs_in_ganesha() {
         place: TargetDir::Directory(top),
         sweep: Sweep::inside(ganesha.sandbox(), ganesha.export()).suffix(&suffix("ganesha")),
         mount: None,
-        tells_mounts: false,
+        reports_mounts: false,
         asked: &|| 0,
         has_links: true,
     });
@@ -413,7 +433,7 @@ fn a_mount_in_a_directory_that_ganesha_serves_ends_the_descent() {
 
 /// Exports of their own in a run directory: of directories of the same file system, and of
 /// other file systems. NFSv3's LOOKUP leads into the latter, as a kernel's server does with
-/// `crossmnt`: the fsid tells.
+/// `crossmnt`: the fsid shows it.
 #[test]
 fn over_nfs_in_ganesha_with_nested_exports() {
     let _turn = beside_others();
@@ -440,7 +460,7 @@ fn over_nfs_in_ganesha_with_nested_exports() {
         place: TargetDir::Directory(top.clone()),
         sweep: Sweep::inside(sandbox, ganesha.export()).suffix(&suffix("nested")),
         mount: Some(&mount),
-        tells_mounts: true,
+        reports_mounts: true,
         asked: &|| 0,
         has_links: true,
     });
@@ -456,7 +476,7 @@ fn over_nfs_in_ganesha_with_nested_exports() {
     }
 }
 
-fn in_samba(spoken: ProtocolCase) {
+fn in_samba(case: ProtocolCase) {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
@@ -466,11 +486,10 @@ fn in_samba(spoken: ProtocolCase) {
     };
     check(&TargetSetup {
         place: TargetDir::Directory(top.clone()),
-        sweep: crate::smb::sweep(&samba, Samba::DATA, spoken)
-            .suffix(&suffix(&format!("{spoken:?}"))),
+        sweep: crate::smb::sweep(&samba, Samba::DATA, case).suffix(&suffix(&format!("{case:?}"))),
         mount: Some(&mount),
-        // Nothing that Samba says of a directory tells its file system.
-        tells_mounts: false,
+        // No attribute that Samba returns for a directory identifies its file system.
+        reports_mounts: false,
         asked: &|| 0,
         has_links: true,
     });
@@ -559,7 +578,7 @@ fn on_mounts(inner: Inner) {
         sweep: Sweep::composite("SWBUILD", &mounts, dir.path())
             .suffix(&suffix(&format!("{inner:?}"))),
         mount: Some(&mount),
-        tells_mounts: true,
+        reports_mounts: true,
         asked: &asked,
         has_links: true,
     });

@@ -3,7 +3,7 @@
 use crate::load_guard::beside_others;
 use crate::second_client::serve;
 use crate::sweep::{Ended, Sweep};
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use filermark_model::Op;
 use filermark_server::{Procedure, ServerOptions};
 use filermark_testbed::{
@@ -17,28 +17,32 @@ use std::time::Duration;
 /// A script takes a second or two; a busy machine takes longer.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Statistics of a kind, among those of the room that reads them.
+/// Statistics of a kind, among the fixtures of the crate that reads them.
 fn fixture(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/tests/fixtures/nfsstat");
     root.join(name)
 }
 
-/// Runs `workload from-nfsstat`; gives its product and its talk.
+/// Runs `workload from-nfsstat`; gives its stdout and its stderr.
 #[track_caller]
 fn made(dir: &Path, args: &[&str]) -> (String, String) {
     let output = filermark(dir, &[&["workload", "from-nfsstat"], args].concat());
-    assert!(output.status.success(), "{args:?}: {}", talk(&output));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        stderr_text(&output)
+    );
     let product = String::from_utf8(output.stdout.clone()).expect("UTF-8");
-    (product, talk(&output))
+    (product, stderr_text(&output))
 }
 
 /// What it says when something is wrong.
 #[track_caller]
 fn refused(dir: &Path, args: &[&str]) -> String {
     let output = filermark(dir, &[&["workload", "from-nfsstat"], args].concat());
-    assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     assert!(output.stdout.is_empty());
-    talk(&output)
+    stderr_text(&output)
 }
 
 /// The share of an operation in a mix file, percent.
@@ -83,21 +87,21 @@ fn a_server_is_measured_with_the_mix_of_another() {
     let sweep = Sweep::on(&server).set("LOAD", 800).set("RUNTIME", 2);
     let statistics = fixture("linux-proc.txt");
     let statistics = statistics.to_str().expect("a path");
-    let (product, said) = made(sweep.dir(), &[statistics, "-o", "mine.mix"]);
+    let (product, output_text) = made(sweep.dir(), &[statistics, "-o", "mine.mix"]);
     assert_eq!(product, "");
     assert!(
-        said.contains("/proc/net/rpc/nfsd, NFS version 3, 10800202 calls"),
-        "{said}"
+        output_text.contains("/proc/net/rpc/nfsd, NFS version 3, 10800202 calls"),
+        "{output_text}"
     );
     assert!(
-        said.contains("version 4 with 900000 calls (--nfs-version 4 takes it)"),
-        "{said}"
+        output_text.contains("version 4 with 900000 calls (--nfs-version 4 takes it)"),
+        "{output_text}"
     );
     assert!(
-        said.contains("next: filermark run -r RC -o BENCHMARK=")
-            && said.contains(" -o MIXFILE=mine.mix")
-            && !said.contains("are few"),
-        "{said}"
+        output_text.contains("next: filermark run -r RC -o BENCHMARK=")
+            && output_text.contains(" -o MIXFILE=mine.mix")
+            && !output_text.contains("are few"),
+        "{output_text}"
     );
     let mix = std::fs::read_to_string(sweep.dir().join("mine.mix")).expect("a mix file");
     assert!((share(&mix, "getattr") - 25.964).abs() < 1e-9, "{mix}");
@@ -119,10 +123,10 @@ fn a_server_is_measured_with_the_mix_of_another() {
     let direct = sweep.suffix("direct").set("MIXFILE", statistics).succeed();
     assert_mix(&direct, &mix);
     let findings = &direct.record().run.plan.findings;
-    let told = findings
+    let report_text = findings
         .iter()
         .find(|f| f.message.contains("MIXFILE is no mix file"));
-    assert!(told.is_some(), "{findings:?}");
+    assert!(report_text.is_some(), "{findings:?}");
 }
 
 #[test]
@@ -134,23 +138,32 @@ fn versions_looks_and_operations_are_chosen() {
         later.to_str().expect("a path"),
         earlier.to_str().expect("a path"),
     );
-    let (mix, said) = made(dir, &[later, "--since", earlier, "--nfs-version", "4"]);
+    let (mix, output_text) = made(dir, &[later, "--since", earlier, "--nfs-version", "4"]);
     assert!(mix.contains("Only what came since"), "{mix}");
-    assert!(said.contains("operations in 675000 calls"), "{said}");
-    assert!(said.contains("left out, 63.2"), "{said}");
+    assert!(
+        output_text.contains("operations in 675000 calls"),
+        "{output_text}"
+    );
+    assert!(output_text.contains("left out, 63.2"), "{output_text}");
     let (mix, _) = made(dir, &[later, "--without", "null,commit"]);
     assert!(
         !mix.contains("\ncommit ") && mix.contains("commit 9749"),
         "{mix}"
     );
-    let said = refused(dir, &[earlier, "--since", later]);
-    assert!(said.contains("began anew in between"), "{said}");
-    let said = refused(dir, &[later, "--without", "comit"]);
-    assert!(said.contains("did you mean commit?"), "{said}");
-    let said = refused(dir, &[later, "-o", later]);
-    assert!(said.contains("written over"), "{said}");
-    let said = refused(dir, &["-", "--since", "-"]);
-    assert!(said.contains("can be read once"), "{said}");
+    let output_text = refused(dir, &[earlier, "--since", later]);
+    assert!(
+        output_text.contains("began anew in between"),
+        "{output_text}"
+    );
+    let output_text = refused(dir, &[later, "--without", "comit"]);
+    assert!(
+        output_text.contains("did you mean commit?"),
+        "{output_text}"
+    );
+    let output_text = refused(dir, &[later, "-o", later]);
+    assert!(output_text.contains("written over"), "{output_text}");
+    let output_text = refused(dir, &["-", "--since", "-"]);
+    assert!(output_text.contains("can be read once"), "{output_text}");
     std::fs::write(dir.join("bytes"), [0xff, 0xfe]).expect("written");
     assert!(refused(dir, &["bytes"]).contains("bytes: this is no text"));
     assert!(refused(dir, &["/dev/zero"]).contains("larger than 2 MiB"));
@@ -172,7 +185,7 @@ fn statistics_come_through_a_pipe() {
     pipe.write_all(&text).expect("written");
     drop(pipe);
     let output = child.wait_with_output().expect("ended");
-    assert!(output.status.success(), "{}", talk(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     let mix = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(
         mix.starts_with("SFS MIXFILE VERSION 2\n# From standard input: output of ganesha_stats")
@@ -190,11 +203,11 @@ const LOOKS: [(&str, &str); 3] = [
 /// Takes the looks into the directory of `sweep`, as fixtures where they are renewed.
 fn look(kernel: &mut KernelServer, sweep: &Sweep, version: &str) {
     for (name, script) in LOOKS {
-        let said = kernel.run(script, LIMIT).expect("a look");
+        let output_text = kernel.run(script, LIMIT).expect("a look");
         let name = format!("linux-kernel-{version}-{name}.txt");
-        sweep.write(&name, &said.output);
+        sweep.write(&name, &output_text.output);
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(fixture(&name), &said.output).expect("written");
+            std::fs::write(fixture(&name), &output_text.output).expect("written");
         }
     }
 }
@@ -205,9 +218,12 @@ fn shares(sweep: &Sweep, looks: &str, version: u8) -> (Vec<String>, String) {
     let of = |look: &str| {
         let name = format!("linux-kernel-{looks}-{look}.txt");
         let version = version.to_string();
-        let (mix, said) = made(sweep.dir(), &[&name, "--nfs-version", &version]);
+        let (mix, output_text) = made(sweep.dir(), &[&name, "--nfs-version", &version]);
         let lines = mix.lines().filter(|l| !l.starts_with('#'));
-        (lines.map(ToOwned::to_owned).collect::<Vec<_>>(), said)
+        (
+            lines.map(ToOwned::to_owned).collect::<Vec<_>>(),
+            output_text,
+        )
     };
     let first = of("proc");
     assert!(first.0.len() > 10, "{first:?}");
@@ -234,9 +250,9 @@ fn a_kernels_own_counters_and_its_nfsstat_agree() {
     let sweep = Sweep::inside(kernel.sandbox(), kernel.export());
     sweep.succeed();
     look(&mut kernel, &sweep, "3");
-    let (own, said) = shares(&sweep, "3", 3);
+    let (own, output_text) = shares(&sweep, "3", 3);
     assert!(own.iter().any(|l| l.starts_with("readdirplus ")), "{own:?}");
-    assert!(!said.contains("left out"), "{said}");
+    assert!(!output_text.contains("left out"), "{output_text}");
 
     let options = ClientOptions {
         version: NfsVersion::V42,
@@ -252,14 +268,14 @@ fn a_kernels_own_counters_and_its_nfsstat_agree() {
     let work = client.run(WORK, LIMIT).expect("work");
     assert_eq!(work.status, 0, "{}", work.output);
     look(&mut kernel, &sweep, "4");
-    let (_, said) = shares(&sweep, "4", 4);
+    let (_, output_text) = shares(&sweep, "4", 4);
     // The kernel's client made 30 files and removed 30.
     for words in [
         "sequence",
         "of 60 open 30 count as create",
         "2 count as rmdir",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(output_text.contains(words), "{output_text}");
     }
 }
 

@@ -11,7 +11,7 @@ use filermark_server::ServerOptions;
 #[track_caller]
 fn assert_failed(ended: &Ended, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     ended.assert_sentence(parts);
     let record = ended.record();
     let Some(Outcome::Failed { reason }) = record.end.as_ref().map(|e| e.outcome.clone()) else {
@@ -81,7 +81,7 @@ fn a_server_that_stops_in_run_ends_the_sweep_and_keeps_earlier_points() {
             .next()
             .is_some_and(|l| l.contains(" 40 "))
     );
-    // What could not be removed is told.
+    // What could not be removed is reported.
     let end = record.end.expect("an end");
     let left = end
         .findings
@@ -180,7 +180,7 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
         .set("LOAD", 60)
         .set("FILESET_MB_PER_OP", 0.1)
         .set("SPACE_RESERVE", 88);
-    assert_failed(&tight.run(), &["have to stay free (SPACE_RESERVE)"]);
+    assert_failed(&tight.run(), &["must stay free (SPACE_RESERVE)"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Systems of old beside a run: `compare --historical` and `report --historical`, with the
+//! Historical systems beside a run: `compare --historical` and `report --historical`, with the
 //! shipped table and with the user's own.
 
 use crate::filermark;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
 
-fn said(output: &Output) -> (Option<i32>, String, String) {
+fn output_text(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
         output.status.code(),
@@ -19,7 +19,7 @@ fn said(output: &Output) -> (Option<i32>, String, String) {
 }
 
 fn run(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    said(&filermark(dir, args))
+    output_text(&filermark(dir, args))
 }
 
 /// What the schema of comparisons says of it.
@@ -48,12 +48,12 @@ fn one_run_stands_beside_systems_of_old_in_every_form() {
     let old = "old.run.jsonl";
     let (code, out, _) = run(dir, &["compare", old, "--historical"]);
     assert_eq!(code, Some(0), "{out}");
-    for told in [
+    for report_text in [
         "25,639",
         "not comparable",
         "928 op/s at 50 ms, interpolated",
     ] {
-        assert!(out.contains(told), "{told}\n{out}");
+        assert!(out.contains(report_text), "{report_text}\n{out}");
     }
     let json = ["compare", old, "-f", "json", "--historical=own.toml"];
     let (code, out, err) = run(dir, &json);
@@ -76,13 +76,13 @@ fn one_run_stands_beside_systems_of_old_in_every_form() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_told() {
+fn what_cannot_be_shown_is_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     write_record(&heritage_record(), &dir.join("old.run.jsonl"));
     let old = "old.run.jsonl";
     std::fs::write(dir.join("bad.toml"), OWN.replace("700", "-1")).expect("written");
-    for (args, told) in [
+    for (args, report_text) in [
         (vec!["compare", old], "--historical"),
         (
             vec!["compare", old, "--historical=bad.toml"],
@@ -99,20 +99,20 @@ fn what_cannot_be_shown_is_told() {
     ] {
         let (code, out, err) = run(dir, &args);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{args:?}");
-        assert!(err.contains(told), "{args:?}: {err}");
+        assert!(err.contains(report_text), "{args:?}: {err}");
     }
 }
 
 #[test]
-fn workloads_of_older_generations_say_what_they_are() {
+fn workloads_of_older_generations_state_what_they_are() {
     let dir = tempfile::tempdir().expect("a directory");
     let (_, out, _) = run(dir.path(), &["workload", "show", "nfs3-2001"]);
-    for told in [
+    for report_text in [
         "After an older generation\n  Generation: SFS 3.0 (2001), NFS version 3\n",
         "add up to 99 %; scaled to 100 %",
         "  lookup        27.27  published 27\n",
     ] {
-        assert!(out.contains(told), "{told}\n{out}");
+        assert!(out.contains(report_text), "{report_text}\n{out}");
     }
     let (_, out, _) = run(dir.path(), &["workload", "show", "general-nfs3"]);
     assert!(
@@ -175,24 +175,24 @@ fn the_page_of_benchmarks_has_the_figures_of_the_definitions() {
             ("files per proc not for I/O", f64::from(set.file_count)),
             ("shares of the mix add up to, %", scale * 100.0),
         ] {
-            let told = figure(&row(row_name)[column]);
-            assert_eq!(told, Some(value), "{row_name}, {name}");
+            let report_text = figure(&row(row_name)[column]);
+            assert_eq!(report_text, Some(value), "{row_name}, {name}");
         }
         let mut total = 0.0;
         for (op, percent) in b.mix.shares() {
-            let told = figure(&row(&format!("`{}`", op.name()))[column]);
+            let report_text = figure(&row(&format!("`{}`", op.name()))[column]);
             let share = percent * scale;
             assert!(
-                told.is_some_and(|t| (t - share).abs() < 1e-6),
-                "{op}, {name}: {told:?}"
+                report_text.is_some_and(|t| (t - share).abs() < 1e-6),
+                "{op}, {name}: {report_text:?}"
             );
             total += share;
         }
         assert!((total - scale * 100.0).abs() < 1e-6);
         let mean = work.file_sizes.mean_bytes() / 1024.0;
-        let told = figure(&row("mean file size, KiB")[column]);
+        let report_text = figure(&row("mean file size, KiB")[column]);
         assert!(
-            told.is_some_and(|t| (t - mean).abs() < 0.05),
+            report_text.is_some_and(|t| (t - mean).abs() < 0.05),
             "{name}: {mean}"
         );
     }

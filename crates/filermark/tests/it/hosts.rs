@@ -1,5 +1,5 @@
 //! Client hosts with Debian's SSH server: the program is brought there, what is left
-//! of a run is ended, keys are set up; and what goes wrong is told as it is.
+//! of a run is ended, keys are set up; and failures are reported as they are.
 
 use crate::load_guard;
 use filermark_link::frame;
@@ -36,18 +36,19 @@ fn run(hosts: &Hosts, clients: &str, args: &[&str]) -> Output {
     filermark(hosts, clients, args).output().expect("it starts")
 }
 
-/// What is told of each host, as JSON, and the exit code.
-fn told(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option<i32>) {
+/// The report on each host, as JSON, and the exit code.
+fn report_text(hosts: &Hosts, clients: &str, args: &[&str]) -> (Vec<Value>, Option<i32>) {
     let args = [args, &["--json"]].concat();
     let done = run(hosts, clients, &args);
     let value: Value =
         serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"));
-    let told = value["hosts"].as_array().expect("hosts").clone();
-    (told, done.status.code())
+    let report_text = value["hosts"].as_array().expect("hosts").clone();
+    (report_text, done.status.code())
 }
 
-pub(crate) fn states(told: &[Value]) -> Vec<&str> {
-    told.iter()
+pub(crate) fn states(report_text: &[Value]) -> Vec<&str> {
+    report_text
+        .iter()
         .map(|h| h["state"].as_str().unwrap_or(""))
         .collect()
 }
@@ -57,7 +58,7 @@ pub(crate) fn detail(host: &Value) -> &str {
 }
 
 /// What a script on a host prints, past SSH.
-pub(crate) fn said(hosts: &Hosts, host: &str, script: &str) -> String {
+pub(crate) fn output_text(hosts: &Hosts, host: &str, script: &str) -> String {
     let done = hosts.run_on(host, script).expect("a script");
     done.output.trim().to_owned()
 }
@@ -67,26 +68,30 @@ fn three_hosts_get_the_program_and_a_second_time_there_is_nothing_to_do() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(3) else { return };
     let start = Instant::now();
-    let (told_once, code) = told(&hosts, "h1 h2 h3", &["install"]);
+    let (reported_once, code) = report_text(&hosts, "h1 h2 h3", &["install"]);
     let once = start.elapsed();
-    assert_eq!(states(&told_once), ["done"; 3], "{told_once:?}");
+    assert_eq!(states(&reported_once), ["done"; 3], "{reported_once:?}");
     assert_eq!(code, Some(0));
     let start = Instant::now();
-    let (told_again, code) = told(&hosts, "h1 h2 h3", &["install"]);
+    let (reported_again, code) = report_text(&hosts, "h1 h2 h3", &["install"]);
     eprintln!("install: {once:.2?}, again: {:.2?}", start.elapsed());
-    assert_eq!(states(&told_again), ["nothing"; 3], "{told_again:?}");
+    assert_eq!(
+        states(&reported_again),
+        ["nothing"; 3],
+        "{reported_again:?}"
+    );
     assert_eq!(code, Some(0));
     for host in ["h1", "h2", "h3"] {
-        let files = said(&hosts, host, "find ~/.cache -type f | wc -l");
+        let files = output_text(&hosts, host, "find ~/.cache -type f | wc -l");
         assert_eq!(files, "1");
-        let version = said(&hosts, host, "~/.cache/filermark/*/filermark --version");
+        let version = output_text(&hosts, host, "~/.cache/filermark/*/filermark --version");
         assert!(version.starts_with("filermark "), "{version}");
     }
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
 #[test]
-fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
+fn hosts_that_cannot_have_it_are_reported_each_with_its_reason() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(4) else { return };
     hosts.wrong_host_key("h1").expect("another key");
@@ -94,35 +99,32 @@ fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
     hosts
         .small_tmpfs("h3", "/mnt/own/it", 1024)
         .expect("a tmpfs");
-    said(
+    output_text(
         &hosts,
         "h4",
         "mkdir -p /mnt/own/it; echo netmist >/mnt/own/it/filermark",
     );
     let args = ["install", "-o", "EXEC_PATH=/mnt/own/it/filermark"];
-    let (told, code) = told(&hosts, "h1 h2 h3 h4", &args);
-    assert_eq!(states(&told), ["failed"; 4], "{told:?}");
+    let (report_text, code) = report_text(&hosts, "h1 h2 h3 h4", &args);
+    assert_eq!(states(&report_text), ["failed"; 4], "{report_text:?}");
     assert_eq!(code, Some(1));
     let reasons = [
+        ["host key of h1 differs from the known one", "ssh-keygen -"],
         [
-            "host key of h1 is another one than the one known",
-            "ssh-keygen -",
-        ],
-        [
-            "h2 does not let us in without a password",
+            "h2 does not accept this user without a password",
             "`filermark keys -r RC`",
         ],
-        ["No space left on device", "make room there"],
-        ["is something else than Filermark", "EXEC_PATH"],
+        ["No space left on device", "free space there"],
+        ["is not Filermark", "EXEC_PATH"],
     ];
-    for (host, words) in told.iter().zip(reasons) {
+    for (host, words) in report_text.iter().zip(reasons) {
         for word in words {
             assert!(detail(host).contains(word), "{word:?}: {host}");
         }
     }
-    assert_eq!(said(&hosts, "h3", "ls -A /mnt/own/it"), "");
+    assert_eq!(output_text(&hosts, "h3", "ls -A /mnt/own/it"), "");
     assert_eq!(
-        said(&hosts, "h4", "cd /mnt/own/it; ls -A; cat filermark"),
+        output_text(&hosts, "h4", "cd /mnt/own/it; ls -A; cat filermark"),
         "filermark\nnetmist"
     );
     // A host that is not there at all is one more reason.
@@ -136,7 +138,7 @@ fn hosts_that_cannot_have_it_are_told_each_with_its_reason() {
         table.contains("FAILED") && table.contains("cannot be reached"),
         "{table}"
     );
-    hosts.mend("h4").expect("mend");
+    hosts.fix("h4").expect("fix");
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
@@ -145,12 +147,12 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(2) else { return };
     hosts.ask_password("h2").expect("no key any more");
-    let (looked, code) = told(&hosts, "h1 h2", &["keys"]);
+    let (looked, code) = report_text(&hosts, "h1 h2", &["keys"]);
     assert_eq!(states(&looked), ["nothing", "planned"], "{looked:?}");
     assert_eq!(code, Some(0));
     assert!(detail(&looked[1]).contains("ssh-copy-id -i "), "{looked:?}");
     assert_eq!(
-        said(&hosts, "h2", "ls ~/.ssh"),
+        output_text(&hosts, "h2", "ls ~/.ssh"),
         "",
         "a look changes nothing"
     );
@@ -170,27 +172,27 @@ fn a_host_that_asks_for_a_password_gets_the_key() {
     assert_eq!(value["hosts"][1]["state"], "done", "{done:?}");
     assert_eq!(value["key"], Value::Null, "there was a key");
     assert_eq!(done.status.code(), Some(0));
-    let modes = said(
+    let modes = output_text(
         &hosts,
         "h2",
         "stat -c %a ~/.ssh ~/.ssh/authorized_keys; ls ~/.ssh",
     );
     assert_eq!(modes, "700\n600\nauthorized_keys");
-    let (again, _) = told(&hosts, "h1 h2", &["keys"]);
+    let (again, _) = report_text(&hosts, "h1 h2", &["keys"]);
     assert_eq!(states(&again), ["nothing"; 2], "{again:?}");
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
 /// An agent of a run that has nothing to do.
 ///
-/// It is told every second that its prime is there: one that hears nothing for 15 s ends by
+/// It gets a message of its prime every second: one that receives nothing for 15 s ends by
 /// itself, and on a busy machine a test takes longer.
 pub(crate) struct Agent {
     /// The agent, or the ssh that reaches it.
     child: Child,
     /// Kept open: what it says is not read.
     _reports: ChildStdout,
-    /// Dropped: nobody tells it anything any more.
+    /// Dropped: it gets no messages any more.
     _prime: Sender<()>,
 }
 
@@ -204,7 +206,7 @@ impl Agent {
         Self::start(&mut ssh)
     }
 
-    /// Returns when it hears signals: its first word comes after that.
+    /// Returns when it handles signals: its first line comes after that.
     fn start(command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
@@ -266,10 +268,10 @@ fn an_agent_of_this_host_is_stopped_too() {
 fn stop_ends_the_agents_of_the_run_and_no_others() {
     let _turn = load_guard::beside_others();
     let Some(hosts) = hosts(2) else { return };
-    assert_eq!(told(&hosts, "h1 h2", &["install"]).1, Some(0));
+    assert_eq!(report_text(&hosts, "h1 h2", &["install"]).1, Some(0));
     let mut mine = Agent::on(&hosts, "h1", "mine");
     let mut other = Agent::on(&hosts, "h1", "other");
-    let (stopped, code) = told(&hosts, "h1 h2", &["stop", "-s", "mine"]);
+    let (stopped, code) = report_text(&hosts, "h1 h2", &["stop", "-s", "mine"]);
     assert_eq!(states(&stopped), ["done", "nothing"], "{stopped:?}");
     assert!(
         detail(&stopped[0]).starts_with("ended process "),
@@ -281,12 +283,12 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     let left = agents(&hosts, "h1");
     assert_eq!(left.len(), 1, "{left:?}");
     assert!(left[0].ends_with("--run other"), "{left:?}");
-    let (again, _) = told(&hosts, "h1 h2", &["stop", "-s", "mine"]);
+    let (again, _) = report_text(&hosts, "h1 h2", &["stop", "-s", "mine"]);
     assert_eq!(states(&again), ["nothing"; 2]);
 
-    // Without the program there, a shell looks and tells, and ends nothing.
-    said(&hosts, "h1", "rm -r ~/.cache/filermark");
-    let (looked, code) = told(&hosts, "h1", &["stop", "-s", "other"]);
+    // Without the program there, a shell looks and reports, and ends nothing.
+    output_text(&hosts, "h1", "rm -r ~/.cache/filermark");
+    let (looked, code) = report_text(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&looked), ["failed"], "{looked:?}");
     assert!(
         detail(&looked[0]).contains("`filermark install -r RC`"),
@@ -294,8 +296,8 @@ fn stop_ends_the_agents_of_the_run_and_no_others() {
     );
     assert_eq!(code, Some(1));
     // An agent whose program was removed is found all the same.
-    assert_eq!(told(&hosts, "h1", &["install"]).1, Some(0));
-    let (stopped, _) = told(&hosts, "h1", &["stop", "-s", "other"]);
+    assert_eq!(report_text(&hosts, "h1", &["install"]).1, Some(0));
+    let (stopped, _) = report_text(&hosts, "h1", &["stop", "-s", "other"]);
     assert_eq!(states(&stopped), ["done"], "{stopped:?}");
     other.wait();
     hosts.wait_clean(SOON).expect("nothing is left");

@@ -81,15 +81,15 @@ fn files_directories_and_links_are_as_on_a_local_disk() {
         mkdir -p a/b/c && echo hello >a/b/c/file
         mv a/b/c/file a/moved && test ! -e a/b/c/file && test "$(cat a/moved)" = hello
         echo over >victim && mv a/moved victim && test "$(cat victim)" = hello
-        ln victim twin && test "$(stat -c %h victim)" = 2 && echo more >>twin
-        test "$(tail -1 victim)" = more && rm victim && test "$(stat -c %h twin)" = 1
-        ln -s twin soft && sync && echo 3 >/proc/sys/vm/drop_caches && test "$(readlink soft)" = twin && test "$(head -1 soft)" = hello
+        ln victim hardlink && test "$(stat -c %h victim)" = 2 && echo more >>hardlink
+        test "$(tail -1 victim)" = more && rm victim && test "$(stat -c %h hardlink)" = 1
+        ln -s hardlink soft && sync && echo 3 >/proc/sys/vm/drop_caches && test "$(readlink soft)" = hardlink && test "$(head -1 soft)" = hello
         ln -s nowhere dangling && test -L dangling && test ! -e dangling
-        chmod 4751 twin && test "$(stat -c %a twin)" = 4751
-        chown 1234:4321 twin && test "$(stat -c %u:%g twin)" = 1234:4321
-        touch -d '2001-02-03 04:05:06.789 UTC' twin
-        test "$(TZ=UTC stat -c %y twin | cut -c1-23)" = '2001-02-03 04:05:06.789'
-        truncate -s 3 twin && test "$(cat twin)" = hel
+        chmod 4751 hardlink && test "$(stat -c %a hardlink)" = 4751
+        chown 1234:4321 hardlink && test "$(stat -c %u:%g hardlink)" = 1234:4321
+        touch -d '2001-02-03 04:05:06.789 UTC' hardlink
+        test "$(TZ=UTC stat -c %y hardlink | cut -c1-23)" = '2001-02-03 04:05:06.789'
+        truncate -s 3 hardlink && test "$(cat hardlink)" = hel
         mkfifo pipe && test -p pipe && mknod null c 1 3 && test -c null
         mkdir full && touch full/x && ! rmdir full 2>/dev/null && rm full/x && rmdir full
         ! mkdir a 2>/dev/null && ! cat missing 2>/dev/null
@@ -148,7 +148,7 @@ fn a_tree_is_built_copied_and_removed() {
     let Some(mut mounted) = mounted(&[], "") else {
         return;
     };
-    let said = mounted.run(
+    let output_text = mounted.run(
         r#"
         mkdir src && for i in $(seq 12); do
             printf 'int part%d(int x) { return x * %d; }\n' $i $i >src/part$i.c
@@ -177,7 +177,7 @@ fn a_tree_is_built_copied_and_removed() {
         rm -rf -- * && test -z "$(ls -A)"
         "#,
     );
-    println!("{}: {said}", PROGRAM);
+    println!("{}: {output_text}", PROGRAM);
     mounted.end();
 }
 
@@ -199,19 +199,19 @@ fn version_2_works_as_a_disk_of_the_eighties_did() {
         mkdir dir && cp /tmp/data dir/data && forget
         test "$(sha256sum <dir/data)" = "$(sha256sum </tmp/data)"
         test "$(stat -c '%s %A' dir/data)" = '3145728 -rw-r--r--'
-        mv dir/data dir/moved && ln dir/moved twin && test "$(stat -c %h twin)" = 2
+        mv dir/data dir/moved && ln dir/moved hardlink && test "$(stat -c %h hardlink)" = 2
         ln -s dir/moved soft && forget && test "$(readlink soft)" = dir/moved
         test "$(head -c 5000 soft | sha256sum)" = "$(head -c 5000 /tmp/data | sha256sum)"
-        chmod 640 twin && chown 12:34 twin && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
-        touch -d '2001-02-03 04:05:06.789 UTC' twin
-        test "$(TZ=UTC stat -c %y twin | cut -c1-23)" = '2001-02-03 04:05:06.789'
-        truncate -s 3 twin && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
-        echo new >twin && forget && test "$(cat twin)" = new
+        chmod 640 hardlink && chown 12:34 hardlink && test "$(stat -c '%a %u %g' dir/moved)" = '640 12 34'
+        touch -d '2001-02-03 04:05:06.789 UTC' hardlink
+        test "$(TZ=UTC stat -c %y hardlink | cut -c1-23)" = '2001-02-03 04:05:06.789'
+        truncate -s 3 hardlink && forget && test "$(head -c 3 /tmp/data | sha256sum)" = "$(sha256sum <dir/moved)"
+        echo new >hardlink && forget && test "$(cat hardlink)" = new
         mkfifo pipe && test -p pipe && mknod null c 1 3 && forget && test -c null
         test "$(stat -c %t:%T null)" = 1:3
         mkdir many && (cd many && seq 200 | xargs touch) && forget
         test "$(ls many | sort -n | tr '\n' ' ')" = "$(seq 200 | tr '\n' ' ')"
-        fails() { want=$1; shift; said=$("$@" 2>&1) && exit 1; case "$said" in *"$want"*) ;; *) echo "$said"; exit 1 ;; esac; }
+        fails() { want=$1; shift; output=$("$@" 2>&1) && exit 1; case "$output" in *"$want"*) ;; *) echo "$output"; exit 1 ;; esac; }
         fails 'File exists' mkdir dir
         fails 'not empty' rmdir dir
         fails 'No such file' cat missing

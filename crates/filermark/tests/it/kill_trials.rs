@@ -1,5 +1,5 @@
 //! Runs that are killed at a random moment, and what the next command with their suffix makes of
-//! what they left: nobody else's files are touched, nothing of ours is left that is not named, and no
+//! what they left: no foreign files are touched, nothing of ours is left that is not named, and no
 //! process outlives its run for long.
 //!
 //! `FILERMARK_TRIALS=200` makes so many per target (5 else), `FILERMARK_TRIAL_SEED=N` draws others.
@@ -262,18 +262,18 @@ fn trial(place: &TargetDir, sweep: &Sweep, plan: &Plan) -> Result<(), String> {
         true => next(sweep, plan.next),
         false => second,
     };
-    let said = format!("{}{}", last.stdout, last.stderr);
-    let said = said.replace('\\', "/");
+    let output_text = format!("{}{}", last.stdout, last.stderr);
+    let output_text = output_text.replace('\\', "/");
     let tree = place.tree();
     let left = own(&tree);
-    let report = || format!("first:\n{}\nthen:\n{said}", first.stderr);
+    let report = || format!("first:\n{}\nthen:\n{output_text}", first.stderr);
     for (path, what) in &planted {
         // Bytes, size and time, or the target of a link.
         let now = tree.get(path).map_or("gone", String::as_str);
         if now != what {
             return Err(format!("{path} was {what} and is {now}\n{}", report()));
         }
-        if !said.contains(&ours) {
+        if !output_text.contains(&ours) {
             return Err(format!("{path} stays and is not named\n{}", report()));
         }
     }
@@ -310,7 +310,7 @@ fn trials(target: &str, place: &TargetDir, sweep: impl Fn() -> Sweep) {
             .bytes()
             .fold(nth, |sum, byte| sum * 31 + u64::from(byte));
         let plan = Plan::draw(&mut Draw(seed << 32 ^ of_target));
-        // `stop` ends all processes of a suffix on this host: nobody else may have it.
+        // `stop` ends all processes of a suffix on this host: no other process may have it.
         let sweep = sweep().suffix(&format!("{target}{nth}-{}", std::process::id()));
         let why = trial(place, &sweep, &plan).err();
         let what = format!("{target} {nth} (seed {seed}): {plan:?}");
@@ -327,7 +327,7 @@ fn larger(sweep: Sweep) -> Sweep {
 }
 
 #[test]
-fn nfs_in_the_embedded_server() {
+fn slow_nfs_in_the_embedded_server() {
     let _turn = beside_others();
     let server = serve(ServerOptions {
         delay: "CREATE=1ms,REMOVE=1ms".parse().expect("a delay"),

@@ -71,10 +71,10 @@ fn a_second_run_is_refused_here_and_on_another_host() {
     assert_refused(&kept, &host_name());
     // The file set is the first one's: no command that removes it.
     let end = kept.record().end.expect("an end");
-    let told = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
-    assert!(told.is_none(), "{told:?}");
-    let said = format!("{}{}", kept.stdout, kept.stderr);
-    assert!(!said.contains("filermark stop"), "{said}");
+    let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    assert!(report_text.is_none(), "{report_text:?}");
+    let output_text = format!("{}{}", kept.stdout, kept.stderr);
+    assert!(!output_text.contains("filermark stop"), "{output_text}");
     let other = on_another_host(&sweep).fail(1);
     assert_refused(&other, &host_name());
     let waits = "its heartbeat is watched for 25 s";
@@ -85,7 +85,7 @@ fn a_second_run_is_refused_here_and_on_another_host() {
 }
 
 #[test]
-fn the_directory_of_a_run_that_died_on_another_host_is_taken_over() {
+fn slow_the_directory_of_a_run_that_died_on_another_host_is_taken_over() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).suffix(&suffix("died"));

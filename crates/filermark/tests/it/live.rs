@@ -105,7 +105,7 @@ fn the_second_ctrl_c_takes_it_away_too() {
     assert_gone(&lines);
     assert_eq!(count(&lines, "left at once"), 1, "{lines:#?}");
     assert_eq!(terminal.cursor_column(), 0);
-    // The agent has noticed, and tidies up before it ends.
+    // The agent has noticed, and cleans up before it ends.
     let began = Instant::now();
     while !Peek::into(&server).tree("").is_empty() {
         assert!(began.elapsed() < Duration::from_secs(60), "it does not");
@@ -192,7 +192,7 @@ fn a_terminal_that_can_do_little_gets_plain_lines() {
 
 /// A mounted file system whose calls do not return: every thread of the load is in one.
 #[test]
-fn calls_that_block_on_a_mounted_file_system_are_told_with_their_age() {
+fn calls_that_block_on_a_mounted_file_system_are_reported_with_their_age() {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
         return;
@@ -214,8 +214,8 @@ fn calls_that_block_on_a_mounted_file_system_are_told_with_their_age() {
             let (_, open) = line.split_once("operations open, oldest ")?;
             open.trim_end().strip_suffix(" s")?.parse::<u64>().ok()
         });
-        let is_told = |line: &&String| line.contains("nothing has ended for ");
-        age.is_some_and(|seconds| seconds >= 5) && rate.filter(is_told).is_some()
+        let is_reported = |line: &&String| line.contains("nothing has ended for ");
+        age.is_some_and(|seconds| seconds >= 5) && rate.filter(is_reported).is_some()
     });
     faulty.end_delays();
     assert!(

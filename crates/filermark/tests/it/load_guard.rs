@@ -132,7 +132,7 @@ impl CpuTime {
 }
 
 /// For [`when_quiet`]: `Err` when packets came too fast for the capture, which says nothing
-/// about whoever sent them.
+/// about their sender.
 pub fn whole(pcap: &Pcap) -> Result<(), String> {
     match pcap.dropped() {
         0 => Ok(()),

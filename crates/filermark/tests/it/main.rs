@@ -1,11 +1,11 @@
 //! The whole program, as its user sees it: command lines in, files and exit
-//! codes out, and a server that nobody may find changed afterwards.
+//! codes out, and a server that must be unchanged afterwards.
 //!
 //! `sweep` is how the tests start the program, `terminal` what it is like on a
 //! terminal, `client_hosts` where it finds several, `peek` how they look into an export,
 //! `load_guard` which tests run by themselves. The server is the embedded one, inside the test,
 //! where its faults and its exact counts are the yardstick, and the testbed's real ones
-//! where somebody else's judgement is.
+//! where a foreign program judges.
 
 mod client_hosts;
 mod foreign_files;
@@ -34,9 +34,13 @@ mod commit;
 mod compare;
 mod counts;
 mod disclosure;
+#[cfg(feature = "energy")]
 mod energy_collect;
+#[cfg(feature = "energy")]
 mod energy_import;
+#[cfg(feature = "energy")]
 mod energy_reduce;
+#[cfg(feature = "energy")]
 mod energy_run;
 mod events;
 mod examples;
@@ -69,6 +73,7 @@ mod real;
 mod report;
 mod report_browser;
 mod results;
+#[cfg(feature = "energy")]
 mod resumed;
 mod scale;
 mod silent;
@@ -103,10 +108,14 @@ fn filermark(dir: &Path, args: &[&str]) -> Output {
 #[track_caller]
 fn assert_complete(output: &Output) {
     let code = output.status.code();
-    assert!(matches!(code, Some(0 | 4)), "{code:?}: {}", talk(output));
+    assert!(
+        matches!(code, Some(0 | 4)),
+        "{code:?}: {}",
+        stderr_text(output)
+    );
 }
 
-/// What it said on stderr.
-fn talk(output: &Output) -> String {
+/// Its stderr text.
+fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

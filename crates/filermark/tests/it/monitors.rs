@@ -1,4 +1,4 @@
-//! PRIME_MON_SCRIPT: any program beside RUN, and a script that is told of every phase.
+//! PRIME_MON_SCRIPT: any program beside RUN, and a script that is called at every phase.
 
 use crate::filermark;
 use crate::load_guard::beside_others;
@@ -38,9 +38,10 @@ fn calls(ended: &Ended) -> Vec<ScriptRecord> {
 
 fn warnings(ended: &Ended) -> Vec<String> {
     let record = ended.record();
-    let told = record.run_findings().filter(|f| f.rule == Rule::Script);
+    let report_text = record.run_findings().filter(|f| f.rule == Rule::Script);
     // On a busy host a call may start late.
-    told.filter(|f| !f.message.contains("after its event"))
+    report_text
+        .filter(|f| !f.message.contains("after its event"))
         .map(|f| {
             assert_eq!(f.severity, Severity::Warning);
             f.message.clone()
@@ -56,8 +57,8 @@ fn is_there(pid: &str) -> bool {
 }
 
 fn pids(sweep: &Sweep) -> Vec<String> {
-    let told = std::fs::read_to_string(sweep.dir().join("pids")).expect("the program ran");
-    told.lines().map(str::to_owned).collect()
+    let report_text = std::fs::read_to_string(sweep.dir().join("pids")).expect("the program ran");
+    report_text.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -70,8 +71,8 @@ fn any_program_runs_while_run_does() {
         .set("PRIME_MON_ARGS", "1000");
     let ended = sweep.succeed();
     let calls = calls(&ended);
-    let told: Vec<_> = calls.iter().map(|c| (&*c.script, &*c.argument)).collect();
-    assert_eq!(told, [("sleep", "RUN"), ("sleep", "RUN")]);
+    let report_text: Vec<_> = calls.iter().map(|c| (&*c.script, &*c.argument)).collect();
+    assert_eq!(report_text, [("sleep", "RUN"), ("sleep", "RUN")]);
     let record = ended.record();
     let runs = record.phases.iter().filter(|p| p.phase == Phase::Run);
     for ((number, call), run) in (1..).zip(&calls).zip(runs) {
@@ -80,8 +81,8 @@ fn any_program_runs_while_run_does() {
         assert!(call.at >= run.began, "{call:?} before {run:?}");
     }
     assert!(warnings(&ended).is_empty(), "{:?}", warnings(&ended));
-    let told = filermark(sweep.dir(), &["verify", "result"]);
-    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    let report_text = filermark(sweep.dir(), &["verify", "result"]);
+    assert_eq!(report_text.status.code(), Some(0), "{report_text:?}");
 }
 
 /// A run whose RUN is ended as soon as the program has done what it is to do there.
@@ -97,8 +98,8 @@ fn interrupted_when(sweep: &Sweep, what: &str, so: impl Fn() -> bool) -> Ended {
 
 /// Whether the program has written so many lines to a file of the run's directory.
 fn has_lines(sweep: &Sweep, name: &str, count: usize) -> bool {
-    let told = std::fs::read_to_string(sweep.dir().join(name)).unwrap_or_default();
-    told.matches('\n').count() >= count
+    let report_text = std::fs::read_to_string(sweep.dir().join(name)).unwrap_or_default();
+    report_text.matches('\n').count() >= count
 }
 
 #[test]
@@ -116,10 +117,10 @@ fn a_program_keeps_its_arguments_and_ends_with_its_children() {
     assert!(warnings(&ended).is_empty());
     let pids = pids(&sweep);
     assert!(!pids.iter().any(|pid| is_there(pid)), "{pids:?}");
-    let said = ended.file("sfsmon");
+    let output_text = ended.file("sfsmon");
     assert!(
-        said.contains("# call 1, ") && said.contains("bye"),
-        "{said}"
+        output_text.contains("# call 1, ") && output_text.contains("bye"),
+        "{output_text}"
     );
 }
 
@@ -138,7 +139,7 @@ fn what_a_program_has_left_in_the_background_is_the_monitor() {
 }
 
 #[test]
-fn monitors_that_fail_are_told_with_exit_code_and_first_words() {
+fn monitors_that_fail_are_reported_with_exit_code_and_first_words() {
     let _turn = beside_others();
     let text = "echo $$ >>pids; echo started; echo; echo 'no such counter: x' >&2; exit 4";
     let sweep = with_script(text);
@@ -155,9 +156,12 @@ fn monitors_that_fail_are_told_with_exit_code_and_first_words() {
     assert_eq!(warnings(&stubborn), [wanted]);
     // Cannot be started.
     let absent = null_sweep().set("PRIME_MON_SCRIPT", "no-such-program-here");
-    let told = warnings(&absent.succeed());
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("cannot be started"), "{told:?}");
+    let report_text = warnings(&absent.succeed());
+    assert_eq!(report_text.len(), 1, "{report_text:?}");
+    assert!(
+        report_text[0].contains("cannot be started"),
+        "{report_text:?}"
+    );
 }
 
 #[test]
@@ -187,20 +191,20 @@ fn no_monitor_outlives_an_interrupted_run() {
 }
 
 #[test]
-fn the_phase_mode_is_told_of_every_phase_in_order() {
+fn the_phase_mode_gets_every_phase_in_order() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server)
         .set("LOAD", "40 80")
         .set("WARMUP_TIME", 0.5)
         .set("PRIME_MON_MODE", "phases")
-        .set("PRIME_MON_SCRIPT", "./told.sh")
+        .set("PRIME_MON_SCRIPT", "./calls.sh")
         .set("PRIME_MON_ARGS", "array-7 fast");
     // The end of WARMUP takes its time: RUN's begin comes after it all the same.
     let text = "#!/bin/sh\n[ $4$6 = WARMUPend ] && sleep 0.4\n\
-                echo \"$FILERMARK_CALL $*\" >>told\necho \"heard $4 $6\"\n\
+                echo \"$FILERMARK_CALL $*\" >>calls\necho \"received $4 $6\"\n\
                 [ -n \"$FILERMARK_TIME\" ]\n";
-    let script = sweep.write("told.sh", text);
+    let script = sweep.write("calls.sh", text);
     std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("chmod");
     let ended = sweep.succeed();
     let mut wanted = Vec::new();
@@ -216,20 +220,25 @@ fn the_phase_mode_is_told_of_every_phase_in_order() {
             }
         }
     }
-    let told = std::fs::read_to_string(sweep.dir().join("told")).expect("the script was called");
-    assert_eq!(told.lines().collect::<Vec<_>>(), wanted);
-    let said = ended.file("sfsmon");
-    assert_eq!(said.matches("heard").count(), wanted.len(), "{said}");
+    let report_text =
+        std::fs::read_to_string(sweep.dir().join("calls")).expect("the script was called");
+    assert_eq!(report_text.lines().collect::<Vec<_>>(), wanted);
+    let output_text = ended.file("sfsmon");
+    assert_eq!(
+        output_text.matches("received").count(),
+        wanted.len(),
+        "{output_text}"
+    );
     let calls = calls(&ended);
     assert_eq!(calls.len(), wanted.len());
     for (call, next) in calls.iter().zip(calls.iter().skip(1)) {
         assert!(call.at <= next.at, "{call:?} after {next:?}");
     }
     assert_eq!(calls[4].argument, "RUN begin");
-    assert_eq!(calls[4].output, "heard RUN begin\n");
+    assert_eq!(calls[4].output, "received RUN begin\n");
     assert!(warnings(&ended).is_empty());
-    let told = filermark(sweep.dir(), &["verify", "result"]);
-    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    let report_text = filermark(sweep.dir(), &["verify", "result"]);
+    assert_eq!(report_text.status.code(), Some(0), "{report_text:?}");
 }
 
 #[test]
@@ -240,9 +249,9 @@ fn a_call_of_a_phase_that_does_not_end_is_ended() {
         .set("PRIME_MON_MODE", "phases")
         .set("SCRIPT_LIMIT_S", 1);
     let ended = sweep.succeed();
-    let told = warnings(&ended);
+    let report_text = warnings(&ended);
     let wanted = "PRIME_MON_SCRIPT mon.sh: took longer than 1 s and was ended (load point 1)";
-    assert_eq!(told, [wanted]);
+    assert_eq!(report_text, [wanted]);
     let pids = pids(&sweep);
     // Of every call the script itself and the program that it began, as far as they came in
     // that second.

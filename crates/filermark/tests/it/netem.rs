@@ -120,7 +120,8 @@ impl Wire {
 }
 
 #[test]
-fn alone_replies_that_netem_loses_are_waited_for_as_often_as_chance_says_and_no_figure_is_wrong() {
+fn alone_replies_that_netem_loses_are_waited_for_as_often_as_chance_states_and_no_figure_is_wrong()
+{
     let _turn = alone();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;

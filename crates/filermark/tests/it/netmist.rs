@@ -1,6 +1,6 @@
 //! `netmist` and composite rc files, from the command line to the files.
 
-use crate::{assert_complete, filermark, talk};
+use crate::{assert_complete, filermark, stderr_text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -36,12 +36,12 @@ fn a_run_leaves_its_files_and_nothing_in_the_directories() {
     assert_complete(&output);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(json.to_string().contains("\"netmist\""), "{json}");
-    let said = talk(&output);
+    let output_text = stderr_text(&output);
     assert!(
-        said.contains("Starting test client:    1 Host: 127.0.0.1"),
-        "{said}"
+        output_text.contains("Starting test client:    1 Host: 127.0.0.1"),
+        "{output_text}"
     );
-    assert!(said.contains("Band 1:"), "{said}");
+    assert!(output_text.contains("Band 1:"), "{output_text}");
     let copy = std::fs::read_to_string(dir.path().join("copy")).unwrap();
     assert!(copy.contains("Overall Ops/sec"), "{copy}");
     assert!(dir.path().join("beats").exists());
@@ -77,16 +77,16 @@ fn what_is_kept_goes_by_the_command_that_is_named() {
     let record = dir.path().join("result/kept.run.jsonl");
     let record = filermark_results::read_record(&record).expect("a record");
     let findings = record.end.expect("an end").findings;
-    let told = findings.iter().find(|f| f.message.contains("KEEP=on"));
-    let told = &told.expect("what stays").message;
-    let command = told.split('`').nth(1).expect("a command");
+    let report_text = findings.iter().find(|f| f.message.contains("KEEP=on"));
+    let report_text = &report_text.expect("what stays").message;
+    let command = report_text.split('`').nth(1).expect("a command");
     let words = command.strip_prefix("filermark ").expect("the program");
     let ended = std::process::Command::new("sh")
         .args(["-c", &format!("\"$0\" {words}"), crate::sweep::PROGRAM])
         .current_dir(dir.path())
         .output()
         .expect("a shell");
-    assert!(ended.status.success(), "{command}: {}", talk(&ended));
+    assert!(ended.status.success(), "{command}: {}", stderr_text(&ended));
     assert_eq!((left("a"), left("b")), (0, 0), "{command}");
 }
 
@@ -140,18 +140,18 @@ fn mistakes_end_with_code_2_and_their_places() {
     .unwrap();
     let output = filermark(dir.path(), &["netmist", "-b", "1g", "-g", "clients"]);
     assert_eq!(output.status.code(), Some(2));
-    let said = talk(&output);
+    let output_text = stderr_text(&output);
     assert!(
-        said.contains("clients:2:22: Workdir=mnt has a path"),
-        "{said}"
+        output_text.contains("clients:2:22: Workdir=mnt has a path"),
+        "{output_text}"
     );
     assert!(
-        said.contains("clients:2:1: the line has no Workload"),
-        "{said}"
+        output_text.contains("clients:2:1: the line has no Workload"),
+        "{output_text}"
     );
     let output = filermark(dir.path(), &["netmist", "-g", "clients", "\u{2013}K"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk(&output).contains("typographical dash; type -K"));
+    assert!(stderr_text(&output).contains("typographical dash; type -K"));
     std::fs::write(
         dir.path().join("here"),
         "Clientname=localhost Workdir=/mnt Workload=METADATA\n",
@@ -159,11 +159,11 @@ fn mistakes_end_with_code_2_and_their_places() {
     .unwrap();
     let output = filermark(
         dir.path(),
-        &["netmist", "-k", "-g", "here", "--suffix", "nobody"],
+        &["netmist", "-k", "-g", "here", "--suffix", "absent"],
     );
     assert_eq!(output.status.code(), Some(0));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("nothing to do"), "{told}");
+    let report_text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(report_text.contains("nothing to do"), "{report_text}");
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn a_composite_of_ones_own_by_rc_file() {
     // The file of -b is where the shell stands, not beside the rc file.
     let args = ["run", "-r", "rc/sfs_rc", "-b", "mine.toml", "-s", "mine"];
     let output = filermark(dir.path(), &args);
-    let said = talk(&output);
+    let output_text = stderr_text(&output);
     assert_complete(&output);
-    assert!(said.contains("JOBs=2"), "{said}");
+    assert!(output_text.contains("JOBs=2"), "{output_text}");
     let record = std::fs::read_to_string(dir.path().join("result/mine.run.jsonl")).unwrap();
     assert!(!record.contains("geheim") && record.contains("\"MINE\""));
     // The names of the training on the 2014 generation.

@@ -1,7 +1,7 @@
 //! netmist's `-D`, `-k` and `-y` over SSH, on hosts that a token file names (manual N,
 //! section 10).
 
-use crate::hosts::{Agent, SOON, agents, detail, hosts, said, states};
+use crate::hosts::{Agent, SOON, agents, detail, hosts, output_text, states};
 use crate::load_guard::beside_others;
 use filermark_testbed::Hosts;
 use serde_json::Value;
@@ -43,8 +43,8 @@ impl<'h> Netmist<'h> {
         self.command(words).output().expect("it starts")
     }
 
-    /// What is told of each host, and the exit code.
-    fn told(&self, words: &str) -> (Vec<Value>, Option<i32>) {
+    /// The report on each host, and the exit code.
+    fn report_text(&self, words: &str) -> (Vec<Value>, Option<i32>) {
         let done = self.run(&format!("{words} --json"));
         let value: Value =
             serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"));
@@ -61,16 +61,16 @@ fn d_installs_on_the_clients_of_the_token_file_and_nowhere_else() {
     let Some(hosts) = hosts(3) else { return };
     let netmist = Netmist::new(&hosts, &HOSTS);
     for state in ["done", "nothing"] {
-        let (told, code) = netmist.told("-D");
-        assert_eq!(states(&told), [state; 2], "{told:?}");
+        let (report_text, code) = netmist.report_text("-D");
+        assert_eq!(states(&report_text), [state; 2], "{report_text:?}");
         assert_eq!(code, Some(0));
     }
     for host in HOSTS {
-        let version = said(&hosts, host, "~/.cache/filermark/*/filermark --version");
+        let version = output_text(&hosts, host, "~/.cache/filermark/*/filermark --version");
         assert!(version.starts_with("filermark "), "{version}");
     }
     assert_eq!(
-        said(&hosts, "h3", "ls -A ~/.cache 2>/dev/null | wc -l"),
+        output_text(&hosts, "h3", "ls -A ~/.cache 2>/dev/null | wc -l"),
         "0"
     );
     hosts.wait_clean(SOON).expect("no session is left");
@@ -83,42 +83,46 @@ fn y_chooses_how_the_clients_are_reached() {
     let Some(hosts) = hosts(2) else { return };
     let six = HOSTS.map(Hosts::name_of_ipv6);
     let by_six = Netmist::new(&hosts, &[&six[0], &six[1]]);
-    let (told, code) = by_six.told("-y 6 -D");
+    let (report_text, code) = by_six.report_text("-y 6 -D");
     assert_eq!(
-        (states(&told), code),
+        (states(&report_text), code),
         (vec!["done"; 2], Some(0)),
-        "{told:?}"
+        "{report_text:?}"
     );
     let by_four = Netmist::new(&hosts, &HOSTS);
-    let (told, code) = by_four.told("-y 4 -D");
+    let (report_text, code) = by_four.report_text("-y 4 -D");
     assert_eq!(
-        (states(&told), code),
+        (states(&report_text), code),
         (vec!["nothing"; 2], Some(0)),
-        "{told:?}"
+        "{report_text:?}"
     );
     for (netmist, words) in [(&by_six, "-y 4 -D"), (&by_four, "-y 6 -D")] {
-        let (told, code) = netmist.told(words);
-        assert_eq!(states(&told), ["failed"; 2], "{words}: {told:?}");
+        let (report_text, code) = netmist.report_text(words);
+        assert_eq!(
+            states(&report_text),
+            ["failed"; 2],
+            "{words}: {report_text:?}"
+        );
         assert_eq!(code, Some(1));
-        assert!(!detail(&told[0]).is_empty());
+        assert!(!detail(&report_text[0]).is_empty());
     }
     // A run, too: the agents' link is the SSH session.
     let short = "-y 6 -d 1 -O 20 -N --exact-time -t 1 -w 0 -o FILE_SIZE=8k -o DIR_COUNT=2 -o FILES_PER_DIR=3 -o STALL_PCNT_MAX=100";
     let done = by_six.run(short);
-    let told = String::from_utf8_lossy(&done.stderr);
+    let report_text = String::from_utf8_lossy(&done.stderr);
     assert!(
         by_six.dir.path().join("result/netmist.run.jsonl").exists(),
-        "{told}"
+        "{report_text}"
     );
     let host = format!("Host: {}", six[1]);
-    assert!(told.contains(&host), "{told}");
+    assert!(report_text.contains(&host), "{report_text}");
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
 /// What lies in the directories of the runs on a host.
 fn left(hosts: &Hosts, host: &str) -> usize {
     let script = format!("find {} -mindepth 1 | wc -l", Hosts::OWN);
-    said(hosts, host, &script).parse().expect("a number")
+    output_text(hosts, host, &script).parse().expect("a number")
 }
 
 #[test]
@@ -126,16 +130,19 @@ fn k_ends_what_is_left_on_the_clients_and_with_force_what_was_kept() {
     let _turn = beside_others();
     let Some(hosts) = hosts(2) else { return };
     let netmist = Netmist::new(&hosts, &HOSTS);
-    assert_eq!(netmist.told("-D").1, Some(0));
+    assert_eq!(netmist.report_text("-D").1, Some(0));
     let mut mine = Agent::on(&hosts, "h2", "netmist");
     let mut other = Agent::on(&hosts, "h2", "other");
-    let (told, code) = netmist.told("-k");
+    let (report_text, code) = netmist.report_text("-k");
     assert_eq!(
-        (states(&told), code),
+        (states(&report_text), code),
         (vec!["nothing", "done"], Some(0)),
-        "{told:?}"
+        "{report_text:?}"
     );
-    assert!(detail(&told[1]).starts_with("ended process "), "{told:?}");
+    assert!(
+        detail(&report_text[1]).starts_with("ended process "),
+        "{report_text:?}"
+    );
     assert!(mine.wait().success());
     let alive = agents(&hosts, "h2");
     assert!(
@@ -166,7 +173,7 @@ fn k_ends_what_is_left_on_the_clients_and_with_force_what_was_kept() {
 
 /// The other run's agent ends as its own run would end it.
 fn hosts_end(other: &mut Agent, netmist: &Netmist<'_>) {
-    let (told, _) = netmist.told("-k --suffix other");
-    assert_eq!(states(&told), ["nothing", "done"], "{told:?}");
+    let (report_text, _) = netmist.report_text("-k --suffix other");
+    assert_eq!(states(&report_text), ["nothing", "done"], "{report_text:?}");
     other.wait();
 }

@@ -1,6 +1,6 @@
 //! A whole run against canned replies.
 
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use filermark_model::plan::NfsVersion;
 use filermark_nfs::client::{MountClient, Nfs3Client, RpcOptions};
 use filermark_onc::nfs3::Nfsstat3;
@@ -32,7 +32,7 @@ fn a_run_claims_measures_and_cleans_up() {
     }
     let output = filermark(dir.path(), &args);
     // Canned replies hold other data than was written: no point counts.
-    assert_eq!(output.status.code(), Some(4), "{}", talk(&output));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
 
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let points = result["points"].as_array().expect("points");

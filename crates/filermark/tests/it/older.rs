@@ -52,14 +52,17 @@ fn assert_swept(sweep: &Sweep, benchmark: &str, transport: Transport) {
     }
     let html = std::fs::read_to_string(ended.path("s.html")).expect("the report");
     let html = html.replace("&#x27;", "'").replace("&#39;", "'");
-    let said = |text: &str| html.contains(text);
-    assert!(said(&heritage.generation), "{benchmark}");
+    let output_text = |text: &str| html.contains(text);
+    assert!(output_text(&heritage.generation), "{benchmark}");
     for caveat in &heritage.caveats {
-        assert!(said(caveat), "{benchmark}: {caveat}");
+        assert!(output_text(caveat), "{benchmark}: {caveat}");
     }
     let limit = record.run.plan.benchmark.standard.response_limit_ms;
-    assert!(said(&format!("{limit} ms")), "{benchmark}: {limit} ms");
-    assert!(said("not comparable"), "{benchmark}");
+    assert!(
+        output_text(&format!("{limit} ms")),
+        "{benchmark}: {limit} ms"
+    );
+    assert!(output_text("not comparable"), "{benchmark}");
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn version_2_is_measured(sandbox: &Arc<Sandbox>) -> Result<(), String> {
         .map(|p| (p.to_u32(), server.stats().of2(*p)));
     let served: BTreeMap<u32, u64> = served.filter(|(_, count)| *count > 0).collect();
     assert_eq!(seen, served);
-    // All but ROOT and WRITECACHE, which nobody sends.
+    // All but ROOT and WRITECACHE, which no client sends.
     assert_eq!(seen.len(), Procedure::COUNT - 2, "{seen:?}");
     sandbox.run(|| assert_empty(&server));
     Ok(())

@@ -3,16 +3,21 @@
 
 use crate::load_guard::beside_others;
 use crate::sweep::Sweep;
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use std::path::Path;
 
 /// What stderr says of a command line that is refused.
 #[track_caller]
 fn refused(dir: &Path, args: &[&str]) -> String {
     let output = filermark(dir, args);
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", talk(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{args:?}: {}",
+        stderr_text(&output)
+    );
     assert!(output.stdout.is_empty(), "{args:?}");
-    talk(&output)
+    stderr_text(&output)
 }
 
 #[test]
@@ -34,28 +39,34 @@ fn commands_of_then_are_answered_with_the_one_of_now() {
         ),
         (&["netmist_pro", "-b", "1g"], "filermark netmist -b 1g"),
     ] {
-        let said = refused(dir, args);
-        assert!(said.contains(want), "{args:?}: {said}");
+        let output_text = refused(dir, args);
+        assert!(output_text.contains(want), "{args:?}: {output_text}");
     }
     // What is merely wrong gets no such answer.
-    let said = refused(dir, &["run", "--frobnicate"]);
-    assert!(!said.contains("type:"), "{said}");
+    let output_text = refused(dir, &["run", "--frobnicate"]);
+    assert!(!output_text.contains("type:"), "{output_text}");
 }
 
 #[test]
-fn missing_parameters_are_told_with_what_to_add() {
+fn missing_parameters_are_reported_with_what_to_add() {
     let sandbox = tempfile::tempdir().expect("a directory");
     let dir = sandbox.path();
     let mounted = "CLIENT_MOUNTPOINTS=localhost:/d";
-    let said = refused(dir, &["run", "-o", mounted, "-o", "LOAD=1"]);
-    assert!(said.contains("add BENCHMARK=SWBUILD"), "{said}");
-    assert!(!said.contains("PROCS is not set"), "{said}");
+    let output_text = refused(dir, &["run", "-o", mounted, "-o", "LOAD=1"]);
+    assert!(
+        output_text.contains("add BENCHMARK=SWBUILD"),
+        "{output_text}"
+    );
+    assert!(!output_text.contains("PROCS is not set"), "{output_text}");
     std::fs::write(dir.join("sfs_rc"), "LOAD=1\n").expect("written");
-    let said = refused(dir, &["run", "-o", "MNT_POINTS=a:/b", "-s", "q"]);
-    assert!(said.contains("there is one here: -r sfs_rc"), "{said}");
-    let said = refused(dir, &["plan", "-r", "sfs_rc", "-o", "LOAD=100-1000"]);
+    let output_text = refused(dir, &["run", "-o", "MNT_POINTS=a:/b", "-s", "q"]);
+    assert!(
+        output_text.contains("there is one here: -r sfs_rc"),
+        "{output_text}"
+    );
+    let output_text = refused(dir, &["plan", "-r", "sfs_rc", "-o", "LOAD=100-1000"]);
     let want = "write LOAD=100 INCR_LOAD=100 NUM_RUNS=10";
-    assert!(said.contains(want), "{said}");
+    assert!(output_text.contains(want), "{output_text}");
 }
 
 /// An XML definition becomes a benchmark that runs, an old rc file one that is run.
@@ -84,15 +95,19 @@ fn a_converted_benchmark_runs_from_a_converted_rc_file() {
             m = mount.display()
         ),
     );
-    let said = refused(dir, &["workload", "check", "benchmarks.xml"]);
-    assert!(said.contains("filermark import"), "{said}");
-    for (file, new, told) in [
+    let output_text = refused(dir, &["workload", "check", "benchmarks.xml"]);
+    assert!(output_text.contains("filermark import"), "{output_text}");
+    for (file, new, report_text) in [
         ("benchmarks.xml", "new.toml", "CLIENT_MEM=1g has no place"),
         ("old_rc", "new_rc", "old_rc:1:1: RSH=rsh is left out"),
     ] {
         let output = filermark(dir, &["import", file, "-o", new]);
-        assert!(output.status.success(), "{}", talk(&output));
-        assert!(talk(&output).contains(told), "{}", talk(&output));
+        assert!(output.status.success(), "{}", stderr_text(&output));
+        assert!(
+            stderr_text(&output).contains(report_text),
+            "{}",
+            stderr_text(&output)
+        );
         assert!(output.stdout.is_empty());
         // Without -o the same text goes to stdout.
         let printed = filermark(dir, &["import", file]).stdout;
@@ -119,7 +134,7 @@ fn a_converted_benchmark_runs_from_a_converted_rc_file() {
     let output = filermark(dir, &run);
     let code = output.status.code();
     // On a busy host the rate may be missed; that it ran and cleaned up is what counts.
-    assert!(matches!(code, Some(0 | 4)), "{}", talk(&output));
+    assert!(matches!(code, Some(0 | 4)), "{}", stderr_text(&output));
     let record = std::fs::read_to_string(dir.join("result/x.run.jsonl")).expect("a record");
     assert!(
         record.contains("\"SMALL\"") && record.contains("JOB"),
@@ -144,7 +159,11 @@ fn what_is_no_file_of_theirs_is_refused() {
     std::fs::write(dir.join("mix"), "SFS MIXFILE VERSION 2\n").expect("written");
     let output = filermark(dir, &["import", "mix"]);
     assert!(output.status.success() && output.stdout.is_empty());
-    assert!(talk(&output).contains("MIXFILE=mix"), "{}", talk(&output));
+    assert!(
+        stderr_text(&output).contains("MIXFILE=mix"),
+        "{}",
+        stderr_text(&output)
+    );
 }
 
 /// Names that no parameter has are refused, or notes where that was asked for; also the
@@ -158,7 +177,7 @@ fn unknown_names_are_notes_where_that_was_asked_for() {
     std::fs::write(sandbox.path().join("sfs_rc"), rc).expect("written");
     let args = ["plan", "-r", "sfs_rc", "-o", "IGNORE_UNKNOWN=on"];
     let output = filermark(sandbox.path(), &args);
-    assert!(output.status.success(), "{}", talk(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     let plan = String::from_utf8_lossy(&output.stdout);
     assert!(
         plan.contains("there is no parameter FROB (sfs_rc:4:1)"),

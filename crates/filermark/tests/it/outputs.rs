@@ -27,11 +27,11 @@ fn assert_fails_into_full(mut command: Command) {
         .stderr(Stdio::piped())
         .output()
         .expect("filermark starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{command:?}: {output_text}");
     assert!(
-        said.contains("standard output cannot be written: No space left on device"),
-        "{command:?}: {said}"
+        output_text.contains("standard output cannot be written: No space left on device"),
+        "{command:?}: {output_text}"
     );
 }
 
@@ -56,7 +56,7 @@ const ALONE: [&[&str]; 26] = [
     &["preflight", "-r", "sfs_rc"],
     &["keys", "-r", "sfs_rc"],
     &["install", "-r", "sfs_rc"],
-    &["stop", "-r", "sfs_rc", "-s", "nobody"],
+    &["stop", "-r", "sfs_rc", "-s", "absent"],
     &["workload", "list"],
     &["params"],
     &["import", "sfs_rc"],
@@ -72,6 +72,7 @@ const ALONE: [&[&str]; 26] = [
     &["verify", "--json", "mine.run.jsonl"],
     &["bundle", "-o", "mine.zip", "mine.run.jsonl"],
     &["subedit", "--xsd"],
+    #[cfg(feature = "energy")]
     &["energy", "reduce", "merged.jsonl"],
     &["completions", "bash"],
     &["man"],
@@ -84,7 +85,7 @@ fn what_no_server_is_needed_for_fails_into_a_full_device() {
     std::fs::write(dir.path().join("sfs_rc"), rc).expect("the rc file");
     let merged = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../energy/tests/fixtures/merged.jsonl"
+        "/../energy/data/tests/fixtures/merged.jsonl"
     );
     std::fs::copy(merged, dir.path().join("merged.jsonl")).expect("the fixture");
     for suffix in ["mine", "other"] {
@@ -98,13 +99,18 @@ fn what_no_server_is_needed_for_fails_into_a_full_device() {
 }
 
 #[test]
-fn what_talks_to_a_server_fails_into_a_full_device() {
+fn what_connects_to_a_server_fails_into_a_full_device() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let run = || Sweep::on(&server).set("LOAD", 50);
     assert_fails_into_full(run().to_command());
     assert_fails_into_full(run().elsewhere().arg("--json").to_command());
     assert_fails_into_full(run().elsewhere().command("validate").to_command());
+}
+
+#[test]
+fn slow_the_demo_fails_into_a_full_device() {
+    let _turn = beside_others();
     let demo = Sweep::bare().command("demo").arg("--seconds").arg("0.2");
     assert_fails_into_full(demo.to_command());
 }
@@ -134,8 +140,8 @@ fn events_that_cannot_be_written_fail_the_run() {
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).set("LOAD", 50);
     let ended = sweep.arg("--events").arg("/dev/full").fail(1);
-    let said = "--events /dev/full: cannot be written: No space left on device";
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let output_text = "--events /dev/full: cannot be written: No space left on device";
+    assert!(ended.stderr.contains(output_text), "{}", ended.stderr);
     assert!(ended.stdout.contains("\npeak ") || ended.stdout.contains("\nno load point"));
 }
 
@@ -151,10 +157,10 @@ fn a_full_result_directory_takes_no_figures_away() {
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server).seeing(&mounts).set("LOAD", 50);
     let ended = sweep.arg("-d").arg(small.path().to_string_lossy()).fail(1);
-    let said = "No space left on device";
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
-    let is_told = ended.stdout.contains("\npeak ") || ended.stdout.contains("\nno load point");
-    assert!(is_told, "{}\n{}", ended.stdout, ended.stderr);
+    let output_text = "No space left on device";
+    assert!(ended.stderr.contains(output_text), "{}", ended.stderr);
+    let is_reported = ended.stdout.contains("\npeak ") || ended.stdout.contains("\nno load point");
+    assert!(is_reported, "{}\n{}", ended.stdout, ended.stderr);
     for entry in std::fs::read_dir(small.host()).expect("the directory") {
         let path = entry.expect("a file").path();
         if path.extension().is_some_and(|end| end == "html") {

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// errno EIO.
 const EIO: i32 = 5;
 
-/// A run that is to end soon after its trouble: not after the whole of a long RUN.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A run that is to end soon after its failure: not after the whole of a long RUN.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 fn faulty() -> Option<(Arc<Mounts>, Faulty)> {
     let mounts = available(Mounts::new())?;
@@ -24,9 +24,9 @@ fn faulty() -> Option<(Arc<Mounts>, Faulty)> {
 #[track_caller]
 fn assert_given_up(ended: &Ended, parts: &[&str]) {
     assert_eq!(ended.code, 1, "{}", ended.stderr);
-    ended.assert_tame();
+    ended.assert_sanitized();
     ended.assert_sentence(parts);
-    assert!(ended.elapsed < PATIENCE, "{:?}", ended.elapsed);
+    assert!(ended.elapsed < TIME_LIMIT, "{:?}", ended.elapsed);
 }
 
 /// The mean service time of an operation is the delay of the one request that it makes
@@ -49,7 +49,7 @@ fn alone_an_injected_delay_is_the_service_time_of_a_stat() {
             Duration::from_micros((delay_ms * 1e3) as u64),
         );
         started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
-        faulty.heal();
+        faulty.recover();
         let ended = started.wait();
         assert!(ended.is_complete(), "{}", ended.stderr);
         let point = ended.point(1);
@@ -83,9 +83,9 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     faulty.fail(Kind::Getattr, 10, EIO);
     faulty.fail(Kind::Mkdir, 2, EIO);
     started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
-    faulty.heal();
+    faulty.recover();
     let ended = started.wait();
-    ended.assert_tame();
+    ended.assert_sanitized();
     assert!(faulty.failures()[&Kind::Getattr] > 10);
     let point = ended.point(1);
     assert!(!point.is_valid());
@@ -97,18 +97,18 @@ fn injected_errors_are_counted_and_the_tree_goes_afterwards() {
     let stats = point.stats.as_ref().expect("figures");
     let stat = stats.op(Op::Stat).expect("in the mix");
     assert!(stat.error_count > 10, "{}", stat.error_count);
-    let told: u64 = stats
+    let report_text: u64 = stats
         .errors
         .iter()
         .filter(|(what, _)| what.starts_with("stat: ") && what.contains("EIO"))
         .map(|(_, count)| count)
         .sum();
-    assert_eq!(told, stat.error_count, "{:?}", stats.errors);
+    assert_eq!(report_text, stat.error_count, "{:?}", stats.errors);
     assert_eq!(left_behind(faulty.backing(), &before), [""; 0]);
 }
 
 /// The owner files are read by CLEANUP; a directory whose owner file cannot be read at once
-/// is not taken for somebody else's.
+/// is not taken for a foreign one.
 #[test]
 fn reads_that_fail_in_cleanup_are_tried_again() {
     let _turn = beside_others();
@@ -186,7 +186,7 @@ fn too_little_space_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_read_only_file_system_is_told() {
+fn a_read_only_file_system_is_reported() {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
         return;
@@ -199,7 +199,7 @@ fn a_read_only_file_system_is_told() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_told() {
+fn a_directory_that_is_not_there_is_reported() {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
         return;
@@ -212,7 +212,7 @@ fn a_directory_that_is_not_there_is_told() {
 /// Lazily unmounted, a file system goes on for those who have it open: the run ends as
 /// it would, but what it made is out of its sight, and it says so.
 #[test]
-fn a_mount_that_vanishes_is_told_and_nothing_is_made_in_its_place() {
+fn a_mount_that_vanishes_is_reported_and_nothing_is_made_in_its_place() {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
         return;
@@ -222,17 +222,21 @@ fn a_mount_that_vanishes_is_told_and_nothing_is_made_in_its_place() {
     started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
     mounts.vanish(&place).expect("it goes");
     let ended = started.wait();
-    ended.assert_tame();
-    assert!(ended.elapsed < PATIENCE, "{:?}", ended.elapsed);
+    ended.assert_sanitized();
+    assert!(ended.elapsed < TIME_LIMIT, "{:?}", ended.elapsed);
     let end = ended.record().end.expect("an end");
-    let told = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
-    let told = told.expect("it says so");
-    assert!(told.message.contains("unmounted"), "{}", told.message);
+    let report_text = end.findings.iter().find(|f| f.rule == Rule::LeftBehind);
+    let report_text = report_text.expect("it says so");
+    assert!(
+        report_text.message.contains("unmounted"),
+        "{}",
+        report_text.message
+    );
     assert!(tree(place.host()).is_empty());
 }
 
 #[test]
-fn too_few_file_descriptors_are_told_with_the_number_needed() {
+fn too_few_file_descriptors_are_reported_with_the_number_needed() {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
         return;
@@ -284,7 +288,7 @@ fn links_that_were_planted_in_the_tree_are_not_followed() {
         &top.join(&trees[2]).join("d0000/b00/f0000009"),
     );
     let next = sweep.elsewhere().run();
-    next.assert_tame();
+    next.assert_sanitized();
     assert_eq!(
         left_behind(outside.host(), &before),
         [""; 0],

@@ -14,7 +14,7 @@ use std::path::Path;
 fn runs_clean(sweep: &Sweep, at: &Path) -> Ended {
     let before = plant_foreign(at);
     let ended = sweep.clone().set("VERIFY", "on").succeed();
-    ended.assert_tame();
+    ended.assert_sanitized();
     let point = ended.point(1);
     let stats = point.stats.as_ref().expect("figures");
     assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
@@ -198,14 +198,14 @@ fn netmist_s_command_line_works() {
     work.write("clients", &line.repeat(2));
     let args = "-d 2 -b 16m -B 16m -O 200 -T 2 -Q 4 -t 2 -w 1 -N -G -g clients --exact-time -o STALL_PCNT_MAX=100";
     let ended = work.args(args).succeed();
-    ended.assert_tame();
+    ended.assert_sanitized();
     assert_eq!(left_behind(dir.host(), &before), [""; 0]);
 }
 
 /// A run of netmist's command line that takes as long as it says has read and written its
 /// data set: also with files that are smaller than the transfers of the workload.
 #[test]
-fn a_run_as_long_as_the_plan_says_touches_its_data_set() {
+fn a_run_as_long_as_the_plan_states_touches_its_data_set() {
     let _turn = beside_others();
     let Some(mounts) = available(Mounts::new()) else {
         return;
@@ -220,7 +220,7 @@ fn a_run_as_long_as_the_plan_says_touches_its_data_set() {
     work.write("clients", &line);
     let args = "-b 128k -B 128k -T 2 -Q 8 -O 500 -t 1 -w 0 -g clients -o STALL_PCNT_MAX=100";
     let ended = work.args(args).run();
-    ended.assert_tame();
+    ended.assert_sanitized();
     let (plan, point) = (ended.record().run.plan, ended.point(1));
     let seconds = plan.phases.runtime.as_secs_f64();
     let stats = point.stats.as_ref().expect("figures");
@@ -276,7 +276,7 @@ Uniform size dist 1
     work.write("clients", &line);
     let args = "-I mine -T 1 -Q 4 -t 1 -w 0 -g clients -o FILE_SIZE=16k -o STALL_PCNT_MAX=100";
     let ended = work.args(args).succeed();
-    ended.assert_tame();
+    ended.assert_sanitized();
     let (plan, point) = (ended.record().run.plan, ended.point(1));
     let set = plan.data_set(point.load);
     assert_eq!(
@@ -295,10 +295,10 @@ Uniform size dist 1
     let second = 1_000_000_000;
     assert_eq!(stats.window_ns % second, 0);
     assert!(stats.window_ns > second, "{}", stats.window_ns);
-    let said = &ended.stderr;
+    let output_text = &ended.stderr;
     assert!(
-        said.contains("the data set has been read and written once"),
-        "{said}"
+        output_text.contains("the data set has been read and written once"),
+        "{output_text}"
     );
 }
 
@@ -382,7 +382,7 @@ fn logs_grow_while_a_run_goes_on() {
     assert_eq!(texts(), before);
 }
 
-/// A file of `-q` that cannot be written is an error, and told.
+/// A file of `-q` that cannot be written is an error, and reported.
 #[test]
 fn a_heartbeat_log_that_cannot_be_written_is_an_error() {
     let _turn = beside_others();
@@ -403,9 +403,9 @@ fn a_heartbeat_log_that_cannot_be_written_is_an_error() {
     assert!(ended.stderr.contains("/dev/full"), "{}", ended.stderr);
 }
 
-/// A pipe of `-q` that nobody reads does not stop the run, and is told.
+/// A pipe of `-q` without a reader does not stop the run, and is reported.
 #[test]
-fn a_pipe_that_nobody_reads_does_not_stop_the_run() {
+fn a_pipe_that_no_one_reads_does_not_stop_the_run() {
     let _turn = beside_others();
     let work = Sweep::bare().suffix("netmist").command("netmist");
     let at = work.dir().join("work");

@@ -212,7 +212,7 @@ fn swbuild_and_metadata_on_the_kernel_s_server_over_version_3() {
 
 /// Every write of these is stable when it returns or, where the definition says so, is
 /// committed: WRITEs and COMMITs reach the server. Reads may come from the client's
-/// cache, so there is no telling how many do not.
+/// cache, so it is unknown how many do not.
 #[test]
 fn vda_and_vdi_on_the_kernel_s_server_over_version_4_2() {
     let _turn = beside_others();
@@ -325,7 +325,7 @@ fn assert_from_server(record: &RunRecord) {
 /// The files fit into the client's memory, and its attribute cache lives for long: most of what is
 /// read after the first time never leaves the client, as the server's own count says too.
 #[test]
-fn what_the_client_s_memory_answered_is_said() {
+fn reads_from_the_client_s_memory_are_reported() {
     let _turn = beside_others();
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
@@ -361,6 +361,9 @@ fn what_the_client_s_memory_answered_is_said() {
     let cached = cached.expect("a finding");
     assert_eq!(cached.severity, Severity::Warning);
     let share = 100.0 * memory as f64 / reads.read_bytes as f64;
-    let said = cached.value.expect("a share");
-    assert!((said - share).abs() < 0.01, "{said}, not {share}");
+    let output_text = cached.value.expect("a share");
+    assert!(
+        (output_text - share).abs() < 0.01,
+        "{output_text}, not {share}"
+    );
 }

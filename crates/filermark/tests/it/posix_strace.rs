@@ -8,7 +8,7 @@ use filermark_results::Phase;
 use filermark_testbed::{Call, Mounts, Strace, available};
 use std::ops::Range;
 
-/// Everything whose system calls can be told apart, at a rate that strace can follow.
+/// Everything whose system calls can be distinguished, at a rate that strace can follow.
 const DEFINITION: &str = r#"
 [[workload]]
 name = "CALLS"
@@ -51,7 +51,7 @@ file_kib = 16
 const PROCS: u64 = 3;
 
 /// Operations of RUN that are not in its window, at either end: a few per proc, since
-/// the phase is told by the wall clock of another process.
+/// the phase is determined by the wall clock of another process.
 const EDGE: u64 = 3 * PROCS;
 
 /// The calls of RUN that succeeded, of these names and with this in their arguments.

@@ -48,7 +48,7 @@ pub fn tree(top: &Path) -> Tree {
     found
 }
 
-/// Puts somebody else's files into a directory: what they are, to be compared.
+/// Puts foreign files into a directory: what they are, to be compared.
 pub fn plant_foreign(top: &Path) -> Tree {
     std::fs::write(top.join("thesis.txt"), "ten years of work").expect("a file");
     std::fs::create_dir(top.join("CL0_SWBUILD")).expect("a directory");

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// An agent whose prime is gone notices and cleans up within this.
 const ALONE_MAX: Duration = Duration::from_secs(30);
 
-/// What a preflight told.
+/// The report of a preflight.
 pub struct PreflightOutput {
     /// How it ended.
     pub ended: Ended,
@@ -28,7 +28,7 @@ impl PreflightOutput {
     }
 
     fn of_ended(ended: Ended) -> Self {
-        ended.assert_tame();
+        ended.assert_sanitized();
         let json = ended.json();
         assert_eq!(json["preflight"], 1);
         let checks = json["checks"].as_array().expect("checks").clone();
@@ -64,8 +64,8 @@ impl PreflightOutput {
         for word in words {
             assert!(sentence.contains(word), "no {word:?} in: {sentence}");
         }
-        let told = check["command"].as_str().unwrap_or("");
-        assert!(told.contains(command), "no {command:?} in: {check}");
+        let report_text = check["command"].as_str().unwrap_or("");
+        assert!(report_text.contains(command), "no {command:?} in: {check}");
     }
 
     fn hosts(&self) -> Vec<&str> {
@@ -84,15 +84,15 @@ fn this_host_alone_needs_no_ssh() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("the embedded server");
     let sweep = Sweep::on(&server);
-    let told = PreflightOutput::by(&sweep);
-    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
-    assert_eq!(told.hosts()[0], "prime");
-    let client = told.hosts()[1];
+    let report_text = PreflightOutput::by(&sweep);
+    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
+    assert_eq!(report_text.hosts()[0], "prime");
+    let client = report_text.hosts()[1];
     for what in ["name", "version", "server", "mount", "memory", "files"] {
-        told.assert(client, what, "ok");
+        report_text.assert(client, what, "ok");
     }
-    assert!(told.of(client, "ssh").is_empty());
-    told.assert("all", "space", "ok");
+    assert!(report_text.of(client, "ssh").is_empty());
+    report_text.assert("all", "space", "ok");
     let text = sweep.clone().command("preflight").run();
     assert_eq!(text.code, 0, "{}", text.stdout);
     assert!(!text.stdout.contains('\x1b'), "no colours in a file");
@@ -106,21 +106,21 @@ fn this_host_alone_needs_no_ssh() {
 }
 
 #[test]
-fn a_server_that_does_not_let_us_in_is_told() {
+fn a_server_that_does_not_let_us_in_is_reported() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions {
         refuse_mount: true,
         ..ServerOptions::default()
     });
     let server = server.expect("the embedded server");
-    let told = PreflightOutput::by(&Sweep::on(&server));
-    let client = told.hosts()[1];
-    told.assert(client, "server", "ok");
-    told.assert_fails(client, "mount", &["/export"], "showmount");
+    let report_text = PreflightOutput::by(&Sweep::on(&server));
+    let client = report_text.hosts()[1];
+    report_text.assert(client, "server", "ok");
+    report_text.assert_fails(client, "mount", &["/export"], "showmount");
     let gone = Sweep::on(&server).set("NFS_PORT", 1);
     drop(server);
-    let told = PreflightOutput::by(&gone);
-    told.assert_fails(client, "server", &["refused"], "rpcinfo");
+    let report_text = PreflightOutput::by(&gone);
+    report_text.assert_fails(client, "server", &["refused"], "rpcinfo");
 }
 
 #[test]
@@ -129,24 +129,26 @@ fn three_hosts_and_their_filer_are_ready() {
     let Some(field) = Field::with_ganesha(3) else {
         return;
     };
-    let told = PreflightOutput::by(&field.sweep("h1 h2 h3"));
-    assert_eq!(told.hosts(), ["prime", "h1", "h2", "h3", "all"]);
+    let report_text = PreflightOutput::by(&field.sweep("h1 h2 h3"));
+    assert_eq!(report_text.hosts(), ["prime", "h1", "h2", "h3", "all"]);
     for host in ["h1", "h2", "h3"] {
         for what in ["name", "ssh", "version", "clock", "server", "mount"] {
-            told.assert(host, what, "ok");
+            report_text.assert(host, what, "ok");
         }
-        let host_is = told.of(host, "host")[0]["sentence"].as_str().unwrap();
+        let host_is = report_text.of(host, "host")[0]["sentence"]
+            .as_str()
+            .unwrap();
         assert!(
-            host_is.starts_with(&format!("calls itself {host}; 10.77.0.")),
+            host_is.starts_with(&format!("host name {host}; 10.77.0.")),
             "{host_is}"
         );
     }
-    assert_eq!(told.ended.code, 0, "{:#?}", told.checks);
+    assert_eq!(report_text.ended.code, 0, "{:#?}", report_text.checks);
     field.assert_clean();
 }
 
 #[test]
-fn hosts_in_trouble_are_told_with_what_mends_them_and_the_others_go_on() {
+fn failed_hosts_are_reported_with_what_fixes_them_and_the_others_continue() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(4) else {
         return;
@@ -155,32 +157,37 @@ fn hosts_in_trouble_are_told_with_what_mends_them_and_the_others_go_on() {
     field.hosts.wrong_host_key("h3").expect("another key");
     field.hosts.cut("h4").expect("cut");
     let sweep = field.sweep("h1 h2 h3 h4").set("START_TIMEOUT", 20);
-    let told = PreflightOutput::by(&sweep.into_rc());
+    let report_text = PreflightOutput::by(&sweep.into_rc());
     for what in ["name", "ssh", "version", "server", "mount"] {
-        told.assert("h1", what, "ok");
+        report_text.assert("h1", what, "ok");
     }
-    let rc = told.of("h2", "ssh")[0]["command"].as_str().unwrap_or("");
+    let rc = report_text.of("h2", "ssh")[0]["command"]
+        .as_str()
+        .unwrap_or("");
     assert!(
         rc.starts_with("filermark keys -r /") && rc.ends_with("/sfs_rc"),
         "{rc}"
     );
-    told.assert_fails("h2", "ssh", &["without a password"], "filermark keys");
-    told.assert_fails("h3", "ssh", &["host key", "another one"], "ssh-keygen");
-    told.assert_fails("h4", "ssh", &["cannot be reached"], "");
+    report_text.assert_fails("h2", "ssh", &["without a password"], "filermark keys");
+    report_text.assert_fails("h3", "ssh", &["host key", "differs"], "ssh-keygen");
+    report_text.assert_fails("h4", "ssh", &["cannot be reached"], "");
     for host in ["h2", "h3", "h4"] {
-        assert!(told.of(host, "agent").is_empty(), "it is not tried again");
+        assert!(
+            report_text.of(host, "agent").is_empty(),
+            "it is not tried again"
+        );
     }
     assert!(
-        told.ended.elapsed < Duration::from_secs(40),
+        report_text.ended.elapsed < Duration::from_secs(40),
         "{:?}",
-        told.ended.elapsed
+        report_text.ended.elapsed
     );
-    field.hosts.mend("h4").expect("mend");
+    field.hosts.fix("h4").expect("fix");
     field.assert_clean();
 }
 
 #[test]
-fn a_program_that_is_missing_is_told_with_the_command_that_brings_it() {
+fn a_program_that_is_missing_is_reported_with_the_command_that_brings_it() {
     let _turn = beside_others();
     let Some(field) = Field::with_ganesha(2) else {
         return;
@@ -194,10 +201,10 @@ fn a_program_that_is_missing_is_told_with_the_command_that_brings_it() {
         .set("INSTALL", "on")
         .run();
     assert_eq!(installed.code, 0, "{}", installed.stderr);
-    let told = PreflightOutput::by(&sweep);
-    told.assert("h1", "version", "ok");
-    told.assert("h2", "ssh", "ok");
-    told.assert_fails("h2", "agent", &["missing there"], "filermark install");
+    let report_text = PreflightOutput::by(&sweep);
+    report_text.assert("h1", "version", "ok");
+    report_text.assert("h2", "ssh", "ok");
+    report_text.assert_fails("h2", "agent", &["missing there"], "filermark install");
     assert!(field.new_files("h2").is_empty(), "preflight brings nothing");
     field.assert_clean();
 }
@@ -216,25 +223,25 @@ fn shared() -> String {
 }
 
 #[test]
-fn who_sees_another_file_system_is_told() {
+fn a_client_that_sees_another_file_system_is_reported() {
     let _turn = beside_others();
     let Some(field) = one_apart() else { return };
     let sweep = field.composite("VDA", &shared()).set("SPACE_CHECK", "off");
-    let told = PreflightOutput::by(&sweep);
-    told.assert("h2", "same", "ok");
-    told.assert("h3", "same", "warning");
+    let report_text = PreflightOutput::by(&sweep);
+    report_text.assert("h2", "same", "ok");
+    report_text.assert("h3", "same", "warning");
     for host in ["h1", "h2", "h3"] {
-        told.assert(host, "mount", "ok");
+        report_text.assert(host, "mount", "ok");
     }
     field.assert_clean();
     // Where all are to work in one tree, that will not do.
-    let told = PreflightOutput::by(&sweep.set("SHARING_MODE", 1));
-    told.assert_fails("h3", "same", &["share one tree"], "");
+    let report_text = PreflightOutput::by(&sweep.set("SHARING_MODE", 1));
+    report_text.assert_fails("h3", "same", &["share one tree"], "");
     field.assert_clean();
 }
 
 #[test]
-fn a_directory_that_is_missing_full_or_read_only_is_told() {
+fn a_directory_that_is_missing_full_or_read_only_is_reported() {
     let _turn = beside_others();
     let Some(field) = Field::bare(3) else { return };
     for (host, script) in [
@@ -253,15 +260,16 @@ fn a_directory_that_is_missing_full_or_read_only_is_told() {
     let mounts = ["h1", "h2", "h3"]
         .map(|h| format!("{h}:/mnt/own/d"))
         .join(" ");
-    let told = PreflightOutput::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
-    told.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
-    told.assert_fails(
+    let report_text =
+        PreflightOutput::by(&field.composite("VDA", &mounts).set("SPACE_CHECK", "off"));
+    report_text.assert_fails("h1", "mount", &["/mnt/own/d", "No space left"], "");
+    report_text.assert_fails(
         "h2",
         "mount",
         &["Read-only"],
         "mount -o remount,rw /mnt/own/d",
     );
-    told.assert_fails("h3", "mount", &["/mnt/own/d", "mounted on this client"], "");
+    report_text.assert_fails("h3", "mount", &["/mnt/own/d", "mounted on this client"], "");
     assert_eq!(field.below("h1", "/mnt/own/d"), ["/full"]);
     field
         .hosts
@@ -289,28 +297,28 @@ fn while_a_probe_lies_there(field: &Field) -> Started {
 }
 
 #[test]
-fn a_host_that_freezes_is_told_and_another_removes_its_probe_file() {
+fn a_host_that_freezes_is_reported_and_another_removes_its_probe_file() {
     let _turn = beside_others();
     let Some(field) = one_apart() else { return };
     let started = while_a_probe_lies_there(&field);
     field.hosts.freeze("h1").expect("freeze");
-    let told = PreflightOutput::of_ended(started.wait());
+    let report_text = PreflightOutput::of_ended(started.wait());
     assert_eq!(field.below("h2", Hosts::SHARED), [""; 0]);
-    told.assert_fails("h1", "agent", &["not a word"], "");
-    told.assert("h2", "same", "ok");
-    told.assert("h3", "mount", "ok");
+    report_text.assert_fails("h1", "agent", &["no message"], "");
+    report_text.assert("h2", "same", "ok");
+    report_text.assert("h3", "mount", "ok");
     field.hosts.thaw("h1").expect("thaw");
     field.assert_clean_within(ALONE_MAX);
 }
 
 #[test]
-fn who_does_not_want_to_wait_is_told_what_was_found() {
+fn without_waiting_the_findings_are_reported() {
     let _turn = beside_others();
     let Some(field) = one_apart() else { return };
     let started = while_a_probe_lies_there(&field);
     started.signal(Signal::INT);
     let ended = started.wait();
-    ended.assert_tame();
+    ended.assert_sanitized();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
     let json = ended.json();
     assert_eq!(json["stopped"], true);
@@ -330,17 +338,17 @@ fn a_prime_that_is_killed_leaves_no_probe_file() {
 
 /// RESVPORT=on without the capability for it, as a copy of a program with `setcap` is.
 #[test]
-fn a_program_that_may_not_use_low_ports_is_told_with_what_to_type() {
+fn a_program_that_may_not_use_low_ports_is_reported_with_what_to_type() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("server");
     let sweep = Sweep::on(&server).set("RESVPORT", "on");
     PreflightOutput::by(&sweep).assert("localhost", "ports", "ok");
     let front = ["setpriv", "--bounding-set", "-net_bind_service"];
-    let told = PreflightOutput::by(&sweep.clone().through(front));
+    let report_text = PreflightOutput::by(&sweep.clone().through(front));
     let words = ["RESVPORT=on", "source ports below 1024"];
     let command = "sudo setcap cap_net_bind_service=+ep ";
-    told.assert_fails("localhost", "ports", &words, command);
-    // Who does not want them is not told.
-    let told = PreflightOutput::by(&sweep.unset("RESVPORT").through(front));
-    assert!(told.of("localhost", "ports").is_empty());
+    report_text.assert_fails("localhost", "ports", &words, command);
+    // Without the option they are not reported.
+    let report_text = PreflightOutput::by(&sweep.unset("RESVPORT").through(front));
+    assert!(report_text.of("localhost", "ports").is_empty());
 }

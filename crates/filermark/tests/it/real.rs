@@ -1,4 +1,4 @@
-//! Short sweeps against servers that nobody here wrote.
+//! Short sweeps against servers of other projects.
 
 use crate::load_guard::{Machine, alone, valid};
 use crate::sweep::{Ended, Sweep};
@@ -135,8 +135,8 @@ fn alone_ganesha_mem_is_measured_and_what_it_loses_is_found() {
         let stats = point.measured().expect("measured");
         assert_eq!(stats.error_count(), 0, "{:?}", stats.errors);
         let wrong = stats.counters.get("verify_errors").copied().unwrap_or(0);
-        let said = point.findings.iter().any(|f| f.rule == Rule::DataVerify);
-        assert_eq!(wrong > 0, said, "{:?}", point.findings);
+        let output_text = point.findings.iter().any(|f| f.rule == Rule::DataVerify);
+        assert_eq!(wrong > 0, output_text, "{:?}", point.findings);
     }
     assert_empty(sandbox, export);
 }

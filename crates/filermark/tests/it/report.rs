@@ -1,6 +1,6 @@
 //! `report` in all its forms, and what it says where it cannot.
 
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use filermark_results::testing;
 use filermark_results::{Line, RunRecord};
 use std::path::Path;
@@ -31,12 +31,16 @@ fn with_record() -> tempfile::TempDir {
 /// stdout of a call that must go well.
 fn product(dir: &Path, args: &[&str]) -> Vec<u8> {
     let output = filermark(dir, args);
-    assert!(output.status.success(), "{args:?}: {}", talk(&output));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        stderr_text(&output)
+    );
     output.stdout
 }
 
 #[test]
-fn every_form_says_the_same() {
+fn every_form_states_the_same() {
     let dir = with_record();
     let of = |format: &str| product(dir.path(), &["report", "-f", format, "mine.run.jsonl"]);
     let text_of = |format: &str| String::from_utf8(of(format)).expect("it is text");
@@ -60,8 +64,8 @@ fn every_form_says_the_same() {
         ("html", "<span class=\"value\">1,000</span>"),
     ] {
         let text = text_of(format);
-        for said in [peak, &format!("{ort:.2}"), "INVALID", "not a SPEC result"] {
-            assert!(text.contains(said), "{format}: {said}");
+        for output_text in [peak, &format!("{ort:.2}"), "INVALID", "not a SPEC result"] {
+            assert!(text.contains(output_text), "{format}: {output_text}");
         }
     }
     assert!(text_of("svg").starts_with("<svg xmlns="));
@@ -72,13 +76,13 @@ fn every_form_says_the_same() {
 fn a_page_has_its_chart_beside_it() {
     let dir = with_record();
     let output = filermark(dir.path(), &["report", "-o", "a.html", "mine.run.jsonl"]);
-    assert_eq!(talk(&output), "Creating a.html\nCreating a.png\n");
+    assert_eq!(stderr_text(&output), "Creating a.html\nCreating a.png\n");
     assert!(output.status.success() && output.stdout.is_empty());
     let png = std::fs::read(dir.path().join("a.png")).expect("the chart");
     assert!(png.starts_with(b"\x89PNG\r\n"));
-    // The name tells the form, and there is no chart beside another.
+    // The file name determines the form, and there is no chart beside another.
     let output = filermark(dir.path(), &["report", "-o", "b.txt", "mine.run.jsonl"]);
-    assert_eq!(talk(&output), "Creating b.txt\n");
+    assert_eq!(stderr_text(&output), "Creating b.txt\n");
     assert!(!dir.path().join("b.png").exists());
     // Without both it is all files, as ever.
     product(dir.path(), &["report", "mine.run.jsonl"]);
@@ -134,45 +138,47 @@ fn templates_are_exported_changed_and_used() {
     let output = filermark(dir.path(), &with);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        talk(&output).contains("mine/report.html:2: "),
+        stderr_text(&output).contains("mine/report.html:2: "),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
-    // Somebody's work is never written over.
+    // Edited files are never overwritten.
     let output = filermark(dir.path(), &["report", "--export-templates", "mine"]);
     assert!(
-        talk(&output).contains("it is there already"),
+        stderr_text(&output).contains("it is there already"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
 }
 
 #[test]
-fn what_is_no_record_is_told_in_plain_words() {
+fn what_is_no_record_is_reported_in_plain_words() {
     let dir = with_record();
-    let said = |name: &str, content: &[u8]| {
+    let output_text = |name: &str, content: &[u8]| {
         std::fs::write(dir.path().join(name), content).expect("written");
         let output = filermark(dir.path(), &["report", "-f", "html", name]);
         assert_eq!(output.status.code(), Some(2), "{name}");
-        talk(&output)
+        stderr_text(&output)
     };
-    assert!(said("a", b"<?xml version='1.0'?><x/>").contains("a:1: the root element is <x>"));
-    assert!(said("b", b"hello\n").contains("b:1: not a row of a summary file"));
-    assert!(said("c", b"\xff\xfe\x00").contains("c:1: not a row of a summary file"));
-    assert!(said("d", b"{\"type\":\"nothing\"}\n").contains("d: no run record"));
+    assert!(
+        output_text("a", b"<?xml version='1.0'?><x/>").contains("a:1: the root element is <x>")
+    );
+    assert!(output_text("b", b"hello\n").contains("b:1: not a row of a summary file"));
+    assert!(output_text("c", b"\xff\xfe\x00").contains("c:1: not a row of a summary file"));
+    assert!(output_text("d", b"{\"type\":\"nothing\"}\n").contains("d: no run record"));
     let output = filermark(dir.path(), &["report", "-f", "html", "none"]);
     assert!(
-        talk(&output).contains("none: cannot be read"),
+        stderr_text(&output).contains("none: cannot be read"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
     let mut empty = testing::record();
     empty.points.clear();
     write_record(&empty, &dir.path().join("empty.run.jsonl"));
     let output = filermark(dir.path(), &["report", "-f", "png", "empty.run.jsonl"]);
     assert!(
-        talk(&output).contains("nothing to draw"),
+        stderr_text(&output).contains("nothing to draw"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
 }

@@ -2,7 +2,7 @@
 //! printed; and judged by axe-core.
 
 use crate::report::write_record;
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use filermark_results::RunRecord;
 use filermark_results::testing::{self, composite};
 use filermark_testbed::{Browser, Scheme, available};
@@ -84,7 +84,7 @@ fn page_of(dir: &Path, record: &RunRecord, args: &[&str]) -> String {
     write_record(record, &dir.join("r.run.jsonl"));
     let all: Vec<&str> = [&["report", "-f", "html", "r.run.jsonl"], args].concat();
     let output = filermark(dir, &all);
-    assert!(output.status.success(), "{}", talk(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     String::from_utf8(output.stdout).expect("a page")
 }
 
@@ -200,16 +200,16 @@ fn the_page_is_printed_with_all_that_is_folded_on_the_screen() {
         .env("TMPDIR", temporary.path())
         .output()
         .expect("it starts");
-    assert!(output.status.success(), "{}", talk(&output));
-    assert_eq!(talk(&output), "Creating r.pdf\n");
+    assert!(output.status.success(), "{}", stderr_text(&output));
+    assert_eq!(stderr_text(&output), "Creating r.pdf\n");
     let text = Command::new("pdftotext")
         .args(["-layout", "r.pdf", "-"])
         .current_dir(dir.path())
         .output()
         .expect("pdftotext");
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
-    for said in ["General file server", "INVALID", "not a SPEC result"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for output_text in ["General file server", "INVALID", "not a SPEC result"] {
+        assert!(text.contains(output_text), "{output_text}: {text}");
     }
     // In two charts, and in every load point's table of operations.
     assert_eq!(text.matches("readdirplus").count(), 13, "{text}");
@@ -227,7 +227,7 @@ fn the_page_is_printed_with_all_that_is_folded_on_the_screen() {
 }
 
 #[test]
-fn without_a_browser_it_is_said_what_to_do() {
+fn without_a_browser_the_message_states_what_to_do() {
     let dir = tempfile::tempdir().expect("a directory");
     write_record(&testing::record(), &dir.path().join("r.run.jsonl"));
     let of = |args: &[&str]| {
@@ -241,13 +241,13 @@ fn without_a_browser_it_is_said_what_to_do() {
             .output()
             .expect("it starts");
         assert_eq!(output.status.code(), Some(1));
-        talk(&output)
+        stderr_text(&output)
     };
     assert!(of(&[]).contains("install chromium"), "{}", of(&[]));
-    let said = of(&["--browser", "/no/such/browser"]);
+    let output_text = of(&["--browser", "/no/such/browser"]);
     assert!(
-        said.contains("/no/such/browser cannot be started"),
-        "{said}"
+        output_text.contains("/no/such/browser cannot be started"),
+        "{output_text}"
     );
     assert!(!dir.path().join("r.pdf").exists());
 }
@@ -274,8 +274,8 @@ fn disclosures_and_comparisons_are_sound_too() {
     }
     let run = |args: &[&str]| {
         let output = filermark(dir.path(), args);
-        let said = talk(&output);
-        assert!(output.status.success(), "{args:?}: {said}");
+        let output_text = stderr_text(&output);
+        assert!(output.status.success(), "{args:?}: {output_text}");
         String::from_utf8(output.stdout).expect("text")
     };
     run(&[

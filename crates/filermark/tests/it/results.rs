@@ -50,7 +50,7 @@ fn a_run_leaves_all_its_files_and_they_agree() {
         assert!(sweep.result(name).is_file(), "no {name}: {}", ended.stderr);
         assert!(
             ended.stderr.contains(name),
-            "{name} is not told: {}",
+            "{name} is not reported: {}",
             ended.stderr
         );
     }
@@ -246,7 +246,7 @@ fn a_refused_run_touches_no_earlier_results() {
 }
 
 #[test]
-fn a_result_directory_that_cannot_be_written_is_told_before_the_server_is_touched() {
+fn a_result_directory_that_cannot_be_written_is_reported_before_the_server_is_touched() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let sweep = Sweep::on(&server);
@@ -286,7 +286,7 @@ fn a_plan_touches_nothing() {
 }
 
 #[test]
-fn the_demo_needs_nothing_and_ends_with_the_path_of_its_report() {
+fn slow_the_demo_needs_nothing_and_ends_with_the_path_of_its_report() {
     let _turn = beside_others();
     // An earlier record is not overwritten.
     let sweep = Sweep::bare()

@@ -4,7 +4,7 @@ use crate::energy_collect::{Going, wait_for};
 use crate::energy_run::points_of;
 use crate::load_guard::beside_others;
 use crate::sweep::PROGRAM;
-use crate::{assert_complete, filermark, talk};
+use crate::{assert_complete, filermark, stderr_text};
 use filermark_model::{Finding, Rule};
 use filermark_results::read_record;
 use rustix::process::Signal;
@@ -62,8 +62,12 @@ impl Suite {
 }
 
 fn refused(output: &Output, code: i32, words: &str) {
-    assert_eq!(output.status.code(), Some(code), "{}", talk(output));
-    assert!(talk(output).contains(words), "{words}: {}", talk(output));
+    assert_eq!(output.status.code(), Some(code), "{}", stderr_text(output));
+    assert!(
+        stderr_text(output).contains(words),
+        "{words}: {}",
+        stderr_text(output)
+    );
 }
 
 fn lines_with(file: &Path, words: &str) -> usize {
@@ -163,7 +167,7 @@ fn a_run_that_failed_is_measured_anew_and_kept() {
         assert!(shown.contains("failed; to be run anew"), "{shown}");
         let again = suite.run(&[]);
         assert_complete(&again);
-        assert!(talk(&again).contains("a run that failed is kept in"));
+        assert!(stderr_text(&again).contains("a run that failed is kept in"));
         let there = suite.at(&format!("result/{kept}/one.run.jsonl"));
         assert_eq!(&std::fs::read_to_string(there).expect("kept"), text);
         let record = read_record(&suite.record()).expect("a record");

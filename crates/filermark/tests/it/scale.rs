@@ -56,8 +56,8 @@ fn alone_ten_thousand_procs_take_little_memory() {
         .arg("127.0.0.1:0");
     let mut server = serve.start();
     server.wait_for("mount -t nfs");
-    let said = server.stderr();
-    let port = said
+    let output_text = server.stderr();
+    let port = output_text
         .split("port=")
         .nth(1)
         .and_then(|rest| rest.split(',').next()?.parse().ok());

@@ -2,7 +2,7 @@
 
 use filermark_model::plan::NfsVersion;
 use filermark_nfs::client::{MountClient, Nfs3Client, RpcOptions};
-use filermark_onc::nfs3::{Createhow3, Fh, Ftype3, Sattr3, StableHow, Verf};
+use filermark_onc::nfs3::{Createhow3, Fh, Ftype3, Nfsstat3, Sattr3, StableHow, Verf};
 use filermark_onc::rpc::AuthSys;
 use filermark_server::{RunningServer, Server, ServerOptions};
 use std::net::SocketAddr;
@@ -136,9 +136,20 @@ impl Peek {
 
     /// Writes into a file.
     pub fn overwrite(&mut self, path: &str, offset: u64, data: &[u8]) {
-        let file = self.find(path).expect("the file is there");
+        assert!(self.try_overwrite(path, offset, data), "{path} is missing");
+    }
+
+    /// Writes into a file; `false`: it has been removed meanwhile.
+    pub fn try_overwrite(&mut self, path: &str, offset: u64, data: &[u8]) -> bool {
+        let Some(file) = self.find(path) else {
+            return false;
+        };
         let wrote = self.nfs.write(&file, offset, StableHow::FileSync, data);
-        wrote.expect("WRITE").expect("WRITE is granted");
+        match wrote.expect("WRITE") {
+            Ok(_) => true,
+            Err(failed) if failed.status == Nfsstat3::Stale => false,
+            Err(failed) => panic!("WRITE of {path}: {:?}", failed.status),
+        }
     }
 
     /// What is in a file (its first MiB).

@@ -10,7 +10,7 @@ const RUNTIME: u64 = 8;
 const SEEN_MIN_NS: u64 = 1_900_000_000;
 
 #[test]
-fn a_time_without_replies_is_told_with_client_begin_and_length() {
+fn a_time_without_replies_is_reported_with_client_begin_and_length() {
     let _turn = beside_others();
     let options = ServerOptions {
         stop: Some(StopSpec {
@@ -21,23 +21,27 @@ fn a_time_without_replies_is_told_with_client_begin_and_length() {
     };
     let server = Server::start(options).expect("a server");
     let ended = Sweep::on(&server).set("RUNTIME", RUNTIME).run();
-    ended.assert_tame();
+    ended.assert_sanitized();
     let point = ended.point(1);
     let is_it = |f: &&filermark_model::Finding| f.rule == Rule::NoReply;
     let finding = point.findings.iter().find(is_it).expect("no-reply");
-    // It is told, and does not decide whether the point counts.
+    // It is reported, and does not decide whether the point counts.
     assert_eq!(finding.severity, Severity::Warning);
     let silence = point.clients[0].silence.expect("a silence");
     assert!(silence.length_ns >= SEEN_MIN_NS, "{silence:?}");
     let end_ns = silence.start_ns + silence.length_ns;
     assert!(end_ns <= RUNTIME * 1_000_000_000, "{silence:?}");
     let client = &ended.record().run.plan.clients[0].name;
-    let told = format!(
+    let report_text = format!(
         "client {client}: no operation was answered for {:.1} s though some were under way, from {:.1} s",
         silence.length_ns as f64 / 1e9,
         silence.start_ns as f64 / 1e9
     );
-    assert!(finding.message.starts_with(&told), "{}", finding.message);
+    assert!(
+        finding.message.starts_with(&report_text),
+        "{}",
+        finding.message
+    );
     assert!(ended.file("html").contains("no operation was answered for"));
     // The figures agree with it: an operation waited for so long.
     let stats = point.stats.as_ref().expect("figures");

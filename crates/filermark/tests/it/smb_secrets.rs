@@ -15,7 +15,7 @@ const NT_HASH: [u8; 16] = [
     0xcf, 0x6e, 0x37, 0xb5, 0x2b, 0x06, 0x00, 0xbd, 0x82, 0x6f, 0x10, 0xa5, 0x2e, 0xf5, 0xd4, 0x59,
 ];
 
-/// What somebody would look for, as bytes and as the base64 or hexadecimal text of them.
+/// What an attacker would look for, as bytes and as the base64 or hexadecimal text of them.
 fn traces() -> Vec<Vec<u8>> {
     let word = Samba::PASSWORD;
     let utf16: Vec<u8> = word.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -98,7 +98,7 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
     let ssh = sweep.write(
         "ssh.sh",
         "#!/bin/sh\nfor last; do :; done\ndir=${0%/*}\n\
-         tee \"$dir/told\" | sh -c \"$last\" | tee \"$dir/said\"\n",
+         tee \"$dir/to_agent\" | sh -c \"$last\" | tee \"$dir/from_agent\"\n",
     );
     executable(&ssh);
     let password = sweep.write("smb.password", &format!("{}\n", Samba::PASSWORD));
@@ -107,12 +107,16 @@ fn no_byte_on_the_way_to_an_agent_has_the_password() {
     let sweep = sweep.set("SSH_COMMAND", ssh.display()).into_rc();
     let ended = sweep.run();
     assert_results(&ended);
-    let told = messages(&sweep.dir().join("told"), Deframer::of_prime());
-    let said = messages(&sweep.dir().join("said"), Deframer::of_agent());
+    let report_text = messages(&sweep.dir().join("to_agent"), Deframer::of_prime());
+    let output_text = messages(&sweep.dir().join("from_agent"), Deframer::of_agent());
     let sealed = br#""password":{"key":"#;
-    assert!(told.windows(sealed.len()).any(|window| window == sealed));
-    assert_unseen(&told, "what the agent was told");
-    assert_unseen(&said, "what the agent said");
+    assert!(
+        report_text
+            .windows(sealed.len())
+            .any(|window| window == sealed)
+    );
+    assert_unseen(&report_text, "what the agent received");
+    assert_unseen(&output_text, "what the agent sent");
 }
 
 /// strace's form of bytes.
@@ -159,7 +163,7 @@ fn no_process_writes_the_password_or_has_it_where_others_look() {
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
-    assert!(trace.contains(&in_hex(&user)), "nobody logged in?");
+    assert!(trace.contains(&in_hex(&user)), "no user logged in?");
     let [writes, starts] = counts;
     assert!(writes > 100 && starts >= 2, "{writes} {starts}");
 }
@@ -195,22 +199,22 @@ fn not_validated(sweep: &Sweep) -> Vec<String> {
     let ended = sweep.clone().command("validate").run();
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let json = sweep.clone().command("validate").arg("--json").run().json();
-    let told = json["not_validated"].as_array().expect("a list").iter();
-    let told: Vec<_> = told
+    let report_text = json["not_validated"].as_array().expect("a list").iter();
+    let report_text: Vec<_> = report_text
         .map(|t| t.as_str().expect("a sentence").to_owned())
         .collect();
     for text in [ended.stdout.clone(), ended.file("sfsval")] {
-        for one in &told {
+        for one in &report_text {
             assert!(
                 text.contains(&format!("not validated: {one}\n")),
                 "{one}: {text}"
             );
         }
     }
-    told
+    report_text
 }
 
-/// One that cannot be reached, and one whose share is missing, keep nobody from being
+/// One that cannot be reached, and one whose share is missing, keep no other client from being
 /// validated with a password.
 #[test]
 fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
@@ -228,7 +232,7 @@ fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
     );
     let unreachable = base
         .elsewhere()
-        .set("CLIENTS", "nobody localhost")
+        .set("CLIENTS", "absent localhost")
         .set("START_TIMEOUT", 15)
         .set("MNT_POINTS", format!("{data} {second}"));
     let missing = samba.mount_point("missing");
@@ -237,10 +241,10 @@ fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
         .set("CLIENTS", "c1 c2")
         .set("LAUNCHER", "local")
         .set("MNT_POINTS", format!("{missing} {second}"));
-    for (sweep, failed, validated) in [(unreachable, "nobody", "localhost"), (absent, "c1", "c2")] {
-        let told = not_validated(&sweep);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].contains(failed), "{told:?}");
+    for (sweep, failed, validated) in [(unreachable, "absent", "localhost"), (absent, "c1", "c2")] {
+        let report_text = not_validated(&sweep);
+        assert_eq!(report_text.len(), 1, "{report_text:?}");
+        assert!(report_text[0].contains(failed), "{report_text:?}");
         let text = sweep.result("sfsval.s");
         let text = std::fs::read_to_string(&text).expect("sfsval");
         assert!(text.contains(&format!("On client {validated}\n")), "{text}");
@@ -248,7 +252,7 @@ fn a_client_that_cannot_be_validated_keeps_no_other_from_it() {
 }
 
 #[test]
-fn after_a_refused_log_in_each_client_that_is_left_out_is_told() {
+fn after_a_refused_log_in_each_client_that_is_left_out_is_reported() {
     let _turn = beside_others();
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
@@ -258,19 +262,26 @@ fn after_a_refused_log_in_each_client_that_is_left_out_is_told() {
         .set("CLIENTS", "c1 c2 c3")
         .set("LAUNCHER", "local")
         .set("MNT_POINTS", share_each(&samba, 6));
-    let told = not_validated(&sweep);
+    let report_text = not_validated(&sweep);
     let failed = samba
         .logons()
         .into_iter()
         .filter(|l| !l.succeeded())
         .count();
     assert_eq!(failed, 2, "one for each of two commands");
-    assert!(told[0].contains("STATUS_LOGON_FAILURE"), "{told:?}");
+    assert!(
+        report_text[0].contains("STATUS_LOGON_FAILURE"),
+        "{report_text:?}"
+    );
     for client in ["c2", "c3"] {
         let start = format!("client {client}: ");
-        let left_out = told.iter().filter(|t| t.starts_with(&start));
+        let left_out = report_text.iter().filter(|t| t.starts_with(&start));
         let why = "not tried, since the server has refused the user at client c1: ";
-        assert_eq!(left_out.filter(|t| t.contains(why)).count(), 1, "{told:?}");
+        assert_eq!(
+            left_out.filter(|t| t.contains(why)).count(),
+            1,
+            "{report_text:?}"
+        );
     }
 }
 

@@ -58,7 +58,7 @@ fn writes_that_are_acknowledged_and_not_made_are_found() {
             faulty.forget_writes();
         }
         started.wait_until("the end of RUN", |s| s.stderr().contains("Tests finished"));
-        faulty.heal();
+        faulty.recover();
         let ended = started.wait();
         let point = ended.point(1);
         let found = point.findings.iter().find(|f| f.rule == Rule::DataVerify);

@@ -1,4 +1,4 @@
-//! A run whose processes stand still: nobody is told that its figures are true.
+//! A run whose processes are stopped: its figures are not reported as true.
 
 use crate::load_guard::beside_others;
 use crate::stopped::{children, wait_for_run};
@@ -38,7 +38,7 @@ fn stopped_in_run(runtime: u32, prime: bool, agent: bool) -> Ended {
     std::thread::sleep(STOP);
     all(Signal::CONT);
     let ended = started.wait();
-    ended.assert_tame();
+    ended.assert_sanitized();
     ended
 }
 
@@ -74,7 +74,7 @@ fn an_agent_that_was_stopped_is_named_with_how_long() {
         "{value} {percent}"
     );
     assert_eq!(finding.limit, Some(0.5));
-    // Said where findings are shown.
+    // Reported where findings are shown.
     assert!(ended.stdout.contains("INVALID"), "{}", ended.stdout);
     assert!(ended.stdout.contains("stood still"), "{}", ended.stdout);
     assert!(ended.file("html").contains("stood still"));

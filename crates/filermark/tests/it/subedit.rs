@@ -2,7 +2,7 @@
 //! terminal; and everything that it refuses.
 
 use crate::terminal::Terminal;
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -27,7 +27,7 @@ pub fn at_terminal(dir: &Path, args: &[&str]) -> Terminal {
 }
 
 /// Types a line once the prompt is there, and waits for the next one: the number of
-/// prompts tells that it was dealt with.
+/// prompts shows that it was handled.
 pub fn enter(terminal: &mut Terminal, line: &str) {
     let before = prompts(&terminal.lines());
     terminal.type_keys(&format!("{line}\r"));
@@ -80,7 +80,7 @@ fn scenario_1_the_xml_and_the_zip_without_a_question() {
             out(&output),
             format!("Document is valid\nSaved {name}\n"),
             "{}",
-            talk(&output)
+            stderr_text(&output)
         );
         assert!(output.status.success());
         assert!(dir.path().join(name).is_file());
@@ -100,7 +100,7 @@ fn scenario_1_with_cifs() {
 }
 
 #[test]
-fn a_zip_has_every_file_and_a_stranger_unpacks_it() {
+fn a_zip_has_every_file_and_another_tool_unpacks_it() {
     let dir = examples();
     let args = ["subedit", "-z", "-o", "sub.zip", "-i", "example.xml"];
     filermark(dir.path(), &[&args[..], &PAIR[..]].concat());
@@ -299,7 +299,7 @@ fn marked_as_non_compliant() {
 }
 
 #[test]
-fn an_invalid_document_is_saved_and_told() {
+fn an_invalid_document_is_saved_and_reported() {
     let dir = examples();
     without_product(dir.path());
     let args = ["subedit", "-b", "-o", "sub.xml", "-i", "example.xml"];
@@ -327,10 +327,10 @@ fn the_schema_is_printed_and_xmllint_takes_a_submission_by_it() {
         .current_dir(dir.path())
         .output()
         .expect("xmllint: Debian's libxml2-utils");
-    assert!(lint.status.success(), "{}", talk(&lint));
+    assert!(lint.status.success(), "{}", stderr_text(&lint));
 }
 
-/// Command lines and files that are refused: what is said, and that nothing is written.
+/// Command lines and files that are refused: the message, and that nothing is written.
 #[test]
 fn what_does_not_fit_is_refused_in_plain_words() {
     type Change = fn(&Path);
@@ -424,11 +424,11 @@ fn what_does_not_fit_is_refused_in_plain_words() {
         prepare(dir.path());
         let args = [&["subedit"][..], &args[..]].concat();
         let output = filermark(dir.path(), &args);
-        let said = talk(&output);
-        assert!(said.contains(wanted), "{args:?}: {said}");
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        let output_text = stderr_text(&output);
+        assert!(output_text.contains(wanted), "{args:?}: {output_text}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {output_text}");
         assert!(!dir.path().join("sub.xml").exists(), "{args:?}");
-        assert!(!said.contains("panicked"), "{said}");
+        assert!(!output_text.contains("panicked"), "{output_text}");
     }
 }
 
@@ -442,15 +442,15 @@ fn change(dir: &Path, name: &str, from: &str, to: &str) {
 
 /// Exit code 1: the command line is right, and the file cannot be made.
 #[test]
-fn a_zip_that_would_lack_a_file_or_tell_a_password_is_not_made() {
+fn a_zip_that_would_lack_a_file_or_contain_a_password_is_not_made() {
     let zip = ["subedit", "-z", "-o", "sub.zip", "-i", "example.xml"];
     let dir = examples();
     fs::remove_file(dir.path().join("example_config.png")).expect("it was there");
     let output = filermark(dir.path(), &[&zip[..], &PAIR[..]].concat());
     assert!(
-        talk(&output).contains("the diagram example_config.png"),
+        stderr_text(&output).contains("the diagram example_config.png"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
     assert_eq!(output.status.code(), Some(1));
     assert!(!dir.path().join("sub.zip").exists());
@@ -463,9 +463,12 @@ fn a_zip_that_would_lack_a_file_or_tell_a_password_is_not_made() {
     );
     let pair = ["sfssum.cifs.example", "example_cifs_rc"];
     let output = filermark(dir.path(), &[&zip[..], &pair[..]].concat());
-    let said = talk(&output);
-    assert!(said.contains("PASSWORD is in this rc file"), "{said}");
-    assert!(!said.contains("se cret"), "{said}");
+    let output_text = stderr_text(&output);
+    assert!(
+        output_text.contains("PASSWORD is in this rc file"),
+        "{output_text}"
+    );
+    assert!(!output_text.contains("se cret"), "{output_text}");
     assert!(!dir.path().join("sub.zip").exists());
 }
 
@@ -484,9 +487,9 @@ fn force_takes_what_does_not_belong_together() {
     let pair = ["sfssum.cifs.example", "example_rc"];
     let output = filermark(dir.path(), &[&args[..], &pair[..]].concat());
     assert!(
-        talk(&output).contains("does not belong"),
+        stderr_text(&output).contains("does not belong"),
         "{}",
-        talk(&output)
+        stderr_text(&output)
     );
     assert!(dir.path().join("sub.xml").exists());
 }

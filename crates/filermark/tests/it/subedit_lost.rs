@@ -54,7 +54,7 @@ fn a_closed_window_loses_nothing() {
     assert!(saved.contains("<productName>Half a name</productName>"));
 }
 
-/// An entry of many lines that nobody has ended, and a process that is killed at once.
+/// An entry of many lines that was not ended, and a process that is killed at once.
 #[test]
 fn a_killed_process_loses_no_line() {
     let dir = examples();
@@ -83,7 +83,7 @@ fn a_killed_process_loses_no_line() {
         .filter(|name| name.to_string_lossy().ends_with(".tmp"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
-    // Batch mode tells of it and leaves it alone.
+    // Batch mode reports it and leaves it alone.
     let args = ["-b", "-o", "sub.xml", "-i", "example.xml", ARGS[2], ARGS[3]];
     let output = Command::new(env!("CARGO_BIN_EXE_filermark"))
         .arg("subedit")
@@ -91,13 +91,13 @@ fn a_killed_process_loses_no_line() {
         .current_dir(dir.path())
         .output()
         .expect("the program starts");
-    assert!(crate::talk(&output).contains("unsaved work of an earlier session"));
+    assert!(crate::stderr_text(&output).contains("unsaved work of an earlier session"));
     assert!(kept(dir.path()).contains("second line"));
 }
 
 /// A script that ends without .q: what it typed is kept, and the exit code says so.
 #[test]
-fn a_script_that_ends_too_early_is_told() {
+fn a_script_that_ends_too_early_is_reported() {
     let dir = examples();
     let run = |lines: &str| {
         let mut child = Command::new(env!("CARGO_BIN_EXE_filermark"))
@@ -116,18 +116,18 @@ fn a_script_that_ends_too_early_is_told() {
     };
     let output = run("otherReportNotes\nSome notes\n");
     assert_eq!(output.status.code(), Some(1));
-    assert!(crate::talk(&output).contains("is in .sub.xml.autosave"));
+    assert!(crate::stderr_text(&output).contains("is in .sub.xml.autosave"));
     assert!(kept(dir.path()).contains("Some notes"));
-    // Nobody can be asked: it is put aside, and the first line is not its answer.
+    // There is no dialogue: it is put aside, and the first line is not its answer.
     let output = run("?c\n.s\ny\n");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("1. *productInfo"), "{said}");
-    assert!(said.contains("Saved sub.xml"), "{said}");
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output_text.contains("1. *productInfo"), "{output_text}");
+    assert!(output_text.contains("Saved sub.xml"), "{output_text}");
     assert!(output.status.success());
-    assert!(crate::talk(&output).contains("kept as .sub.xml.autosave.old"));
+    assert!(crate::stderr_text(&output).contains("kept as .sub.xml.autosave.old"));
     assert!(dir.path().join(".sub.xml.autosave.old").exists());
     // In the middle of a question.
     let output = run(".q\n");
     assert_eq!(output.status.code(), Some(1));
-    assert!(crate::talk(&output).contains("nothing was saved"));
+    assert!(crate::stderr_text(&output).contains("nothing was saved"));
 }

@@ -139,7 +139,7 @@ impl Sweep {
     }
 
     /// A short run of one load point of a composite benchmark, with a small tree; where
-    /// it is to work is not said yet.
+    /// its target is not given yet.
     pub fn small_composite(benchmark: &str) -> Self {
         Self::bare()
             .set("BENCHMARK", benchmark)
@@ -291,7 +291,7 @@ impl Sweep {
     pub fn fail(&self, code: i32) -> Ended {
         let ended = self.run();
         assert_eq!(ended.code, code, "{}", ended.stderr);
-        ended.assert_tame();
+        ended.assert_sanitized();
         ended
     }
 }
@@ -330,19 +330,19 @@ impl Started {
         kill_process(pid, signal).expect("send a signal");
     }
 
-    /// What it has said so far.
+    /// Its output so far.
     pub fn stderr(&self) -> String {
         read(&self.sweep.dir().join("stderr"))
     }
 
-    /// Waits till it has said this on stderr.
+    /// Waits until its stderr has this text.
     pub fn wait_for(&mut self, words: &str) {
         self.wait_until(&format!("{words:?} on stderr"), |started| {
             started.stderr().contains(words)
         });
     }
 
-    /// Waits till something is so.
+    /// Waits until a condition holds.
     pub fn wait_until(&mut self, what: &str, mut so: impl FnMut(&mut Self) -> bool) {
         let began = Instant::now();
         while !so(self) {
@@ -398,7 +398,7 @@ pub struct Ended {
     pub code: i32,
     /// Its product.
     pub stdout: String,
-    /// Its talk.
+    /// Its stderr text.
     pub stderr: String,
     /// How long it was waited for.
     pub elapsed: Duration,
@@ -472,7 +472,7 @@ impl Ended {
 
     /// No panic, nothing of the program's inside.
     #[track_caller]
-    pub fn assert_tame(&self) {
+    pub fn assert_sanitized(&self) {
         for word in ["panicked", "RUST_BACKTRACE", "src/", "Err(", "None"] {
             assert!(!self.stderr.contains(word), "{word}:\n{}", self.stderr);
         }

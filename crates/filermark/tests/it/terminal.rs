@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Longest that anything here may take.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Between two looks at whether anybody still sits at it.
+/// Interval of checks whether its process still runs.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
@@ -28,7 +28,7 @@ const LOOK: Timespec = Timespec {
 /// The program on a terminal; killed when it is dropped.
 pub struct Terminal {
     child: Child,
-    /// `None`: nobody sits at it any more.
+    /// `None`: the user's side is closed.
     keys: Option<File>,
     is_left: Arc<AtomicBool>,
     line: File,
@@ -117,7 +117,7 @@ impl Terminal {
 
     /// Types something.
     pub fn type_keys(&mut self, keys: &str) {
-        let mut at = self.keys.as_ref().expect("somebody sits at it");
+        let mut at = self.keys.as_ref().expect("the user's side is open");
         at.write_all(keys.as_bytes()).expect("it is typed");
     }
 
@@ -141,7 +141,7 @@ impl Terminal {
         self.screen.lock().expect("the screen").column
     }
 
-    /// Waits till what is on it is so.
+    /// Waits until its screen meets a condition.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, so: impl Fn(&[String]) -> bool) {
         let began = Instant::now();

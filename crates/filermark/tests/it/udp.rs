@@ -215,18 +215,18 @@ fn wire_and_record_agree(sandbox: &Arc<Sandbox>) -> Result<(), String> {
 }
 
 #[test]
-fn alone_lost_packets_go_again_as_often_as_chance_says_and_no_figure_is_wrong() {
+fn alone_lost_packets_go_again_as_often_as_chance_states_and_no_figure_is_wrong() {
     let _turn = alone();
     when_quiet(|| {
         let Some(sandbox) = available(Sandbox::new()) else {
             return Ok(());
         };
-        lost_as_often_as_chance_says(&sandbox)
+        lost_as_often_as_chance_states(&sandbox)
     });
 }
 
 /// One sweep with losses; `Err`: its figures are not those of chance.
-fn lost_as_often_as_chance_says(sandbox: &Arc<Sandbox>) -> Result<(), String> {
+fn lost_as_often_as_chance_states(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     const LOST: u32 = 50;
     let server = sandbox.run(|| {
         serve(ServerOptions {
@@ -243,7 +243,7 @@ fn lost_as_often_as_chance_says(sandbox: &Arc<Sandbox>) -> Result<(), String> {
     assert!(loss.dropped().expect("nft").calls > 0);
     drop(loss);
     assert_right(&ended);
-    // Retransmissions are told, as a warning.
+    // Retransmissions are reported, as a warning.
     let findings = ended.point(1).findings;
     assert!(
         findings.iter().any(|f| f.message.contains("retransmits")),
@@ -359,7 +359,7 @@ fn a_validation_over_udp_passes_but_for_what_streams_alone_have() {
 }
 
 #[test]
-fn who_does_not_serve_udp_is_told_to_go_over_tcp() {
+fn a_server_without_udp_is_reported_with_the_advice_to_use_tcp() {
     let _turn = beside_others();
     let server = serve(ServerOptions {
         udp: false,

@@ -1,4 +1,4 @@
-//! `validate`, against the embedded server and those that nobody here wrote.
+//! `validate`, against the embedded server and those of other projects.
 
 use crate::client_hosts::Field;
 use crate::load_guard::beside_others;
@@ -88,9 +88,9 @@ fn the_first_failure_ends_level_1_and_both_have_exit_code_1() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told() {
+fn a_server_that_is_not_there_is_reported() {
     let _turn = beside_others();
-    // In a network of its own nobody else gets the port meanwhile.
+    // In a network of its own no other process gets the port meanwhile.
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -136,17 +136,17 @@ fn each_client_with_a_mount_point_is_validated_from_its_own_host() {
     }
     field.assert_clean();
     // One that cannot be reached is a failure, and the others are validated all the same.
-    let sweep = field.sweep("h1 nobody").command("validate").arg("--json");
+    let sweep = field.sweep("h1 absent").command("validate").arg("--json");
     let ended = sweep.set("START_TIMEOUT", 15).run();
     assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
     let json = ended.json();
     assert_eq!(by_client(&json), [("h1", true)]);
-    let trouble = json["trouble"].as_str().unwrap_or_default();
-    assert!(trouble.contains("client nobody"), "{json}");
+    let failure = json["trouble"].as_str().unwrap_or_default();
+    assert!(failure.contains("client absent"), "{json}");
     assert!(
         ended
             .file("sfsval")
-            .contains("not validated: client nobody")
+            .contains("not validated: client absent")
     );
     field.assert_clean();
 }
@@ -195,7 +195,7 @@ fn ganesha_and_the_kernel_s_server_are_validated() {
         let ended = level_2(Sweep::inside(ganesha.sandbox(), ganesha.export()));
         let json = ended.json();
         show(&format!("ganesha {fsal:?}"), &json);
-        ended.assert_tame();
+        ended.assert_sanitized();
         let failed = with_verdict(&json, "fail");
         let failed: BTreeSet<&str> = failed
             .iter()

@@ -1,7 +1,7 @@
 //! `validate` with nothing but a mount point.
 
 use crate::second_client::assert_empty;
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use filermark_server::{EXPORT, Server, ServerOptions};
 
 #[test]
@@ -15,17 +15,21 @@ fn a_mount_point_is_all_that_it_needs() {
         let mounts = format!("MNT_POINTS={mounts}");
         let args = ["validate", "-s", suffix, "-o", &mounts, "-o", &port];
         let output = filermark(dir.path(), &args);
-        assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(said.lines().count(), 1, "one mount, told once: {said}");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+        let output_text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(
+            output_text.lines().count(),
+            1,
+            "one mount, reported once: {output_text}"
+        );
         assert!(dir.path().join(format!("result/sfsval.{suffix}")).is_file());
     }
     // What the command line says still counts, and is still checked.
     let mounts = format!("MNT_POINTS={one}");
     let args = ["validate", "-o", &mounts, "-o", &port, "-o", "PROCS=0"];
     let output = filermark(dir.path(), &args);
-    assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
-    assert!(talk(&output).contains("PROCS=0 is out of bounds"));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("PROCS=0 is out of bounds"));
 }
 
 /// NFS_VERSION or the benchmark says which version is checked, TCP=off how.
@@ -56,7 +60,7 @@ fn the_plan_s_version_is_what_is_validated() {
             output.status.code(),
             Some(0),
             "{options:?}: {}",
-            talk(&output)
+            stderr_text(&output)
         );
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let report = &json["mounts"][0];
@@ -72,9 +76,9 @@ fn the_plan_s_version_is_what_is_validated() {
         let title = format!("{protocol} protocol validation of");
         assert!(file.contains(&title), "{file}");
         assert!(
-            talk(&output).contains(&format!(": {protocol}")),
+            stderr_text(&output).contains(&format!(": {protocol}")),
             "{}",
-            talk(&output)
+            stderr_text(&output)
         );
     }
     let stats = server.stats();

@@ -31,17 +31,17 @@ fn assert_consistent(ended: &Ended, limit_seconds: u64) -> Result<(), String> {
     let lengths = 31 * SECOND..=limit_seconds * SECOND;
     assert!(lengths.contains(&warmup.length_ns), "{warmup:?}");
     assert_numbered(ended, (warmup.length_ns / SECOND) as i64);
-    let is_told = point.findings.iter().any(|f| f.rule == Rule::WarmupLimit);
-    assert_eq!(is_told, !warmup.steady, "{:?}", point.findings);
-    let told = ended.stderr.matches("the load is steady").count();
-    assert_eq!(told, usize::from(warmup.steady), "{}", ended.stderr);
+    let is_reported = point.findings.iter().any(|f| f.rule == Rule::WarmupLimit);
+    assert_eq!(is_reported, !warmup.steady, "{:?}", point.findings);
+    let report_text = ended.stderr.matches("the load is steady").count();
+    assert_eq!(report_text, usize::from(warmup.steady), "{}", ended.stderr);
     match warmup.steady {
         true => Ok(()),
         false => Err(format!("{warmup:?}")),
     }
 }
 
-/// Nobody began RUN too late for the point to count. A busy machine can be the reason.
+/// No client began RUN too late for the point to count. A busy machine can be the reason.
 fn began_in_time(ended: &Ended) -> Result<(), String> {
     let findings = ended.point(1).findings;
     let mut late = findings
@@ -51,7 +51,7 @@ fn began_in_time(ended: &Ended) -> Result<(), String> {
 }
 
 #[test]
-fn run_begins_when_the_load_is_steady() {
+fn slow_run_begins_when_the_load_is_steady() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("a server");
     let mut sweep = Sweep::on(&server).set("WARMUP_TIME", "auto");
@@ -84,7 +84,7 @@ fn all_agents_begin_run_together_when_the_load_is_steady() {
         let steady = assert_consistent(&ended, 200);
         let spread = assert_one_run_each(&ended, &["h1", "h2", "h3"], 3);
         // A client whose WARMUP had another length, or that learned too late of the
-        // beginning of RUN, would be told, and one that is late to take up the order.
+        // beginning of RUN, would be reported, and one that is late to take up the order.
         steady.and_then(|()| began_in_time(&ended)).and(spread)
     });
     field.assert_clean();
@@ -111,7 +111,7 @@ fn assert_one_run_each(ended: &Ended, hosts: &[&str], seconds: u64) -> Result<()
 }
 
 #[test]
-fn a_limit_that_is_too_short_to_see_it_is_told() {
+fn a_limit_that_is_too_short_to_see_it_is_reported() {
     let _turn = beside_others();
     let server = Server::start(ServerOptions::default()).expect("a server");
     let mut sweep = Sweep::on(&server).set("WARMUP_TIME", "auto");

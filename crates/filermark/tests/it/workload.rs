@@ -1,13 +1,17 @@
 //! `workload`: what is listed, shown, exported and checked.
 
-use crate::{filermark, talk};
+use crate::{filermark, stderr_text};
 use serde_json::Value;
 
 /// What it prints when all goes well.
 fn product(dir: &std::path::Path, args: &[&str]) -> String {
     let args = [&["workload"], args].concat();
     let output = filermark(dir, &args);
-    assert!(output.status.success(), "{args:?}: {}", talk(&output));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        stderr_text(&output)
+    );
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
@@ -17,7 +21,7 @@ fn refused(dir: &std::path::Path, args: &[&str]) -> String {
     let output = filermark(dir, &args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     assert!(output.stdout.is_empty(), "{args:?}");
-    talk(&output)
+    stderr_text(&output)
 }
 
 #[test]
@@ -57,10 +61,16 @@ fn everything_that_ships_is_listed_and_shown() {
     assert_eq!(json["workload"]["name"], "HOMEDIR");
     assert_eq!(json["workload"]["mix"]["copyfile"], 10.0);
     assert_eq!(json["benchmark"]["definition"]["unit"], "PROC");
-    let said = refused(dir, &["show", "SWBIULD"]);
-    assert!(said.contains("did you mean SWBUILD?"), "{said}");
-    let said = refused(dir, &["export", "VDA_DARFT"]);
-    assert!(said.contains("did you mean VDA_DRAFT?"), "{said}");
+    let output_text = refused(dir, &["show", "SWBIULD"]);
+    assert!(
+        output_text.contains("did you mean SWBUILD?"),
+        "{output_text}"
+    );
+    let output_text = refused(dir, &["export", "VDA_DARFT"]);
+    assert!(
+        output_text.contains("did you mean VDA_DRAFT?"),
+        "{output_text}"
+    );
 }
 
 #[test]
@@ -94,20 +104,28 @@ fn an_export_can_be_edited_checked_and_used() {
         .replacen("Percent write 100", "Percent write 99", 1)
         .replacen("Percent rand read 86", "Percent random read 86", 1);
     write("bad", &bad);
-    let said = refused(dir, &["check", "bad"]);
-    assert!(said.contains("bad:1:1: workload VDA1: operation mix: total 99 percent, not 100"));
-    assert!(said.contains("'Percent random read 86' is not a line of a workload; did you mean"));
-    assert_eq!(refused(dir, &["list", "-f", "bad"]), said, "the same words");
-    write("bad.toml", "[[workload]]\nname = \"X\"\nmixture = 1\n");
-    let said = refused(dir, &["check", "bad.toml"]);
+    let output_text = refused(dir, &["check", "bad"]);
     assert!(
-        said.contains("bad.toml:3:1: unknown field `mixture`"),
-        "{said}"
+        output_text.contains("bad:1:1: workload VDA1: operation mix: total 99 percent, not 100")
     );
-    let said = refused(dir, &["check", "nowhere"]);
     assert!(
-        said.contains("nowhere: the file cannot be opened"),
-        "{said}"
+        output_text.contains("'Percent random read 86' is not a line of a workload; did you mean")
+    );
+    assert_eq!(
+        refused(dir, &["list", "-f", "bad"]),
+        output_text,
+        "the same words"
+    );
+    write("bad.toml", "[[workload]]\nname = \"X\"\nmixture = 1\n");
+    let output_text = refused(dir, &["check", "bad.toml"]);
+    assert!(
+        output_text.contains("bad.toml:3:1: unknown field `mixture`"),
+        "{output_text}"
+    );
+    let output_text = refused(dir, &["check", "nowhere"]);
+    assert!(
+        output_text.contains("nowhere: the file cannot be opened"),
+        "{output_text}"
     );
 }
 
@@ -156,13 +174,19 @@ fn classical_benchmarks_are_listed_shown_drawn_and_walked() {
     assert_ne!(sample("1"), sample("2"));
     assert_eq!(sample("1").lines().count(), 51);
     for name in ["general-nfs3", "swbuild"] {
-        let said = refused(dir, &["show", name, "--svg"]);
-        assert!(said.contains("has no sequence of operations"), "{said}");
+        let output_text = refused(dir, &["show", name, "--svg"]);
+        assert!(
+            output_text.contains("has no sequence of operations"),
+            "{output_text}"
+        );
     }
-    let said = refused(dir, &["show", "genral-smb1"]);
-    assert!(said.contains("did you mean general-smb1?"), "{said}");
-    let said = refused(dir, &["export", "general-smb1", "VDI"]);
-    assert!(said.contains("export it alone"), "{said}");
+    let output_text = refused(dir, &["show", "genral-smb1"]);
+    assert!(
+        output_text.contains("did you mean general-smb1?"),
+        "{output_text}"
+    );
+    let output_text = refused(dir, &["export", "general-smb1", "VDI"]);
+    assert!(output_text.contains("export it alone"), "{output_text}");
 }
 
 #[test]
@@ -182,8 +206,11 @@ fn a_sequence_of_ones_own_is_checked() {
         .expect("a line")
         + 1;
     write(&mine.replace("emits = { unlock-range = 1 }", "emits = { close = 1 }"));
-    let said = refused(dir, &["check", "own.toml"]);
+    let output_text = refused(dir, &["check", "own.toml"]);
     let place = format!("own.toml:{line}:11: state record-unlock has the level 'locked'");
-    assert!(said.contains(&place), "{said}");
-    assert_eq!(refused(dir, &["show", "mine", "-f", "own.toml"]), said);
+    assert!(output_text.contains(&place), "{output_text}");
+    assert_eq!(
+        refused(dir, &["show", "mine", "-f", "own.toml"]),
+        output_text
+    );
 }

@@ -1,13 +1,13 @@
-//! What the scripts on the hosts answer: lines `name=value` between two marks, so
-//! that what a login shell prints is passed over. Bytes in, fields out.
+//! Output of the scripts on the hosts: lines `name=value` between a first and a last line, so
+//! that other output of a login shell is ignored. Parses bytes into fields.
 
 use filermark_model::text::sanitize;
 
 /// The line before the fields.
 pub(super) const BEGIN: &str = "filermark-answer/1";
-/// The line behind them.
+/// The line after the fields.
 const END: &str = "filermark-answer-end";
-/// Longest value that is taken, in characters.
+/// Longest value that is accepted, in characters.
 const VALUE_CHARS_MAX: usize = 500;
 
 /// The fields of an answer.
@@ -15,7 +15,7 @@ const VALUE_CHARS_MAX: usize = 500;
 pub(super) struct HostAnswer(Vec<(String, String)>);
 
 impl HostAnswer {
-    /// Finds the answer in what was printed; `None`: there is no whole one.
+    /// Finds the answer in the output; `None`: there is no complete one.
     pub fn find(output: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(output);
         let mut lines = text.lines().map(str::trim_end);
@@ -32,7 +32,7 @@ impl HostAnswer {
         None
     }
 
-    /// A field; empty where it is not there.
+    /// A field; empty if it is missing.
     pub fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(n, _)| n == name);
         found.map_or("", |(_, value)| value)
@@ -51,8 +51,8 @@ impl HostAnswer {
     }
 }
 
-/// The beginning of what was printed, for a message; `None`: nothing was.
-pub(super) fn noise(output: &[u8]) -> Option<String> {
+/// The beginning of the output, for a message; `None`: there was no output.
+pub(super) fn output_excerpt(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
     Some(sanitize(line, 120).trim().to_owned())
@@ -65,7 +65,7 @@ mod tests {
     const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]
-    fn an_answer_is_found_in_noise() {
+    fn an_answer_is_found_within_other_output() {
         let text = format!(
             "Welcome!\nx=9\r\n{BEGIN}\r\nos=Linux\nwhy=a=b\nsum=SHA2-256(stdin)= {HASH}\npid=1\npid=2\n{END}\nx=8\nbye\n"
         );
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_answer_is_none() {
+    fn an_incomplete_answer_is_no_answer() {
         for text in [
             "",
             "os=Linux\n",
@@ -89,9 +89,9 @@ mod tests {
             assert_eq!(HostAnswer::find(text.as_bytes()), None, "{text:?}");
         }
         assert_eq!(
-            noise(b"\n \n\x1b[31mThis account\nis"),
-            Some("[31mThis account".into())
+            output_excerpt(b"\n \n\x1b[31mThis account\nis"),
+            Some("\u{fffd}[31mThis account".into())
         );
-        assert_eq!(noise(b" \n"), None);
+        assert_eq!(output_excerpt(b" \n"), None);
     }
 }

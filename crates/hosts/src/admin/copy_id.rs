@@ -1,5 +1,5 @@
-//! How OpenSSH's own helpers are called for a host: `ssh-copy-id` knows fewer options
-//! than `ssh`, and calls whatever `ssh` is first on PATH. Pure, but for PATH.
+//! Arguments of OpenSSH's helpers for a host: `ssh-copy-id` has fewer options than `ssh`, and
+//! calls the first `ssh` on PATH. Pure, except for PATH.
 
 use crate::launch::ssh::{SshClient, bare, quote};
 use filermark_model::launch::HostPlan;
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Options of ssh that take a word, and the configuration option that says the same.
+/// Options of ssh with an argument, and the equivalent configuration option.
 const WITH_WORD: &[(char, &str)] = &[
     ('b', "BindAddress"),
     ('c', "Ciphers"),
@@ -18,13 +18,13 @@ const WITH_WORD: &[(char, &str)] = &[
     ('m', "MACs"),
     ('S', "ControlPath"),
 ];
-/// Options of ssh alone that do not matter where a key is copied.
+/// Options of ssh that have no effect on copying a key.
 const WITHOUT_MEANING: &str = "aACfgkKnNqstTvxXyY";
 
-/// The arguments of `ssh-copy-id` that bring a public key to a host.
+/// The arguments of `ssh-copy-id` that copy a public key to a host.
 ///
 /// # Errors
-/// One sentence: SSH_COMMAND says something that ssh-copy-id cannot be told.
+/// A message: SSH_COMMAND has an option that ssh-copy-id does not have.
 pub(super) fn arguments(
     client: &SshClient,
     host: &HostPlan,
@@ -41,7 +41,7 @@ pub(super) fn arguments(
     }
     let mut args = vec!["-i".to_owned(), public.display().to_string()];
     let translated = translate(options).map_err(|word| {
-        let why = format!("SSH_COMMAND has '{word}', which ssh-copy-id does not know");
+        let why = format!("SSH_COMMAND has '{word}', which ssh-copy-id does not support");
         by_hand(&why, client, host, public)
     })?;
     args.extend(translated);
@@ -62,7 +62,7 @@ pub(super) fn arguments(
     Ok(args)
 }
 
-/// The options of ssh in the words of ssh-copy-id; `Err`: the one that has none.
+/// Translates options of ssh to ssh-copy-id; `Err`: the option without an equivalent.
 fn translate(options: &[String]) -> Result<Vec<String>, String> {
     let mut out = Vec::new();
     let mut options = options.iter();
@@ -96,7 +96,7 @@ fn translate(options: &[String]) -> Result<Vec<String>, String> {
     Ok(out)
 }
 
-/// The command that does by hand what ssh-copy-id does.
+/// The command to run by hand instead of ssh-copy-id.
 fn by_hand(why: &str, client: &SshClient, host: &HostPlan, public: &Path) -> String {
     let (program, options) = client.command_line();
     let mut words = vec![program.to_owned()];
@@ -113,8 +113,8 @@ fn by_hand(why: &str, client: &SshClient, host: &HostPlan, public: &Path) -> Str
     )
 }
 
-/// One of OpenSSH's programs: found where SSH_COMMAND finds its ssh, if it says where,
-/// and calling that one in turn.
+/// One of OpenSSH's programs: from the directory of the ssh in SSH_COMMAND if that is a path,
+/// so that it calls the same ssh.
 pub(super) fn tool(client: &SshClient, name: &str) -> Command {
     let mut command = Command::new(name);
     if let Some(path) = path_of(client.command_line().0) {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn options_of_ssh_become_those_of_ssh_copy_id() {
-        for (given, told) in [
+        for (given, translated) in [
             ("ssh", ""),
             ("/opt/bin/ssh -F my.cfg", "-F my.cfg "),
             ("ssh -vCp2222 -o A=b -oC=d", "-p 2222 -o A=b -o C=d "),
@@ -159,7 +159,7 @@ mod tests {
             ),
             ("ssh -6q", "-o AddressFamily=inet6 "),
         ] {
-            let expected = format!("-i /h/k.pub {told}-o ConnectTimeout=10 -- h");
+            let expected = format!("-i /h/k.pub {translated}-o ConnectTimeout=10 -- h");
             assert_eq!(
                 args(given, "h", None).as_deref(),
                 Ok(expected.as_str()),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_to_be_done_by_hand() {
+    fn options_without_an_equivalent_give_a_command_to_run_by_hand() {
         for given in [
             "ssh -W x:1",
             "ssh -D 1080",

@@ -1,9 +1,9 @@
 //! Ends the agents of one run on this host: what `filermark agent --end-run` does.
 //!
-//! A process is one of them when it belongs to this user, its command line is exactly
-//! that of an agent of this run, and the file that it runs is a Filermark program. It is
-//! held by a descriptor from before the last look on, so that a number that the system
-//! gives to another process in between is not hit.
+//! A process is an agent of the run if it belongs to this user, its command line is exactly
+//! that of an agent of this run, and its executable is a Filermark program. A pidfd is opened
+//! before the final check, so that no other process is signalled if the kernel reuses the
+//! number.
 
 use super::stop::{EndReport, EndedAgent, Ending};
 use crate::launch::tag::RunTag;
@@ -16,21 +16,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take to end what was killed.
+/// How long the kernel may take to end a killed process.
 const KILL_MAX: Duration = Duration::from_secs(2);
-/// Longest command line that is looked at, in bytes.
+/// Longest command line that is checked, in bytes.
 const CMDLINE_LEN_MAX: usize = 4096;
 
 /// An agent that was found.
 struct FoundAgent {
     pid: u32,
-    /// Names the very process, whatever becomes of its number.
+    /// A pidfd: it identifies the process even if its number is reused.
     handle: OwnedFd,
 }
 
-/// Asks the agents of a run to end, waits so long for them to clean up, and ends those
-/// that are left.
-pub(super) fn end_run(tag: &RunTag, patience: Duration) -> EndReport {
+/// Asks the agents of a run to end, waits up to `clean_up_max` for them to clean up, and kills
+/// the remaining ones.
+pub(super) fn end_run(tag: &RunTag, clean_up_max: Duration) -> EndReport {
     let mut report = EndReport::new(tag);
     let mut waiting = Vec::new();
     for (pid, opened) in agents_of(tag) {
@@ -42,7 +42,7 @@ pub(super) fn end_run(tag: &RunTag, patience: Duration) -> EndReport {
             }),
         }
     }
-    let (gone, left) = wait(waiting, patience);
+    let (gone, left) = wait(waiting, clean_up_max);
     report.add(gone, &Ending::Asked);
     for found in &left {
         let _ = send(found, Signal::KILL);
@@ -50,14 +50,14 @@ pub(super) fn end_run(tag: &RunTag, patience: Duration) -> EndReport {
     let (gone, left) = wait(left, KILL_MAX);
     report.add(gone, &Ending::Killed);
     let stuck = Ending::Refused {
-        reason: "it does not end although it was killed: it hangs in the kernel, on a file system that does not answer".into(),
+        reason: "it did not end after SIGKILL: it hangs in the kernel, probably on a file system that does not respond".into(),
     };
     report.add(left.iter().map(|f| f.pid).collect(), &stuck);
     report.agents.sort_by_key(|a| a.pid);
     report
 }
 
-/// The processes that are agents of the run, each held.
+/// The processes that are agents of the run, each with its pidfd.
 fn agents_of(tag: &RunTag) -> Vec<(u32, Result<FoundAgent, String>)> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -68,17 +68,17 @@ fn agents_of(tag: &RunTag) -> Vec<(u32, Result<FoundAgent, String>)> {
     let mine = std::process::id();
     let agents = pids.filter(|pid| *pid != mine && is_agent(*pid, tag));
     agents
-        .filter_map(|pid| match hold(pid) {
-            // It may have become another one before it was held.
+        .filter_map(|pid| match open_pidfd(pid) {
+            // The number may have been reused before the pidfd was opened.
             Ok(handle) if is_agent(pid, tag) => Some((pid, Ok(FoundAgent { pid, handle }))),
             Ok(_) => None,
             Err(rustix::io::Errno::SRCH) => None,
-            Err(e) => Some((pid, Err(format!("it cannot be held: {e}")))),
+            Err(e) => Some((pid, Err(format!("pidfd_open failed: {e}")))),
         })
         .collect()
 }
 
-fn hold(pid: u32) -> rustix::io::Result<OwnedFd> {
+fn open_pidfd(pid: u32) -> rustix::io::Result<OwnedFd> {
     let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pidfd_open(raw.ok_or(rustix::io::Errno::SRCH)?, PidfdFlags::empty())
 }
@@ -87,7 +87,7 @@ fn is_agent(pid: u32, tag: &RunTag) -> bool {
     let dir = PathBuf::from(format!("/proc/{pid}"));
     let is_ours = fs::metadata(&dir).is_ok_and(|m| m.uid() == rustix::process::geteuid().as_raw());
     is_ours
-        && command_line(&dir).is_some_and(|line| is_agent_line(&line, tag))
+        && command_line(&dir).is_some_and(|line| is_agent_command_line(&line, tag))
         && File::open(dir.join("exe")).is_ok_and(|exe| has_mark(exe).unwrap_or(false))
 }
 
@@ -102,7 +102,7 @@ fn command_line(dir: &Path) -> Option<Vec<u8>> {
 }
 
 /// Whether a command line, as /proc has it, is that of an agent of the run.
-fn is_agent_line(line: &[u8], tag: &RunTag) -> bool {
+fn is_agent_command_line(line: &[u8], tag: &RunTag) -> bool {
     let Some(line) = line.strip_suffix(&[0]) else {
         return false;
     };
@@ -116,13 +116,13 @@ fn is_agent_line(line: &[u8], tag: &RunTag) -> bool {
 
 fn send(found: &FoundAgent, signal: Signal) -> Result<(), String> {
     match pidfd_send_signal(&found.handle, signal) {
-        // It has ended by itself meanwhile.
+        // It has ended in the meantime.
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
-        Err(e) => Err(format!("it cannot be told to end: {e}")),
+        Err(e) => Err(format!("it cannot be signalled: {e}")),
     }
 }
 
-/// Waits so long for them to end; gives the numbers of those that did, and the others.
+/// Waits up to `limit` for them to end; returns the numbers of those that did, and the others.
 fn wait(mut waiting: Vec<FoundAgent>, limit: Duration) -> (Vec<u32>, Vec<FoundAgent>) {
     let deadline = Instant::now() + limit;
     let mut gone = Vec::new();
@@ -137,12 +137,11 @@ fn wait(mut waiting: Vec<FoundAgent>, limit: Duration) -> (Vec<u32>, Vec<FoundAg
         if waiting.is_empty() || Instant::now() >= deadline {
             return (gone, waiting);
         }
-        std::thread::sleep(child::LOOK);
+        std::thread::sleep(child::POLL);
     }
 }
 
-/// A process that has ended makes its descriptor readable, also while its parent has
-/// not taken notice of it.
+/// The pidfd of an ended process is readable, even before its parent has waited for it.
 fn has_ended(found: &FoundAgent) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let now = Timespec {

@@ -1,12 +1,11 @@
-//! Processes that are agents of a run, and processes that only look like it.
+//! Agents of a run, and processes that resemble them.
 
 use super::super::fake::FakeHosts;
 use super::*;
 use std::process::{Child, Command, Stdio};
 
-/// A copy of a system program with our mark behind it, so that it is a Filermark
-/// program by its file. Run as `tail agent --stdio --run TAG` it would not do; a shell
-/// takes any words behind its script.
+/// A copy of a shell with the mark of Filermark appended, so that its file is a Filermark
+/// program. A shell is used because it accepts any arguments after its script.
 fn marked_shell(hosts: &FakeHosts) -> PathBuf {
     let mut bytes = fs::read("/bin/sh").unwrap();
     bytes.extend_from_slice(filermark_link::build::MARK.as_bytes());
@@ -22,8 +21,8 @@ fn marked_shell(hosts: &FakeHosts) -> PathBuf {
     program
 }
 
-/// Runs `script` under the command line `PROGRAM agent --stdio --run TAG`: a shell
-/// reads the script from the file `agent` in its directory.
+/// Runs `script` under the command line `PROGRAM agent --stdio --run TAG`: a shell reads the
+/// script from the file `agent` in its directory.
 fn agent(program: &Path, tag: &str, script: &str) -> Running {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("agent"), script).unwrap();
@@ -35,7 +34,7 @@ fn agent(program: &Path, tag: &str, script: &str) -> Running {
         .spawn()
         .unwrap();
     let mut running = Running(child, dir);
-    // Its first word says that its traps are set.
+    // Its first line shows that its traps are set.
     use std::io::Read;
     running
         .0
@@ -69,20 +68,20 @@ fn tag(name: &str) -> RunTag {
     RunTag::new(&format!("test-{}-{name}", std::process::id())).unwrap()
 }
 
-// They wait for their input and start nothing: a child of theirs would, for as long as it
-// is no other program yet, have the command line of an agent.
-const OBEYS: &str = "trap 'exit 0' TERM; echo; while :; do read -r line; done";
-const DOES_NOT: &str = "trap '' TERM; echo; while :; do read -r line; done";
+// They wait for input and start no process: before it executes another program, a child would
+// have the command line of an agent.
+const EXITS_ON_TERM: &str = "trap 'exit 0' TERM; echo; while :; do read -r line; done";
+const IGNORES_TERM: &str = "trap '' TERM; echo; while :; do read -r line; done";
 
 #[test]
-fn agents_of_the_run_are_asked_then_killed_and_others_live_on() {
+fn agents_of_the_run_are_terminated_or_killed_and_others_keep_running() {
     let hosts = FakeHosts::new(&[]);
     let program = marked_shell(&hosts);
     let (ours, others) = (tag("a"), tag("b"));
-    let mut good = agent(&program, ours.as_str(), OBEYS);
-    let mut bad = agent(&program, ours.as_str(), DOES_NOT);
-    let mut other_run = agent(&program, others.as_str(), OBEYS);
-    let mut not_ours = agent(Path::new("/bin/sh"), ours.as_str(), OBEYS);
+    let mut good = agent(&program, ours.as_str(), EXITS_ON_TERM);
+    let mut bad = agent(&program, ours.as_str(), IGNORES_TERM);
+    let mut other_run = agent(&program, others.as_str(), EXITS_ON_TERM);
+    let mut not_ours = agent(Path::new("/bin/sh"), ours.as_str(), EXITS_ON_TERM);
     let report = end_run(&ours, Duration::from_millis(500));
     let mut expected = vec![
         EndedAgent {
@@ -102,7 +101,7 @@ fn agents_of_the_run_are_asked_then_killed_and_others_live_on() {
 }
 
 #[test]
-fn only_the_very_command_line_counts() {
+fn only_the_exact_command_line_is_that_of_an_agent() {
     let tag = RunTag::new("mine").unwrap();
     let line = |words: &[&str]| {
         let mut line = Vec::new();
@@ -110,7 +109,7 @@ fn only_the_very_command_line_counts() {
             line.extend_from_slice(word.as_bytes());
             line.push(0);
         }
-        is_agent_line(&line, &tag)
+        is_agent_command_line(&line, &tag)
     };
     assert!(line(&["/x/filermark", "agent", "--stdio", "--run", "mine"]));
     assert!(line(&["", "agent", "--stdio", "--run", "mine"]));

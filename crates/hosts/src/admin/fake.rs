@@ -8,8 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The script: notes its arguments, passes over options up to `--`, tells its
-/// configuration (`-G`), lets the host's own script have the first word (`$D/HOST.rc`: noise, failures), and runs the command.
+/// The script: records its arguments, skips options up to `--`, prints its configuration
+/// (`-G`), runs the host's own script first (`$D/HOST.rc`: other output, failures), and runs
+/// the command.
 const SSH: &str = r#"#!/bin/sh
 D=DIR
 printf '%s\n' "$*" >>"$D/calls"
@@ -22,7 +23,7 @@ if [ -f "$D/$host.rc" ]; then . "$D/$host.rc"; fi
 exec /bin/sh -c "$remote"
 "#;
 
-/// A program of ours that is a script: what `install` brings to the hosts.
+/// A Filermark program for the tests, as a script: `install` copies it to the hosts.
 const PROGRAM: &str = "#!/bin/sh
 # MARK
 case $1 in
@@ -32,7 +33,7 @@ agent) shift; echo agent \"$@\"; cat;;
 esac
 ";
 
-/// Hosts below a directory of their own.
+/// Hosts in a temporary directory.
 pub(crate) struct FakeHosts {
     dir: TempDir,
 }
@@ -71,19 +72,19 @@ impl FakeHosts {
         fs::write(self.path(&format!("{host}.rc")), script).expect("a file");
     }
 
-    /// The program that is to be brought there.
+    /// The program to install.
     pub fn program(&self) -> Program {
         Program::read(self.path("filermark")).expect("the program")
     }
 
-    /// Where it lies on a host.
+    /// Its path on a host.
     pub fn installed(&self, host: &str) -> PathBuf {
         let build = self.program().build().to_owned();
         self.home(host)
             .join(format!(".cache/filermark/{build}/filermark"))
     }
 
-    /// How ssh was called so far.
+    /// The command lines of ssh so far.
     pub fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path("calls")).unwrap_or_default();
         text.lines().map(String::from).collect()
@@ -120,8 +121,8 @@ pub(crate) fn files_below(dir: &Path) -> Vec<String> {
     files
 }
 
-/// Written beside and moved, so that nobody holds it open for writing while another
-/// thread of the test forks.
+/// Written to another file and renamed, so that no process has it open for writing while
+/// another thread of the test forks.
 pub(crate) fn write_executable(path: &Path, text: &str) {
     let status = std::process::Command::new("/bin/sh")
         .args([

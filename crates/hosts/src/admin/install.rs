@@ -1,16 +1,16 @@
-//! Brings this very program to the client hosts (netmist's `-D`, manual N).
+//! Installs this program on the client hosts (netmist's `-D`, manual N).
 //!
-//! One connection looks at a host: its system, and the SHA-256 of what lies at the
-//! program's place. A second one goes only to hosts that lack this version: the program
-//! is written to a file beside, its checksum compared there, it is tried, and takes the
-//! name at last. What is not Filermark is never replaced, and never run.
+//! One connection inspects a host: its system, and the SHA-256 of the file at the program's
+//! path. A second one is made only to hosts that lack this version: the program is written to a
+//! temporary file in the same directory, its checksum is compared there, it is run once, and
+//! then renamed. A file that is not Filermark is never replaced and never run.
 
-use super::answer::{HostAnswer, noise};
+use super::answer::{HostAnswer, output_excerpt};
 use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
-use super::scripts::{LOOK, TAKE, command_line};
+use super::scripts::{INSPECT, RECEIVE, command_line};
 use super::verdict::{HostPlatform, InstallAction, judge, not_taken};
 use super::{
-    HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, megabytes, side_by_side,
+    HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel, megabytes,
 };
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination};
@@ -19,11 +19,11 @@ use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Brings the program to every host of the plan that lacks it. What came of it stands
-/// in the order of the hosts, each of them once.
+/// Installs the program on every host of the plan that lacks it. Returns the outcomes in the
+/// order of the hosts, each of them once.
 ///
 /// # Errors
-/// One sentence: this program's own file cannot be read.
+/// A message: this program's own file cannot be read.
 pub fn install(
     plan: &LaunchPlan,
     limits: &HostLimits,
@@ -32,11 +32,11 @@ pub fn install(
     Ok(install_program(plan, own_program()?, limits, observe))
 }
 
-/// The same for a run that is about to begin: one connection per host where all is
-/// there. Gives what was done, for the talk.
+/// Installs it before a run: one connection per host if all have it. Returns what was done, for
+/// progress output.
 ///
 /// # Errors
-/// One sentence: the first host that lacks the program, and how many more do.
+/// A message: the first host that lacks the program, and how many others do.
 pub fn ensure_installed(
     plan: &LaunchPlan,
     limits: &HostLimits,
@@ -63,7 +63,7 @@ fn only_done(mut outcomes: Vec<HostOutcome>) -> Result<Vec<HostOutcome>, String>
     Ok(outcomes)
 }
 
-/// Brings a program file to hosts.
+/// Installs a program file on hosts.
 pub(super) fn install_program(
     plan: &LaunchPlan,
     program: &Program,
@@ -71,7 +71,7 @@ pub(super) fn install_program(
     observe: HostObserver<'_>,
 ) -> Vec<HostOutcome> {
     let (client, machine) = (SshClient::of(plan), HostPlatform::own());
-    let work = |host: &HostPlan, tell: &dyn Fn(HostStep)| {
+    let work = |host: &HostPlan, observe_step: &dyn Fn(HostStep)| {
         let outcome = match host.launcher {
             LauncherKind::Ssh => {
                 let place = RemoteProgram::of(host, program.build());
@@ -83,20 +83,20 @@ pub(super) fn install_program(
                     limits,
                     began: Instant::now(),
                 };
-                one.install(&machine, tell)
+                one.install(&machine, observe_step)
             }
-            other => not_over_ssh(host, other),
+            other => other_launcher(host, other),
         };
-        tell(HostStep::Done(outcome.state));
+        observe_step(HostStep::Done(outcome.state));
         outcome
     };
-    side_by_side(&each_once(plan), work, observe)
+    in_parallel(&each_once(plan), work, observe)
 }
 
-fn not_over_ssh(host: &HostPlan, launcher: LauncherKind) -> HostOutcome {
+fn other_launcher(host: &HostPlan, launcher: LauncherKind) -> HostOutcome {
     let (state, detail) = match launcher {
         LauncherKind::Local | LauncherKind::Ssh => {
-            (HostState::Nothing, "this host runs this very program")
+            (HostState::Nothing, "this host runs this program")
         }
         LauncherKind::Slurm => (
             HostState::ByHand,
@@ -121,8 +121,8 @@ struct HostInstaller<'a> {
 }
 
 impl HostInstaller<'_> {
-    fn install(&self, machine: &HostPlatform, tell: &dyn Fn(HostStep)) -> HostOutcome {
-        let (state, detail) = match self.look_and_send(machine, tell) {
+    fn install(&self, machine: &HostPlatform, observe_step: &dyn Fn(HostStep)) -> HostOutcome {
+        let (state, detail) = match self.inspect_and_send(machine, observe_step) {
             Ok(done) => done,
             Err(RemoteError::Failed(why)) => (HostState::Failed, why),
             Err(RemoteError::Stopped) => (HostState::Failed, "stopped on request".to_owned()),
@@ -130,19 +130,19 @@ impl HostInstaller<'_> {
         HostOutcome::new(self.host, state, detail)
     }
 
-    fn look_and_send(
+    fn inspect_and_send(
         &self,
         machine: &HostPlatform,
-        tell: &dyn Fn(HostStep),
+        observe_step: &dyn Fn(HostStep),
     ) -> Result<(HostState, String), RemoteError> {
         if self.host.program.as_deref().is_some_and(is_relative) {
             return Err(RemoteError::Failed(format!(
-                "EXEC_PATH={} is no absolute path; begin it with / or ~/",
+                "EXEC_PATH={} is not an absolute path; begin it with / or ~/",
                 self.place.shown
             )));
         }
-        tell(HostStep::Inspecting);
-        let found = self.look()?;
+        observe_step(HostStep::Inspecting);
+        let found = self.inspect()?;
         let verdict = judge(&found, self.program, &self.place, machine);
         if let InstallAction::Refuse(why) = verdict {
             return Err(RemoteError::Failed(why));
@@ -151,7 +151,7 @@ impl HostInstaller<'_> {
             let detail = format!("has build {} at {}", self.program.build(), self.place.shown);
             return Ok((HostState::Nothing, detail));
         }
-        let removed = self.send(tell)?;
+        let removed = self.send(observe_step)?;
         let mut detail = format!(
             "build {} ({}) is at {}",
             self.program.build(),
@@ -161,8 +161,8 @@ impl HostInstaller<'_> {
         if self.program.has_capabilities() {
             let command = setcap_command(self.client, self.host, &self.place.path);
             detail.push_str(&format!(
-                "; this program has capabilities here (setcap), the copy has none: for \
-                 RESVPORT=on as another user than root type `{command}`"
+                "; this program has capabilities on this host (setcap), the copy has none: for \
+                 RESVPORT=on as another user than root run `{command}`"
             ));
         }
         match removed {
@@ -173,7 +173,7 @@ impl HostInstaller<'_> {
         Ok((HostState::Done, detail))
     }
 
-    /// Whose place it is, in the scripts' words.
+    /// Whether the path is the default one, as an argument of the scripts.
     const fn owner(&self) -> &'static str {
         match self.place.is_default_path {
             true => "own",
@@ -181,15 +181,15 @@ impl HostInstaller<'_> {
         }
     }
 
-    fn look(&self) -> Result<HostAnswer, RemoteError> {
-        let remote = command_line(LOOK, &[&self.place.path, self.owner()]);
+    fn inspect(&self) -> Result<HostAnswer, RemoteError> {
+        let remote = command_line(INSPECT, &[&self.place.path, self.owner()]);
         let limit = self.limits.inspect.min(self.limits.total);
         let reply = remote::run(&self.call(remote, None, limit), &|_| {})?;
         answer_in(&reply, self.host)
     }
 
-    /// Gives the number of old builds that were removed.
-    fn send(&self, tell: &dyn Fn(HostStep)) -> Result<usize, RemoteError> {
+    /// Returns the number of old builds that were removed.
+    fn send(&self, observe_step: &dyn Fn(HostStep)) -> Result<usize, RemoteError> {
         let beside = format!(".filermark.{}", nonce());
         let args = [
             &self.place.path,
@@ -197,16 +197,19 @@ impl HostInstaller<'_> {
             &self.program.sha256,
             self.owner(),
         ];
-        let remote = command_line(TAKE, &args);
+        let remote = command_line(RECEIVE, &args);
         let limit = self.limits.total.saturating_sub(self.began.elapsed());
         let total = self.program.len;
         let last = std::cell::Cell::new(None);
-        let look = |sent| {
+        let inspect = |sent| {
             if last.replace(Some(sent)) != Some(sent) {
-                tell(HostStep::Sending { sent, total });
+                observe_step(HostStep::Sending { sent, total });
             }
         };
-        let reply = remote::run(&self.call(remote, Some(&self.program.path), limit), &look)?;
+        let reply = remote::run(
+            &self.call(remote, Some(&self.program.path), limit),
+            &inspect,
+        )?;
         let answer = answer_in(&reply, self.host)?;
         match answer.get("taken") {
             "yes" => Ok(answer.all("removed").count()),
@@ -236,33 +239,33 @@ impl HostInstaller<'_> {
     }
 }
 
-/// The line that lets the program of a host call from source ports below 1024. `program`
-/// is a word for a shell there.
+/// The command that allows the program on a host to use source ports below 1024. `program` is a
+/// word for a shell there.
 pub(crate) fn setcap_command(client: &SshClient, host: &HostPlan, program: &str) -> String {
     let command = format!("sudo setcap cap_net_bind_service=+ep {program}");
     match host.launcher {
-        LauncherKind::Ssh => client.typed(host, &command),
+        LauncherKind::Ssh => client.interactive_command(host, &command),
         _ => command,
     }
 }
 
-/// The answer of a script, or why there is none.
+/// The answer of a script, or the reason why there is none.
 pub(super) fn answer_in(reply: &CommandOutput, host: &HostPlan) -> Result<HostAnswer, RemoteError> {
     if let Some(answer) = HostAnswer::find(&reply.output) {
         return Ok(answer);
     }
-    // A login shell that ends by itself says why on either stream.
-    let words = [reply.meaning.clone(), noise(&reply.output)];
+    // A login shell that exits prints the reason on either stream.
+    let words = [reply.meaning.clone(), output_excerpt(&reply.output)];
     let words: Vec<_> = words.into_iter().flatten().collect();
     let why = match (reply.exit, words.is_empty()) {
         (ProcessExit::Code(126 | 127 | 255) | ProcessExit::Signal(_), false) => words[0].clone(),
         (_, false) => format!(
-            "no shell answered there, but: {}; try `ssh {} uname`",
+            "no answer from a shell on the host, but this output: {}; try `ssh {} uname`",
             words.join("; "),
             destination(host)
         ),
         (_, true) => format!(
-            "no shell answered there; try `ssh {} uname`",
+            "no answer from a shell on the host; try `ssh {} uname`",
             destination(host)
         ),
     };
@@ -275,7 +278,7 @@ fn is_relative(path: &str) -> bool {
         .any(|start| path.starts_with(start))
 }
 
-/// Differs from one attempt to the next, so that two of them never write one file.
+/// Unique per attempt, so that two attempts never write the same file.
 fn nonce() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

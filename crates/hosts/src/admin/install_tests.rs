@@ -41,7 +41,7 @@ fn at(hosts: &FakeHosts, host: &str, path: &Path) -> HostPlan {
 }
 
 #[test]
-fn three_hosts_get_it_and_a_second_time_there_is_nothing_to_do() {
+fn three_hosts_get_the_program_and_the_second_time_nothing_is_done() {
     let hosts = FakeHosts::new(&["one", "two", "three"]);
     hosts.rc("two", "echo 'Last login: never'; echo beware >&2");
     let plan = hosts.plan(&["one", "two", "three", "two"]);
@@ -83,7 +83,7 @@ fn three_hosts_get_it_and_a_second_time_there_is_nothing_to_do() {
 }
 
 #[test]
-fn an_old_version_is_replaced_and_a_damaged_mode_is_mended() {
+fn an_old_version_is_replaced_and_a_wrong_mode_is_fixed() {
     let hosts = FakeHosts::new(&["one"]);
     let path = hosts.path("one/my program's place");
     let old = fs::read_to_string(hosts.path("filermark")).unwrap() + "# old\n";
@@ -101,17 +101,14 @@ fn an_old_version_is_replaced_and_a_damaged_mode_is_mended() {
 }
 
 #[test]
-fn what_is_not_filermark_is_neither_replaced_nor_run() {
+fn a_file_that_is_not_filermark_is_neither_replaced_nor_run() {
     let hosts = FakeHosts::new(&["one"]);
     let ran = hosts.path("ran");
     let netmist = hosts.path("one/netmist");
     let text = format!("#!/bin/sh\ntouch {}\n", ran.display());
     write_executable(&netmist, &text);
     let outcome = one(&hosts, at(&hosts, "one", &netmist));
-    refused(
-        &outcome,
-        &["one/netmist is something else than Filermark", "EXEC_PATH"],
-    );
+    refused(&outcome, &["one/netmist is not Filermark", "EXEC_PATH"]);
     assert_eq!(fs::read_to_string(&netmist).unwrap(), text);
     assert!(!ran.exists());
 
@@ -131,13 +128,13 @@ fn what_is_not_filermark_is_neither_replaced_nor_run() {
     );
     refused(
         &one(&hosts, at(&hosts, "one", Path::new("bin/filermark"))),
-        &["no absolute path"],
+        &["not an absolute path"],
     );
     assert_eq!(files_below(&hosts.home("one")), ["link", "netmist"]);
 }
 
 #[test]
-fn a_link_to_this_very_version_will_do() {
+fn a_link_to_this_version_is_accepted() {
     let hosts = FakeHosts::new(&["one"]);
     let link = hosts.path("one/filermark");
     std::os::unix::fs::symlink(hosts.path("filermark"), &link).unwrap();
@@ -147,7 +144,7 @@ fn a_link_to_this_very_version_will_do() {
     );
 }
 
-/// A tool of that name stands before the real one on the host's PATH.
+/// A tool of that name that precedes the real one on the host's PATH.
 fn fake_tool(hosts: &FakeHosts, host: &str, tool: &str, script: &str) {
     let bin = hosts.path(&format!("{host}.bin"));
     fs::create_dir_all(&bin).unwrap();
@@ -156,16 +153,16 @@ fn fake_tool(hosts: &FakeHosts, host: &str, tool: &str, script: &str) {
 }
 
 #[test]
-fn what_arrives_damaged_does_not_take_the_name() {
+fn a_damaged_copy_is_not_renamed() {
     let hosts = FakeHosts::new(&["one"]);
     fake_tool(&hosts, "one", "cat", "/bin/cat; echo x");
     let outcome = one(&hosts, hosts.host("one"));
-    refused(&outcome, &["what arrived is not what was sent"]);
+    refused(&outcome, &["the received file has another checksum"]);
     assert_eq!(files_below(&hosts.home("one")), [""; 0]);
 }
 
 #[test]
-fn a_full_or_read_only_disk_is_told_and_left_clean() {
+fn a_full_or_read_only_disk_is_reported_and_no_file_is_left() {
     let hosts = FakeHosts::new(&["one", "two", "three"]);
     fake_tool(
         &hosts,
@@ -178,7 +175,7 @@ fn a_full_or_read_only_disk_is_told_and_left_clean() {
         &full,
         &[
             "cannot be written: cat: write error: No space left",
-            "make room",
+            "free space there",
         ],
     );
     assert_eq!(files_below(&hosts.home("one")), [""; 0]);
@@ -191,7 +188,7 @@ fn a_full_or_read_only_disk_is_told_and_left_clean() {
     let read_only = one(&hosts, hosts.host("two"));
     refused(
         &read_only,
-        &["its directory cannot be made", "Read-only", "EXEC_PATH"],
+        &["its directory cannot be created", "Read-only", "EXEC_PATH"],
     );
     fake_tool(
         &hosts,
@@ -207,7 +204,7 @@ fn a_full_or_read_only_disk_is_told_and_left_clean() {
 }
 
 #[test]
-fn a_program_that_does_not_run_there_does_not_take_the_name() {
+fn a_program_that_does_not_run_there_is_not_renamed() {
     let hosts = FakeHosts::new(&["one"]);
     fake_tool(&hosts, "one", "chmod", "exit 0");
     refused(
@@ -222,7 +219,7 @@ fn a_program_that_does_not_run_there_does_not_take_the_name() {
 }
 
 #[test]
-fn hosts_of_another_kind_are_refused() {
+fn hosts_of_another_architecture_are_refused() {
     let hosts = FakeHosts::new(&["one"]);
     fake_tool(
         &hosts,
@@ -232,15 +229,15 @@ fn hosts_of_another_kind_are_refused() {
     );
     refused(
         &one(&hosts, hosts.host("one")),
-        &["Linux riscv64", "same kind of processor"],
+        &["Linux riscv64", "same processor architecture"],
     );
     assert_eq!(hosts.calls().len(), 1);
 }
 
 #[test]
-fn another_tool_tells_the_hash_and_none_is_told() {
+fn other_checksum_tools_are_used_and_a_missing_tool_is_reported() {
     let hosts = FakeHosts::new(&["one", "two"]);
-    // A PATH with nothing but what the scripts need.
+    // A PATH with only the programs that the scripts need.
     let bin = hosts.path("bin");
     fs::create_dir(&bin).unwrap();
     let link = |tool: &str| {
@@ -270,7 +267,7 @@ fn another_tool_tells_the_hash_and_none_is_told() {
 }
 
 #[test]
-fn old_builds_but_the_newest_are_removed_and_nothing_else() {
+fn only_old_builds_are_removed() {
     let hosts = FakeHosts::new(&["one"]);
     let cache = hosts.path("one/.cache/filermark");
     let old = fs::read_to_string(hosts.path("filermark")).unwrap();
@@ -279,17 +276,13 @@ fn old_builds_but_the_newest_are_removed_and_nothing_else() {
         fs::create_dir_all(&dir).unwrap();
         write_executable(&dir.join("filermark"), &old);
         if n == 0 {
-            fs::write(
-                dir.join("notes"),
-                "the oldest holds something of the user's",
-            )
-            .unwrap();
+            fs::write(dir.join("notes"), "the oldest contains a file of the user").unwrap();
         }
         let file = fs::File::open(&dir).unwrap();
         let age = std::time::SystemTime::now() - Duration::from_secs(3600 * (9 - n));
         file.set_modified(age).unwrap();
     }
-    // Another one only looks like a build.
+    // This directory only looks like a build.
     fs::create_dir(cache.join("mine")).unwrap();
     fs::write(cache.join("mine/filermark"), "mine").unwrap();
     let outcome = one(&hosts, hosts.host("one"));
@@ -310,7 +303,7 @@ fn old_builds_but_the_newest_are_removed_and_nothing_else() {
 }
 
 #[test]
-fn hosts_that_hang_are_given_up_and_stop_is_heard() {
+fn hanging_hosts_time_out_and_stop_ends_the_wait() {
     let hosts = FakeHosts::new(&["look", "send"]);
     hosts.rc("look", "sleep 600");
     let limits = HostLimits {
@@ -343,7 +336,7 @@ fn hosts_that_hang_are_given_up_and_stop_is_heard() {
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_is_one_of_many() {
+fn an_unreachable_host_does_not_affect_others() {
     let hosts = FakeHosts::new(&["one", "two", "three"]);
     hosts.rc(
         "two",
@@ -374,7 +367,7 @@ fn a_host_that_cannot_be_reached_is_one_of_many() {
 }
 
 #[test]
-fn other_hosts_are_told_how() {
+fn other_launchers_get_instructions() {
     let hosts = FakeHosts::new(&[]);
     let mut plan = hosts.plan(&["a", "b", "c", "d"]);
     let kinds = [
@@ -397,7 +390,7 @@ fn other_hosts_are_told_how() {
 /// halves of both.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_capability_that_the_copy_has_not_is_told_with_the_command() {
+fn a_capability_that_the_copy_lacks_is_reported_with_the_command() {
     let hosts = FakeHosts::new(&["one"]);
     let plain = one(&hosts, hosts.host("one"));
     assert!(!plain.detail.contains("setcap"), "{plain:?}");
@@ -407,7 +400,7 @@ fn a_capability_that_the_copy_has_not_is_told_with_the_command() {
     let flags = rustix::fs::XattrFlags::empty();
     let set = rustix::fs::setxattr(&program.path, "security.capability", &value, flags);
     if set.is_err() {
-        eprintln!("skipped: who runs this may not set capabilities");
+        eprintln!("skipped: this user may not set capabilities");
         return;
     }
     let elsewhere = hosts.path("one/else where");

@@ -1,15 +1,15 @@
-//! Lets this user into the client hosts without a password: what the training guide's
-//! appendix B does with a script (slides E), safely.
+//! Sets up password-less login on the client hosts: the safe equivalent of the script in
+//! appendix B of the training guide (slides E).
 //!
-//! First a look: which hosts let us in already, which key would be copied. Only when it
-//! is asked for, `ssh-keygen` makes a key where there is none, and `ssh-copy-id` brings
-//! its public half to one host after the other; both ask the user themselves, at the
-//! terminal. Private keys never leave this host, modes are left to OpenSSH's programs,
-//! and no host key is taken that the user has not seen.
+//! First it checks which hosts accept this user already, and which key would be copied. Only
+//! with `do_it`, `ssh-keygen` makes a key if there is none, and `ssh-copy-id` copies its public
+//! half to one host after the other; both prompt the user at the terminal. Private keys never
+//! leave this host, file modes are left to OpenSSH's programs, and no host key is accepted that
+//! the user has not confirmed.
 
 use super::copy_id::{arguments, tool};
 use super::remote::{self, RemoteError};
-use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, side_by_side};
+use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel};
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{SshClient, destination, quote};
 use filermark_link::child;
@@ -23,15 +23,15 @@ use std::time::{Duration, Instant};
 /// What `keys` is to do.
 #[derive(Clone, Debug)]
 pub struct KeysOptions {
-    /// Do it; otherwise only look and tell.
+    /// Make the changes; otherwise only check and report.
     pub do_it: bool,
     /// The user's home directory.
     pub home: PathBuf,
-    /// Limits; what waits for the user has `whole`.
+    /// Limits; a program that waits for the user has `total`.
     pub limits: HostLimits,
 }
 
-/// What came of it.
+/// The result of `keys`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeysReport {
     /// The key that was made, or would be, with the command.
@@ -40,21 +40,21 @@ pub struct KeysReport {
     pub hosts: Vec<HostOutcome>,
 }
 
-/// A key that there was none of.
+/// A key that did not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
     /// Its private half.
     pub path: PathBuf,
-    /// What makes it.
+    /// The command that makes it.
     pub command: String,
-    /// It was made.
+    /// Whether it was made.
     pub made: bool,
 }
 
-/// Sets SSH up on all hosts of the plan, or says what would be done.
+/// Sets up SSH on all hosts of the plan, or reports what would be done.
 ///
 /// # Errors
-/// One sentence: no key could be made.
+/// A message: no key could be made.
 pub fn keys(
     plan: &LaunchPlan,
     options: &KeysOptions,
@@ -62,10 +62,10 @@ pub fn keys(
 ) -> Result<KeysReport, String> {
     let client = SshClient::of(plan);
     let hosts = each_once(plan);
-    let doors = side_by_side(
+    let logins = in_parallel(
         &hosts,
-        |host, tell| {
-            tell(HostStep::Inspecting);
+        |host, observe_step| {
+            observe_step(HostStep::Inspecting);
             try_login(&client, host, &options.limits)
         },
         observe,
@@ -74,17 +74,17 @@ pub fn keys(
         key: None,
         hosts: Vec::new(),
     };
-    for (host, door) in hosts.iter().zip(doors) {
-        let (state, detail) = match door {
+    for (host, login) in hosts.iter().zip(logins) {
+        let (state, detail) = match login {
             LoginCheck::Open(how) => (HostState::Nothing, how),
             LoginCheck::Failed(why) => (HostState::Failed, why),
             LoginCheck::Closed { new_host } => {
-                let door = LoginRefused {
+                let login = LoginRefused {
                     client: &client,
                     host,
                     new_host,
                 };
-                door.open(options, &mut report.key, observe)?
+                login.open(options, &mut report.key, observe)?
             }
         };
         observe(host, HostStep::Done(state));
@@ -93,24 +93,27 @@ pub fn keys(
     Ok(report)
 }
 
-/// Whether a host lets us in.
+/// Whether a host accepts this user without a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LoginCheck {
-    /// It does, or nobody needs it to.
+    /// It does, or this launcher does not need it.
     Open(String),
     /// Not without a password.
     Closed {
-        /// Its host key is not known here yet either.
+        /// Its host key is not known on this host either.
         new_host: bool,
     },
-    /// A key would not help; one sentence.
+    /// A key would not help; a message.
     Failed(String),
 }
 
-/// Asks a host to let us in without a question.
+/// Tries to log in without prompts.
 fn try_login(client: &SshClient, host: &HostPlan, limits: &HostLimits) -> LoginCheck {
     if host.launcher != LauncherKind::Ssh {
-        let how = format!("its agent is started another way ({})", host.launcher);
+        let how = format!(
+            "not needed: its agent is not started by SSH ({})",
+            host.launcher
+        );
         return LoginCheck::Open(how);
     }
     let reply = match remote::try_login(client, host, limits) {
@@ -118,21 +121,21 @@ fn try_login(client: &SshClient, host: &HostPlan, limits: &HostLimits) -> LoginC
         Err(RemoteError::Failed(why)) => return LoginCheck::Failed(why),
         Err(RemoteError::Stopped) => return LoginCheck::Failed("stopped on request".into()),
     };
-    let said = |words: &str| reply.process_output.lines.iter().any(|l| l.contains(words));
-    let changed = said("REMOTE HOST IDENTIFICATION HAS CHANGED");
+    let has_line = |words: &str| reply.process_output.lines.iter().any(|l| l.contains(words));
+    let changed = has_line("REMOTE HOST IDENTIFICATION HAS CHANGED");
     match reply.exit {
-        ProcessExit::Code(0) => LoginCheck::Open("lets us in without a password".into()),
-        ProcessExit::Code(255) if said("Permission denied (") => {
+        ProcessExit::Code(0) => LoginCheck::Open("accepts this user without a password".into()),
+        ProcessExit::Code(255) if has_line("Permission denied (") => {
             LoginCheck::Closed { new_host: false }
         }
-        ProcessExit::Code(255) if said("Host key verification failed") && !changed => {
+        ProcessExit::Code(255) if has_line("Host key verification failed") && !changed => {
             LoginCheck::Closed { new_host: true }
         }
-        _ => LoginCheck::Failed(reply.meaning.unwrap_or_else(|| "no word from it".into())),
+        _ => LoginCheck::Failed(reply.meaning.unwrap_or_else(|| "no answer".into())),
     }
 }
 
-/// A host that does not let us in yet.
+/// A host that does not accept this user yet.
 struct LoginRefused<'a> {
     client: &'a SshClient,
     host: &'a HostPlan,
@@ -162,7 +165,9 @@ impl LoginRefused<'_> {
         let shown = shown_command("ssh-copy-id", &args, &options.home);
         if !options.do_it {
             let first = match self.new_host {
-                true => "its host key is new: ssh will show its fingerprint and ask; ",
+                true => {
+                    "its host key is new: ssh will show its fingerprint and ask for confirmation; "
+                }
                 false => "",
             };
             return Ok((HostState::Planned, format!("{first}{shown}")));
@@ -181,7 +186,7 @@ impl LoginRefused<'_> {
             (Ok(()), LoginCheck::Closed { .. }) => (
                 HostState::Failed,
                 format!(
-                    "the key is there, but {} still asks: does the key have a passphrase (`ssh-add {}`), or does sshd there refuse keys (its log tells; a home directory that others may write is one reason)?",
+                    "the key was copied, but {} still asks for a password: either the key has a passphrase (`ssh-add {}`), or sshd there refuses it (see its log; a home directory that is writable by others is one reason)",
                     destination(self.host),
                     shown_path(&private, &options.home)
                 ),
@@ -219,7 +224,7 @@ impl LoginRefused<'_> {
         Ok(())
     }
 
-    /// The key that ssh would show this host.
+    /// The key that ssh would offer to this host.
     fn choose(&self, home: &Path) -> HostKey {
         let listed = identity_files(self.client, self.host, home);
         let is_there = |p: &&PathBuf| p.is_file();
@@ -237,7 +242,7 @@ impl LoginRefused<'_> {
         let default = home.join(".ssh/id_ed25519");
         match listed.first() {
             Some(first) if !listed.contains(&default) => HostKey::Unfit(format!(
-                "SSH's configuration names the key {0} for it, which is missing; `ssh-keygen -t ed25519 -f {0}` makes it",
+                "SSH's configuration names the key {0} for this host, which is missing; `ssh-keygen -t ed25519 -f {0}` makes it",
                 shown_path(first, home)
             )),
             _ => HostKey::Make(default),
@@ -249,15 +254,16 @@ impl LoginRefused<'_> {
 enum HostKey {
     Exists(PathBuf),
     Make(PathBuf),
-    /// One sentence.
+    /// A message.
     Unfit(String),
 }
 
-/// The private keys that ssh would try, by its own word (`ssh -G`); the usual ones
-/// where it does not tell.
+/// The private keys that ssh would try, as `ssh -G` prints them; the usual ones if it fails.
 fn identity_files(client: &SshClient, host: &HostPlan, home: &Path) -> Vec<PathBuf> {
-    let told = client.configuration(host).unwrap_or_default();
-    let files = told.lines().filter_map(|l| l.strip_prefix("identityfile "));
+    let configuration = client.configuration(host).unwrap_or_default();
+    let files = configuration
+        .lines()
+        .filter_map(|l| l.strip_prefix("identityfile "));
     let files: Vec<_> = files
         .map(|f| match f.strip_prefix("~/").or(f.strip_prefix("%d/")) {
             Some(rest) => home.join(rest),
@@ -295,7 +301,7 @@ fn shown_command(name: &str, args: &[String], home: &Path) -> String {
     words.join(" ")
 }
 
-/// Makes `~/.ssh` as ssh-keygen would, for nobody else to look into.
+/// Makes `~/.ssh` with mode 700, as ssh-keygen does.
 fn make_private_dir(dir: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     match std::fs::DirBuilder::new().mode(0o700).create(dir) {
@@ -304,15 +310,15 @@ fn make_private_dir(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Runs a program that asks the user at the terminal. What it prints is talk.
+/// Runs a program that prompts the user at the terminal. Its output is shown as progress.
 fn at_terminal(command: &mut Command, limit: Duration) -> Result<(), String> {
-    let talk = io::stderr()
+    let stderr_copy = io::stderr()
         .as_fd()
         .try_clone_to_owned()
         .map_err(|e| format!("has no stderr: {e}"))?;
-    // In our own process group: only that may read from the terminal.
+    // In this process group: only it may read from the terminal.
     let mut asking = command
-        .stdout(Stdio::from(talk))
+        .stdout(Stdio::from(stderr_copy))
         .spawn()
         .map_err(|e| format!("cannot be started: {e}; install OpenSSH's client"))?;
     let deadline = Instant::now() + limit;
@@ -320,7 +326,7 @@ fn at_terminal(command: &mut Command, limit: Duration) -> Result<(), String> {
         match asking.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(format!("ended with {status}")),
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(child::LOOK),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(child::POLL),
             Ok(None) => {
                 let _ = asking.kill();
                 let _ = asking.wait();

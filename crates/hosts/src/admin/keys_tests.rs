@@ -1,11 +1,11 @@
-//! Keys by fake tools: `ssh-keygen` makes two files, `ssh-copy-id` lets us in.
+//! Keys with fake tools: `ssh-keygen` makes two files, `ssh-copy-id` grants access.
 
 use super::super::fake::{FakeHosts, files_below};
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// What an sshd does to those whose key it does not know.
+/// The behaviour of an sshd towards users whose key it does not know.
 const CLOSED: &str = "if ! [ -f \"$HOME/authorized\" ]; then
     echo \"me@$host: Permission denied (publickey,password).\" >&2; exit 255; fi";
 
@@ -15,14 +15,14 @@ fn fakes(names: &[&str]) -> (FakeHosts, KeysOptions) {
         hosts.rc(name, CLOSED);
     }
     let dir = hosts.path("").display().to_string();
-    let noted = "printf '%s\\n' \"$(basename $0) $*\" >>DIR/tools\n".replace("DIR/", &dir);
+    let recorded = "printf '%s\\n' \"$(basename $0) $*\" >>DIR/tools\n".replace("DIR/", &dir);
     hosts.script(
         "ssh-keygen",
-        &format!("#!/bin/sh\n{noted}echo talk; echo private >\"$4\"; echo public >\"$4.pub\"\n"),
+        &format!("#!/bin/sh\n{recorded}echo done; echo private >\"$4\"; echo public >\"$4.pub\"\n"),
     );
     let let_in = "for host; do :; done\ncp \"$2\" \"DIR/${host#*@}/authorized\"\n";
     let let_in = let_in.replace("DIR/", &dir);
-    hosts.script("ssh-copy-id", &format!("#!/bin/sh\n{noted}{let_in}"));
+    hosts.script("ssh-copy-id", &format!("#!/bin/sh\n{recorded}{let_in}"));
     fs::create_dir(hosts.path("home")).unwrap();
     let options = KeysOptions {
         do_it: false,
@@ -42,7 +42,7 @@ fn states(report: &KeysReport) -> Vec<HostState> {
 }
 
 #[test]
-fn a_look_touches_nothing_and_shows_the_commands() {
+fn without_yes_nothing_is_changed_and_the_commands_are_shown() {
     let (hosts, options) = fakes(&["one", "two"]);
     hosts.rc("two", "");
     let mut plan = hosts.plan(&["one", "two", "one"]);
@@ -86,14 +86,14 @@ fn a_key_is_made_once_and_copied_to_each() {
         let expected = format!("-i {} -o ConnectTimeout=10 -- {host}", pub_key.display());
         assert_eq!(line, &format!("ssh-copy-id {expected}"));
         let copied = fs::read_to_string(hosts.path(host).join("authorized")).unwrap();
-        assert_eq!(copied, "public\n", "only the public half goes");
+        assert_eq!(copied, "public\n", "only the public half is copied");
     }
     let mode = fs::metadata(options.home.join(".ssh"))
         .unwrap()
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o700);
-    // All are let in now: nothing is left to do.
+    // All hosts accept the user now: nothing is left to do.
     let again = keys(&plan, &options, &mut |_, _| {}).unwrap();
     assert_eq!(
         (states(&again), again.key),
@@ -122,8 +122,8 @@ fn the_key_that_ssh_would_use_is_copied() {
     let (state, detail) = planned(&hosts, &options);
     assert_eq!(state, HostState::Planned);
     assert!(detail.contains("-i ~/.ssh/id_rsa.pub"), "{detail}");
-    let told = "user me\nidentityfile ~/.ssh/id_rsa\nidentityfile ~/.ssh/id_ed25519\n";
-    fs::write(hosts.path("configuration"), told).unwrap();
+    let configuration = "user me\nidentityfile ~/.ssh/id_rsa\nidentityfile ~/.ssh/id_ed25519\n";
+    fs::write(hosts.path("configuration"), configuration).unwrap();
     with_key(&options, "id_ed25519");
     assert!(
         planned(&hosts, &options)
@@ -149,7 +149,7 @@ fn the_key_that_ssh_would_use_is_copied() {
 }
 
 #[test]
-fn new_and_changed_host_keys_are_told_apart() {
+fn new_and_changed_host_keys_are_distinguished() {
     let (hosts, options) = fakes(&["one", "two"]);
     hosts.rc("one", "echo 'Host key verification failed.' >&2; exit 255");
     hosts.rc(
@@ -168,7 +168,7 @@ fn new_and_changed_host_keys_are_told_apart() {
 }
 
 #[test]
-fn what_does_not_help_is_told() {
+fn failures_of_the_tools_are_reported() {
     let (hosts, mut options) = fakes(&["one"]);
     with_key(&options, "id_ed25519");
     options.do_it = true;

@@ -1,9 +1,8 @@
-//! What is done to client hosts before and after runs: the program is brought there,
-//! agents that were left are ended, SSH is set up.
+//! Work on client hosts before and after runs: the program is installed, remaining agents are
+//! ended, SSH is set up.
 //!
-//! Every host is worked on by itself, several side by side; what happens on one says
-//! nothing about another. All of it goes through the user's own SSH client. Nothing
-//! here knows plans, loads or the protocol between prime and agents.
+//! Hosts are independent, and several are worked on in parallel. All access uses the user's own
+//! SSH client. Nothing here knows plans, loads or the protocol between prime and agents.
 
 mod answer;
 mod copy_id;
@@ -29,23 +28,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Hosts that are worked on at once.
-const SIDE_BY_SIDE: usize = 16;
+/// Hosts that are worked on at the same time.
+const PARALLEL_MAX: usize = 16;
 
-/// What came of the work on one host.
+/// The outcome of the work on one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostOutcome {
     /// Its name as the rc file gives it, with the user where one is named.
     pub host: String,
     /// How its agent is started.
     pub launcher: LauncherKind,
-    /// What came of it.
+    /// The outcome.
     pub state: HostState,
-    /// The same in a sentence: the reason and the next thing to try where it failed.
+    /// The outcome as a message, with the reason and what to try if it failed.
     pub detail: String,
 }
 
-/// What came of the work on a host.
+/// The outcome of the work on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostState {
@@ -53,7 +52,7 @@ pub enum HostState {
     Done,
     /// There was nothing to do.
     Nothing,
-    /// It would be done, but only a look was asked for.
+    /// It would be done; only a dry run was requested.
     Planned,
     /// The user has to do it.
     ByHand,
@@ -89,12 +88,12 @@ impl HostOutcome {
     }
 }
 
-/// What goes on at a host.
+/// A step of the work on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostStep {
-    /// It is looked at.
+    /// The host is inspected.
     Inspecting,
-    /// The program is on its way.
+    /// The program is being copied.
     Sending {
         /// Bytes that ssh has taken so far.
         sent: u64,
@@ -103,25 +102,25 @@ pub enum HostStep {
     },
     /// This command is run at the terminal; it may ask for a password.
     Asking(String),
-    /// Its agents are told to end.
+    /// Its agents are asked to end.
     Ending,
-    /// That was all.
+    /// The work is finished.
     Done(HostState),
 }
 
-/// A host, and what goes on there.
+/// Called with a host and the step that begins there.
 pub type HostObserver<'a> = &'a mut dyn FnMut(&HostPlan, HostStep);
 
-/// How long work on a host may take.
+/// Time limits of the work on a host.
 #[derive(Clone, Debug)]
 pub struct HostLimits {
-    /// A look at a host.
+    /// Inspecting a host.
     pub inspect: Duration,
-    /// Without any progress.
+    /// Time without progress.
     pub silence: Duration,
     /// All of the work on one host.
     pub total: Duration,
-    /// Raised when the user wishes to stop.
+    /// Raised when the user stops the command.
     pub stop: StopFlag,
 }
 
@@ -144,7 +143,7 @@ fn shown(host: &HostPlan) -> String {
     }
 }
 
-/// Every host once, in the order of the plan: several clients may be one host.
+/// Every host once, in the order of the plan: several clients may run on one host.
 fn each_once(plan: &LaunchPlan) -> Vec<HostPlan> {
     let mut hosts: Vec<HostPlan> = Vec::new();
     for host in &plan.hosts {
@@ -155,33 +154,33 @@ fn each_once(plan: &LaunchPlan) -> Vec<HostPlan> {
     hosts
 }
 
-/// Works on hosts side by side; the results come in the order of the hosts.
-/// `observe` is called on the caller's thread.
-fn side_by_side<R: Send>(
+/// Works on hosts in parallel; returns the results in the order of the hosts. `observe` is
+/// called on the caller's thread.
+fn in_parallel<R: Send>(
     hosts: &[HostPlan],
     work: impl Fn(&HostPlan, &dyn Fn(HostStep)) -> R + Sync,
     observe: HostObserver<'_>,
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<R>>> = Mutex::new(hosts.iter().map(|_| None).collect());
-    let (teller, told) = channel();
+    let (sender, steps_made) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..SIDE_BY_SIDE.min(hosts.len()) {
-            let (teller, work, next, results) = (teller.clone(), &work, &next, &results);
+        for _ in 0..PARALLEL_MAX.min(hosts.len()) {
+            let (sender, work, next, results) = (sender.clone(), &work, &next, &results);
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(host) = hosts.get(at) else { return };
                     let result = work(host, &|step| {
-                        let _ = teller.send((at, step));
+                        let _ = sender.send((at, step));
                     });
                     let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                     results[at] = Some(result);
                 }
             });
         }
-        drop(teller);
-        for (at, step) in told {
+        drop(sender);
+        for (at, step) in steps_made {
             observe(&hosts[at], step);
         }
     });
@@ -189,7 +188,7 @@ fn side_by_side<R: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// A number of bytes for people.
+/// A number of bytes as text.
 pub fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
@@ -204,16 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_worked_on_side_by_side_and_reported_in_order() {
+    fn hosts_are_worked_on_in_parallel_and_reported_in_order() {
         let hosts: Vec<_> = (0..50).map(|n| host(&n.to_string())).collect();
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let mut steps = 0;
-        let results = side_by_side(
+        let results = in_parallel(
             &hosts,
-            |h, tell| {
+            |h, observe_step| {
                 let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
                 most.fetch_max(at_once, Ordering::SeqCst);
-                tell(HostStep::Inspecting);
+                observe_step(HostStep::Inspecting);
                 std::thread::sleep(Duration::from_millis(5));
                 now.fetch_sub(1, Ordering::SeqCst);
                 h.client.clone()
@@ -224,7 +223,7 @@ mod tests {
         let names: Vec<_> = hosts.iter().map(|h| h.client.clone()).collect();
         assert_eq!(results, names);
         let most = most.into_inner();
-        assert!((2..=SIDE_BY_SIDE).contains(&most), "{most}");
+        assert!((2..=PARALLEL_MAX).contains(&most), "{most}");
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! One command on one host, over SSH, with limits: what is sent to it, what comes
-//! back, how it ended.
+//! Runs one command on one host over SSH, with limits: its input, its output, its exit.
 
 use super::HostLimits;
 use crate::launch::process::{ChildProcess, ProcessExit, ProcessOutput};
@@ -15,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// Most that is kept of what a command prints, in bytes: its beginning.
+/// Maximum output of a command that is kept, in bytes: its beginning.
 const OUTPUT_LEN_MAX: usize = 256 << 10;
-/// How long output is still waited for after ssh has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long output is awaited after ssh has ended.
+const FINAL_OUTPUT_MAX: Duration = Duration::from_millis(500);
 
 /// A command for a host.
 pub(super) struct RemoteCommand<'a> {
@@ -26,7 +25,7 @@ pub(super) struct RemoteCommand<'a> {
     pub host: &'a HostPlan,
     /// A command line for the login shell there.
     pub remote: String,
-    /// What a message may call the program there.
+    /// Name of the program in messages.
     pub program: String,
     /// What it gets on its standard input.
     pub input: Option<&'a Path>,
@@ -35,32 +34,32 @@ pub(super) struct RemoteCommand<'a> {
     pub limits: &'a HostLimits,
 }
 
-/// What came of it.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
-    /// The beginning of what it printed.
+    /// The beginning of its output.
     pub output: Vec<u8>,
     /// How ssh ended.
     pub exit: ProcessExit,
-    /// What its end means.
+    /// The meaning of its exit, as a message.
     pub meaning: Option<String>,
-    /// What it is made of.
+    /// Its stderr and exit.
     pub process_output: ProcessOutput,
 }
 
 /// Why there is no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RemoteError {
-    /// One sentence.
+    /// A message.
     Failed(String),
-    /// The user wished to stop.
+    /// The user stopped the command.
     Stopped,
 }
 
-/// Runs it; `look` is told every now and then how many bytes ssh has taken.
+/// Runs it; `progress` is called repeatedly with the number of bytes that ssh has read.
 pub(super) fn run(
     call: &RemoteCommand<'_>,
-    look: &dyn Fn(u64),
+    progress: &dyn Fn(u64),
 ) -> Result<CommandOutput, RemoteError> {
     let input = call.input.map(File::open).transpose().map_err(|e| {
         let path = call
@@ -68,7 +67,7 @@ pub(super) fn run(
             .map_or(String::new(), |p| p.display().to_string());
         RemoteError::Failed(format!("{path}: cannot be read: {e}"))
     })?;
-    let (stdin, stdout, mut leash) = call
+    let (stdin, stdout, mut handle) = call
         .client
         .start(call.host, &call.remote, call.program.clone())
         .map_err(RemoteError::Failed)?;
@@ -77,7 +76,7 @@ pub(super) fn run(
     let threads = on_thread("ssh-output", move || keep(stdout, &output_end)).and_then(|()| {
         let sent = sent.clone();
         on_thread("ssh-input", move || {
-            // Without an input the command sees the end of it at once.
+            // Without an input the command reads end of file immediately.
             let mut stdin = stdin;
             if let Some(file) = input {
                 let _ = copy(file, &mut stdin, &sent);
@@ -85,17 +84,17 @@ pub(super) fn run(
         })
     });
     threads.map_err(|e| RemoteError::Failed(format!("no thread for ssh: {e}")))?;
-    wait(call, &mut leash, &sent, look)?;
+    wait(call, &mut handle, &sent, progress)?;
     let bytes = rest_of(&output);
     Ok(CommandOutput {
         output: bytes,
-        exit: leash.exit().unwrap_or(ProcessExit::Signal(0)),
-        meaning: leash.final_output(),
-        process_output: leash.output(),
+        exit: handle.exit().unwrap_or(ProcessExit::Signal(0)),
+        meaning: handle.final_output(),
+        process_output: handle.output(),
     })
 }
 
-/// Runs a command that does nothing: whether the host lets us in, unasked.
+/// Runs a command that does nothing, without prompts: whether the host accepts this user.
 pub(crate) fn try_login(
     client: &SshClient,
     host: &HostPlan,
@@ -113,47 +112,47 @@ pub(crate) fn try_login(
     run(&call, &|_| {})
 }
 
-/// Waits till ssh ends, or ends it.
+/// Waits until ssh ends, or ends it.
 fn wait(
     call: &RemoteCommand<'_>,
-    leash: &mut ChildProcess,
+    handle: &mut ChildProcess,
     sent: &AtomicU64,
-    look: &dyn Fn(u64),
+    progress: &dyn Fn(u64),
 ) -> Result<(), RemoteError> {
     let began = Instant::now();
-    let (mut progress, mut last) = (0, began);
-    while leash.exit().is_none() {
+    let (mut last_count, mut last_change) = (0, began);
+    while handle.exit().is_none() {
         let now = Instant::now();
         let count = sent.load(Ordering::Relaxed);
-        if count != progress {
-            (progress, last) = (count, now);
+        if count != last_count {
+            (last_count, last_change) = (count, now);
         }
-        look(count);
+        progress(count);
         let why = if call.limits.stop.is_raised() {
-            leash.end(child::PATIENCE);
+            handle.end(child::TERM_GRACE);
             return Err(RemoteError::Stopped);
         } else if now - began > call.limit {
             call.limit
-        } else if call.input.is_some() && now - last > call.limits.silence {
+        } else if call.input.is_some() && now - last_change > call.limits.silence {
             call.limits.silence
         } else {
-            std::thread::sleep(child::LOOK);
+            std::thread::sleep(child::POLL);
             continue;
         };
-        leash.end(child::PATIENCE);
-        // What ssh says of itself tells more than that it took long.
-        let words = leash
+        handle.end(child::TERM_GRACE);
+        // A message of ssh itself is more specific than the time limit.
+        let message = handle
             .final_output()
-            .filter(|_| leash.exit() == Some(ProcessExit::Code(255)));
-        return Err(RemoteError::Failed(words.unwrap_or_else(|| {
+            .filter(|_| handle.exit() == Some(ProcessExit::Code(255)));
+        return Err(RemoteError::Failed(message.unwrap_or_else(|| {
             format!(
-                "no answer within {} s; is the host busy, or does its login shell wait for something? Try `ssh {} true`",
+                "no answer within {} s; the host may be busy, or its login shell waits for input: try `ssh {} true`",
                 why.as_secs_f64(),
                 crate::launch::ssh::destination(call.host)
             )
         })));
     }
-    look(sent.load(Ordering::Relaxed));
+    progress(sent.load(Ordering::Relaxed));
     Ok(())
 }
 
@@ -174,7 +173,7 @@ fn copy(mut from: File, to: &mut impl io::Write, sent: &AtomicU64) -> io::Result
     }
 }
 
-/// Reads to the end and passes the beginning on.
+/// Reads to the end and sends the beginning to `end`.
 fn keep(mut stdout: impl Read, end: &Sender<Vec<u8>>) {
     let mut chunk = [0; 4096];
     let mut kept = 0;
@@ -194,17 +193,17 @@ fn keep(mut stdout: impl Read, end: &Sender<Vec<u8>>) {
     }
 }
 
-/// What has come, and what still comes within a moment: something that was left
-/// running may hold the pipe for ever.
+/// The output received so far, and what arrives within a short time: a background process may
+/// keep the pipe open.
 fn rest_of(output: &Receiver<Vec<u8>>) -> Vec<u8> {
-    let deadline = Instant::now() + LAST_WORDS;
+    let deadline = Instant::now() + FINAL_OUTPUT_MAX;
     let mut bytes = Vec::new();
     loop {
         match output.try_recv() {
             Ok(more) => bytes.extend(more),
             Err(TryRecvError::Disconnected) => return bytes,
             Err(TryRecvError::Empty) if Instant::now() >= deadline => return bytes,
-            Err(TryRecvError::Empty) => std::thread::sleep(child::LOOK),
+            Err(TryRecvError::Empty) => std::thread::sleep(child::POLL),
         }
     }
 }

@@ -1,15 +1,14 @@
 //! The POSIX shell scripts that run on the hosts.
 //!
-//! A host may have any login shell; it is only asked to start `/bin/sh`. Newlines
-//! become blanks on the way, since csh takes none inside quotes: every command ends
-//! with `;`, and comments cannot be. A script holds no single quote. Answers are those
-//! of the `answer` room; what goes wrong is a field of them, not an exit code.
+//! A host may have any login shell; it is only used to start `/bin/sh`. Newlines are replaced
+//! by blanks, since csh accepts none inside quotes: so every command ends with `;`, and there
+//! are no comments. A script contains no single quote. Its output has the format of the module
+//! `answer`; an error is a field of it, not an exit code.
 
 use crate::launch::ssh::quote;
 use filermark_link::build::{BUILD_DIGITS, MARK};
 
-/// The command line that runs a script; the arguments are words for a shell,
-/// quoted already.
+/// The command line that runs a script; the arguments are quoted already.
 pub(super) fn command_line(script: &str, args: &[&str]) -> String {
     let mut line = format!("exec /bin/sh -c {} filermark", quote(&on_one_line(script)));
     for arg in args {
@@ -30,7 +29,7 @@ fn on_one_line(script: &str) -> String {
         .replace("BUILDS", &build)
 }
 
-/// What all scripts begin with.
+/// Prelude of all scripts.
 const COMMON: &str = r#"
     LC_ALL=C; export LC_ALL;
     say() { printf "%s=%s\n" "$1" "$2"; };
@@ -47,9 +46,9 @@ const COMMON: &str = r#"
     printf "\nfilermark-answer/1\n";
 "#;
 
-/// Looks at the host and at what lies at `$1`. `$2` is `own` where that is our own
-/// place: it is then marked as used, so that old builds can be told.
-pub(super) const LOOK: &str = r#"
+/// Inspects the host and the file at `$1`. `$2` is `own` if that is the default path: it is
+/// then marked as used, so that old builds can be found.
+pub(super) const INSPECT: &str = r#"
     p=$1;
     say os "$(uname -s)"; say machine "$(uname -m)";
     if test -h "$p"; then say link yes; fi;
@@ -64,10 +63,10 @@ pub(super) const LOOK: &str = r#"
     end;
 "#;
 
-/// Takes the program from the standard input, as `$2` at first, with the SHA-256 `$3`,
-/// to `$1`. Where that is our own place (`$4` is `own`), directories are made, and
-/// builds but the newest three are removed.
-pub(super) const TAKE: &str = r#"
+/// Reads the program from the standard input into the temporary name `$2`, checks the SHA-256
+/// `$3`, and renames it to `$1`. For the default path (`$4` is `own`), directories are created,
+/// and all but the newest three builds are removed.
+pub(super) const RECEIVE: &str = r#"
     p=$1; d=$(dirname "$p"); t=$d/$2;
     if test "$4" = own; then w=$(umask 077; mkdir -p "$d" 2>&1) || fail directory "$w"; fi;
     test -d "$d" || fail "no directory" "$d";
@@ -78,7 +77,7 @@ pub(super) const TAKE: &str = r#"
     w=$(chmod 755 "$t" 2>&1) || fail mode "$w";
     w=$("$t" --version 2>&1 </dev/null) || fail run "$w";
     if test -d "$p"; then fail place "$p is a directory"; fi;
-    if test -e "$p"; then ours "$p" || fail place "$p is something else by now"; fi;
+    if test -e "$p"; then ours "$p" || fail place "$p is not Filermark any more"; fi;
     w=$(mv -f "$t" "$p" 2>&1) || fail rename "$w";
     say taken yes;
     if test "$4" = own && cd "$(dirname "$d")"; then
@@ -94,8 +93,8 @@ pub(super) const TAKE: &str = r#"
     end;
 "#;
 
-/// Where agents are to be ended with the program `$1`; `$2` is the run. Another build
-/// will do where this one is missing; without any, agents are only looked for.
+/// Ends agents with the program `$1`; `$2` is the run. If this build is missing, another one is
+/// used; without any, agents are only searched for.
 pub(super) const END_RUN: &str = r#"
     if test -x "$1" && ours "$1"; then exec "$1" agent --end-run "$2"; fi;
     if test "$3" = own && cd "$HOME/.cache/filermark" 2>/dev/null; then
@@ -119,20 +118,20 @@ mod tests {
 
     #[test]
     fn scripts_fit_on_one_line_of_any_shell() {
-        for script in [LOOK, TAKE, END_RUN] {
+        for script in [INSPECT, RECEIVE, END_RUN] {
             let line = command_line(script, &["\"$HOME\"/x"]);
             assert!(!line.contains('\n'), "{line}");
             assert_eq!(line.matches('\'').count(), 2, "{line}");
             // Old csh: words of at most 4096 bytes.
             assert!(line.len() < 4000, "{}", line.len());
-            assert!(!line.contains('!'), "csh would look into its history");
+            assert!(!line.contains('!'), "csh would expand its history");
             assert!(line.ends_with(" filermark \"$HOME\"/x"));
         }
     }
 
     #[test]
-    fn shells_take_the_scripts() {
-        for script in [LOOK, TAKE, END_RUN] {
+    fn shells_accept_the_scripts() {
+        for script in [INSPECT, RECEIVE, END_RUN] {
             let checked = std::process::Command::new("/bin/sh")
                 .args(["-n", "-c", &on_one_line(script)])
                 .output()

@@ -1,5 +1,5 @@
-//! The jobs and steps of a run that Slurm still has: found by their name, and ended.
-//! Slurm's own programs do both; their agents clean up when their links end.
+//! The remaining jobs and steps of a run in Slurm: found by their name, and ended by Slurm's
+//! own programs; their agents clean up when their links end.
 
 use super::HostState;
 use crate::launch::slurm::job_name;
@@ -11,22 +11,22 @@ use std::time::Duration;
 
 /// How long one of Slurm's programs may take.
 const TOOL_MAX: Duration = Duration::from_secs(20);
-/// Jobs and steps that are ended at once.
+/// Jobs and steps that are ended in one call.
 const JOBS_MAX: usize = 100;
 
-/// Ends the jobs, or the steps in an allocation around, of a run.
+/// Ends the jobs of a run, or its steps if inside an allocation.
 ///
 /// # Errors
-/// One sentence: Slurm's programs are missing or do not answer.
+/// A message: Slurm's programs are missing or do not answer.
 pub(super) fn end_jobs(plan: &LaunchPlan, tag: &RunTag) -> Result<(HostState, String), String> {
     let squeue = beside_srun(plan, "squeue");
     let name = job_name(tag);
     let mut ids = Vec::new();
-    // Steps first: a job that this user made around them is not ours to end.
+    // Steps first: an enclosing job of this user does not belong to the run.
     for steps in [&["--steps"][..], &[]] {
         let args = [steps, &["--me", "--noheader", "--format=%i %j"]].concat();
-        let said = run(&squeue, &args)?;
-        ids.extend(named(&said, &name));
+        let output = run(&squeue, &args)?;
+        ids.extend(named(&output, &name));
     }
     if ids.is_empty() {
         return Ok((
@@ -41,7 +41,7 @@ pub(super) fn end_jobs(plan: &LaunchPlan, tag: &RunTag) -> Result<(HostState, St
     Ok((HostState::Done, format!("ended Slurm's {ids}")))
 }
 
-/// The first words of the lines whose second is this name.
+/// The first words of the lines whose second word is this name.
 fn named(lines: &str, name: &str) -> Vec<String> {
     let id = |line: &str| {
         let mut words = line.split_whitespace();
@@ -56,16 +56,16 @@ fn named(lines: &str, name: &str) -> Vec<String> {
 
 fn run(program: &str, args: &[&str]) -> Result<String, String> {
     match tool::run(program, args, TOOL_MAX) {
-        Ok(said) if said.is_success => Ok(said.stdout),
-        Ok(said) => Err(format!("{program}: {}", said.stderr)),
+        Ok(output) if output.is_success => Ok(output.stdout),
+        Ok(output) => Err(format!("{program}: {}", output.stderr)),
         Err(ToolError::Missing) => Err(format!(
-            "{program} is not here: where Slurm is, `squeue --me` shows what is left, `scancel JOB` ends it"
+            "{program} is not on this host: on a host with Slurm, `squeue --me` lists the remaining jobs, `scancel JOB` ends one"
         )),
         Err(ToolError::Failed(why)) => Err(why),
     }
 }
 
-/// Another of Slurm's programs, where `srun` was taken from.
+/// Another program of Slurm, in the directory of `srun`.
 fn beside_srun(plan: &LaunchPlan, program: &str) -> String {
     let srun = plan.srun_command.first().map(Path::new);
     match srun.and_then(Path::parent) {
@@ -79,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_has_the_runs_name_is_taken() {
+    fn only_jobs_with_the_runs_name_are_selected() {
         let lines = "12 filermark-mine\n13.0 filermark-mine\n14 filermark-mine2\n15 bash\n\n\
                      -a filermark-mine\n16_[1-3] filermark-mine\n";
         assert_eq!(named(lines, "filermark-mine"), ["12", "13.0"]);
     }
 
     #[test]
-    fn slurms_programs_lie_beside_srun() {
+    fn slurms_programs_are_in_the_directory_of_srun() {
         let mut plan = LaunchPlan::local([]);
         assert_eq!(beside_srun(&plan, "scancel"), "scancel");
         plan.srun_command = vec!["/opt/slurm/bin/srun".into(), "-p".into()];

@@ -1,16 +1,16 @@
-//! Ends what a run has left on its clients (netmist's `-k`, manual N): the agents of
-//! exactly this run, and nobody else's.
+//! Ends the remaining agents of a run on its clients (netmist's `-k`, manual N), and no other
+//! processes.
 //!
-//! On this host it is done here; on others the program there does it
-//! (`agent --end-run`), which tells in one line what it ended. What dead agents left
-//! on file systems is not this room's business.
+//! On this host it is done here; on other hosts the program there does it (`agent --end-run`),
+//! which prints one line about what it ended. Files that dead agents have left are not handled
+//! here.
 
 use super::answer::HostAnswer;
 use super::install::answer_in;
 use super::remote::{self, CommandOutput, RemoteCommand, RemoteError};
 use super::scripts::{END_RUN, command_line};
 use super::slurm_jobs;
-use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, side_by_side};
+use super::{HostLimits, HostObserver, HostOutcome, HostState, HostStep, each_once, in_parallel};
 use crate::launch::process::ProcessExit;
 use crate::launch::ssh::{RemoteProgram, SshClient, destination, quote};
 use crate::launch::tag::RunTag;
@@ -21,29 +21,29 @@ use filermark_model::text::sanitize;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What the way to a host may take beyond that.
-const WAY_MAX: Duration = Duration::from_secs(30);
+/// How long connecting to a host may take beyond that.
+const CONNECT_MAX: Duration = Duration::from_secs(30);
 
-/// What was ended on one host; one line of JSON between programs.
+/// The agents that were ended on one host; one line of JSON between programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndReport {
     /// Which run.
     pub run: String,
-    /// What was found, in the order of their numbers.
+    /// The agents that were found, in the order of their numbers.
     pub agents: Vec<EndedAgent>,
 }
 
 /// An agent that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedAgent {
-    /// The number of its process.
+    /// Its process id.
     pub pid: u32,
-    /// What became of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub ending: Ending,
 }
 
-/// What became of an agent.
+/// The outcome of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ending", rename_all = "snake_case")]
 pub enum Ending {
@@ -51,7 +51,7 @@ pub enum Ending {
     Asked,
     /// It did not end in time and was killed.
     Killed,
-    /// It runs still.
+    /// It is still running.
     Refused {
         /// Why.
         reason: String,
@@ -73,7 +73,7 @@ impl EndReport {
         }));
     }
 
-    /// State and sentence of a host.
+    /// State and message of a host.
     fn verdict(&self) -> (HostState, String) {
         let run = &self.run;
         if self.agents.is_empty() {
@@ -91,7 +91,7 @@ impl EndReport {
         let killed = of(|e| *e == Ending::Killed);
         if !killed.is_empty() {
             parts.push(format!(
-                "killed {}, what it made may be left",
+                "killed {}; files that it created may remain",
                 processes(&killed)
             ));
         }
@@ -99,7 +99,7 @@ impl EndReport {
         for agent in &self.agents {
             if let Ending::Refused { reason } = &agent.ending {
                 state = HostState::Failed;
-                parts.push(format!("process {} runs still: {reason}", agent.pid));
+                parts.push(format!("process {} is still running: {reason}", agent.pid));
             }
         }
         (state, parts.join("; "))
@@ -113,18 +113,18 @@ fn processes(pids: &[String]) -> String {
     }
 }
 
-/// Ends the agents of a run on this host; waits so long for them to clean up.
+/// Ends the agents of a run on this host; waits up to `clean_up_max` for them to clean up.
 ///
 /// # Errors
-/// One sentence: this system has no way to find them.
-pub fn end_run(tag: &RunTag, patience: Duration) -> Result<EndReport, String> {
+/// A message: agents cannot be found on this system.
+pub fn end_run(tag: &RunTag, clean_up_max: Duration) -> Result<EndReport, String> {
     #[cfg(target_os = "linux")]
     {
-        Ok(super::end_run::end_run(tag, patience))
+        Ok(super::end_run::end_run(tag, clean_up_max))
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = patience;
+        let _ = clean_up_max;
         Err(format!(
             "agents can only be found on Linux; end what has 'agent --stdio --run {tag}' on its command line by hand"
         ))
@@ -139,8 +139,8 @@ pub fn stop(
     observe: HostObserver<'_>,
 ) -> Vec<HostOutcome> {
     let client = SshClient::of(plan);
-    let work = |host: &HostPlan, tell: &dyn Fn(HostStep)| {
-        tell(HostStep::Ending);
+    let work = |host: &HostPlan, observe_step: &dyn Fn(HostStep)| {
+        observe_step(HostStep::Ending);
         let ended = match host.launcher {
             LauncherKind::Local => end_run(tag, CLEAN_UP_MAX).map(|r| r.verdict()),
             LauncherKind::Ssh => over_ssh(&client, host, tag, limits),
@@ -151,15 +151,15 @@ pub fn stop(
             )),
         };
         let (state, detail) = ended.unwrap_or_else(|why| (HostState::Failed, why));
-        tell(HostStep::Done(state));
+        observe_step(HostStep::Done(state));
         HostOutcome::new(host, state, detail)
     };
-    side_by_side(&one_local(plan), work, observe)
+    in_parallel(&one_per_host(plan), work, observe)
 }
 
-/// The hosts, with this one only once, whose clients have other names; and with one of
-/// Slurm's for all, which has one job for them.
-fn one_local(plan: &LaunchPlan) -> Vec<HostPlan> {
+/// The hosts, with this host only once even if its clients have several names, and one host of
+/// Slurm for all of them, since they have one job.
+fn one_per_host(plan: &LaunchPlan) -> Vec<HostPlan> {
     let (mut local, mut slurm) = (false, false);
     let mut hosts = each_once(plan);
     hosts.retain(|h| match h.launcher {
@@ -187,7 +187,7 @@ fn over_ssh(
         remote: command_line(END_RUN, &[&place.path, &quote(tag.as_str()), owner]),
         program: place.shown.clone(),
         input: None,
-        limit: (CLEAN_UP_MAX + WAY_MAX).min(limits.total),
+        limit: (CLEAN_UP_MAX + CONNECT_MAX).min(limits.total),
         limits,
     };
     let reply = match remote::run(&call, &|_| {}) {
@@ -200,12 +200,12 @@ fn over_ssh(
     }
     if reply.exit == ProcessExit::Code(2) {
         return Err(format!(
-            "{} is of another version and cannot end agents; `filermark install -r RC`, then stop again",
+            "{} is of another version and cannot end agents; `filermark install -r RC`, then run stop again",
             place.shown
         ));
     }
     answer_in(&reply, host)
-        .map(|answer| only_looked(&answer, host, tag))
+        .map(|answer| searched_by_shell(&answer, host, tag))
         .map_err(|e| no_answer(e, &reply))
 }
 
@@ -216,7 +216,7 @@ fn no_answer(why: RemoteError, reply: &CommandOutput) -> String {
     }
 }
 
-/// The report among the lines that were printed.
+/// The report in the output.
 fn report_in(output: &[u8], tag: &RunTag) -> Option<EndReport> {
     let text = String::from_utf8_lossy(output);
     let mut reports = text
@@ -226,7 +226,7 @@ fn report_in(output: &[u8], tag: &RunTag) -> Option<EndReport> {
     reports.find(|r| r.run == tag.as_str()).map(sanitized)
 }
 
-/// With reasons that a terminal may show.
+/// With reasons that are safe for a terminal.
 fn sanitized(mut report: EndReport) -> EndReport {
     for agent in &mut report.agents {
         if let Ending::Refused { reason } = &mut agent.ending {
@@ -236,8 +236,8 @@ fn sanitized(mut report: EndReport) -> EndReport {
     report
 }
 
-/// Without a program there, a shell has looked and ended nothing.
-fn only_looked(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (HostState, String) {
+/// Without a program on the host, a shell has searched for agents and ended none.
+fn searched_by_shell(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (HostState, String) {
     let pids: Vec<_> = answer
         .all("pid")
         .filter(|p| p.bytes().all(|b| b.is_ascii_digit()))
@@ -245,7 +245,7 @@ fn only_looked(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (HostState
         .collect();
     if !pids.is_empty() {
         let detail = format!(
-            "{} of run '{tag}' found there, but no program that could end it: `filermark install -r RC` and stop again, or `ssh {} kill {}`",
+            "{} of run '{tag}' found there, but no program that could end it: run `filermark install -r RC`, then stop again, or `ssh {} kill {}`",
             processes(&pids),
             destination(host),
             pids.join(" ")
@@ -253,10 +253,10 @@ fn only_looked(answer: &HostAnswer, host: &HostPlan, tag: &RunTag) -> (HostState
         return (HostState::Failed, detail);
     }
     if answer.get("looked") != "yes" {
-        let detail = "neither the program nor /proc is there: nobody has looked; `filermark install -r RC` and stop again";
+        let detail = "agents could not be searched for: the host has neither the program nor /proc; run `filermark install -r RC`, then stop again";
         return (HostState::Failed, detail.into());
     }
-    let detail = format!("no agent of run '{tag}' there, nor the program");
+    let detail = format!("no agent of run '{tag}' there; the program is not installed there");
     (HostState::Nothing, detail)
 }
 

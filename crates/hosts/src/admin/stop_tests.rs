@@ -14,7 +14,7 @@ fn one(hosts: &FakeHosts, host: HostPlan) -> HostOutcome {
     stop(&plan, &tag(), &HostLimits::default(), &mut |_, _| {}).remove(0)
 }
 
-/// A host whose program answers an order to end agents with these lines.
+/// A host whose program prints these lines when it is ordered to end agents.
 fn answering(hosts: &FakeHosts, name: &str, script: &str) -> HostPlan {
     let path = hosts.path(&format!("{name}/filermark"));
     let text =
@@ -27,7 +27,7 @@ fn answering(hosts: &FakeHosts, name: &str, script: &str) -> HostPlan {
 }
 
 #[test]
-fn what_the_program_there_ended_is_told() {
+fn the_agents_that_the_program_ended_are_reported() {
     let hosts = FakeHosts::new(&["one", "two", "three"]);
     hosts.rc("one", "echo '{\"motd\": 1}'; echo Welcome");
     let report = r#"{"run":"TAG","agents":[{"pid":7,"ending":"asked"},{"pid":8,"ending":"asked"},{"pid":9,"ending":"killed"}]}"#;
@@ -39,7 +39,7 @@ fn what_the_program_there_ended_is_told() {
     assert_eq!(outcome.state, HostState::Done);
     assert_eq!(
         outcome.detail,
-        "ended processes 7, 8; killed process 9, what it made may be left"
+        "ended processes 7, 8; killed process 9; files that it created may remain"
     );
     let none = report.split_once('[').unwrap().0.to_owned() + "[]}";
     let outcome = one(&hosts, answering(&hosts, "two", &format!("echo '{none}'")));
@@ -51,11 +51,11 @@ fn what_the_program_there_ended_is_told() {
         answering(&hosts, "three", &format!("echo '{stuck}'")),
     );
     assert_eq!(outcome.state, HostState::Failed);
-    assert_eq!(outcome.detail, "process 7 runs still: hangs ");
+    assert_eq!(outcome.detail, "process 7 is still running: hangs\u{fffd}");
 }
 
 #[test]
-fn a_report_of_another_run_is_none() {
+fn a_report_of_another_run_is_ignored() {
     let hosts = FakeHosts::new(&["one"]);
     let other = r#"echo '{"run":"other","agents":[]}'"#;
     let outcome = one(&hosts, answering(&hosts, "one", other));
@@ -63,7 +63,7 @@ fn a_report_of_another_run_is_none() {
 }
 
 #[test]
-fn another_version_is_told() {
+fn another_version_is_reported() {
     let hosts = FakeHosts::new(&["one"]);
     let outcome = one(
         &hosts,
@@ -78,7 +78,7 @@ fn another_version_is_told() {
 }
 
 #[test]
-fn another_build_does_it_where_this_one_is_missing() {
+fn another_build_is_used_if_this_one_is_missing() {
     let hosts = FakeHosts::new(&["one"]);
     let dir = hosts.path("one/.cache/filermark/0123456789abcdef");
     std::fs::create_dir_all(&dir).unwrap();
@@ -93,12 +93,14 @@ fn another_build_does_it_where_this_one_is_missing() {
 }
 
 #[test]
-fn without_a_program_a_shell_looks_and_ends_nothing() {
+fn without_a_program_a_shell_searches_and_ends_nothing() {
     let hosts = FakeHosts::new(&["one"]);
     let outcome = one(&hosts, hosts.host("one"));
     assert_eq!(outcome.state, HostState::Nothing);
     assert!(
-        outcome.detail.contains("nor the program"),
+        outcome
+            .detail
+            .contains("the program is not installed there"),
         "{}",
         outcome.detail
     );
@@ -112,13 +114,13 @@ fn without_a_program_a_shell_looks_and_ends_nothing() {
     let mut agent = filermark_link::child::in_own_group(&mut agent)
         .spawn()
         .unwrap();
-    // Its command line is there as soon as it is started.
+    // Its command line is set as soon as it is started.
     let outcome = one(&hosts, hosts.host("one"));
     let pid = agent.id();
     let lives = matches!(agent.try_wait(), Ok(None));
     let ended = filermark_link::child::end_all(
         std::slice::from_mut(&mut agent),
-        filermark_link::child::PATIENCE,
+        filermark_link::child::TERM_GRACE,
     );
     assert!(lives && ended);
     assert_eq!(outcome.state, HostState::Failed);
@@ -135,7 +137,7 @@ fn without_a_program_a_shell_looks_and_ends_nothing() {
 }
 
 #[test]
-fn this_host_is_looked_at_once_and_others_are_told_how() {
+fn this_host_is_checked_once_and_other_launchers_get_instructions() {
     let mut plan = LaunchPlan::local(["a", "b", "c", "n1", "n2"].map(String::from));
     plan.hosts[2].launcher = LauncherKind::Accept;
     for node in &mut plan.hosts[3..] {
@@ -158,14 +160,17 @@ fn this_host_is_looked_at_once_and_others_are_told_how() {
             ("n1", HostState::Failed)
         ]
     );
-    // Slurm is asked once for all of its nodes.
+    // Slurm is queried once for all of its nodes.
     let slurm = &outcomes[2].detail;
-    assert!(slurm.contains("/nonexistent/squeue is not here"), "{slurm}");
+    assert!(
+        slurm.contains("/nonexistent/squeue is not on this host"),
+        "{slurm}"
+    );
     assert_eq!(steps.len(), 6);
 }
 
 #[test]
-fn a_host_that_hangs_is_given_up() {
+fn a_host_that_hangs_times_out() {
     let hosts = FakeHosts::new(&["one"]);
     hosts.rc("one", "sleep 600");
     let limits = HostLimits {

@@ -1,11 +1,11 @@
-//! What is to be done at a host, from what was found there; and why it could not be
-//! done, from the words of its shell. Pure: fields in, sentences out.
+//! Decides what to do on a host from the fields of its answer, and explains from the output of
+//! its shell why it could not be done. Pure: fields in, messages out.
 
 use super::answer::HostAnswer;
 use crate::launch::ssh::RemoteProgram;
 use filermark_link::build::Program;
 
-/// The kind of machine that a program runs on, as `uname` tells it.
+/// The system that a program runs on, as `uname` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostPlatform {
     os: String,
@@ -22,14 +22,14 @@ impl HostPlatform {
     }
 }
 
-/// What is to be done at a host.
+/// What to do on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InstallAction {
-    /// It has this very version.
+    /// It has this version.
     UpToDate,
     /// It lacks it.
     Send,
-    /// It must not or cannot have it; one sentence.
+    /// It must not or cannot have it; a message.
     Refuse(String),
 }
 
@@ -46,60 +46,62 @@ pub(super) fn judge(
     };
     if there != *own {
         return InstallAction::Refuse(format!(
-            "the host is {} {}, this program is for {} {}; all hosts of a run, this one too, need the same kind of processor and system: leave it out of CLIENTS, or start from a host of its kind",
+            "the host is {} {}, this program is for {} {}; all hosts of a run, this one included, need the same processor architecture and operating system: remove it from CLIENTS, or start the run on a host like it",
             there.os, there.processor, own.os, own.processor
         ));
     }
     let sum = found.get("sum");
     let is_same = found.sha256("sum") == Some(program.sha256.as_str());
-    let elsewhere = "it stays as it is; name another place (EXEC_PATH)";
+    let advice = "it was not changed; set EXEC_PATH to another path";
     match found.get("kind") {
         "missing" => InstallAction::Send,
         "file" if is_same && found.get("runs") == "yes" => InstallAction::UpToDate,
         "file" if found.get("link") == "yes" => InstallAction::Refuse(format!(
-            "{path} is a symbolic link to something else than this version; {elsewhere}"
+            "{path} is a symbolic link to a file other than this version; {advice}"
         )),
         "file" if found.get("ours") == "yes" => InstallAction::Send,
         "file" if sum.ends_with("Permission denied") => {
-            InstallAction::Refuse(format!("{path} cannot be read there; {elsewhere}"))
+            InstallAction::Refuse(format!("{path} cannot be read there; {advice}"))
         }
         "file" => InstallAction::Refuse(format!(
-            "{path} is something else than Filermark (netmist, perhaps); {elsewhere}"
+            "{path} is not Filermark (possibly netmist); {advice}"
         )),
         "directory" => InstallAction::Refuse(format!(
-            "{path} is a directory; name the file itself (EXEC_PATH={path}/filermark)"
+            "{path} is a directory; set EXEC_PATH to the file ({path}/filermark)"
         )),
-        _ => InstallAction::Refuse(format!("{path} is no file; {elsewhere}")),
+        _ => InstallAction::Refuse(format!("{path} is not a regular file; {advice}")),
     }
 }
 
-/// Why a host could not take the program, from the step and the words of its shell.
+/// Why a host could not store the program, from the step and the output of its shell.
 pub(super) fn not_taken(step: &str, why: &str, path: &str) -> String {
     let next = if why.contains("No space left") || why.contains("quota") {
-        "make room there, or name another place (EXEC_PATH)"
+        "free space there, or set EXEC_PATH to another path"
     } else if why.contains("Read-only") || why.contains("Permission denied") {
-        "name a place that can be written (EXEC_PATH)"
+        "set EXEC_PATH to a path that is writable"
     } else {
         match step {
             "sum" if why.starts_with("no tool") => {
-                return "the host has neither sha256sum nor shasum nor openssl to check the program with; copy it by hand (scp)".into();
+                return "the host has neither sha256sum nor shasum nor openssl to check the program; copy it by hand (scp)".into();
             }
             "sum" => {
-                return format!("{path}: what arrived is not what was sent; try again");
+                return format!(
+                    "{path}: the received file has another checksum than the sent one; try again"
+                );
             }
             "no directory" => {
                 return format!(
-                    "the directory {why} is missing there; make it, or correct EXEC_PATH"
+                    "the directory {why} is missing there; create it, or correct EXEC_PATH"
                 );
             }
             "run" => {
-                "a file system mounted noexec (name another place, EXEC_PATH), or an older C library (use a build here that runs on all hosts)"
+                "possible causes: a file system mounted noexec (set EXEC_PATH to another path), or an older C library (use a build that runs on all hosts)"
             }
-            _ => "name another place (EXEC_PATH)",
+            _ => "set EXEC_PATH to another path",
         }
     };
     let step = match step {
-        "directory" => "its directory cannot be made",
+        "directory" => "its directory cannot be created",
         "run" => "the program does not run there",
         "place" => "cannot be replaced",
         _ => "cannot be written",

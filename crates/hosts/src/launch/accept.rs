@@ -1,4 +1,4 @@
-//! Agents that were started by hand and come by themselves: the prime waits for them.
+//! Agents that were started by hand and connect to the prime, which waits for them.
 
 use super::pending_agents::{ClientIdentifiedBy, NoConnectReason, PendingAgents};
 use super::remote::{AGENT_PORT, RemoteAgentHandle, bind, launched, prime_keys};
@@ -13,21 +13,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Waits for agents that connect to it (`LauncherKind::Accept`). Dropping it ends the
-/// waiting, not the connections.
+/// Waits for agents that connect to it (`LauncherKind::Accept`). Dropping it stops the
+/// listening and keeps the connections.
 pub struct AcceptLauncher {
     pending: Arc<PendingAgents>,
     acceptor: Acceptor,
     limit: Duration,
-    /// What agents are to connect to.
+    /// The address for agents.
     listen_address: String,
 }
 
 impl AcceptLauncher {
-    /// Begins to wait.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// The plan names no file with keys, or a bad one, or nothing can be listened on.
+    /// The plan has no key file, or an invalid one, or the address cannot be bound.
     pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
         let keys = prime_keys(plan, |launcher| *launcher == LauncherKind::Accept)?;
         let identity = keys.identity()?;
@@ -35,25 +35,25 @@ impl AcceptLauncher {
         let clients = plan.hosts.iter().enumerate();
         let clients = clients.filter(|(_, host)| host.launcher == LauncherKind::Accept);
         let clients = clients.map(|(number, host)| (number, host.client.as_str()));
-        let seats = Arc::new(PendingAgents::new(clients, ClientIdentifiedBy::Key(keys)));
-        let inside = seats.clone();
+        let pending = Arc::new(PendingAgents::new(clients, ClientIdentifiedBy::Key(keys)));
+        let inside = pending.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
-        let door = Acceptor::open(listener, AcceptLimits::PRIME, Arc::new(receive))
-            .map_err(|e| format!("cannot wait for agents: {e}"))?;
+        let acceptor = Acceptor::open(listener, AcceptLimits::PRIME, Arc::new(receive))
+            .map_err(|e| format!("cannot listen for agents: {e}"))?;
         Ok(Self {
-            listen_address: address_for_agents(plan, door.address())?,
-            pending: seats,
-            acceptor: door,
+            listen_address: address_for_agents(plan, acceptor.address())?,
+            pending,
+            acceptor,
             limit: Duration::from_nanos(plan.start_timeout.0),
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.acceptor.address()
     }
 
-    /// The command that brings the agent of a client here, to be given on that client.
+    /// The command to be run on a client, which connects its agent to this prime.
     pub fn command(&self, client: &str) -> String {
         format!(
             "filermark agent --connect {} --secret-file {}",
@@ -63,12 +63,12 @@ impl AcceptLauncher {
     }
 }
 
-/// As the plan says it; else this host's name, or the address that is listened on.
+/// The address in the plan; else this host's name, or the address that it listens on.
 fn address_for_agents(plan: &LaunchPlan, listens: SocketAddr) -> Result<String, String> {
     let port = listens.port();
-    if let Some(said) = &plan.prime_address {
-        let said = HostPort::parse(said, port).map_err(|e| format!("PRIME_ADDRESS: {e}"))?;
-        return Ok(said.to_string());
+    if let Some(address) = &plan.prime_address {
+        let address = HostPort::parse(address, port).map_err(|e| format!("PRIME_ADDRESS: {e}"))?;
+        return Ok(address.to_string());
     }
     if !listens.ip().is_unspecified() {
         return Ok(listens.to_string());
@@ -81,25 +81,25 @@ fn address_for_agents(plan: &LaunchPlan, listens: SocketAddr) -> Result<String, 
 
 impl Launcher for AcceptLauncher {
     fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
-        let (seat, secured) = self
+        let (slot, secured) = self
             .pending
             .take(client, self.limit, || None)
             .map_err(|absent| self.describe(&absent, &host.client))?;
-        let leash = AcceptedAgentHandle {
+        let handle = AcceptedAgentHandle {
             link: RemoteAgentHandle(secured.hold.clone()),
             pending: self.pending.clone(),
-            slot: seat,
+            slot,
         };
-        launched(secured, Box::new(leash))
+        launched(secured, Box::new(handle))
     }
 }
 
 impl AcceptLauncher {
     fn describe(&self, absent: &NoConnectReason, client: &str) -> String {
         match absent {
-            NoConnectReason::Hopeless(reason) => reason.clone(),
-            NoConnectReason::NoSeat => {
-                "is not one of those whose agents connect by themselves".into()
+            NoConnectReason::Aborted(reason) => reason.clone(),
+            NoConnectReason::NotExpected => {
+                "is not a client whose agent connects to the prime".into()
             }
             NoConnectReason::TimedOut => format!(
                 "its agent did not connect to {} within {:.0?}; start it on {client} with: {}",
@@ -111,7 +111,7 @@ impl AcceptLauncher {
     }
 }
 
-/// Gives the seat back when the agent is let go.
+/// Frees the slot when the agent is released.
 pub(super) struct AcceptedAgentHandle {
     pub link: RemoteAgentHandle,
     pub pending: Arc<PendingAgents>,

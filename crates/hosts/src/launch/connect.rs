@@ -1,4 +1,4 @@
-//! Agents that were started by hand and wait: the prime connects to each.
+//! Agents that were started by hand and listen: the prime connects to each.
 
 use super::remote::{RemoteAgentHandle, launched, prime_keys};
 use filermark_link::secure::connect::INTRODUCTION_MAX;
@@ -11,13 +11,13 @@ use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use filermark_model::plan::IpChoice;
 use std::time::{Duration, Instant};
 
-/// How long an agent that does not listen yet, or still tidies up after another run, is
-/// tried again.
-const AGAIN_MAX: Duration = Duration::from_secs(10);
-/// Pause before that.
+/// How long the connection to an agent that does not listen yet, or still cleans up after
+/// another run, is retried.
+const RETRY_MAX: Duration = Duration::from_secs(10);
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Connects to agents that wait for it (`LauncherKind::Connect`).
+/// Connects to listening agents (`LauncherKind::Connect`).
 pub struct ConnectLauncher {
     keys: PrimeKeys,
     ip: IpChoice,
@@ -28,7 +28,7 @@ impl ConnectLauncher {
     /// For this plan.
     ///
     /// # Errors
-    /// The plan names no file with keys, or a bad one.
+    /// The plan has no key file, or an invalid one.
     pub fn new(plan: &LaunchPlan) -> Result<Self, String> {
         let is_kind = |launcher: &LauncherKind| matches!(launcher, LauncherKind::Connect(_));
         Ok(Self {
@@ -38,22 +38,26 @@ impl ConnectLauncher {
         })
     }
 
-    /// Connects, and again where that may help.
+    /// Connects, and retries errors that may be temporary.
     fn call(&self, to: &HostPort, identity: &Identity) -> Result<SecureStream, SecureError> {
         let since = Instant::now();
+        let mut earlier = None;
         loop {
             let left = self.limit.saturating_sub(since.elapsed());
-            let error = match self.attempt(to, identity, left) {
-                Ok(secured) => return Ok(secured),
-                Err(error) => error,
+            let error = match (self.attempt(to, identity, left), earlier) {
+                (Ok(secured), _) => return Ok(secured),
+                // The rest of the time was too short: the answer before says more.
+                (Err(SecureError::TimedOut(_)), Some(answer)) => return Err(answer),
+                (Err(error), _) => error,
             };
-            let again = matches!(
+            let is_temporary = matches!(
                 error,
                 SecureError::Refused | SecureError::Closed | SecureError::Rejected(_)
             );
-            if !again || since.elapsed() + PAUSE >= self.limit.min(AGAIN_MAX) {
+            if !is_temporary || since.elapsed() + PAUSE >= self.limit.min(RETRY_MAX) {
                 return Err(error);
             }
+            earlier = Some(error);
             std::thread::sleep(PAUSE);
         }
     }
@@ -71,7 +75,7 @@ impl ConnectLauncher {
         match read_line(&secured, Instant::now() + left().min(INTRODUCTION_MAX))? {
             HelloLine::Agent(_) => write_line(&secured, &HelloLine::Welcome)?,
             HelloLine::Refused(why) => return Err(SecureError::Rejected(why)),
-            HelloLine::Welcome => return Err(SecureError::Malformed("a prime's".into())),
+            HelloLine::Welcome => return Err(SecureError::Malformed("it is from a prime".into())),
         }
         Ok(secured)
     }
@@ -90,17 +94,17 @@ impl ConnectLauncher {
         );
         let advice = match error {
             SecureError::WrongKey | SecureError::KeyRefused => format!(
-                "bring {file}, made together with SECRET_FILE, to {} and start the agent again",
+                "copy {file}, made together with SECRET_FILE, to {} and start the agent again",
                 to.host
             ),
             SecureError::Rejected(_) => "".into(),
             SecureError::TimedOut(_) | SecureError::NoRoute => {
                 format!(
-                    "is {} up, and does a firewall let port {} through?",
+                    "check that {} is up and that no firewall blocks port {}",
                     to.host, to.port
                 )
             }
-            SecureError::NoAddress { .. } => "check the name, or name the address".into(),
+            SecureError::NoAddress { .. } => "check the name, or use the address".into(),
             _ => start,
         };
         let end = if advice.is_empty() { "" } else { "; " };
@@ -112,19 +116,19 @@ impl Launcher for ConnectLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let LauncherKind::Connect(port) = host.launcher else {
             return Err(format!(
-                "is to be started by {}, not connected to",
+                "is started by {}; the prime does not connect to it",
                 host.launcher
             ));
         };
         let name = host.client.trim_matches(['[', ']']);
         let name = HostName::parse(name).map_err(|e| format!("cannot be connected to: {e}"))?;
         let to = HostPort { host: name, port };
-        // Takes this client's key and no other, also not that of another client.
+        // Accepts the key of this client only, not that of another client.
         let identity = self.keys.identity_for(&host.client)?;
         let secured = self
             .call(&to, &identity)
             .map_err(|e| self.describe(&to, &e))?;
-        let leash = Box::new(RemoteAgentHandle(secured.hold.clone()));
-        launched(secured, leash)
+        let handle = Box::new(RemoteAgentHandle(secured.hold.clone()));
+        launched(secured, handle)
     }
 }

@@ -1,74 +1,74 @@
-//! What OpenSSH's client means by its words and exit codes, in one sentence: the
-//! reason, and the next thing to try.
+//! Explains the messages and exit codes of OpenSSH's client in one sentence: the reason, and
+//! what to try.
 //!
-//! Pure text. The texts are those of OpenSSH 9.2 as it was seen to fail, in English
-//! whatever the locale, since ssh has no translations; the words about programs are
-//! those of dash, bash, zsh, ksh, csh and fish.
+//! Pure text. The messages are those of OpenSSH 9.2, which are in English whatever the locale,
+//! since ssh has no translations; those about programs are of dash, bash, zsh, ksh, csh and
+//! fish.
 
 use super::process::{ProcessExit, ProcessOutput, explain_end, last_lines};
 
-/// Where ssh was to go, and what was to be run there.
+/// The host of a connection, and the program to run there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshTarget {
-    /// The host as ssh is told.
+    /// The host as passed to ssh.
     pub host: String,
-    /// The program there, as a message may name it.
+    /// The program there, as shown in messages.
     pub program: String,
 }
 
-/// Exit code of ssh itself; also where the command there was ended by a signal.
+/// Exit code of an error of ssh itself; also if the command there was ended by a signal.
 const SSH_FAILED: i32 = 255;
 
-/// Explains how ssh ended, or why it is silent; `None`: nothing worth telling.
-pub fn explain(way: &SshTarget, said: &ProcessOutput) -> Option<String> {
-    if let Some(known) = match_known_error(way, said) {
+/// Explains how ssh ended, or why it does not answer; `None`: nothing to explain.
+pub fn explain(target: &SshTarget, output: &ProcessOutput) -> Option<String> {
+    if let Some(known) = explain_known_message(target, output) {
         return Some(known);
     }
-    match said.exit {
-        None => said
+    match output.exit {
+        None => output
             .lines
             .iter()
             .rfind(|l| l.contains("panicked at"))
             .cloned(),
         Some(ProcessExit::Code(0)) => None,
-        Some(ProcessExit::Code(SSH_FAILED)) => Some(match last_lines(said, 3) {
-            Some(words) => format!("ssh failed: {words}; try `ssh {} true`", way.host),
+        Some(ProcessExit::Code(SSH_FAILED)) => Some(match last_lines(output, 3) {
+            Some(message) => format!("ssh failed: {message}; try `ssh {} true`", target.host),
             None => format!(
-                "ssh ended with exit code 255 and no word: the connection was cut, or the program there was killed; look at the system log of {}",
-                way.host
+                "ssh ended with exit code 255 and no message: the connection was lost, or the program there was killed; see the system log of {}",
+                target.host
             ),
         }),
-        Some(ProcessExit::Code(127)) => Some(missing(way)),
-        Some(ProcessExit::Code(126)) => Some(not_executable(way, said)),
+        Some(ProcessExit::Code(127)) => Some(missing(target)),
+        Some(ProcessExit::Code(126)) => Some(not_executable(target, output)),
         Some(ProcessExit::Signal(signal)) => {
             Some(format!("the ssh client was ended by signal {signal}"))
         }
-        Some(ProcessExit::Code(_)) => explain_end("the program there", said),
+        Some(ProcessExit::Code(_)) => explain_end("the program there", output),
     }
 }
 
-/// What is said when the ssh client cannot even be started.
+/// The message if the ssh client cannot be started.
 pub fn no_client(program: &str, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => format!(
-            "there is no program '{program}' here; install OpenSSH's client, or correct SSH_COMMAND"
+            "there is no program '{program}' on this host; install OpenSSH's client, or correct SSH_COMMAND"
         ),
         _ => format!("'{program}' cannot be started: {error}; correct SSH_COMMAND"),
     }
 }
 
-fn missing(way: &SshTarget) -> String {
+fn missing(target: &SshTarget) -> String {
     format!(
         "{} is missing there; `filermark install -r RC` copies it",
-        way.program
+        target.program
     )
 }
 
-fn not_executable(way: &SshTarget, said: &ProcessOutput) -> String {
-    let program = &way.program;
-    if said.lines.iter().any(|l| l.contains("Exec format error")) {
+fn not_executable(target: &SshTarget, output: &ProcessOutput) -> String {
+    let program = &target.program;
+    if output.lines.iter().any(|l| l.contains("Exec format error")) {
         return format!(
-            "{program} is a program for another kind of processor; all hosts of a run need the same kind, for they run the very same program: leave this one out of CLIENTS"
+            "{program} is built for another processor architecture; all hosts of a run need the same architecture, because they run the same binary: remove this one from CLIENTS"
         );
     }
     format!(
@@ -76,23 +76,23 @@ fn not_executable(way: &SshTarget, said: &ProcessOutput) -> String {
     )
 }
 
-/// Makes a sentence of the line that has the words.
+/// Makes a message of the line that matches.
 type ExplainLine = fn(&SshTarget, &ProcessOutput, &str) -> String;
 
-/// Words that ssh is known to say, the telling ones first: one failure has several.
-const KNOWN: &[(&str, ExplainLine)] = &[
+/// Known messages of ssh, the specific ones first: one failure causes several lines.
+const KNOWN_MESSAGES: &[(&str, ExplainLine)] = &[
     ("REMOTE HOST IDENTIFICATION HAS CHANGED", |w, s, _| {
         changed_key(w, s)
     }),
     ("Host key verification failed", |w, _, _| {
         format!(
-            "the host key of {0} is not known here yet; `ssh {0}` shows its fingerprint: compare it and answer yes (or `filermark keys -r RC --yes`, which lets ssh ask)",
+            "the host key of {0} is not known here yet; `ssh {0}` shows its fingerprint: compare it and answer yes (or run `filermark keys -r RC --yes`, in which ssh asks)",
             w.host
         )
     }),
     ("Too many authentication failures", |w, _, _| {
         format!(
-            "{} gave up after too many keys that it does not know; name the right one in SSH's configuration (IdentityFile, IdentitiesOnly yes)",
+            "{} closed the connection after too many keys that it does not accept; set the right one in SSH's configuration (IdentityFile, IdentitiesOnly yes)",
             w.host
         )
     }),
@@ -110,7 +110,7 @@ const KNOWN: &[(&str, ExplainLine)] = &[
         let name = between(line, "hostname ", ":").unwrap_or("the host");
         if line.contains("Address family") {
             return format!(
-                "the name {name} has no address of the IP version that is asked for; change IPV6_ENABLE (netmist: -y), or add one to the name service or /etc/hosts"
+                "the name {name} has no address of the requested IP version; change IPV6_ENABLE (netmist: -y), or add one to the name service or /etc/hosts"
             );
         }
         format!(
@@ -121,7 +121,7 @@ const KNOWN: &[(&str, ExplainLine)] = &[
         format!(
             "{}: nothing listens at {}; is sshd running there, and is the port right (Port in SSH's configuration, or -p in SSH_COMMAND)?",
             "connection refused",
-            place(w, line)
+            address_in(w, line)
         )
     }),
     ("No route to host", |w, _, line| {
@@ -132,18 +132,24 @@ const KNOWN: &[(&str, ExplainLine)] = &[
     }),
     ("not responding", |w, _, _| {
         format!(
-            "{} has fallen silent in the middle (no answer to ssh's keep-alives)",
+            "{} stopped responding (no reply to ssh's keep-alives)",
             w.host
         )
     }),
     ("timed out", |w, _, line| {
         unreachable(w, line, "no answer in time")
     }),
-    ("Bad configuration option", |_, _, line| ours(line)),
-    ("Can't open user config file", |_, _, line| ours(line)),
-    ("Bad owner or permissions on", |_, _, line| ours(line)),
+    ("Bad configuration option", |_, _, line| {
+        configuration_error(line)
+    }),
+    ("Can't open user config file", |_, _, line| {
+        configuration_error(line)
+    }),
+    ("Bad owner or permissions on", |_, _, line| {
+        configuration_error(line)
+    }),
     ("hostname contains invalid characters", |w, _, _| {
-        format!("'{}' is no host name for ssh; correct CLIENTS", w.host)
+        format!("'{}' is not a host name for ssh; correct CLIENTS", w.host)
     }),
     ("Unable to negotiate with", |w, _, line| {
         let what = between(line, "no matching ", " found").unwrap_or("algorithm");
@@ -154,7 +160,7 @@ const KNOWN: &[(&str, ExplainLine)] = &[
     }),
     ("kex_exchange_identification", |w, _, _| {
         format!(
-            "{0} closed the connection before sshd said its first word: too many connections at once (MaxStartups), an address that it does not let in, or no sshd at that port; try `ssh {0} true`",
+            "{0} closed the connection before sshd identified itself: too many connections at once (MaxStartups), an address that it rejects, or no sshd at that port; try `ssh {0} true`",
             w.host
         )
     }),
@@ -169,7 +175,7 @@ const KNOWN: &[(&str, ExplainLine)] = &[
     }),
     (": this is not Filermark", |w, _, _| {
         format!(
-            "{} is something else than Filermark (netmist, perhaps) and is not started; name another place (EXEC_PATH)",
+            "{} is not Filermark (possibly netmist) and is not started; set EXEC_PATH to another path",
             w.program
         )
     }),
@@ -177,62 +183,62 @@ const KNOWN: &[(&str, ExplainLine)] = &[
     ("version `GLIBC_", |w, _, _| wrong_platform(w)),
 ];
 
-fn match_known_error(way: &SshTarget, said: &ProcessOutput) -> Option<String> {
-    KNOWN.iter().find_map(|(words, sentence)| {
-        let line = said.lines.iter().rfind(|l| l.contains(words))?;
-        Some(sentence(way, said, line))
+fn explain_known_message(target: &SshTarget, output: &ProcessOutput) -> Option<String> {
+    KNOWN_MESSAGES.iter().find_map(|(message, sentence)| {
+        let line = output.lines.iter().rfind(|l| l.contains(message))?;
+        Some(sentence(target, output, line))
     })
 }
 
-fn changed_key(way: &SshTarget, said: &ProcessOutput) -> String {
-    let known = |start: &str| said.lines.iter().find(|l| l.starts_with(start));
-    let place = known("Offending")
+fn changed_key(target: &SshTarget, output: &ProcessOutput) -> String {
+    let known = |start: &str| output.lines.iter().find(|l| l.starts_with(start));
+    let file = known("Offending")
         .and_then(|l| l.rsplit_once(" in "))
         .map_or(String::new(), |(_, file)| format!(" in {file}"));
-    let remove = known("ssh-keygen").map_or(format!("ssh-keygen -R {}", way.host), Clone::clone);
+    let remove = known("ssh-keygen").map_or(format!("ssh-keygen -R {}", target.host), Clone::clone);
     format!(
-        "the host key of {} is another one than the one known{place}: somebody may be in between; if the host was installed anew, `{remove}` and then `filermark keys -r RC`",
-        way.host
+        "the host key of {} differs from the known one{file}: possible man-in-the-middle attack; if the host was reinstalled, run `{remove}`, then `filermark keys -r RC`",
+        target.host
     )
 }
 
-fn denied(way: &SshTarget, line: &str) -> String {
-    let who = line.split(": Permission").next().unwrap_or(&way.host);
-    let ways = between(line, "denied (", ")").unwrap_or("its ways");
+fn denied(target: &SshTarget, line: &str) -> String {
+    let who = line.split(": Permission").next().unwrap_or(&target.host);
+    let methods = between(line, "denied (", ")").unwrap_or("all methods");
     format!(
-        "{who} does not let us in without a password (tried: {ways}); `filermark keys -r RC` sets that up, USER names another user"
+        "{who} does not accept this user without a password (tried: {methods}); `filermark keys -r RC` sets up a key, USER sets another user"
     )
 }
 
-fn unreachable(way: &SshTarget, line: &str, why: &str) -> String {
+fn unreachable(target: &SshTarget, line: &str, why: &str) -> String {
     format!(
-        "{} cannot be reached: {why}; is the host up, is its address right, and does a firewall let SSH through?",
-        place(way, line)
+        "{} cannot be reached: {why}; check that the host is up, that its address is right and that no firewall blocks SSH",
+        address_in(target, line)
     )
 }
 
-/// A mistake in ssh's own configuration here.
-fn ours(line: &str) -> String {
+/// An error in ssh's configuration on this host.
+fn configuration_error(line: &str) -> String {
     format!("ssh does not start: {line}; correct SSH_COMMAND or SSH's configuration")
 }
 
-fn wrong_platform(way: &SshTarget) -> String {
+fn wrong_platform(target: &SshTarget) -> String {
     format!(
-        "{} does not run there: the host has another or an older C library; use a build here that runs on all hosts, for they run the very same program",
-        way.program
+        "{} does not run there: the host has another or an older C library; use a build that runs on all hosts, because they run the same binary",
+        target.program
     )
 }
 
-/// "host port N" as ssh names it.
-fn place(way: &SshTarget, line: &str) -> String {
+/// "host port N" as ssh prints it.
+fn address_in(target: &SshTarget, line: &str) -> String {
     let named =
         between(line, "connect to host ", ": ").or(between(line, "Connection to ", " timed"));
-    named.unwrap_or(&way.host).to_owned()
+    named.unwrap_or(&target.host).to_owned()
 }
 
-fn between<'a>(line: &'a str, before: &str, behind: &str) -> Option<&'a str> {
+fn between<'a>(line: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(before)?;
-    Some(rest.split_once(behind)?.0)
+    Some(rest.split_once(after)?.0)
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Captured texts of OpenSSH 9.2p1 (Debian 12) and what is made of them.
+//! Captured messages of OpenSSH 9.2p1 (Debian 12) and their explanations.
 
 use super::*;
 
 fn explained(exit: i32, text: &str) -> String {
-    let way = SshTarget {
+    let target = SshTarget {
         host: "nas7".into(),
         program: "~/.cache/filermark/ab/filermark".into(),
     };
-    let said = ProcessOutput {
+    let output = ProcessOutput {
         lines: text.lines().map(|l| l.trim().to_owned()).collect(),
         exit: Some(ProcessExit::Code(exit)),
     };
-    explain(&way, &said).unwrap_or_default()
+    explain(&target, &output).unwrap_or_default()
 }
 
 #[track_caller]
@@ -23,12 +23,12 @@ fn has(sentence: &str, words: &[&str]) {
 }
 
 #[test]
-fn who_is_not_let_in_is_told_of_keys() {
+fn a_refused_login_is_explained_with_the_command_for_keys() {
     let denied = "Welcome, all is logged\nroot@nas7: Permission denied (publickey,password,keyboard-interactive).";
     has(
         &explained(255, denied),
         &[
-            "root@nas7 does not let us in",
+            "root@nas7 does not accept this user",
             "publickey,password",
             "`filermark keys -r RC`",
         ],
@@ -46,7 +46,7 @@ root@127.0.0.1: Permission denied (publickey,password,keyboard-interactive).";
 }
 
 #[test]
-fn host_keys_that_changed_are_told_from_new_ones() {
+fn changed_host_keys_are_distinguished_from_new_ones() {
     let changed = "\
 @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
 @    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
@@ -66,7 +66,7 @@ Host key verification failed.";
     has(
         &explained(255, changed),
         &[
-            "another one than the one known in known_wrong:1",
+            "differs from the known one in known_wrong:1",
             "`ssh-keygen -f \"known_wrong\" -R \"[127.0.0.1]:2299\"`",
         ],
     );
@@ -83,7 +83,7 @@ Host key verification failed.";
 }
 
 #[test]
-fn hosts_that_cannot_be_reached_are_told_apart() {
+fn causes_of_unreachable_hosts_are_distinguished() {
     let cases = [
         (
             "ssh: Could not resolve hostname no-such-host.invalid: Name or service not known",
@@ -111,7 +111,7 @@ fn hosts_that_cannot_be_reached_are_told_apart() {
         ),
         (
             "Timeout, server 127.0.0.1 not responding.",
-            &["nas7 has fallen silent"],
+            &["nas7 stopped responding"],
         ),
         (
             "Connection to 127.0.0.1 closed by remote host.",
@@ -119,20 +119,23 @@ fn hosts_that_cannot_be_reached_are_told_apart() {
         ),
         (
             "kex_exchange_identification: Connection closed by remote host\nConnection closed by 127.0.0.1 port 2296",
-            &["before sshd said its first word", "MaxStartups"],
+            &["before sshd identified itself", "MaxStartups"],
         ),
         (
             "kex_exchange_identification: read: Connection reset by peer\nConnection reset by 127.0.0.1 port 2296",
-            &["before sshd said its first word"],
+            &["before sshd identified itself"],
         ),
         (
-            // A jump host that is not known.
+            // An unknown jump host.
             "ssh: Could not resolve hostname nohost.invalid: Name or service not known\nkex_exchange_identification: Connection closed by remote host\nConnection closed by UNKNOWN port 65535",
             &["nohost.invalid cannot be resolved"],
         ),
         (
             "ssh: Could not resolve hostname h1: Address family for hostname not supported",
-            &["h1 has no address of the IP version", "IPV6_ENABLE"],
+            &[
+                "h1 has no address of the requested IP version",
+                "IPV6_ENABLE",
+            ],
         ),
         (
             "Unable to negotiate with 127.0.0.1 port 2299: no matching key exchange method found. Their offer: sntrup761x25519-sha512",
@@ -145,7 +148,7 @@ fn hosts_that_cannot_be_reached_are_told_apart() {
 }
 
 #[test]
-fn mistakes_of_the_own_configuration_are_named() {
+fn errors_of_the_configuration_here_are_named() {
     for text in [
         "command-line: line 0: Bad configuration option: nonsense",
         "Can't open user config file /tmp/nofile: No such file or directory",
@@ -155,7 +158,7 @@ fn mistakes_of_the_own_configuration_are_named() {
     }
     has(
         &explained(255, "hostname contains invalid characters"),
-        &["'nas7' is no host name"],
+        &["'nas7' is not a host name"],
     );
     let none = std::io::Error::from(std::io::ErrorKind::NotFound);
     has(
@@ -165,7 +168,7 @@ fn mistakes_of_the_own_configuration_are_named() {
 }
 
 #[test]
-fn a_program_that_is_missing_is_told_from_one_that_does_not_run() {
+fn a_missing_program_is_distinguished_from_one_that_does_not_run() {
     let cases = [
         (
             127,
@@ -190,7 +193,7 @@ fn a_program_that_is_missing_is_told_from_one_that_does_not_run() {
         (
             126,
             "bash: /tmp/arm: cannot execute binary file: Exec format error\nbash: /tmp/arm: Success",
-            "another kind of processor",
+            "another processor architecture",
         ),
         (
             1,
@@ -207,7 +210,7 @@ fn a_program_that_is_missing_is_told_from_one_that_does_not_run() {
 }
 
 #[test]
-fn what_is_not_known_is_passed_on() {
+fn unknown_messages_are_passed_on() {
     has(
         &explained(255, "something new"),
         &["ssh failed: something new", "`ssh nas7 true`"],
@@ -218,21 +221,26 @@ fn what_is_not_known_is_passed_on() {
         &["the program there ended with exit code 5: oops"],
     );
     assert_eq!(explained(0, "Welcome, all is logged"), "");
-    let way = SshTarget {
+    let target = SshTarget {
         host: "h".into(),
         program: "p".into(),
     };
-    let mut said = ProcessOutput {
+    let mut output = ProcessOutput {
         lines: vec!["Welcome".into()],
         exit: None,
     };
-    assert_eq!(explain(&way, &said), None, "a banner explains nothing");
-    said.lines
+    assert_eq!(
+        explain(&target, &output),
+        None,
+        "a banner needs no explanation"
+    );
+    output
+        .lines
         .push("thread 'shard-1' panicked at x.rs:1:1:".into());
-    has(&explain(&way, &said).unwrap(), &["panicked"]);
-    said.exit = Some(ProcessExit::Signal(15));
+    has(&explain(&target, &output).unwrap(), &["panicked"]);
+    output.exit = Some(ProcessExit::Signal(15));
     has(
-        &explain(&way, &said).unwrap(),
+        &explain(&target, &output).unwrap(),
         &["ssh client was ended by signal 15"],
     );
 }

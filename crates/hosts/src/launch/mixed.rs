@@ -1,4 +1,4 @@
-//! The launcher of a run: each client by the way that the plan says.
+//! The launcher of a run: each client by the method in the plan.
 
 use super::process::LocalLauncher;
 use super::ssh::SshLauncher;
@@ -8,7 +8,7 @@ use filermark_link::start::{LaunchedAgent, Launcher};
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::time::Duration;
 
-/// Starts agents by whatever way their hosts have.
+/// Starts agents by the launcher of their hosts.
 pub struct MixedLauncher {
     local: LocalLauncher,
     ssh: SshLauncher,
@@ -18,11 +18,12 @@ pub struct MixedLauncher {
 }
 
 impl MixedLauncher {
-    /// For the hosts of a plan. Where agents come by themselves, it begins to wait.
-    /// `log`: what agents on this host are to say of their rooms (RUST_LOG).
+    /// For the hosts of a plan. If agents connect to the prime, it starts to listen. `log`: the
+    /// log filter of agents on this host (RUST_LOG).
     ///
     /// # Errors
-    /// One sentence: no secret file, nothing can be listened on, no own program.
+    /// A message: no key file, an address that cannot be bound, or an unknown path of this
+    /// program.
     pub fn new(plan: &LaunchPlan, tag: &RunTag, log: Option<String>) -> Result<Self, String> {
         let any = |is: fn(&LauncherKind) -> bool| plan.hosts.iter().any(|h| is(&h.launcher));
         let connect = any(|l| matches!(l, LauncherKind::Connect(_)));
@@ -36,8 +37,7 @@ impl MixedLauncher {
         })
     }
 
-    /// What the user has to do on clients whose agents are started by hand; one
-    /// sentence each.
+    /// What the user has to do on clients whose agents are started by hand; a message each.
     pub fn to_do_by_hand(&self, plan: &LaunchPlan) -> Vec<String> {
         let Some(accept) = &self.accept else {
             return Vec::new();
@@ -52,7 +52,7 @@ impl MixedLauncher {
 
 impl Launcher for MixedLauncher {
     fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
-        let missing = || format!("nothing is ready to start an agent by '{}'", host.launcher);
+        let missing = || format!("the launcher '{}' is not set up", host.launcher);
         match host.launcher {
             LauncherKind::Local => self.local.launch(client, host),
             LauncherKind::Ssh => self.ssh.launch(client, host),

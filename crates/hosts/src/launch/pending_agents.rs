@@ -1,5 +1,5 @@
-//! A seat for every client whose agent comes by itself: who may sit where, and who is
-//! there.
+//! A slot for every client whose agent connects to the prime: which agent may use it, and
+//! whether it is connected.
 
 use filermark_link::secure::acceptor::RejectionLog;
 use filermark_link::secure::connect::INTRODUCTION_MAX;
@@ -11,25 +11,25 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a waiting launch looks whether there is still something to wait for.
-const LOOK: Duration = Duration::from_millis(50);
-/// Clients that are named to an agent that is none of them.
+/// Interval at which a waiting launch checks whether it should give up.
+const POLL: Duration = Duration::from_millis(50);
+/// Clients that are listed for an agent that is none of them.
 const NAMED_MAX: usize = 8;
 
-/// The clients that agents come for.
+/// The clients whose agents are expected.
 pub(super) struct PendingAgents {
     clients: Vec<PendingClient>,
     states: Mutex<Vec<PendingState>>,
     changed: Condvar,
-    /// Since when agents are asked for.
+    /// The beginning of the wait for agents.
     since: OnceLock<Instant>,
     known_by: ClientIdentifiedBy,
     failures: RejectionLog,
 }
 
-/// How it is known which client an agent is.
+/// How the client of an agent is identified.
 pub(super) enum ClientIdentifiedBy {
-    /// Each has a key of its own: what it says of itself does not matter.
+    /// Each client has its own key: the names that an agent sends do not matter.
     Key(PrimeKeys),
     /// All have one key, and are started by one user.
     Name,
@@ -43,24 +43,24 @@ struct PendingClient {
 
 enum PendingState {
     Free,
-    /// Its agent is being welcomed.
-    Coming,
+    /// Its agent is connecting.
+    Connecting,
     Connected(SecureStream),
     /// Its agent was handed to the prime.
-    Taken,
-    /// Nobody is wanted any more.
+    HandedOver,
+    /// No agent is expected any more.
     Disconnected,
 }
 
-/// Why nobody came.
+/// Why no agent connected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoConnectReason {
-    /// Time is over.
+    /// The time is over.
     TimedOut,
-    /// There is nothing to wait for any more.
-    Hopeless(String),
-    /// No such client has a seat.
-    NoSeat,
+    /// The wait was ended; the reason.
+    Aborted(String),
+    /// This client is not expected to connect.
+    NotExpected,
 }
 
 impl PendingAgents {
@@ -84,8 +84,7 @@ impl PendingAgents {
         }
     }
 
-    /// Receives somebody who connected: an agent that is wanted gets its seat, everybody
-    /// else a sentence.
+    /// Handles a connection: an expected agent gets its slot, any other peer a message.
     pub fn receive(&self, identity: &Identity, tcp: TcpStream, peer: SocketAddr) {
         if let Err(error) = self.assign(identity, tcp) {
             self.failures.log(peer, &error);
@@ -95,43 +94,43 @@ impl PendingAgents {
     fn assign(&self, identity: &Identity, tcp: TcpStream) -> Result<(), SecureError> {
         let deadline = Instant::now() + INTRODUCTION_MAX;
         let secured = secure_server(tcp, identity, INTRODUCTION_MAX)?;
-        let heard = read_line(&secured, deadline);
-        let found = match &heard {
+        let line = read_line(&secured, deadline);
+        let found = match &line {
             Ok(HelloLine::Agent(names)) => self.find(&secured.peer_key, names),
-            Ok(_) => Err("this is a prime, and waits for agents".into()),
+            Ok(_) => Err("this is a prime, which waits for agents".into()),
             Err(error) => Err(error.to_string()),
         };
-        let seat = found.map_err(|sentence| {
+        let slot = found.map_err(|sentence| {
             refuse(&secured, sentence.clone());
             SecureError::Rejected(sentence)
         })?;
-        let welcomed = write_line(&secured, &HelloLine::Welcome);
-        let state = match welcomed {
+        let sent = write_line(&secured, &HelloLine::Welcome);
+        let state = match sent {
             Ok(()) => PendingState::Connected(secured),
             Err(_) => PendingState::Free,
         };
-        self.set(seat, state);
-        welcomed
+        self.set(slot, state);
+        sent
     }
 
-    /// Finds the seat of an agent and keeps it for it.
-    fn find(&self, key: &PublicKey, said: &[HostName]) -> Result<usize, String> {
+    /// Finds the slot of an agent and reserves it.
+    fn find(&self, key: &PublicKey, names: &[HostName]) -> Result<usize, String> {
         let found = match &self.known_by {
             ClientIdentifiedBy::Key(keys) => {
-                let name = keys.name_of(key).ok_or("its key is none of SECRET_FILE")?;
+                let name = keys.name_of(key).ok_or("its key is not in SECRET_FILE")?;
                 let found = self.named(|c| PrimeKeys::is_same(c, name.as_str()));
                 self.or_unknown(found, std::slice::from_ref(name))?
             }
-            ClientIdentifiedBy::Name => self.or_unknown(self.by_name(said), said)?,
+            ClientIdentifiedBy::Name => self.or_unknown(self.with_name(names), names)?,
         };
-        self.keep(&found).ok_or_else(|| {
+        self.reserve(&found).ok_or_else(|| {
             let name = self.name(found[0]);
-            format!("client {name} has its agent already; end that one first")
+            format!("client {name} already has an agent; end that one first")
         })
     }
 
-    /// The clients that are called so, or else alike.
-    fn by_name(&self, names: &[HostName]) -> Vec<usize> {
+    /// The clients with one of these names, or else with the same first label.
+    fn with_name(&self, names: &[HostName]) -> Vec<usize> {
         let exact = |name: &HostName| self.named(|c| c.eq_ignore_ascii_case(name.as_str()));
         let short = |name: &HostName| {
             let found = self.named(|c| same_short(c, name.as_str()));
@@ -142,8 +141,10 @@ impl PendingAgents {
                 Vec::new()
             }
         };
-        let mut by_name = names.iter().map(exact).chain(names.iter().map(short));
-        by_name.find(|found| !found.is_empty()).unwrap_or_default()
+        let mut with_name = names.iter().map(exact).chain(names.iter().map(short));
+        with_name
+            .find(|found| !found.is_empty())
+            .unwrap_or_default()
     }
 
     fn or_unknown(&self, found: Vec<usize>, names: &[HostName]) -> Result<Vec<usize>, String> {
@@ -158,8 +159,8 @@ impl PendingAgents {
         all.filter(|i| matches(&self.clients[*i].name)).collect()
     }
 
-    fn name(&self, seat: usize) -> &str {
-        &self.clients[seat].name
+    fn name(&self, slot: usize) -> &str {
+        &self.clients[slot].name
     }
 
     fn unknown(&self, names: &[HostName]) -> String {
@@ -176,86 +177,88 @@ impl PendingAgents {
         };
         let advice = match self.known_by {
             ClientIdentifiedBy::Key(_) => "the name in the agent's key file counts",
-            ClientIdentifiedBy::Name => "say which one it is with --name CLIENT",
+            ClientIdentifiedBy::Name => "set the client with --name CLIENT",
         };
         format!(
-            "no client of this run is called {}; {advice}, of: {}{more}",
+            "no client of this run is named {}; {advice}; clients: {}{more}",
             names.join(" or "),
             clients.join(", ")
         )
     }
 
-    /// Keeps the first of these seats that is free, or whose agent has gone again.
-    fn keep(&self, seats: &[usize]) -> Option<usize> {
+    /// Reserves the first of these slots that is free, or whose agent has disconnected.
+    fn reserve(&self, slots: &[usize]) -> Option<usize> {
         let mut states = self.lock();
-        let free = seats.iter().copied().find(|seat| match &states[*seat] {
+        let free = slots.iter().copied().find(|slot| match &states[*slot] {
             PendingState::Free => true,
             PendingState::Connected(secured) => secured.hold.has_ended(),
-            PendingState::Coming | PendingState::Taken | PendingState::Disconnected => false,
+            PendingState::Connecting | PendingState::HandedOver | PendingState::Disconnected => {
+                false
+            }
         })?;
-        states[free] = PendingState::Coming;
+        states[free] = PendingState::Connecting;
         Some(free)
     }
 
-    /// The time that agents have counts from here.
+    /// The time limit for agents counts from here.
     pub fn begin_at(&self, since: Instant) {
         let _ = self.since.set(since);
     }
 
-    /// Waits until the agent of a client is there and hands it over; at most `limit`
-    /// from the beginning or the first call on: those asked for last need not wait for the missing ones
-    /// among the first. `look` is asked now and then whether there is a reason to give
+    /// Waits until the agent of a client is connected and returns it; at most `limit` from
+    /// [`Self::begin_at`] or the first call on, so that clients that are launched later do not
+    /// wait for missing ones again. `give_up_reason` is called repeatedly and may return a reason to give
     /// up.
     pub fn take(
         &self,
         client: usize,
         limit: Duration,
-        mut look: impl FnMut() -> Option<String>,
+        mut give_up_reason: impl FnMut() -> Option<String>,
     ) -> Result<(usize, SecureStream), NoConnectReason> {
-        let seat = self.clients.iter().position(|c| c.number == client);
-        let seat = seat.ok_or(NoConnectReason::NoSeat)?;
+        let slot = self.clients.iter().position(|c| c.number == client);
+        let slot = slot.ok_or(NoConnectReason::NotExpected)?;
         let deadline = *self.since.get_or_init(Instant::now) + limit;
         loop {
             let mut states = self.lock();
-            match std::mem::replace(&mut states[seat], PendingState::Free) {
+            match std::mem::replace(&mut states[slot], PendingState::Free) {
                 PendingState::Connected(secured) if !secured.hold.has_ended() => {
-                    states[seat] = PendingState::Taken;
-                    return Ok((seat, secured));
+                    states[slot] = PendingState::HandedOver;
+                    return Ok((slot, secured));
                 }
                 PendingState::Connected(_) => {}
                 PendingState::Disconnected => {
-                    states[seat] = PendingState::Disconnected;
-                    return Err(NoConnectReason::Hopeless("all agents were let go".into()));
+                    states[slot] = PendingState::Disconnected;
+                    return Err(NoConnectReason::Aborted("all agents were released".into()));
                 }
-                other => states[seat] = other,
+                other => states[slot] = other,
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(NoConnectReason::TimedOut);
             }
-            drop(self.changed.wait_timeout(states, left.min(LOOK)));
-            if let Some(reason) = look() {
-                return Err(NoConnectReason::Hopeless(reason));
+            drop(self.changed.wait_timeout(states, left.min(POLL)));
+            if let Some(reason) = give_up_reason() {
+                return Err(NoConnectReason::Aborted(reason));
             }
         }
     }
 
-    /// The prime has no use for it any more: another agent may come.
-    pub fn give_back(&self, seat: usize) {
-        self.set(seat, PendingState::Free);
+    /// The prime has released it: another agent may connect.
+    pub fn give_back(&self, slot: usize) {
+        self.set(slot, PendingState::Free);
     }
 
-    /// Nobody is wanted any more: agents that nobody asked for are let go.
+    /// No agent is expected any more: agents that were not taken are disconnected.
     pub fn close(&self) {
         for state in self.lock().iter_mut() {
             *state = PendingState::Disconnected;
         }
     }
 
-    fn set(&self, seat: usize, state: PendingState) {
+    fn set(&self, slot: usize, state: PendingState) {
         let mut states = self.lock();
-        if !matches!(states[seat], PendingState::Disconnected) {
-            states[seat] = state;
+        if !matches!(states[slot], PendingState::Disconnected) {
+            states[slot] = state;
         }
         drop(states);
         self.changed.notify_all();

@@ -1,9 +1,9 @@
-//! Agents and SSH clients as processes of their own.
+//! Agents and SSH clients as child processes.
 //!
-//! A process leads its own process group: Ctrl-C at the terminal does not hit it, and
-//! what it starts ends with it. Its standard streams are the protocol's; what it says
-//! on stderr goes to the log line by line, and the last lines are kept to explain why a
-//! link ended. What its words mean is not known here: an [`ExplainExit`] tells.
+//! A process leads its own process group: Ctrl-C at the terminal does not reach it, and its
+//! children end with it. Its standard streams carry the protocol; its stderr goes to the log
+//! line by line, and the last lines are kept to explain why a link ended. Their meaning is not
+//! known here: an [`ExplainExit`] explains them.
 
 use super::tag::RunTag;
 use filermark_link::build::own_executable;
@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 const LINES_MAX: usize = 20;
 /// Longest line that is kept, in characters.
 const LINE_CHARS_MAX: usize = 500;
-/// How long is waited for the last words of a process whose streams have ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long the remaining output of a process is awaited after its streams have ended.
+const FINAL_OUTPUT_MAX: Duration = Duration::from_millis(500);
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessExit {
-    /// By itself, with this exit code.
+    /// With this exit code.
     Code(i32),
     /// By this signal.
     Signal(i32),
@@ -46,17 +46,17 @@ impl From<ExitStatus> for ProcessExit {
     }
 }
 
-/// What a process said beside the protocol.
+/// The output of a process besides the protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessOutput {
     /// The last lines of its stderr, the newest last; one line each, without control
     /// characters.
     pub lines: Vec<String>,
-    /// How it ended; `None`: it still runs.
+    /// How it ended; `None`: it is running.
     pub exit: Option<ProcessExit>,
 }
 
-/// Makes one line of it; `None`: nothing worth telling.
+/// Makes one line of it; `None`: nothing to explain.
 pub type ExplainExit = Box<dyn Fn(&ProcessOutput) -> Option<String> + Send>;
 
 /// A process that was started.
@@ -66,13 +66,13 @@ pub struct ChildProcess {
     lines: Arc<Mutex<VecDeque<String>>>,
     stderr_ends: Receiver<()>,
     explain: ExplainExit,
-    /// It is an agent of this host, which tidies up when it is left alone: it is
-    /// given this long before it is ended.
-    tidies_within: Option<Duration>,
+    /// It is an agent of this host, which cleans up when its link ends: it gets this long
+    /// before it is ended.
+    clean_up_limit: Option<Duration>,
 }
 
 impl ChildProcess {
-    /// Starts it; `host` stands before its words in the log.
+    /// Starts it; its output in the log begins with `host`.
     ///
     /// # Errors
     /// It cannot be started.
@@ -95,9 +95,9 @@ impl ChildProcess {
             lines: lines.clone(),
             stderr_ends,
             explain,
-            tidies_within: None,
+            clean_up_limit: None,
         };
-        // From here on `spawned` ends the process when anything fails.
+        // From here on the process is ended if anything fails.
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(io::Error::other("no pipes"));
         };
@@ -108,7 +108,7 @@ impl ChildProcess {
         Ok((stdin, stdout, spawned))
     }
 
-    /// How it ended; `None`: it still runs.
+    /// How it ended; `None`: it is running.
     pub fn exit(&mut self) -> Option<ProcessExit> {
         if self.exit.is_none() {
             self.exit = self.child.try_wait().ok().flatten().map(ProcessExit::from);
@@ -116,7 +116,7 @@ impl ChildProcess {
         self.exit
     }
 
-    /// What it has said so far.
+    /// Its output so far.
     pub fn output(&mut self) -> ProcessOutput {
         let exit = self.exit();
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,22 +126,22 @@ impl ChildProcess {
         }
     }
 
-    /// What it has said when it has ended, or when it does not end within a moment.
+    /// Its output when it has ended, or after a short wait.
     pub fn final_output_lines(&mut self) -> ProcessOutput {
-        let deadline = Instant::now() + LAST_WORDS;
+        let deadline = Instant::now() + FINAL_OUTPUT_MAX;
         while self.exit().is_none() && Instant::now() < deadline {
-            std::thread::sleep(child::LOOK);
+            std::thread::sleep(child::POLL);
         }
-        // Something that it has left running may hold its stderr for ever.
+        // A background process that it has started may keep its stderr open.
         let left = deadline.saturating_duration_since(Instant::now());
-        let _ = self.stderr_ends.recv_timeout(left.max(child::LOOK));
+        let _ = self.stderr_ends.recv_timeout(left.max(child::POLL));
         self.output()
     }
 
-    /// Ends it now, with all that it started: first asks, then does not.
-    pub fn end(&mut self, patience: Duration) {
+    /// Ends it with all its children: SIGTERM, and SIGKILL after `grace`.
+    pub fn end(&mut self, grace: Duration) {
         if self.exit().is_none() {
-            child::end_all(std::slice::from_mut(&mut self.child), patience);
+            child::end_all(std::slice::from_mut(&mut self.child), grace);
             self.exit();
         }
     }
@@ -149,25 +149,25 @@ impl ChildProcess {
 
 impl AgentHandle for ChildProcess {
     fn final_output(&mut self) -> Option<String> {
-        let said = self.final_output_lines();
-        (self.explain)(&said)
+        let output = self.final_output_lines();
+        (self.explain)(&output)
     }
 
     fn release(&mut self, limit: Duration) {
-        let limit = self.tidies_within.map_or(limit, |least| limit.max(least));
+        let limit = self.clean_up_limit.map_or(limit, |least| limit.max(least));
         let deadline = Instant::now() + limit;
         while self.exit().is_none() && Instant::now() < deadline {
-            std::thread::sleep(child::LOOK);
+            std::thread::sleep(child::POLL);
         }
-        self.end(child::PATIENCE);
+        self.end(child::TERM_GRACE);
     }
 }
 
-/// No process outlives its leash, but an agent that tidies up: its input has ended,
-/// and it ends by itself.
+/// Dropping it ends the process, except an agent that cleans up: its input has ended, so it
+/// exits by itself.
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        if self.tidies_within.is_none() {
+        if self.clean_up_limit.is_none() {
             self.end(Duration::from_secs(1));
         }
     }
@@ -183,7 +183,7 @@ fn read_stderr(
     let mut cutter = LineCutter::default();
     let mut buffer = [0; 4096];
     let mut take = |line: String| {
-        // An agent's own warnings are warnings here too.
+        // An agent's warnings are warnings here too.
         match line.contains(" WARN ") || line.contains("ERROR ") {
             true => tracing::warn!(target: "filermark_cluster", "{host}: {line}"),
             false => tracing::info!(target: "filermark_cluster::launch", "{host}: {line}"),
@@ -206,7 +206,7 @@ fn read_stderr(
     let _ = end.send(());
 }
 
-/// Cuts bytes into lines that are fit for a message.
+/// Cuts bytes into lines that are safe for a message.
 #[derive(Default)]
 struct LineCutter(Vec<u8>);
 
@@ -215,7 +215,7 @@ impl LineCutter {
         for byte in bytes {
             match byte {
                 b'\n' => self.finish(take),
-                // One more than is shown, so that what is cut is seen to be.
+                // One more than is shown, so that a cut can be recognized.
                 _ if self.0.len() < 4 * (LINE_CHARS_MAX + 1) => self.0.push(*byte),
                 _ => {}
             }
@@ -231,7 +231,7 @@ impl LineCutter {
     }
 }
 
-/// Agents as processes of this host: when the prime dies, they notice it and clean up.
+/// Agents as processes of this host: when the prime dies, their input ends and they clean up.
 #[derive(Clone, Debug)]
 pub struct LocalLauncher {
     program: PathBuf,
@@ -240,17 +240,17 @@ pub struct LocalLauncher {
 }
 
 impl LocalLauncher {
-    /// This very program is the agent.
+    /// This program is the agent.
     ///
     /// # Errors
-    /// The system does not say where the program is.
+    /// The system does not provide the path of this program.
     pub fn new(tag: RunTag) -> Result<Self, String> {
         let program = own_executable()
             .map_err(|e| format!("this program's own file cannot be found: {e}"))?;
         Ok(Self::of(program, tag))
     }
 
-    /// Another program is: for those that embed a run.
+    /// Another program is the agent: for tests and programs that embed a run.
     pub const fn of(program: PathBuf, tag: RunTag) -> Self {
         Self {
             program,
@@ -259,7 +259,7 @@ impl LocalLauncher {
         }
     }
 
-    /// What its rooms are to say on stderr (RUST_LOG); it is passed on as ours.
+    /// The log filter of its stderr (RUST_LOG); the output is passed on to the log.
     pub fn with_log_level(mut self, log: Option<String>) -> Self {
         self.log = log;
         self
@@ -274,46 +274,46 @@ impl Launcher for LocalLauncher {
             command.env("RUST_LOG", log);
         }
         let explain: ExplainExit = Box::new(explain_agent);
-        let (to_agent, from_agent, mut leash) =
+        let (to_agent, from_agent, mut handle) =
             ChildProcess::start(&host.client, &mut command, explain).map_err(|e| {
                 let program = self.program.display();
                 format!("the agent {program} cannot be started: {e}")
             })?;
-        leash.tidies_within = Some(CLEAN_UP_MAX);
+        handle.clean_up_limit = Some(CLEAN_UP_MAX);
         Ok(LaunchedAgent {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),
-            handle: Box::new(leash),
+            handle: Box::new(handle),
         })
     }
 }
 
-/// What an agent's end means, in its own words.
-pub(crate) fn explain_agent(said: &ProcessOutput) -> Option<String> {
-    explain_end("the agent", said)
+/// What the end of an agent means, with its output.
+pub(crate) fn explain_agent(output: &ProcessOutput) -> Option<String> {
+    explain_end("the agent", output)
 }
 
-/// The same for `what`.
-pub(crate) fn explain_end(what: &str, said: &ProcessOutput) -> Option<String> {
-    let ended = match said.exit {
+/// What the end of `what` means, with its output.
+pub(crate) fn explain_end(what: &str, output: &ProcessOutput) -> Option<String> {
+    let ended = match output.exit {
         Some(ProcessExit::Code(0)) | None => None,
         Some(ProcessExit::Code(code)) => Some(format!("{what} ended with exit code {code}")),
         Some(ProcessExit::Signal(9)) => Some(format!(
-            "{what} was killed (signal 9; by somebody, or by the system for want of memory)"
+            "{what} was killed (signal 9: by a user, or by the kernel because memory was exhausted)"
         )),
         Some(ProcessExit::Signal(signal)) => Some(format!("{what} was ended by signal {signal}")),
     };
-    let words = last_lines(said, 3);
-    match (ended, words) {
-        (Some(ended), Some(words)) => Some(format!("{ended}: {words}")),
-        (ended, words) => ended.or(words),
+    let message = last_lines(output, 3);
+    match (ended, message) {
+        (Some(ended), Some(message)) => Some(format!("{ended}: {message}")),
+        (ended, message) => ended.or(message),
     }
 }
 
 /// The last few lines in one.
-pub(crate) fn last_lines(said: &ProcessOutput, count: usize) -> Option<String> {
-    let from = said.lines.len().saturating_sub(count);
-    let lines = &said.lines[from..];
+pub(crate) fn last_lines(output: &ProcessOutput, count: usize) -> Option<String> {
+    let from = output.lines.len().saturating_sub(count);
+    let lines = &output.lines[from..];
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 

@@ -1,4 +1,4 @@
-//! What agents have in common that are reached over TLS: their streams and the leash.
+//! What agents that are reached over TLS have in common: streams and handle.
 
 use filermark_link::secure::keys::PrimeKeys;
 use filermark_link::secure::{LinkControl, SecureStream, WriteHalf};
@@ -9,33 +9,33 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
-/// The port of agents and primes that wait for each other, where none is named.
+/// The default port of agents and primes that listen.
 pub const AGENT_PORT: u16 = 20049;
-/// How long the end of a connection may take to be told.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long the reason for the end of a connection is awaited.
+const FAILURE_WAIT_MAX: Duration = Duration::from_millis(200);
 
-/// An agent at the end of this connection, held by this leash.
+/// An agent at the other end of this connection, with its handle.
 pub(super) fn launched(
     secured: SecureStream,
-    leash: Box<dyn AgentHandle>,
+    handle: Box<dyn AgentHandle>,
 ) -> Result<LaunchedAgent, String> {
     let from_agent = secured
         .stream
         .try_clone()
-        .map_err(|e| format!("cannot be spoken to: {e}"))?;
+        .map_err(|e| format!("its connection cannot be used: {e}"))?;
     Ok(LaunchedAgent {
         from_agent: Box::new(from_agent),
         to_agent: Box::new(WriteHalf::of(secured.stream)),
-        handle: leash,
+        handle,
     })
 }
 
-/// Holds an agent that somebody else started, by its connection.
+/// The handle of an agent that was not started by this process: its connection.
 pub(super) struct RemoteAgentHandle(pub LinkControl);
 
 impl AgentHandle for RemoteAgentHandle {
     fn final_output(&mut self) -> Option<String> {
-        self.0.wait_ended(LAST_WORDS);
+        self.0.wait_ended(FAILURE_WAIT_MAX);
         self.0.failure_text()
     }
 
@@ -46,8 +46,8 @@ impl AgentHandle for RemoteAgentHandle {
     }
 }
 
-/// The prime's own key and those of its clients, as the plan names the file. There is one
-/// of each client of this kind.
+/// The prime's own key and those of its clients, from the key file in the plan. It must contain
+/// one for each client of this kind.
 pub(super) fn prime_keys(
     plan: &LaunchPlan,
     is_kind: fn(&LauncherKind) -> bool,
@@ -64,7 +64,7 @@ pub(super) fn prime_keys(
     Ok(keys)
 }
 
-/// Listens where the plan says, or on all addresses of the family.
+/// Listens on the address in the plan, or on all addresses of the family.
 pub(super) fn bind(plan: &LaunchPlan, port: u16) -> Result<TcpListener, String> {
     let all_v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
     let all_v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
@@ -72,16 +72,16 @@ pub(super) fn bind(plan: &LaunchPlan, port: u16) -> Result<TcpListener, String> 
         (Some(address), _) => TcpListener::bind(address),
         (None, IpChoice::V4) => TcpListener::bind(all_v4),
         (None, IpChoice::V6) => TcpListener::bind(all_v6),
-        // The second where there is no IPv6 at all; the first takes both families.
+        // The second where there is no IPv6; the first accepts both families.
         (None, IpChoice::Any) => TcpListener::bind(all_v6).or_else(|error| match error.kind() {
             io::ErrorKind::AddrInUse => Err(error),
             _ => TcpListener::bind(all_v4),
         }),
     };
     bound.map_err(|error| {
-        let place = plan
+        let address = plan
             .listen
             .map_or_else(|| format!("port {port}"), |a| a.to_string());
-        format!("cannot wait for agents on {place}: {error}; PRIME_LISTEN names another place")
+        format!("cannot listen for agents on {address}: {error}; PRIME_LISTEN sets another address")
     })
 }

@@ -1,5 +1,5 @@
-//! Agents that Slurm starts: one `srun` for all of them. They come to us over TLS,
-//! with a secret of this one launch that they read from their standard input.
+//! Agents that Slurm starts: one `srun` for all of them. They connect to the prime over TLS,
+//! with a secret of this launch that they read from their standard input.
 
 use super::accept::AcceptedAgentHandle;
 use super::pending_agents::{ClientIdentifiedBy, NoConnectReason, PendingAgents};
@@ -16,11 +16,11 @@ use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long srun may take to end by itself when there is no agent.
+/// How long srun may take to exit when there is no agent.
 const GIVE_UP_MAX: Duration = Duration::from_millis(200);
 
-/// Starts all agents of a plan that are Slurm's (`LauncherKind::Slurm`) when the first
-/// of them is asked for. Serves one run: when all were let go, `srun` is ended.
+/// Starts all agents of a plan that use Slurm (`LauncherKind::Slurm`) when the first of them is
+/// launched. Serves one run: when all are released, `srun` is ended.
 pub struct SlurmLauncher {
     plan: LaunchPlan,
     job_name: String,
@@ -28,7 +28,7 @@ pub struct SlurmLauncher {
     job: Mutex<Option<Result<Arc<SlurmJob>, String>>>,
 }
 
-/// What a run's job and its step are called.
+/// The name of a run's job and step.
 pub(crate) fn job_name(tag: &RunTag) -> String {
     format!("filermark-{tag}")
 }
@@ -39,7 +39,7 @@ struct SlurmJob {
     srun: Srun,
     /// Closed with the job.
     _acceptor: Acceptor,
-    /// Where agents are told to come, for messages.
+    /// The addresses that agents were given, for messages.
     reported: String,
     /// Agents that are waited for or used.
     held_count: Mutex<usize>,
@@ -56,14 +56,14 @@ impl SlurmLauncher {
         }
     }
 
-    /// Its job is known by the run, so that `stop` finds it.
+    /// Names its job after the run, so that `stop` finds it.
     #[must_use]
     pub fn of_run(mut self, tag: &RunTag) -> Self {
         self.job_name = job_name(tag);
         self
     }
 
-    /// The one job, started if need be; held until [`Job::let_one_go`].
+    /// The job, started by the first call; each call needs one [`SlurmJob::release_one`].
     fn hold_job(&self) -> Result<Arc<SlurmJob>, String> {
         let mut job = self.job.lock().unwrap_or_else(PoisonError::into_inner);
         let job = job
@@ -77,29 +77,29 @@ impl SlurmLauncher {
 impl Launcher for SlurmLauncher {
     fn launch(&self, client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let job = self.hold_job()?;
-        let came = job
+        let taken = job
             .pending
             .take(client, self.limit, || job.srun.exit_text());
-        let (seat, secured) = came.map_err(|absent| {
-            let words = job.describe(&absent, &host.client, self.limit);
-            job.let_one_go(Duration::ZERO);
-            words
+        let (slot, secured) = taken.map_err(|absent| {
+            let message = job.describe(&absent, &host.client, self.limit);
+            job.release_one(Duration::ZERO);
+            message
         })?;
-        let leash = SlurmAgentHandle {
+        let handle = SlurmAgentHandle {
             node: host.client.clone(),
             slot: AcceptedAgentHandle {
                 link: RemoteAgentHandle(secured.hold.clone()),
                 pending: job.pending.clone(),
-                slot: seat,
+                slot,
             },
             job: Some(job),
         };
-        launched(secured, Box::new(leash))
+        launched(secured, Box::new(handle))
     }
 
-    /// A job that waits in Slurm's queue would start agents that nobody waits for.
+    /// A job that waits in Slurm's queue would start agents that are not needed any more.
     fn give_up(&self, limit: Duration) {
-        let given_up = Some(Err("all agents were let go".into()));
+        let given_up = Some(Err("all agents were released".into()));
         let job = {
             let mut job = self.job.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *job, given_up)
@@ -120,30 +120,30 @@ impl SlurmJob {
             .collect();
         let nodes: Vec<_> = hosts.iter().map(|(_, host)| *host).collect();
         let command = command(plan, &nodes, job_name)?;
-        // The agents are told their own secret, and of the prime's the public key only.
-        let words = |e: SecretError| e.to_string();
+        // The agents get their own secret, and only the public key of the prime.
+        let message = |e: SecretError| e.to_string();
         let [own, secret] = [Secret::random(), Secret::random()];
-        let (own, secret) = (own.map_err(words)?, secret.map_err(words)?);
+        let (own, secret) = (own.map_err(message)?, secret.map_err(message)?);
         let keys = (PublicKey::of(&own)?, PublicKey::of(&secret)?);
         let identity = Identity::new(&own, LinkRole::Prime, [keys.1])?;
         let listener = bind(plan, 0)?;
         let clients = hosts
             .iter()
             .map(|(number, host)| (*number, host.client.as_str()));
-        let seats = Arc::new(PendingAgents::new(clients, ClientIdentifiedBy::Name));
-        seats.begin_at(since);
-        let inside = seats.clone();
+        let pending = Arc::new(PendingAgents::new(clients, ClientIdentifiedBy::Name));
+        pending.begin_at(since);
+        let inside = pending.clone();
         let receive = move |tcp, peer| inside.receive(&identity, tcp, peer);
-        let door = Acceptor::open(listener, AcceptLimits::PRIME, Arc::new(receive))
-            .map_err(|e| format!("cannot wait for agents: {e}"))?;
-        let invitation = invitation(plan, &nodes, (secret, keys.0), &door)?;
+        let acceptor = Acceptor::open(listener, AcceptLimits::PRIME, Arc::new(receive))
+            .map_err(|e| format!("cannot listen for agents: {e}"))?;
+        let invitation = invitation(plan, &nodes, (secret, keys.0), &acceptor)?;
         let addresses: Vec<_> = invitation.addresses.iter().map(|a| a.as_str()).collect();
-        let told = format!("{} port {}", addresses.join(", "), invitation.port);
+        let reported = format!("{} port {}", addresses.join(", "), invitation.port);
         Ok(Self {
-            pending: seats,
+            pending,
             srun: Srun::start(&command, &invitation.to_line())?,
-            _acceptor: door,
-            reported: told,
+            _acceptor: acceptor,
+            reported,
             held_count: Mutex::new(0),
         })
     }
@@ -154,8 +154,8 @@ impl SlurmJob {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One agent fewer; after the last one, `srun` is given `limit` to end by itself.
-    fn let_one_go(&self, limit: Duration) {
+    /// One agent fewer; after the last one, `srun` is given `limit` to exit.
+    fn release_one(&self, limit: Duration) {
         let is_last = {
             let mut held = self.held();
             *held = held.saturating_sub(1);
@@ -169,14 +169,14 @@ impl SlurmJob {
 
     fn describe(&self, absent: &NoConnectReason, node: &str, limit: Duration) -> String {
         match absent {
-            NoConnectReason::Hopeless(reason) => reason.clone(),
-            NoConnectReason::NoSeat => "is not one of those that Slurm starts".into(),
+            NoConnectReason::Aborted(reason) => reason.clone(),
+            NoConnectReason::NotExpected => "is not a client that Slurm starts".into(),
             NoConnectReason::TimedOut if self.srun.is_queued() => format!(
-                "Slurm has not given its nodes within {limit:.0?} ({}); run inside an allocation (salloc, sbatch), or raise START_TIMEOUT",
+                "Slurm has not allocated the nodes within {limit:.0?} ({}); run inside an allocation (salloc, sbatch), or raise START_TIMEOUT",
                 self.srun.last_lines()
             ),
             NoConnectReason::TimedOut => format!(
-                "its agent did not connect to {} within {limit:.0?}{}; can {node} connect to this host there? PRIME_ADDRESS and PRIME_LISTEN name another address",
+                "its agent did not connect to {} within {limit:.0?}{}; check that {node} can connect to that address; PRIME_ADDRESS and PRIME_LISTEN set another one",
                 self.reported,
                 match self.srun.complaints(node).as_str() {
                     "" => String::new(),
@@ -187,24 +187,24 @@ impl SlurmJob {
     }
 }
 
-/// The address that the plan names, or all that this host has.
+/// The address in the plan, or all addresses of this host.
 fn invitation(
     plan: &LaunchPlan,
     nodes: &[&HostPlan],
     (secret, prime): (Secret, PublicKey),
-    door: &Acceptor,
+    acceptor: &Acceptor,
 ) -> Result<Invitation, String> {
-    let port = door.address().port();
-    if let Some(said) = &plan.prime_address {
-        let said = HostPort::parse(said, port).map_err(|e| format!("PRIME_ADDRESS: {e}"))?;
+    let port = acceptor.address().port();
+    if let Some(address) = &plan.prime_address {
+        let address = HostPort::parse(address, port).map_err(|e| format!("PRIME_ADDRESS: {e}"))?;
         return Ok(Invitation {
             secret,
             prime,
-            port: said.port,
-            addresses: vec![said.host],
+            port: address.port,
+            addresses: vec![address.host],
         });
     }
-    let listens = door.address().ip();
+    let listens = acceptor.address().ip();
     let addresses = if listens.is_unspecified() {
         let names: Vec<_> = nodes.iter().map(|host| host.client.as_str()).collect();
         own_addresses(&names, plan.ip)
@@ -215,8 +215,7 @@ fn invitation(
     };
     if addresses.is_empty() {
         return Err(
-            "this host has no address that agents could connect to; name one with PRIME_ADDRESS"
-                .into(),
+            "this host has no address that agents could connect to; set PRIME_ADDRESS".into(),
         );
     }
     Ok(Invitation {
@@ -227,7 +226,7 @@ fn invitation(
     })
 }
 
-/// Holds one of Slurm's agents, and with the others `srun`.
+/// The handle of one of Slurm's agents; the last one ends `srun`.
 struct SlurmAgentHandle {
     node: String,
     slot: AcceptedAgentHandle,
@@ -249,7 +248,7 @@ impl AgentHandle for SlurmAgentHandle {
         let since = Instant::now();
         self.slot.release(limit);
         if let Some(job) = self.job.take() {
-            job.let_one_go(limit.saturating_sub(since.elapsed()));
+            job.release_one(limit.saturating_sub(since.elapsed()));
         }
     }
 }
@@ -257,7 +256,7 @@ impl AgentHandle for SlurmAgentHandle {
 impl Drop for SlurmAgentHandle {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
-            job.let_one_go(Duration::ZERO);
+            job.release_one(Duration::ZERO);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Slurm's launcher with a script in the place of `srun`, which starts real processes:
-//! this test program again, as agents.
+//! Slurm's launcher with a script instead of `srun`, which starts real processes: this test
+//! program again, as agents.
 
 use super::SlurmLauncher;
-use super::manual_tests::{LIMIT, TestSetup, echo, refused, talk};
+use super::manual_tests::{LIMIT, TestSetup, echo, exchange, refused};
 use super::srun::{WATCHED, command};
 use filermark_engine::driver::StopFlag;
 use filermark_link::child::in_own_group;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
-/// What it is told, its number, and one agent for each node, with the invitation.
+/// Reads the invitation and starts one agent for each node.
 const STARTS_AGENTS: &str = r#"
 IFS= read -r line
 echo "srun: a fake one" >&2
@@ -31,7 +31,7 @@ wait
 "#;
 
 struct Fake {
-    scene: TestSetup,
+    setup: TestSetup,
     dir: tempfile::TempDir,
 }
 
@@ -42,30 +42,30 @@ impl Fake {
         let here = dir.path().display();
         let head = format!(
             "agent=$1; shift\necho x >>'{here}/starts'\necho $$ >'{here}/pid'\n\
-             printf '%s\\n' \"$@\" >'{here}/words'\n\
+             printf '%s\\n' \"$@\" >'{here}/arguments'\n\
              for word; do case $word in --nodelist=*) nodes=${{word#*=}} ;; esac; done\n"
         );
         std::fs::write(&script, head + does).unwrap();
-        let mut scene = TestSetup::new(nodes, LauncherKind::Slurm);
+        let mut setup = TestSetup::new(nodes, LauncherKind::Slurm);
         let agent = std::env::current_exe().unwrap();
-        scene.plan.srun_command = vec![
+        setup.plan.srun_command = vec![
             "sh".into(),
             script.display().to_string(),
             agent.display().to_string(),
         ];
-        Self { scene, dir }
+        Self { setup, dir }
     }
 
-    fn told(&self, file: &str) -> String {
+    fn recorded(&self, file: &str) -> String {
         std::fs::read_to_string(self.dir.path().join(file)).unwrap()
     }
 
     fn host(&self, client: usize) -> &HostPlan {
-        &self.scene.plan.hosts[client]
+        &self.setup.plan.hosts[client]
     }
 }
 
-/// Not a test of its own: an agent, in a process of its own, that Slurm has started.
+/// Not a test of its own: an agent, as a process that Slurm has started.
 #[test]
 #[ignore = "is run by the tests of this file"]
 fn as_agent() {
@@ -84,7 +84,7 @@ fn as_agent() {
         ip: IpChoice::Any,
         identity: &invitation.identity().unwrap(),
         names: &names,
-        patience: LIMIT,
+        limit: LIMIT,
         stop: &stop,
     });
     let session = session.unwrap();
@@ -99,7 +99,7 @@ fn is_there(pid: &str) -> bool {
 fn await_end(pid: &str) {
     let since = Instant::now();
     while is_there(pid) {
-        assert!(since.elapsed() < LIMIT, "{pid} is still there");
+        assert!(since.elapsed() < LIMIT, "{pid} is still running");
         thread::sleep(std::time::Duration::from_millis(10));
     }
 }
@@ -107,73 +107,79 @@ fn await_end(pid: &str) {
 #[test]
 fn one_srun_starts_the_agents_of_all_nodes_and_ends_with_them() {
     let fake = Fake::new(&NODES, STARTS_AGENTS);
-    let launcher = SlurmLauncher::new(&fake.scene.plan);
+    let launcher = SlurmLauncher::new(&fake.setup.plan);
     thread::scope(|scope| {
         for (client, node) in NODES.iter().enumerate() {
             let (launcher, fake) = (&launcher, &fake);
             scope.spawn(move || {
                 let launched = launcher.launch(client, fake.host(client)).unwrap();
-                assert_eq!(talk(launched, "all"), format!("{node} heard all"));
+                assert_eq!(exchange(launched, "all"), format!("{node} received all"));
             });
         }
     });
-    assert_eq!(fake.told("starts").lines().count(), 1);
-    await_end(&fake.told("pid"));
+    assert_eq!(fake.recorded("starts").lines().count(), 1);
+    await_end(&fake.recorded("pid"));
 
-    let words = fake.told("words");
+    let arguments = fake.recorded("arguments");
     for word in [
         "--nodes=3",
         "--ntasks=3",
         "--nodelist=n1,n2,n3",
         "--no-kill",
     ] {
-        assert!(words.lines().any(|w| w == word), "{word} in {words}");
+        assert!(
+            arguments.lines().any(|w| w == word),
+            "{word} in {arguments}"
+        );
     }
-    assert!(words.ends_with("agent\n--connect\n-\n--name-from-slurm\n"));
+    assert!(arguments.ends_with("agent\n--connect\n-\n--name-from-slurm\n"));
     let looks_secret = |w: &str| w.len() >= 32 && w.chars().all(|c| c.is_ascii_hexdigit());
-    assert!(!words.lines().any(looks_secret), "no secret among {words}");
+    assert!(
+        !arguments.lines().any(looks_secret),
+        "no secret among {arguments}"
+    );
 }
 
-/// One does not ask for all of them: the rest must not stay behind.
+/// Only one of the agents is launched: the others must not remain.
 #[test]
-fn agents_that_nobody_asks_for_end_too() {
+fn agents_that_are_not_used_end_too() {
     let fake = Fake::new(&NODES, STARTS_AGENTS);
-    let launcher = SlurmLauncher::new(&fake.scene.plan);
+    let launcher = SlurmLauncher::new(&fake.setup.plan);
     let launched = launcher.launch(1, fake.host(1)).unwrap();
-    assert_eq!(talk(launched, "you"), "n2 heard you");
+    assert_eq!(exchange(launched, "you"), "n2 received you");
     drop(launcher);
-    await_end(&fake.told("pid"));
+    await_end(&fake.recorded("pid"));
 }
 
 #[test]
-fn an_srun_that_fails_is_told_by_its_own_words() {
-    let says = "echo 'srun: error: Invalid node name specified' >&2; exit 1";
-    let fake = Fake::new(&["n9"], says);
-    let launcher = SlurmLauncher::new(&fake.scene.plan);
+fn an_srun_that_fails_is_reported_with_its_output() {
+    let fails = "echo 'srun: error: Invalid node name specified' >&2; exit 1";
+    let fake = Fake::new(&["n9"], fails);
+    let launcher = SlurmLauncher::new(&fake.setup.plan);
     let began = Instant::now();
     let why = refused(launcher.launch(0, fake.host(0)));
     assert!(why.contains("Invalid node name specified"), "{why}");
     assert!(began.elapsed() < LIMIT / 2, "{:?}", began.elapsed());
 
-    let mut scene = TestSetup::new(&["n1"], LauncherKind::Slurm);
-    scene.plan.srun_command = vec!["/nowhere/srun".into()];
-    let why = refused(SlurmLauncher::new(&scene.plan).launch(0, &scene.plan.hosts[0]));
+    let mut setup = TestSetup::new(&["n1"], LauncherKind::Slurm);
+    setup.plan.srun_command = vec!["/nowhere/srun".into()];
+    let why = refused(SlurmLauncher::new(&setup.plan).launch(0, &setup.plan.hosts[0]));
     assert!(why.contains("/nowhere/srun: not found"), "{why}");
     assert!(why.contains("is Slurm installed here?"), "{why}");
 }
 
 #[test]
-fn a_queue_has_its_time_and_srun_ends_with_its_children() {
+fn waiting_in_the_queue_is_limited_and_srun_ends_with_its_children() {
     let waits = "echo 'srun: job 7 queued and waiting for resources' >&2\n\
                  sleep 1000 & echo $! >\"$0.sleep\"; wait";
     let mut fake = Fake::new(&["n1"], waits);
-    fake.scene.plan.start_timeout = Nanos::from_millis(500);
-    let launcher = SlurmLauncher::new(&fake.scene.plan);
+    fake.setup.plan.start_timeout = Nanos::from_millis(500);
+    let launcher = SlurmLauncher::new(&fake.setup.plan);
     let why = refused(launcher.launch(0, fake.host(0)));
-    assert!(why.contains("has not given its nodes"), "{why}");
+    assert!(why.contains("has not allocated the nodes"), "{why}");
     assert!(why.contains("job 7 queued"), "{why}");
-    await_end(&fake.told("pid"));
-    await_end(&fake.told("srun.sleep"));
+    await_end(&fake.recorded("pid"));
+    await_end(&fake.recorded("srun.sleep"));
 }
 
 #[test]
@@ -184,31 +190,31 @@ fn an_agent_that_srun_lost_is_explained_by_srun() {
                 until [ -e \"$0.kill\" ]; do sleep 0.02; done\n\
                 kill -9 $!; echo 'srun: error: n1: task 0: Killed' >&2; sleep 1000";
     let fake = Fake::new(&["n1"], dies);
-    let launcher = SlurmLauncher::new(&fake.scene.plan);
+    let launcher = SlurmLauncher::new(&fake.setup.plan);
     let mut launched = launcher.launch(0, fake.host(0)).unwrap();
     std::fs::write(fake.dir.path().join("srun.kill"), "").unwrap();
     let mut rest = Vec::new();
     std::io::Read::read_to_end(&mut launched.from_agent, &mut rest).unwrap();
     let since = Instant::now();
-    let words = loop {
-        let words = launched.handle.final_output().unwrap_or_default();
-        if words.contains("srun") || since.elapsed() > LIMIT {
-            break words;
+    let arguments = loop {
+        let arguments = launched.handle.final_output().unwrap_or_default();
+        if arguments.contains("srun") || since.elapsed() > LIMIT {
+            break arguments;
         }
     };
     assert!(
-        words.contains("cut off") && words.contains("Killed"),
-        "{words}"
+        arguments.contains("cut off") && arguments.contains("Killed"),
+        "{arguments}"
     );
     launched.handle.release(std::time::Duration::ZERO);
-    await_end(&fake.told("pid"));
+    await_end(&fake.recorded("pid"));
 }
 
-/// A prime that is killed: all that its srun's shell notices is the end of its input.
+/// A prime that is killed: its srun's shell only sees the end of its input.
 #[test]
 fn srun_does_not_outlive_a_prime_that_was_killed() {
     let dir = tempfile::tempdir().unwrap();
-    // So that nobody has to wait for the time that agents are given.
+    // Shortens the time that agents are given.
     let short = dir.path().join("sleep");
     std::fs::write(&short, "#!/bin/sh\nexec /bin/sleep 0.1\n").unwrap();
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
@@ -227,65 +233,65 @@ fn srun_does_not_outlive_a_prime_that_was_killed() {
     let mut shell = in_own_group(&mut shell).spawn().unwrap();
     let mut input = shell.stdin.take().unwrap();
     std::io::Write::write_all(&mut input, b"an invitation\n").unwrap();
-    let mut heard = [0; 14];
+    let mut received = [0; 14];
     let mut output = shell.stderr.take().unwrap();
-    std::io::Read::read_exact(&mut output, &mut heard).unwrap();
-    assert_eq!(&heard, b"an invitation\n");
+    std::io::Read::read_exact(&mut output, &mut received).unwrap();
+    assert_eq!(&received, b"an invitation\n");
     thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(shell.try_wait().unwrap(), None, "nothing has happened yet");
 
     drop(input);
     let since = Instant::now();
     while shell.try_wait().unwrap().is_none() {
-        assert!(since.elapsed() < LIMIT, "it is still there");
+        assert!(since.elapsed() < LIMIT, "it is still running");
         thread::sleep(std::time::Duration::from_millis(10));
     }
-    // Whoever still held this would keep it open.
+    // A process that still held it would keep it open.
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut output, &mut rest).unwrap();
 }
 
-fn words(nodes: &[&str], srun: &[&str]) -> Result<String, String> {
-    let mut scene = TestSetup::new(nodes, LauncherKind::Slurm);
-    scene.plan.srun_command = srun.iter().map(|w| (*w).into()).collect();
-    let hosts: Vec<_> = scene.plan.hosts.iter().collect();
-    command(&scene.plan, &hosts, "filermark").map(|words| words.join(" "))
+fn srun_arguments(nodes: &[&str], srun: &[&str]) -> Result<String, String> {
+    let mut setup = TestSetup::new(nodes, LauncherKind::Slurm);
+    setup.plan.srun_command = srun.iter().map(|w| (*w).into()).collect();
+    let hosts: Vec<_> = setup.plan.hosts.iter().collect();
+    command(&setup.plan, &hosts, "filermark").map(|arguments| arguments.join(" "))
 }
 
 #[test]
-fn what_the_user_says_to_srun_stands() {
-    let own = words(&["n1"], &["srun", "--partition=test"]).unwrap();
+fn options_of_the_user_for_srun_are_kept() {
+    let own = srun_arguments(&["n1"], &["srun", "--partition=test"]).unwrap();
     assert!(own.starts_with("srun --partition=test --nodes=1 "), "{own}");
     assert!(own.contains("--cpu-bind=none") && own.contains("--mpi=none"));
-    let said = words(&["n1"], &["srun", "--cpu-bind=cores"]).unwrap();
-    assert!(!said.contains("--cpu-bind=none"), "{said}");
+    let arguments = srun_arguments(&["n1"], &["srun", "--cpu-bind=cores"]).unwrap();
+    assert!(!arguments.contains("--cpu-bind=none"), "{arguments}");
     for share in ["--oversubscribe", "--cpus-per-task=2"] {
-        let said = words(&["n1"], &["srun", share]).unwrap();
+        let arguments = srun_arguments(&["n1"], &["srun", share]).unwrap();
         let inside = std::env::var_os("SLURM_JOB_ID").is_some();
-        assert!(inside || !said.contains("--exclusive"), "{said}");
+        assert!(inside || !arguments.contains("--exclusive"), "{arguments}");
     }
 }
 
 #[test]
-fn nodes_that_slurm_cannot_be_told_are_refused() {
+fn nodes_that_are_not_valid_for_slurm_are_refused() {
     for bad in ["n[1-3]", "a,b", "-x", "::1", "a b"] {
-        let why = words(&[bad], &["srun"]).unwrap_err();
-        assert!(why.contains("no name of a Slurm node"), "{why}");
+        let why = srun_arguments(&[bad], &["srun"]).unwrap_err();
+        assert!(why.contains("not the name of a Slurm node"), "{why}");
     }
-    let twice = words(&["n1", "n1"], &["srun"]).unwrap_err();
+    let twice = srun_arguments(&["n1", "n1"], &["srun"]).unwrap_err();
     assert!(twice.contains("named twice"), "{twice}");
 
-    let mut scene = TestSetup::new(&["n1", "n2"], LauncherKind::Slurm);
-    scene.plan.hosts[0].program = Some("/opt/filermark".into());
-    let hosts: Vec<_> = scene.plan.hosts.iter().collect();
+    let mut setup = TestSetup::new(&["n1", "n2"], LauncherKind::Slurm);
+    setup.plan.hosts[0].program = Some("/opt/filermark".into());
+    let hosts: Vec<_> = setup.plan.hosts.iter().collect();
     assert!(
-        command(&scene.plan, &hosts, "filermark")
+        command(&setup.plan, &hosts, "filermark")
             .unwrap_err()
             .contains("EXEC_PATH")
     );
-    let one = command(&scene.plan, &hosts[..1], "filermark").unwrap();
+    let one = command(&setup.plan, &hosts[..1], "filermark").unwrap();
     assert_eq!(one[one.len() - 5..][..2], ["/opt/filermark", "agent"]);
     let own: PathBuf = std::env::current_exe().unwrap();
-    let own_path = command(&scene.plan, &hosts[1..], "filermark").unwrap();
+    let own_path = command(&setup.plan, &hosts[1..], "filermark").unwrap();
     assert!(own_path.contains(&own.display().to_string()));
 }

@@ -1,8 +1,9 @@
-//! One `srun`: what it is told, what it says, and how it ends.
+//! One `srun`: its arguments, its output, and its end.
 
 use filermark_link::child;
 use filermark_link::secure::hello::HostName;
 use filermark_model::launch::{HostPlan, LaunchPlan};
+use filermark_model::text::one_line;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -10,29 +11,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Lines of its talk that are kept, and characters of each.
+/// Lines of its output that are kept, and characters of each.
 const LINES_MAX: usize = 20;
 const LINE_LEN_MAX: usize = 300;
 /// Lines that a message shows.
 const SHOWN: usize = 3;
-/// How often is looked whether it has ended.
-const LOOK: Duration = Duration::from_millis(20);
-/// How long its last words may take after its end.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long it has to end when asked: it has to end the tasks on all nodes.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Interval of the checks whether it has ended.
+const POLL: Duration = Duration::from_millis(20);
+/// How long its remaining output is awaited after its end.
+const FINAL_OUTPUT_MAX: Duration = Duration::from_millis(500);
+/// How long it may take to end when asked: it has to end the tasks on all nodes.
+const TERM_GRACE: Duration = Duration::from_secs(5);
 
-/// What it says while it waits for its nodes, and when it has them.
-const QUEUED: &str = "queued and waiting";
-const GIVEN: &str = "allocated resources";
-/// What it says without anything being wrong.
-const NEWS: [&str; 3] = [QUEUED, GIVEN, "lacks support for cpu binding"];
+/// Its output while it waits for its nodes, and when it has them.
+const WAITS_FOR_NODES: &str = "queued and waiting";
+const HAS_NODES: &str = "allocated resources";
+/// Its output that is no error.
+const NORMAL_OUTPUT: [&str; 3] = [WAITS_FOR_NODES, HAS_NODES, "lacks support for cpu binding"];
 
-/// Runs the command that its arguments are, with the first line of its own input as
-/// all of the input. The rest of that input never comes, but its end does, also when we
-/// are killed: then the agents have time to notice and clean up, and what is still
-/// there (they are, or the job waits in the queue) is ended after it. Asked to end, it
-/// waits for the command, which was asked too.
+/// Runs its arguments as a command, with the first line of its own input as all of the
+/// command's input. Its own input is never written after that; it ends when the prime ends or
+/// is killed. Then the agents have time to detect this and clean up, and the command, if it
+/// still runs or waits in the queue, is ended after it. On SIGTERM it waits for the command,
+/// which got the signal too.
 pub(super) const WATCHED: &str = r#"
 exec 3<&0
 IFS= read -r line
@@ -51,38 +52,38 @@ trap '' TERM
 kill -TERM 0
 exit "$status"
 "#;
-/// What a shell's status says of a program that is not there.
+/// The exit status of a shell if a program is missing.
 const NOT_FOUND: i32 = 127;
 
-/// The words of the command.
+/// The arguments of the command.
 pub(super) type SrunArgs = Vec<String>;
 
 /// The command that starts one agent on each of these nodes.
 ///
 /// # Errors
-/// Slurm could not be told so.
+/// A node or option that is not valid for Slurm.
 pub(super) fn command(
     plan: &LaunchPlan,
     nodes: &[&HostPlan],
     job_name: &str,
 ) -> Result<SrunArgs, String> {
-    let mut words = plan.srun_command.clone();
-    if words.is_empty() {
-        words.push("srun".into());
+    let mut arguments = plan.srun_command.clone();
+    if arguments.is_empty() {
+        arguments.push("srun".into());
     }
-    let user_says = |options: &[&str]| {
+    let user_sets = |options: &[&str]| {
         plan.srun_command
             .iter()
             .skip(1)
             .any(|word| options.contains(&word.split('=').next().unwrap_or(word)))
     };
     let count = nodes.len();
-    words.extend([
+    arguments.extend([
         format!("--nodes={count}"),
         format!("--ntasks={count}"),
         "--ntasks-per-node=1".into(),
         format!("--nodelist={}", node_list(nodes)?),
-        // A lost node is the prime's affair, and the others go on.
+        // The prime handles a lost node; the other nodes continue.
         "--no-kill".into(),
         "--wait=0".into(),
         "--kill-on-bad-exit=0".into(),
@@ -90,26 +91,26 @@ pub(super) fn command(
         "--chdir=/".into(),
         format!("--job-name={job_name}"),
     ]);
-    // Slurm gives a task one core if it is not asked for more; load wants the node.
-    if !user_says(&["--cpu-bind"]) {
-        words.push("--cpu-bind=none".into());
+    // Slurm gives a task one core by default; load generation needs the whole node.
+    if !user_sets(&["--cpu-bind"]) {
+        arguments.push("--cpu-bind=none".into());
     }
     if is_inside_allocation() {
-        if !user_says(&["--overlap", "--exact", "--exclusive"]) {
-            words.push("--overlap".into());
+        if !user_sets(&["--overlap", "--exact", "--exclusive"]) {
+            arguments.push("--overlap".into());
         }
-    } else if !user_says(&[
+    } else if !user_sets(&[
         "--exclusive",
         "--oversubscribe",
         "-s",
         "--cpus-per-task",
         "-c",
     ]) {
-        words.push("--exclusive".into());
+        arguments.push("--exclusive".into());
     }
-    words.push(program(nodes)?);
-    words.extend(["agent", "--connect", "-", "--name-from-slurm"].map(String::from));
-    Ok(words)
+    arguments.push(program(nodes)?);
+    arguments.extend(["agent", "--connect", "-", "--name-from-slurm"].map(String::from));
+    Ok(arguments)
 }
 
 fn is_inside_allocation() -> bool {
@@ -123,7 +124,7 @@ fn node_list(nodes: &[&HostPlan]) -> Result<String, String> {
         let plain = HostName::parse(name).is_ok() && !name.contains(['[', ']', ':', '%']);
         if !plain {
             return Err(format!(
-                "{name:?} is no name of a Slurm node (see: sinfo -N)"
+                "{name:?} is not the name of a Slurm node (see: sinfo -N)"
             ));
         }
         if !seen.insert(name.as_str()) {
@@ -144,7 +145,7 @@ fn program(nodes: &[&HostPlan]) -> Result<String, String> {
         (Some(Some(program)), None) => Ok(program.clone()),
         (Some(None) | None, None) => own_path(),
         _ => Err(
-            "Slurm starts the same program on all of its nodes; name one EXEC_PATH for them all"
+            "Slurm starts the same program on all of its nodes; set one EXEC_PATH for all of them"
                 .into(),
         ),
     }
@@ -152,24 +153,24 @@ fn program(nodes: &[&HostPlan]) -> Result<String, String> {
 
 fn own_path() -> Result<String, String> {
     let path = std::env::current_exe()
-        .map_err(|e| format!("our own program is not found ({e}); name it with EXEC_PATH"))?;
+        .map_err(|e| format!("the path of this program is not known ({e}); set EXEC_PATH"))?;
     let path = path.into_os_string().into_string();
-    path.map_err(|_| "our own program has a path that is no text; name it with EXEC_PATH".into())
+    path.map_err(|_| "the path of this program is not UTF-8; set EXEC_PATH".into())
 }
 
 /// A running `srun`. Dropping it ends it.
 pub(super) struct Srun {
     child: Mutex<Option<Child>>,
-    /// As long as it is open, we live.
+    /// Open as long as the prime is running.
     _input: Option<ChildStdin>,
     ended: Mutex<Option<ExitStatus>>,
     output: Arc<Mutex<VecDeque<String>>>,
-    talked_out: Arc<AtomicBool>,
+    output_ended: Arc<AtomicBool>,
     has_waited: AtomicBool,
 }
 
 impl Srun {
-    /// Starts it, in a process group of its own, and hands it the invitation.
+    /// Starts it in its own process group and writes the invitation to it.
     ///
     /// # Errors
     /// It cannot be started.
@@ -185,67 +186,67 @@ impl Srun {
         let mut child = child::in_own_group(&mut start).spawn().map_err(failed)?;
         let mut input = child.stdin.take();
         let output = child.stderr.take();
-        // Fits into the pipe: this does not wait.
-        let told = input.as_mut().map(|i| i.write_all(invitation.as_bytes()));
+        // Fits into the pipe, so it does not block.
+        let written = input.as_mut().map(|i| i.write_all(invitation.as_bytes()));
         let srun = Self {
             child: Mutex::new(Some(child)),
             _input: input,
             ended: Mutex::default(),
             output: Arc::default(),
-            talked_out: Arc::default(),
+            output_ended: Arc::default(),
             has_waited: AtomicBool::new(false),
         };
         if let Some(output) = output {
             srun.listen(output).map_err(failed)?;
         }
-        match told {
+        match written {
             Some(Err(error)) => Err(failed(error)),
             _ => Ok(srun),
         }
     }
 
     fn listen(&self, output: impl Read + Send + 'static) -> std::io::Result<()> {
-        let (talk, talked_out) = (self.output.clone(), self.talked_out.clone());
+        let (lines, output_ended) = (self.output.clone(), self.output_ended.clone());
         std::thread::Builder::new()
-            .name("srun-talk".into())
+            .name("srun-lines".into())
             .spawn(move || {
                 let mut output = BufReader::new(output);
                 while let Some(line) = next_line(&mut output) {
                     tracing::debug!(target: "filermark_cluster", "srun: {line}");
-                    let mut talk = talk.lock().unwrap_or_else(PoisonError::into_inner);
-                    if talk.len() == LINES_MAX {
-                        talk.pop_front();
+                    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                    if lines.len() == LINES_MAX {
+                        lines.pop_front();
                     }
-                    talk.push_back(line);
+                    lines.push_back(line);
                 }
-                talked_out.store(true, Ordering::Release);
+                output_ended.store(true, Ordering::Release);
             })?;
         Ok(())
     }
 
     /// Whether it waits for its nodes.
     pub fn is_queued(&self) -> bool {
-        let talk = self.output_lines();
-        let last = |word: &str| talk.iter().rposition(|line| line.contains(word));
-        last(QUEUED) > last(GIVEN)
+        let lines = self.output_lines();
+        let last = |word: &str| lines.iter().rposition(|line| line.contains(word));
+        last(WAITS_FOR_NODES) > last(HAS_NODES)
     }
 
-    /// What it said last, in one line.
+    /// Its last output, in one line.
     pub fn last_lines(&self) -> String {
-        let talk = self.output_lines();
-        let skipped = talk.len().saturating_sub(SHOWN);
-        let lines: Vec<_> = talk.iter().skip(skipped).map(String::as_str).collect();
+        let lines = self.output_lines();
+        let skipped = lines.len().saturating_sub(SHOWN);
+        let lines: Vec<_> = lines.iter().skip(skipped).map(String::as_str).collect();
         lines.join(" | ")
     }
 
-    /// What it complained of, in one line: of this node, or else of anything. The first
-    /// time it is waited for a moment: srun hears of the end of a task later than we.
+    /// Its error messages in one line: those about this node, or else all. The first call waits
+    /// a short time: srun detects the end of a task later than the prime.
     pub fn complaints(&self, node: &str) -> String {
         let since = Instant::now();
         let mut lines = self.complaints_now();
         let waits = !self.has_waited.swap(true, Ordering::Relaxed);
-        while waits && lines.is_empty() && since.elapsed() < LAST_WORDS {
-            std::thread::sleep(LOOK);
+        while waits && lines.is_empty() && since.elapsed() < FINAL_OUTPUT_MAX {
+            std::thread::sleep(POLL);
             lines = self.complaints_now();
         }
         if lines.iter().any(|line| line.contains(node)) {
@@ -256,35 +257,36 @@ impl Srun {
     }
 
     fn complaints_now(&self) -> Vec<String> {
-        let is_news = |line: &&String| !NEWS.iter().any(|news| line.contains(news));
+        let is_complaint =
+            |line: &&String| !NORMAL_OUTPUT.iter().any(|normal| line.contains(normal));
         self.output_lines()
             .iter()
-            .filter(is_news)
+            .filter(is_complaint)
             .cloned()
             .collect()
     }
 
-    /// What there is to say when it has ended; `None`: it runs.
+    /// Its status and errors when it has ended; `None`: it is running.
     pub fn exit_text(&self) -> Option<String> {
         let status = self.status()?;
         let since = Instant::now();
-        let is_heard = || self.talked_out.load(Ordering::Acquire);
-        while !is_heard() && since.elapsed() < LAST_WORDS {
-            std::thread::sleep(LOOK);
+        let has_ended = || self.output_ended.load(Ordering::Acquire);
+        while !has_ended() && since.elapsed() < FINAL_OUTPUT_MAX {
+            std::thread::sleep(POLL);
         }
-        let mut said = self.complaints_now();
-        said.drain(..said.len().saturating_sub(SHOWN));
-        let said = match said.is_empty() {
-            true => "without a word of why".into(),
-            false => said.join(" | "),
+        let mut errors = self.complaints_now();
+        errors.drain(..errors.len().saturating_sub(SHOWN));
+        let errors = match errors.is_empty() {
+            true => "without an error message".into(),
+            false => errors.join(" | "),
         };
         Some(match status.code() {
             Some(NOT_FOUND) => {
                 format!(
-                    "srun cannot be started ({said}): is Slurm installed here? SRUN_COMMAND names it"
+                    "srun cannot be started ({errors}): is Slurm installed here? SRUN_COMMAND sets the command"
                 )
             }
-            _ => format!("srun ended ({status}): {said}"),
+            _ => format!("srun ended ({status}): {errors}"),
         })
     }
 
@@ -301,17 +303,17 @@ impl Srun {
         *ended
     }
 
-    /// Gives it `limit` to end by itself, asks it to then, and ends it with all of its
-    /// children when that does not help.
+    /// Gives it `limit` to exit, then terminates it, and kills it with all of its children if
+    /// that does not help.
     pub fn end(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         while self.status().is_none() && Instant::now() < deadline {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL);
         }
         let child = self.child().take();
         if let Some(child) = child {
             let mut children = [child];
-            child::end_all(&mut children, PATIENCE);
+            child::end_all(&mut children, TERM_GRACE);
             let status = children[0].try_wait().ok().flatten();
             *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = status;
         }
@@ -332,11 +334,11 @@ impl Drop for Srun {
     }
 }
 
-/// The next line that says something, cut and made harmless.
+/// The next line with text, shortened and escaped.
 fn next_line(output: &mut impl BufRead) -> Option<String> {
     loop {
         let mut line = Vec::new();
-        // What is longer comes as several lines.
+        // A longer line is read as several lines.
         let len = output
             .take(LINE_LEN_MAX as u64)
             .read_until(b'\n', &mut line)
@@ -348,7 +350,7 @@ fn next_line(output: &mut impl BufRead) -> Option<String> {
         let text = text.trim();
         if !text.is_empty() {
             let text = text.strip_prefix("srun: ").unwrap_or(text);
-            return Some(text.escape_debug().to_string());
+            return Some(one_line(text));
         }
     }
 }

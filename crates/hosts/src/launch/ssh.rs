@@ -1,9 +1,9 @@
 //! Agents over the user's own OpenSSH client.
 //!
-//! The agent speaks over the connection's standard streams: no port has to be open
-//! but sshd's, and keys, agents, jump hosts and host aliases are those of the user's
-//! own configuration. Nothing is asked (BatchMode), no host key is taken unseen, and
-//! every word that a shell there reads is quoted.
+//! The agent uses the connection's standard streams: no port other than sshd's has to be open,
+//! and keys, agents, jump hosts and host aliases are those of the user's configuration. There
+//! are no prompts (BatchMode), no unknown host key is accepted, and every word for a shell on
+//! the host is quoted.
 
 use super::explain::{SshTarget, explain, no_client};
 use super::process::{ChildProcess, ExplainExit};
@@ -17,28 +17,28 @@ use std::io;
 use std::process::{ChildStdin, ChildStdout, Command};
 use std::time::Duration;
 
-/// What we ask of ssh. The user's own options stand before these, and ssh takes the
-/// first that it sees.
+/// Options passed to ssh. The user's own options precede them, and ssh uses the first value of
+/// each option.
 const OPTIONS: &[&str] = &[
-    // Nobody sits at these connections: no terminal, no question.
+    // These connections are not interactive: no terminal, no prompts.
     "BatchMode=yes",
     "ConnectTimeout=10",
-    // A host that is gone is noticed within 15 s.
+    // A host that is down is detected within 15 s.
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
-    // Forwardings of the user's configuration would clash between connections.
+    // Forwardings of the user's configuration would conflict between connections.
     "ClearAllForwardings=yes",
     "ForwardAgent=no",
     "ForwardX11=no",
-    // A connection that the user keeps open is used, but ours never becomes the one
-    // that others hang on.
+    // An existing shared connection of the user is used, but this one never becomes the shared
+    // connection.
     "ControlMaster=no",
 ];
 
-/// How long ssh may take to tell its configuration.
+/// How long ssh may take to print its configuration.
 const CONFIGURATION_MAX: Duration = Duration::from_secs(10);
 
-/// The user's SSH client, as the rc file says it is to be called.
+/// The user's SSH client, as configured in the rc file.
 #[derive(Clone, Debug)]
 pub struct SshClient {
     args: Vec<String>,
@@ -58,7 +58,7 @@ impl SshClient {
         }
     }
 
-    /// The program, and the user's own options for it.
+    /// The program, and the user's options for it.
     pub fn command_line(&self) -> (&str, &[String]) {
         match self.args.split_first() {
             Some((program, options)) => (program, options),
@@ -66,12 +66,12 @@ impl SshClient {
         }
     }
 
-    /// The address family that is asked for.
+    /// The requested address family.
     pub const fn ip(&self) -> IpChoice {
         self.ip
     }
 
-    /// The same as an option of ssh.
+    /// The address family as an option of ssh.
     pub const fn family(&self) -> Option<&'static str> {
         match self.ip {
             IpChoice::V4 => Some("-4"),
@@ -80,7 +80,7 @@ impl SshClient {
         }
     }
 
-    /// What ssh's own configuration says of a host (`ssh -G`); `None`: it does not tell.
+    /// ssh's own configuration of a host (`ssh -G`); `None`: it is not available.
     pub(crate) fn configuration(&self, host: &HostPlan) -> Option<String> {
         let (program, options) = self.command_line();
         let mut args: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -90,8 +90,8 @@ impl SshClient {
             args.extend(["-l", user]);
         }
         args.extend(["--", bare(&host.client)]);
-        let said = tool::run(program, &args, CONFIGURATION_MAX).ok()?;
-        said.is_success.then_some(said.stdout)
+        let output = tool::run(program, &args, CONFIGURATION_MAX).ok()?;
+        output.is_success.then_some(output.stdout)
     }
 
     /// The command that runs `remote`, a command line for the login shell there.
@@ -110,9 +110,9 @@ impl SshClient {
         command
     }
 
-    /// The line that a user types to run `remote` there by the same way, with a terminal:
-    /// sudo may ask for a password.
-    pub fn typed(&self, host: &HostPlan, remote: &str) -> String {
+    /// The command line that runs `remote` on the host interactively, with a terminal: sudo may
+    /// ask for a password.
+    pub fn interactive_command(&self, host: &HostPlan, remote: &str) -> String {
         let mut words: Vec<String> = self.args.iter().map(|word| quote(word)).collect();
         words.push("-t".into());
         words.extend(self.family().map(str::to_owned));
@@ -121,33 +121,33 @@ impl SshClient {
         words.join(" ")
     }
 
-    /// Starts it; `program` is what a message may call the program there.
+    /// Starts it; `program` is the name of the program in messages.
     ///
     /// # Errors
-    /// One sentence: ssh cannot be started.
+    /// A message: ssh cannot be started.
     pub fn start(
         &self,
         host: &HostPlan,
         remote: &str,
         program: String,
     ) -> Result<(ChildStdin, ChildStdout, ChildProcess), String> {
-        let way = SshTarget {
+        let target = SshTarget {
             host: destination(host),
             program,
         };
-        let explain: ExplainExit = Box::new(move |said| explain(&way, said));
+        let explain: ExplainExit = Box::new(move |output| explain(&target, output));
         ChildProcess::start(&host.client, &mut self.command(host, remote), explain)
             .map_err(|e: io::Error| no_client(self.command_line().0, &e))
     }
 }
 
-/// An IPv6 address without the brackets that ssh does not know.
+/// An IPv6 address without brackets, which ssh does not accept.
 pub fn bare(client: &str) -> &str {
     let inner = client.strip_prefix('[').and_then(|c| c.strip_suffix(']'));
     inner.filter(|c| c.contains(':')).unwrap_or(client)
 }
 
-/// Host and user as one would type them.
+/// Host and user as given to ssh.
 pub(crate) fn destination(host: &HostPlan) -> String {
     match &host.user {
         Some(user) => format!("{user}@{}", bare(&host.client)),
@@ -155,14 +155,14 @@ pub(crate) fn destination(host: &HostPlan) -> String {
     }
 }
 
-/// Where a program lies on a client.
+/// The path of a program on a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteProgram {
-    /// For a shell there: quoted, `$HOME` left to it.
+    /// For a shell on the host: quoted, with `$HOME` unexpanded.
     pub path: String,
-    /// For people.
+    /// For messages.
     pub shown: String,
-    /// It is where `install` puts it by itself, and nobody else's business.
+    /// It is the path where `install` puts the program by default.
     pub is_default_path: bool,
 }
 
@@ -189,8 +189,8 @@ impl RemoteProgram {
     }
 }
 
-/// One word for a POSIX shell, whatever is in it; other shells (csh, fish) read it
-/// alike.
+/// One word for a POSIX shell, whatever it contains; other shells (csh, fish) read it the same
+/// way.
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -216,16 +216,16 @@ impl SshLauncher {
     }
 }
 
-/// A program that the user names is started only if it is Filermark: the netmist of an
-/// old rc file would do who knows what.
-const CAREFULLY: &str = r#"if test -f "$1"; then grep -q "MARK" "$1" 2>/dev/null || { echo "$1: this is not Filermark" >&2; exit 126; }; fi; exec "$@""#;
+/// A program that the user configures is started only if it is Filermark: the EXEC_PATH of an
+/// old rc file may be netmist.
+const CHECKED_START: &str = r#"if test -f "$1"; then grep -q "MARK" "$1" 2>/dev/null || { echo "$1: this is not Filermark" >&2; exit 126; }; fi; exec "$@""#;
 
-/// The command line that starts an agent there.
+/// The command line that starts an agent on the host.
 fn start_line(program: &RemoteProgram, tag: &RunTag) -> String {
     let mut line = match program.is_default_path {
         true => "exec".to_owned(),
         false => {
-            let script = CAREFULLY.replace("MARK", MARK);
+            let script = CHECKED_START.replace("MARK", MARK);
             format!("exec /bin/sh -c {} filermark", quote(&script))
         }
     };
@@ -240,11 +240,11 @@ impl Launcher for SshLauncher {
     fn launch(&self, _client: usize, host: &HostPlan) -> Result<LaunchedAgent, String> {
         let program = RemoteProgram::of(host, own_build());
         let remote = start_line(&program, &self.tag);
-        let (to_agent, from_agent, leash) = self.client.start(host, &remote, program.shown)?;
+        let (to_agent, from_agent, handle) = self.client.start(host, &remote, program.shown)?;
         Ok(LaunchedAgent {
             from_agent: Box::new(from_agent),
             to_agent: Box::new(to_agent),
-            handle: Box::new(leash),
+            handle: Box::new(handle),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! How ssh is called, and launches through an ssh that is a script.
+//! The arguments of ssh, and launches through an ssh that is a script.
 
 use super::*;
 use crate::admin::fake::FakeHosts;
@@ -6,7 +6,7 @@ use filermark_model::launch::LauncherKind;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-fn words(command: &Command) -> Vec<String> {
+fn arguments(command: &Command) -> Vec<String> {
     let program = std::iter::once(command.get_program());
     let all = program.chain(command.get_args());
     all.map(|w| w.to_string_lossy().into_owned()).collect()
@@ -22,7 +22,7 @@ fn host(client: &str) -> HostPlan {
 }
 
 #[test]
-fn the_users_own_options_come_first_and_the_host_is_no_option() {
+fn options_of_the_user_come_first_and_the_host_is_not_an_option() {
     let mut plan = LaunchPlan::local([]);
     plan.ssh_command = ["/opt/ssh", "-F", "my config", "-p", "2222"]
         .map(String::from)
@@ -32,13 +32,13 @@ fn the_users_own_options_come_first_and_the_host_is_no_option() {
         user: Some("me".into()),
         ..host("-oProxyCommand=x")
     };
-    let words = words(&SshClient::of(&plan).command(&to, "exec 'a b'"));
+    let arguments = arguments(&SshClient::of(&plan).command(&to, "exec 'a b'"));
     assert_eq!(
-        words[..6],
+        arguments[..6],
         ["/opt/ssh", "-F", "my config", "-p", "2222", "-T"]
     );
     assert_eq!(
-        words[words.len() - 6..],
+        arguments[arguments.len() - 6..],
         ["-6", "-l", "me", "--", "-oProxyCommand=x", "exec 'a b'"]
     );
     for option in [
@@ -48,25 +48,26 @@ fn the_users_own_options_come_first_and_the_host_is_no_option() {
         "ServerAliveCountMax=3",
         "ClearAllForwardings=yes",
     ] {
-        let at = words.iter().position(|w| w == option).unwrap();
-        assert_eq!(words[at - 1], "-o");
+        let at = arguments.iter().position(|w| w == option).unwrap();
+        assert_eq!(arguments[at - 1], "-o");
     }
 }
 
 #[test]
-fn brackets_of_an_address_are_not_for_ssh() {
-    for (given, told) in [
+fn ssh_gets_addresses_without_brackets() {
+    for (given, argument) in [
         ("[::1]", "::1"),
         ("fe80::1%eth0", "fe80::1%eth0"),
         ("[x]", "[x]"),
     ] {
-        let words = words(&SshClient::of(&LaunchPlan::local([])).command(&host(given), "true"));
-        assert_eq!(words[words.len() - 2], told);
+        let arguments =
+            arguments(&SshClient::of(&LaunchPlan::local([])).command(&host(given), "true"));
+        assert_eq!(arguments[arguments.len() - 2], argument);
     }
 }
 
 #[test]
-fn a_shell_sees_one_word() {
+fn a_quoted_word_is_one_word_for_a_shell() {
     for word in [
         "plain", "a b", "it's", "$(id)", "`id`", "a\"b", "\\", "", "*", "~", "-n", "a;b", "ä", "'",
         "\n",
@@ -80,7 +81,7 @@ fn a_shell_sees_one_word() {
 }
 
 #[test]
-fn programs_lie_in_the_cache_or_where_the_user_says() {
+fn programs_are_in_the_cache_or_at_exec_path() {
     let mut to = host("h");
     let place = RemoteProgram::of(&to, "0123456789abcdef");
     assert_eq!(
@@ -119,22 +120,22 @@ fn with_program(hosts: &FakeHosts, name: &str) -> HostPlan {
 }
 
 #[test]
-fn an_agent_speaks_over_the_connection_and_noise_does_not_hurt() {
+fn an_agent_uses_the_connection_and_other_output_does_not_matter() {
     let hosts = FakeHosts::new(&["one"]);
     hosts.rc("one", "echo 'Welcome to one'; echo watched >&2");
     let mut agent = launch(&hosts, &with_program(&hosts, "one"));
     agent.to_agent.write_all(b"ping\n").unwrap();
     drop(agent.to_agent);
-    let mut said = String::new();
-    agent.from_agent.read_to_string(&mut said).unwrap();
-    assert_eq!(said, "Welcome to one\nagent --stdio --run mine\nping\n");
+    let mut output = String::new();
+    agent.from_agent.read_to_string(&mut output).unwrap();
+    assert_eq!(output, "Welcome to one\nagent --stdio --run mine\nping\n");
     agent.handle.release(Duration::from_secs(10));
     assert_eq!(agent.handle.final_output(), None);
     assert!(hosts.calls()[0].ends_with("/filermark agent --stdio --run mine"));
 }
 
 #[test]
-fn what_is_not_filermark_is_not_started() {
+fn a_program_that_is_not_filermark_is_not_started() {
     let hosts = FakeHosts::new(&["one"]);
     let ran = hosts.path("ran");
     let netmist = hosts.script("netmist", &format!("#!/bin/sh\ntouch {}\n", ran.display()));
@@ -142,44 +143,47 @@ fn what_is_not_filermark_is_not_started() {
         program: Some(netmist.display().to_string()),
         ..hosts.host("one")
     };
-    let words = launch(&hosts, &host).handle.final_output().unwrap();
+    let arguments = launch(&hosts, &host).handle.final_output().unwrap();
+    assert!(arguments.contains("is not Filermark"), "{arguments}");
     assert!(
-        words.contains("is something else than Filermark"),
-        "{words}"
+        arguments.contains("EXEC_PATH") && !ran.exists(),
+        "{arguments}"
     );
-    assert!(words.contains("EXEC_PATH") && !ran.exists(), "{words}");
     let missing = HostPlan {
         program: Some("/none/filermark".into()),
         ..host
     };
-    let words = launch(&hosts, &missing).handle.final_output().unwrap();
+    let arguments = launch(&hosts, &missing).handle.final_output().unwrap();
     assert!(
-        words.contains("/none/filermark is missing there"),
-        "{words}"
+        arguments.contains("/none/filermark is missing there"),
+        "{arguments}"
     );
 }
 
 #[test]
-fn a_missing_program_and_a_refusal_are_explained() {
+fn a_missing_program_and_a_refused_login_are_explained() {
     let hosts = FakeHosts::new(&["one", "two"]);
     let mut agent = launch(&hosts, &hosts.host("one"));
-    let words = agent.handle.final_output().unwrap();
-    assert!(words.contains(&format!(
+    let arguments = agent.handle.final_output().unwrap();
+    assert!(arguments.contains(&format!(
         "~/.cache/filermark/{}/filermark is missing",
         own_build()
     )));
-    assert!(words.contains("`filermark install -r RC`"), "{words}");
+    assert!(
+        arguments.contains("`filermark install -r RC`"),
+        "{arguments}"
+    );
     hosts.rc(
         "two",
         "echo 'two: Permission denied (publickey).' >&2; exit 255",
     );
     let mut agent = launch(&hosts, &hosts.host("two"));
-    let words = agent.handle.final_output().unwrap();
-    assert!(words.contains("`filermark keys -r RC`"), "{words}");
+    let arguments = agent.handle.final_output().unwrap();
+    assert!(arguments.contains("`filermark keys -r RC`"), "{arguments}");
 }
 
 #[test]
-fn a_hanging_ssh_is_let_go() {
+fn a_hanging_ssh_is_killed() {
     let hosts = FakeHosts::new(&["one"]);
     hosts.rc("one", "trap '' TERM HUP; sleep 600; sleep 600");
     let mut agent = launch(&hosts, &hosts.host("one"));
@@ -187,12 +191,12 @@ fn a_hanging_ssh_is_let_go() {
     assert_eq!(agent.handle.final_output(), None);
     agent.handle.release(Duration::from_millis(100));
     assert!(began.elapsed() < Duration::from_secs(15));
-    let words = agent.handle.final_output().unwrap();
-    assert!(words.contains("ended by signal 9"), "{words}");
+    let arguments = agent.handle.final_output().unwrap();
+    assert!(arguments.contains("ended by signal 9"), "{arguments}");
 }
 
 #[test]
-fn a_missing_client_is_named() {
+fn a_missing_ssh_client_is_named() {
     let mut plan = LaunchPlan::local([]);
     plan.ssh_command = vec!["/nonexistent/ssh".into()];
     let launcher = SshLauncher::new(&plan, RunTag::new("").unwrap());

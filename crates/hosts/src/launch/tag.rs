@@ -1,22 +1,21 @@
-//! What an agent's command line says about its run, so that `stop` can tell agents
-//! apart.
+//! The tag of a run on the command lines of its agents, by which `stop` finds them.
 
 use filermark_model::text::quoted;
 use std::fmt;
 
-/// Longest tag, in characters: as long as a SUFFIX may be.
+/// Longest tag, in characters: the maximum of a SUFFIX.
 const TAG_CHARS_MAX: usize = 64;
 
-/// The run that an agent belongs to: SUFFIX of the run. Made of letters, digits, `.`,
-/// `_` and `-`, so that no shell sees anything in it.
+/// The run that an agent belongs to: its SUFFIX. It consists of letters, digits, `.`, `_` and
+/// `-`, so it needs no quoting in a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunTag(String);
 
 impl RunTag {
-    /// Takes a suffix.
+    /// Checks a suffix.
     ///
     /// # Errors
-    /// It is too long, or has other characters.
+    /// It is too long, or contains other characters.
     pub fn new(suffix: &str) -> Result<Self, String> {
         let ok = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if suffix.len() > TAG_CHARS_MAX || !suffix.chars().all(ok) {
@@ -28,13 +27,13 @@ impl RunTag {
         Ok(Self(suffix.to_owned()))
     }
 
-    /// As it was given.
+    /// The suffix.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What the command line of an agent that speaks over its standard streams has
-    /// behind the program. `stop` looks for exactly this.
+    /// The arguments of an agent on its standard streams, after the program. `stop` searches
+    /// for exactly these.
     pub fn agent_args(&self) -> [&str; 4] {
         ["agent", "--stdio", "--run", &self.0]
     }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_harmless_tags_are_taken() {
+    fn only_safe_tags_are_accepted() {
         for good in ["", "mine", "a.b_c-D9", "-x", &"x".repeat(64)] {
             assert_eq!(RunTag::new(good).unwrap().as_str(), good);
         }

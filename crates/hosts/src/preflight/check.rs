@@ -1,28 +1,28 @@
-//! What preflight tells: one line for each thing it looked at.
+//! The checks of preflight: one line for each.
 
 use filermark_model::text::sanitize;
 use serde::Serialize;
 use std::fmt;
 
-/// Longest sentence that is kept, in characters.
+/// Longest message, in characters.
 const SENTENCE_CHARS_MAX: usize = 2000;
 /// Longest command, in characters: two quoted paths fit.
 const COMMAND_CHARS_MAX: usize = 16 << 10;
 
-/// The host that a check of all clients together is listed under.
+/// The host name of checks of all clients together.
 pub const ALL: &str = "all";
-/// The host that a check of this one is listed under.
+/// The host name of checks of the prime's host.
 pub const PRIME: &str = "prime";
 
-/// How a check went.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
     /// As it should be.
     Ok,
-    /// A run will do, but its figures or its convenience may suffer.
+    /// A run is possible, but its figures may be affected.
     Warning,
-    /// A run will not do.
+    /// A run would fail.
     Failure,
 }
 
@@ -36,18 +36,18 @@ impl fmt::Display for CheckStatus {
     }
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// The client by its name in the rc file, [`PRIME`] or [`ALL`].
     pub host: String,
-    /// What was looked at, in one word.
+    /// The subject of the check, in one word.
     pub what: &'static str,
-    /// How it went.
+    /// Its result.
     pub verdict: CheckStatus,
-    /// What was found; where something is wrong, why that matters.
+    /// The result as a message; if something is wrong, why it matters.
     pub sentence: String,
-    /// What mends it, to be run on that host; `None`: no single command does.
+    /// The command that fixes it, to be run on that host; `None`: there is no single command.
     pub command: Option<String>,
 }
 
@@ -77,19 +77,19 @@ impl Check {
         Self::new(CheckStatus::Warning, host, what, sentence)
     }
 
-    /// It will not do.
+    /// A run would fail.
     pub fn failure(host: &str, what: &'static str, sentence: impl Into<String>) -> Self {
         Self::new(CheckStatus::Failure, host, what, sentence)
     }
 
-    /// This command mends it.
+    /// This command fixes it.
     #[must_use]
     pub fn fix(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
     }
 
-    /// The command that the sentence itself names, between backticks, mends it.
+    /// The command between backticks in the message fixes it.
     #[must_use]
     pub fn fix_as_stated(mut self) -> Self {
         let mut quoted = self.sentence.split('`').skip(1).step_by(2);
@@ -98,20 +98,20 @@ impl Check {
     }
 }
 
-/// All that preflight found.
+/// All results of preflight.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
     /// Grouped by host: the prime, the clients in the order of the rc file, all.
     pub checks: Vec<Check>,
     /// The clients of the rc file.
     pub host_count: usize,
-    /// The user ended it before everything was looked at.
+    /// The user stopped it before all checks were done.
     pub stopped: bool,
 }
 
 impl Findings {
-    /// Sorts checks by host; what belongs to one stays in its order. Hosts and files have
-    /// put words into them: a terminal must not obey those, in no form of the output.
+    /// Sorts checks by host; those of one host keep their order. Messages contain text from
+    /// hosts and files: control characters are removed for all forms of the output.
     pub(super) fn new(mut checks: Vec<Check>, clients: &[String], stopped: bool) -> Self {
         let place = |check: &Check| match check.host.as_str() {
             PRIME => 0,
@@ -131,7 +131,7 @@ impl Findings {
         }
     }
 
-    /// Checks that went so.
+    /// The number of checks with this result.
     pub fn count(&self, verdict: CheckStatus) -> usize {
         let of = |c: &&Check| c.verdict == verdict;
         self.checks.iter().filter(of).count()
@@ -162,18 +162,21 @@ mod tests {
     }
 
     #[test]
-    fn sentence_and_command_are_tame() {
+    fn sentence_and_command_are_sanitized() {
         let check = Check::failure("h", "mount", "no\x1b[2J").fix("ls '\u{9b}2J\n'");
         let findings = Findings::new(vec![check], &["h".to_owned()], false);
-        assert_eq!(findings.checks[0].sentence, "no [2J");
-        assert_eq!(findings.checks[0].command.as_deref(), Some("ls ' 2J '"));
+        assert_eq!(findings.checks[0].sentence, "no\u{fffd}[2J");
+        assert_eq!(
+            findings.checks[0].command.as_deref(),
+            Some("ls '\u{fffd}2J '")
+        );
     }
 
     #[test]
     fn a_command_in_the_sentence_is_found() {
-        let told = Check::failure("h", "ssh", "denied; `filermark keys -r RC` sets it up");
+        let check = Check::failure("h", "ssh", "denied; `filermark keys -r RC` sets it up");
         assert_eq!(
-            told.fix_as_stated().command.as_deref(),
+            check.fix_as_stated().command.as_deref(),
             Some("filermark keys -r RC")
         );
         assert_eq!(

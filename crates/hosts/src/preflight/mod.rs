@@ -1,9 +1,10 @@
-//! Preflight: whether a run will do, looked at before it is made.
+//! Preflight: checks whether a run will succeed, before it begins.
 //!
-//! The prime looks at names, SSH and its own host, starts the agents as a run does,
-//! has each look at its own ([`filermark_link::facts`]), lays probe files to see whether all have the
-//! same file systems, and judges. Looking and judging are apart: `look` says what
-//! is, `judge` what it means, in lines ([`check`]). Nothing stays on any host.
+//! The prime checks names, SSH and its own host, starts the agents as a run does, lets each
+//! inspect its own host ([`filermark_link::facts`]), creates probe files to find out whether
+//! all clients have the same file systems, and evaluates the facts. Collecting and evaluating
+//! are separate: `probe` collects facts, `judge` makes checks of them ([`check`]). Nothing
+//! remains on any host.
 
 pub mod check;
 mod judge;
@@ -19,7 +20,7 @@ use check::{Check, Findings, PRIME};
 use filermark_engine::driver::StopFlag;
 use filermark_engine::name::RUN_DIR_PREFIX;
 use filermark_engine::parallel::each_within;
-use filermark_link::agents::{Agents, Heard, OrderError};
+use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::facts::{InspectFacts, InspectRequest};
 use filermark_link::identity;
 use filermark_link::links::AgentLinks;
@@ -33,38 +34,39 @@ use judge::{ClientReport, ProbeResult};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long agents may take to look at their hosts: a mount that hangs and a server
-/// that does not answer have limits of their own below this.
+/// How long agents may take to inspect their hosts: a mount that hangs and a server that does
+/// not answer have shorter limits.
 const INSPECT_MAX: Nanos = Nanos::from_secs(120);
-/// How long names and SSH of all clients may take together, beside a time per client.
+/// How long the checks of names and SSH of all clients may take, in addition to a time per
+/// client.
 const APPROACH_MAX: Duration = Duration::from_secs(90);
-/// ... which is this.
+/// The time per client.
 const APPROACH_EACH: Duration = Duration::from_secs(3);
 
-/// Begins to start the agents of these hosts.
+/// Starts the agents of these hosts.
 pub type StartAgents<'a> = &'a mut dyn FnMut(&LaunchPlan) -> Result<Box<dyn AgentLinks>, String>;
 
-/// What preflight needs besides the plan.
+/// What preflight needs in addition to the plan.
 pub struct PreflightOptions<'a> {
     /// The plan.
     pub plan: RunPlan,
-    /// Where the agents are to be.
+    /// The hosts of the agents.
     pub launch: LaunchPlan,
-    /// End of the names of the result files, and of the run's directory.
+    /// Suffix of the names of the result files and of the run's directory.
     pub suffix: String,
     /// Directory of the result files.
     pub dir: PathBuf,
-    /// What the commands that mend something call the rc file: `-r RC`.
+    /// The rc file in commands of messages: `-r RC`.
     pub rc: Option<String>,
-    /// Raised when the user wishes to stop.
+    /// Raised when the user stops it.
     pub stop: StopFlag,
     /// Starts agents.
     pub board: StartAgents<'a>,
-    /// Told what goes on.
+    /// Called with the current step.
     pub observe: &'a mut dyn FnMut(&str),
 }
 
-/// Looks at everything that a run will need, and judges it.
+/// Checks everything that a run will need.
 pub fn preflight(options: PreflightOptions<'_>) -> Findings {
     Preflight {
         found: options
@@ -73,7 +75,7 @@ pub fn preflight(options: PreflightOptions<'_>) -> Findings {
             .iter()
             .map(|_| ClientReport::default())
             .collect(),
-        sightings: Vec::new(),
+        probe_results: Vec::new(),
         checks: Vec::new(),
         options,
     }
@@ -84,14 +86,14 @@ struct Preflight<'a> {
     options: PreflightOptions<'a>,
     /// By the clients' numbers in the plan.
     found: Vec<ClientReport>,
-    sightings: Vec<ProbeResult>,
+    probe_results: Vec<ProbeResult>,
     checks: Vec<Check>,
 }
 
 impl Preflight<'_> {
     fn carry_out(mut self) -> Findings {
-        let facts = probe::prime::look(&self.options.launch, &self.options.dir);
-        self.approach();
+        let facts = probe::prime::inspect(&self.options.launch, &self.options.dir);
+        self.route_of();
         if !self.options.stop.is_raised() {
             self.ask_agents();
         }
@@ -103,7 +105,7 @@ impl Preflight<'_> {
             .count();
         self.checks
             .extend(judge::prime::judge(&facts, launch, lost_count));
-        let clients = judge::clients(&self.options.plan, launch, &self.found, &self.sightings);
+        let clients = judge::clients(&self.options.plan, launch, &self.found, &self.probe_results);
         self.checks.extend(clients);
         if let Some(rc) = &self.options.rc {
             let named = format!("-r {rc}");
@@ -117,42 +119,42 @@ impl Preflight<'_> {
         Findings::new(self.checks, &names, self.options.stop.is_raised())
     }
 
-    /// Names and SSH, all clients side by side. A client that SSH does not reach is not
-    /// tried again.
-    fn approach(&mut self) {
+    /// Names and SSH, all clients in parallel. A client that SSH cannot reach is not tried
+    /// again.
+    fn route_of(&mut self) {
         let launch = &self.options.launch;
         let elsewhere = |h: &&HostPlan| h.launcher != LauncherKind::Local;
         if launch.hosts.iter().any(|h| elsewhere(&h)) {
-            (self.options.observe)("looking up names, knocking at SSH");
+            (self.options.observe)("looking up names, testing SSH");
         }
         let (client, ip) = (SshClient::of(launch), launch.ip);
         let stop = self.options.stop.clone();
         let limit = APPROACH_MAX + APPROACH_EACH * launch.hosts.len() as u32;
-        let approaches = each_within(launch.hosts.clone(), limit, move |host| {
-            approach(&client, &host, ip, &stop)
+        let routes = each_within(launch.hosts.clone(), limit, move |host| {
+            route_of(&client, &host, ip, &stop)
         });
-        for (at, approach) in approaches.into_iter().enumerate() {
+        for (at, route) in routes.into_iter().enumerate() {
             let host = &launch.hosts[at];
-            let approach = approach.unwrap_or_else(|| ClientRoute {
+            let route = route.unwrap_or_else(|| ClientRoute {
                 ssh: (host.launcher == LauncherKind::Ssh)
-                    .then(|| Err(format!("not looked at within {} s", limit.as_secs()))),
+                    .then(|| Err(format!("not checked within {} s", limit.as_secs()))),
                 ..ClientRoute::default()
             });
-            self.checks.extend(judge::names::judge(host, &approach));
-            self.found[at].unreached = matches!(approach.ssh, Some(Err(_)));
+            self.checks.extend(judge::names::judge(host, &route));
+            self.found[at].unreached = matches!(route.ssh, Some(Err(_)));
         }
     }
 
     fn ask_agents(&mut self) {
         // The numbers of the clients in the plan, by those of the agents.
-        let whom: Vec<usize> = (0..self.found.len())
+        let plan_numbers: Vec<usize> = (0..self.found.len())
             .filter(|at| !self.found[*at].unreached)
             .collect();
-        if whom.is_empty() {
+        if plan_numbers.is_empty() {
             return;
         }
         let launch = LaunchPlan {
-            hosts: whom
+            hosts: plan_numbers
                 .iter()
                 .map(|at| self.options.launch.hosts[*at].clone())
                 .collect(),
@@ -169,30 +171,30 @@ impl Preflight<'_> {
         (self.options.observe)("starting agents");
         let stop = self.options.stop.clone();
         let mut agents = Agents::new(board, &launch, identity::own_hello(), stop);
-        let greeted = agents.wait_hello(launch.start_timeout, &mut |_, _| {});
-        if !matches!(greeted, Err(OrderError::Stopped)) && !agents.living().is_empty() {
-            // Whoever is lost here is among the losses.
+        let connected = agents.wait_hello(launch.start_timeout, &mut |_, _| {});
+        if !matches!(connected, Err(OrderError::Stopped)) && !agents.living().is_empty() {
+            // Agents that are lost here are among the losses.
             let _ = agents.sync_clocks(OnLost::Continue);
-            (self.options.observe)("looking at the hosts");
-            let asked = self.ask_hosts(&mut agents, &whom);
+            (self.options.observe)("inspecting the hosts");
+            let asked = self.ask_hosts(&mut agents, &plan_numbers);
             if asked.is_ok() {
-                self.sightings = probes::compare(&mut agents, &whom, &self.found);
+                self.probe_results = probes::compare(&mut agents, &plan_numbers, &self.found);
             }
             self.report_errors(asked);
         }
         for loss in agents.losses() {
-            self.found[whom[loss.agent]].lost_reason = Some(loss.reason.clone());
+            self.found[plan_numbers[loss.agent]].lost_reason = Some(loss.reason.clone());
         }
         agents.dismiss();
     }
 
-    fn ask_hosts(&mut self, agents: &mut Agents, whom: &[usize]) -> Result<(), OrderError> {
+    fn ask_hosts(&mut self, agents: &mut Agents, plan_numbers: &[usize]) -> Result<(), OrderError> {
         let plan = &self.options.plan;
         let dir_name = format!("{RUN_DIR_PREFIX}{}", self.options.suffix);
         let order = |agent: usize, log_in: bool| {
             let mut mounts = plan
                 .clients
-                .get(whom[agent])
+                .get(plan_numbers[agent])
                 .map_or_else(Vec::new, |c| c.mounts.clone());
             mounts.sort();
             mounts.dedup();
@@ -204,13 +206,13 @@ impl Preflight<'_> {
                 password: None,
             })
         };
-        let everybody = agents.living();
-        // A password that is wrong is tried by one client, not by all.
+        let living = agents.living();
+        // A wrong password is tried by one client, not by all.
         let alone = match plan.driver.password().is_some_and(Secret::is_given) {
-            true => everybody.len().min(1),
+            true => living.len().min(1),
             false => 0,
         };
-        let (first, others) = everybody.split_at(alone);
+        let (first, others) = living.split_at(alone);
         let found = &mut self.found;
         let mut log_in = true;
         let mut asked = Ok(());
@@ -218,28 +220,28 @@ impl Preflight<'_> {
             if group.is_empty() || asked.is_err() {
                 continue;
             }
-            let mut take = |_: Nanos, heard: Heard<'_>| {
-                if let Heard::Answer(agent, Report::Inspected(facts)) = heard
+            let mut take = |_: Nanos, event: AgentEvent<'_>| {
+                if let AgentEvent::Answer(agent, Report::Inspected(facts)) = event
                     && let InspectFacts::Host(facts) = *facts
                 {
-                    found[whom[agent]].facts = Some(*facts);
+                    found[plan_numbers[agent]].facts = Some(*facts);
                 }
             };
             let order = |agent: usize| order(agent, log_in);
             asked = agents.order(group, &order, INSPECT_MAX, OnLost::Continue, &mut take);
             let facts = group
                 .iter()
-                .filter_map(|at| found[whom[*at]].facts.as_ref());
+                .filter_map(|at| found[plan_numbers[*at]].facts.as_ref());
             let mut exports = facts.flat_map(|f| &f.servers).flat_map(|s| &s.exports);
             log_in = alone == 0 || exports.any(|e| e.writable.is_ok());
         }
-        for agent in &everybody {
-            found[whom[*agent]].clock = agents.clock(*agent);
+        for agent in &living {
+            found[plan_numbers[*agent]].clock = agents.clock(*agent);
         }
         asked
     }
 
-    /// What kept agents from answering and is not told as their loss.
+    /// Reports an error of the prime that is not the loss of an agent.
     fn report_errors(&mut self, asked: Result<(), OrderError>) {
         if let Err(OrderError::Failed { reason }) = asked {
             self.checks.push(Check::failure(PRIME, "agents", reason));
@@ -252,31 +254,31 @@ fn inspect(request: InspectRequest) -> Order {
 }
 
 /// One client's name and SSH.
-fn approach(
+fn route_of(
     client: &SshClient,
     host: &HostPlan,
     ip: filermark_model::plan::IpChoice,
     stop: &StopFlag,
 ) -> ClientRoute {
-    let mut approach = ClientRoute::default();
+    let mut route = ClientRoute::default();
     if stop.is_raised() {
-        return approach;
+        return route;
     }
     match host.launcher {
         LauncherKind::Ssh => {
             let destination = probe::ssh::destination(client, host);
             if destination.jump.is_none() {
-                approach.name = Some(names::look(&destination.host_name, ip));
+                route.name = Some(names::lookup(&destination.host_name, ip));
             }
-            approach.destination = Some(destination);
-            approach.ssh = Some(probe::ssh::answer(client, host, stop));
+            route.destination = Some(destination);
+            route.ssh = Some(probe::ssh::answer(client, host, stop));
         }
         LauncherKind::Connect(_) => {
-            approach.name = Some(names::look(crate::launch::ssh::bare(&host.client), ip));
+            route.name = Some(names::lookup(crate::launch::ssh::bare(&host.client), ip));
         }
         LauncherKind::Local | LauncherKind::Slurm | LauncherKind::Accept => {}
     }
-    approach
+    route
 }
 
 #[cfg(test)]

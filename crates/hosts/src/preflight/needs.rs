@@ -1,21 +1,21 @@
-//! What a plan needs of each client: memory, open files, threads. Pure arithmetic.
+//! The requirements of a plan on each client: memory, open files, threads. Pure arithmetic.
 
 use filermark_model::memory;
 use filermark_model::plan::{Connections, Target};
 use filermark_model::{LoadPoint, RunPlan};
 use std::collections::BTreeSet;
 
-/// Descriptors of an agent beside its connections: streams, logs, event queues.
+/// Descriptors of an agent besides its connections: streams, logs, event queues.
 const OWN_FILES: u64 = 64;
-/// Descriptors of each load-making thread of the drivers that use the network.
+/// Descriptors of each load-generating thread of the drivers that use the network.
 const FILES_PER_SHARD: u64 = 4;
-/// Threads of an agent beside those that make load.
+/// Threads of an agent besides those that generate load.
 const OWN_THREADS: u64 = 16;
 
-/// What one client needs at the largest load point.
+/// The requirements on one client at the largest load point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Needs {
-    /// Procs that make load.
+    /// Procs that generate load.
     pub proc_count: u64,
     /// Open files without which it does not work.
     pub open_files_min: u64,
@@ -23,14 +23,14 @@ pub(super) struct Needs {
     pub open_files_best: u64,
     /// Threads.
     pub thread_count: u64,
-    /// Memory that the program takes, in bytes.
+    /// Memory of the program, in bytes.
     pub own_memory_bytes: u64,
-    /// Memory that the benchmark's definition wants, page cache included, in bytes;
-    /// 0: it says nothing.
+    /// Memory that the benchmark's definition requires, page cache included, in bytes; 0: it
+    /// has no figure.
     pub advised_memory_bytes: u64,
 }
 
-/// For each client of a plan; `core_count` says how many processors it has.
+/// For each client of a plan; `core_count` returns its number of processors.
 pub(super) fn of_clients(plan: &RunPlan, core_count: impl Fn(usize) -> u32) -> Vec<Needs> {
     let procs = proc_counts(plan);
     let advised = advised_memory(plan);
@@ -68,7 +68,7 @@ fn proc_counts(plan: &RunPlan) -> Vec<u64> {
     counts
 }
 
-/// The memory per unit of load is dealt to the clients as the procs are.
+/// The memory per unit of load is distributed over the clients like the procs.
 fn advised_memory(plan: &RunPlan) -> Vec<u64> {
     let Some(work) = plan.benchmark.composite() else {
         return vec![0; plan.clients.len()];
@@ -120,7 +120,7 @@ fn open_files(plan: &RunPlan, client: usize, procs: u64, shards: u64) -> (u64, u
                 Some(Connections::Shared(n)) => {
                     let mounts = plan.clients.get(client).map_or(&[][..], |c| &c.mounts[..]);
                     let servers: BTreeSet<&str> = mounts.iter().map(|m| m.host.as_str()).collect();
-                    // Each shard has its share, one at least.
+                    // Each shard has its share, at least one.
                     (u64::from(n).max(shards)).saturating_mul(servers.len() as u64)
                 }
             };
@@ -146,7 +146,7 @@ mod tests {
     use filermark_results::testing::composite::composite_record;
 
     #[test]
-    fn a_composites_needs_follow_its_procs() {
+    fn the_needs_of_a_composite_follow_its_procs() {
         let mut plan = composite_record().run.plan;
         plan.driver = DriverPlan::Posix(PosixPlan::default());
         let work = plan.benchmark.composite().expect("a composite").clone();

@@ -1,80 +1,85 @@
-//! Whether clients that name a directory alike see the same one: one lays a probe
-//! file, the others look for it, and it is removed again, by another one if need be.
+//! Whether clients that use the same path have the same file system: one creates a probe file,
+//! the others search for it, and it is removed, by another client if necessary.
 
 use super::inspect;
 use super::judge::{ClientReport, ProbeResult};
-use filermark_link::agents::{Agents, Heard};
+use filermark_link::agents::{AgentEvent, Agents};
 use filermark_link::facts::{InspectFacts, InspectRequest, Probe, ProbeOutcome};
 use filermark_link::message::{Order, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long one step may take: each file has a limit of its own below this.
+/// How long one step may take: each file has a shorter limit.
 const STEP_MAX: Nanos = Nanos::from_secs(120);
-/// Directories that are compared: the first ones of a plan with very many.
+/// Directories that are compared; a plan may have more.
 const DIRS_MAX: usize = 256;
 
 /// A directory that several agents have.
 struct SharedDir {
     probe: Probe,
-    layer: usize,
+    creator: usize,
     others: Vec<usize>,
-    unlaid: Option<String>,
+    create_error: Option<String>,
     seen: BTreeMap<usize, ProbeOutcome>,
     left: Option<String>,
 }
 
-/// Compares the directories of mounted file systems that were found to be there.
-/// `whom` has the clients' numbers in the plan by those of the agents.
+/// Compares the directories of mounted file systems that exist. `plan_numbers` has the clients'
+/// numbers in the plan, by those of the agents.
 pub(super) fn compare(
     agents: &mut Agents,
-    whom: &[usize],
+    plan_numbers: &[usize],
     found: &[ClientReport],
 ) -> Vec<ProbeResult> {
-    let mut dirs = shared_dirs(&agents.living(), whom, found);
+    let mut dirs = shared_dirs(&agents.living(), plan_numbers, found);
     if dirs.is_empty() {
         return Vec::new();
     }
-    lay(agents, &mut dirs);
+    create(agents, &mut dirs);
     find(agents, &mut dirs);
     remove(agents, &mut dirs);
-    let sighting = |dir: SharedDir| ProbeResult {
+    let probe_result = |dir: SharedDir| ProbeResult {
         dir: dir.probe.dir,
-        layer: whom[dir.layer],
-        unlaid: dir.unlaid,
+        creator: plan_numbers[dir.creator],
+        create_error: dir.create_error,
         seen: dir
             .seen
             .into_iter()
-            .map(|(agent, o)| (whom[agent], o))
+            .map(|(agent, o)| (plan_numbers[agent], o))
             .collect(),
         left: dir.left,
     };
-    dirs.into_iter().map(sighting).collect()
+    dirs.into_iter().map(probe_result).collect()
 }
 
-fn shared_dirs(living: &[usize], whom: &[usize], found: &[ClientReport]) -> Vec<SharedDir> {
+fn shared_dirs(living: &[usize], plan_numbers: &[usize], found: &[ClientReport]) -> Vec<SharedDir> {
     let mut have: BTreeMap<&str, Vec<(bool, usize)>> = BTreeMap::new();
     for agent in living {
-        let facts = found.get(whom[*agent]).and_then(|f| f.facts.as_ref());
-        for look in facts.map_or(&[][..], |f| &f.mounts[..]) {
-            let Ok(there) = &look.mounted else { continue };
-            if there.unwritable.is_none() {
-                let of = have.entry(&look.mount.path).or_default();
-                of.push((!there.is_remote(), *agent));
+        let facts = found
+            .get(plan_numbers[*agent])
+            .and_then(|f| f.facts.as_ref());
+        for mount_info in facts.map_or(&[][..], |f| &f.mounts[..]) {
+            let Ok(entry) = &mount_info.mounted else {
+                continue;
+            };
+            if entry.unwritable.is_none() {
+                let of = have.entry(&mount_info.mount.path).or_default();
+                of.push((!entry.is_remote(), *agent));
             }
         }
     }
     let shared = have.into_iter().filter_map(|(dir, mut agents)| {
-        // Who has it over a network shows the others what they lack.
+        // A client that has it over a network creates the file: its mount command helps the
+        // others.
         agents.sort();
-        let ((_, layer), others) = agents.split_first()?;
+        let ((_, creator), others) = agents.split_first()?;
         (!others.is_empty()).then_some(())?;
         Some(SharedDir {
             probe: Probe::random(dir)?,
-            layer: *layer,
+            creator: *creator,
             others: others.iter().map(|(_, agent)| *agent).collect(),
-            unlaid: None,
+            create_error: None,
             seen: BTreeMap::new(),
             left: None,
         })
@@ -82,7 +87,7 @@ fn shared_dirs(living: &[usize], whom: &[usize], found: &[ClientReport]) -> Vec<
     shared.take(DIRS_MAX).collect()
 }
 
-/// Gives each agent its probes in one order; what came of them, by agent and probe.
+/// Sends each agent its probes in one order; returns the results by agent and probe.
 fn step(
     agents: &mut Agents,
     tasks: &BTreeMap<usize, Vec<usize>>,
@@ -94,16 +99,19 @@ fn step(
         return outcomes;
     }
     let order = |agent: usize| request(&tasks[&agent]);
-    let mut take = |_: Nanos, heard: Heard<'_>| {
-        let Heard::Answer(agent, Report::Inspected(facts)) = heard else {
+    let mut take = |_: Nanos, event: AgentEvent<'_>| {
+        let AgentEvent::Answer(agent, Report::Inspected(facts)) = event else {
             return;
         };
-        if let InspectFacts::Probes { outcomes: came } = *facts {
+        if let InspectFacts::Probes { outcomes: results } = *facts {
             let of = tasks.get(&agent).into_iter().flatten().copied();
-            outcomes.extend(of.zip(came).map(|(dir, outcome)| ((agent, dir), outcome)));
+            outcomes.extend(
+                of.zip(results)
+                    .map(|(dir, outcome)| ((agent, dir), outcome)),
+            );
         }
     };
-    // Whoever is lost has no outcome, and is among the agents' losses.
+    // A lost agent has no outcome; it is among the agents' losses.
     let _ = agents.order(&who, &order, STEP_MAX, OnLost::Continue, &mut take);
     outcomes
 }
@@ -120,15 +128,15 @@ fn probes_of(dirs: &[SharedDir], which: &[usize]) -> Vec<Probe> {
     which.iter().map(|at| dirs[*at].probe.clone()).collect()
 }
 
-fn lay(agents: &mut Agents, dirs: &mut [SharedDir]) {
-    let tasks = group(dirs.iter().enumerate().map(|(at, dir)| (dir.layer, at)));
+fn create(agents: &mut Agents, dirs: &mut [SharedDir]) {
+    let tasks = group(dirs.iter().enumerate().map(|(at, dir)| (dir.creator, at)));
     let outcomes = step(agents, &tasks, |which| {
-        inspect(InspectRequest::LayProbes {
+        inspect(InspectRequest::CreateProbes {
             probes: probes_of(dirs, which),
         })
     });
     for (at, dir) in dirs.iter_mut().enumerate() {
-        dir.unlaid = match outcomes.get(&(dir.layer, at)) {
+        dir.create_error = match outcomes.get(&(dir.creator, at)) {
             Some(ProbeOutcome::Done) => None,
             Some(ProbeOutcome::Failed { reason }) => Some(reason.clone()),
             Some(ProbeOutcome::Missing) | None => Some("its agent did not answer".into()),
@@ -137,8 +145,11 @@ fn lay(agents: &mut Agents, dirs: &mut [SharedDir]) {
 }
 
 fn find(agents: &mut Agents, dirs: &mut [SharedDir]) {
-    let laid = dirs.iter().enumerate().filter(|(_, d)| d.unlaid.is_none());
-    let pairs = laid.flat_map(|(at, dir)| dir.others.iter().map(move |agent| (*agent, at)));
+    let created = dirs
+        .iter()
+        .enumerate()
+        .filter(|(_, d)| d.create_error.is_none());
+    let pairs = created.flat_map(|(at, dir)| dir.others.iter().map(move |agent| (*agent, at)));
     let tasks = group(pairs);
     let outcomes = step(agents, &tasks, |which| {
         inspect(InspectRequest::FindProbes {
@@ -150,17 +161,18 @@ fn find(agents: &mut Agents, dirs: &mut [SharedDir]) {
     }
 }
 
-/// The layer removes its own; where it cannot, somebody who sees the file does.
+/// The creator removes its file; if it cannot, a client that found the file does.
 fn remove(agents: &mut Agents, dirs: &mut [SharedDir]) {
     let mut open: BTreeSet<usize> = (0..dirs.len()).collect();
     for attempt in 0..2 {
         let living = agents.living();
         let remover = |dir: &SharedDir| {
-            let seers = dir.seen.iter().filter(|(_, o)| **o == ProbeOutcome::Done);
-            let mut able = std::iter::once(dir.layer).chain(seers.map(|(agent, _)| *agent));
+            let finders = dir.seen.iter().filter(|(_, o)| **o == ProbeOutcome::Done);
+            let mut candidates =
+                std::iter::once(dir.creator).chain(finders.map(|(agent, _)| *agent));
             match attempt {
-                0 => able.next(),
-                _ => able.skip(1).find(|agent| living.contains(agent)),
+                0 => candidates.next(),
+                _ => candidates.skip(1).find(|agent| living.contains(agent)),
             }
         };
         let pairs = open
@@ -184,9 +196,9 @@ fn remove(agents: &mut Agents, dirs: &mut [SharedDir]) {
     }
     for at in open {
         let dir = &mut dirs[at];
-        // Where nothing was laid there is nothing to miss; an agent that is told to
-        // end removes what it has left, too.
-        if dir.unlaid.is_none() && dir.left.is_none() {
+        // A file that was not created need not be removed; an agent also removes its files when
+        // it ends.
+        if dir.create_error.is_none() && dir.left.is_none() {
             dir.left = Some("its client is lost".into());
         }
     }

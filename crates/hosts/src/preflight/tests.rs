@@ -31,7 +31,7 @@ fn plan(dirs: &[&Path]) -> RunPlan {
     plan
 }
 
-fn look_at(plan: RunPlan, launcher: Arc<dyn Launcher>, stop: &StopFlag) -> Findings {
+fn check(plan: RunPlan, launcher: Arc<dyn Launcher>, stop: &StopFlag) -> Findings {
     let names = plan.clients.iter().map(|c| c.name.clone());
     let launch = LaunchPlan::local(names);
     preflight(PreflightOptions {
@@ -56,16 +56,19 @@ fn is_empty(dir: &Path) -> bool {
 }
 
 #[test]
-fn clients_that_share_a_directory_see_it() {
+fn clients_that_share_a_directory_find_the_probe() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(&[dir.path(), dir.path(), dir.path()]);
-    let findings = look_at(plan, Arc::new(ThreadLauncher), &StopFlag::new());
+    let findings = check(plan, Arc::new(ThreadLauncher), &StopFlag::new());
     for host in ["h1", "h2"] {
         let same = of(&findings, host, "same");
         assert_eq!(same.len(), 1, "{findings:?}");
         assert_eq!(same[0].verdict, CheckStatus::Ok, "{same:?}");
     }
-    assert!(of(&findings, "h0", "same").is_empty(), "it laid the file");
+    assert!(
+        of(&findings, "h0", "same").is_empty(),
+        "it created the file"
+    );
     for what in [
         "version", "host", "clock", "memory", "files", "mount", "load",
     ] {
@@ -81,7 +84,7 @@ fn clients_that_share_a_directory_see_it() {
     assert!(is_empty(dir.path()), "nothing is left");
 }
 
-/// Starts all but one.
+/// Starts all agents except one.
 struct AllButOne;
 
 impl Launcher for AllButOne {
@@ -94,11 +97,11 @@ impl Launcher for AllButOne {
 }
 
 #[test]
-fn who_cannot_be_started_is_told_and_the_others_go_on() {
+fn a_client_that_cannot_be_started_is_reported_and_the_others_are_checked() {
     let dir = tempfile::tempdir().unwrap();
     let gone = dir.path().join("gone");
     let plan = plan(&[dir.path(), dir.path(), &gone]);
-    let findings = look_at(plan, Arc::new(AllButOne), &StopFlag::new());
+    let findings = check(plan, Arc::new(AllButOne), &StopFlag::new());
     let agent = of(&findings, "h0", "agent");
     assert_eq!(agent[0].verdict, CheckStatus::Failure);
     assert_eq!(
@@ -114,18 +117,18 @@ fn who_cannot_be_started_is_told_and_the_others_go_on() {
 }
 
 #[test]
-fn who_wishes_to_stop_is_not_kept_waiting() {
+fn a_stop_request_ends_the_checks() {
     let dir = tempfile::tempdir().unwrap();
     let stop = StopFlag::new();
     stop.raise();
-    let findings = look_at(plan(&[dir.path()]), Arc::new(ThreadLauncher), &stop);
+    let findings = check(plan(&[dir.path()]), Arc::new(ThreadLauncher), &stop);
     assert!(findings.stopped);
     assert!(of(&findings, "h0", "agent").is_empty());
     assert!(is_empty(dir.path()));
 }
 
 #[test]
-fn a_board_that_cannot_be_had_is_a_failure_of_the_prime() {
+fn agents_that_cannot_be_started_are_a_failure_of_the_prime() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(&[dir.path()]);
     let findings = preflight(PreflightOptions {

@@ -1,4 +1,4 @@
-//! The lines that people read: one for each check, and a summary.
+//! The output as text: one line for each check, and a summary.
 
 use super::check::{Check, CheckStatus, Findings};
 use filermark_model::units::counted;
@@ -34,14 +34,14 @@ pub fn text(findings: &Findings, colour: bool) -> String {
     out + &summary(findings)
 }
 
-/// The sentence, and the command where the sentence does not name it.
+/// The message, and the command if the message does not contain it.
 fn one_line(check: &Check) -> String {
-    // Both are tame already (`Findings`).
+    // Both are sanitized already (`Findings`).
     let words = check.sentence.split_whitespace();
     let sentence = words.collect::<Vec<_>>().join(" ");
     match &check.command {
         Some(command) if !check.sentence.contains(&format!("`{command}`")) => {
-            format!("{sentence}; mend: `{command}`")
+            format!("{sentence}; fix: `{command}`")
         }
         _ => sentence,
     }
@@ -50,7 +50,7 @@ fn one_line(check: &Check) -> String {
 fn summary(findings: &Findings) -> String {
     let count = |verdict| findings.count(verdict) as u64;
     let stopped = match findings.stopped {
-        true => "; ended before everything was looked at",
+        true => "; stopped before all checks were done",
         false => "",
     };
     format!(
@@ -70,7 +70,7 @@ mod tests {
     fn findings() -> Findings {
         let checks = vec![
             Check::ok("h2", "ssh", "answers without a password (12 ms)"),
-            Check::failure("h2", "name", "is\nnot\x1bknown").fix("mend it"),
+            Check::failure("h2", "name", "is\nnot\x1bknown").fix("fix it"),
             Check::warning("h10", "files", "say `ulimit -n 9`").fix_as_stated(),
         ];
         Findings::new(checks, &["h2".into(), "h10".into()], false)
@@ -80,7 +80,7 @@ mod tests {
     fn each_check_is_a_line() {
         let expected = "\
 ok    h2   ssh    answers without a password (12 ms)
-FAIL  h2   name   is not known; mend: `mend it`
+FAIL  h2   name   is not�known; fix: `fix it`
 warn  h10  files  say `ulimit -n 9`
 
 2 clients, 3 checks: 1 ok, 1 warning, 1 failure

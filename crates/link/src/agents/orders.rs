@@ -1,57 +1,56 @@
-//! Orders to the agents: all that are asked answer, or it is said why not.
+//! Orders to the agents: every agent answers, or the reason why not is reported.
 
-use super::round::{PendingOrder, answers, differs, is_event};
-use super::seats::{Agents, AgentsInput, LOOK};
-use super::types::{EventHandler, Heard, NAMED_MAX, OrderError, STOP_MAX, TIDY_MAX};
+use super::pending_order::{PendingOrder, answers, differs, is_event};
+use super::slots::{Agents, AgentsInput, POLL};
+use super::types::{AgentEvent, EventHandler, NAMED_MAX, OrderError, REMOVE_MAX, STOP_MAX};
 use crate::message::{Hello, Order, Report};
 use filermark_model::Nanos;
 use filermark_model::launch::OnLost;
 
-const TIDY_LAST: Nanos = Nanos::from_secs(15);
+const REMOVE_DIR_MAX: Nanos = Nanos::from_secs(15);
 
 impl Agents {
-    /// Waits for the first word of every agent. All that cannot be had are told at
-    /// once.
+    /// Waits for the `Hello` of every agent. All missing agents are reported together.
     ///
     /// # Errors
-    /// Agents that do not start or answer, or are of another build; the wish to stop.
+    /// Agents that do not start or reply, or run another build; the stop request.
     pub fn wait_hello(
         &mut self,
         limit: Nanos,
         observe: &mut dyn FnMut(usize, usize),
     ) -> Result<(), OrderError> {
-        let until = self.board.now() + limit;
-        let mut told = 0;
-        while self.seats.iter().any(|s| !s.is_lost && s.hello.is_none()) {
+        let until = self.links.now() + limit;
+        let mut shown_count = 0;
+        while self.slots.iter().any(|s| !s.is_lost && s.hello.is_none()) {
             if self.is_to_stop() {
                 return Err(OrderError::Stopped);
             }
-            let now = self.board.now();
+            let now = self.links.now();
             if now >= until {
                 let seconds = limit.0 / 1_000_000_000;
                 self.mark_lost_where(
                     |s| s.hello.is_none(),
                     &format!(
-                        "did not start within {seconds} s; can it be reached? (filermark preflight; START_TIMEOUT)"
+                        "did not start within {seconds} s; check it with `filermark preflight`, or raise START_TIMEOUT"
                     ),
                 );
                 break;
             }
-            if let Some((at, AgentsInput::Report(report))) = self.next((now + LOOK).min(until)) {
+            if let Some((at, AgentsInput::Report(report))) = self.next((now + POLL).min(until)) {
                 match report {
                     Report::Hello(hello) => self.take_hello(at, hello),
                     Report::Failed { reason, .. } => self.mark_lost(at, reason),
                     word if is_event(&word) => {}
-                    _ => self.mark_lost(at, "it spoke out of turn".into()),
+                    _ => self.mark_lost(at, "protocol error: unexpected message".into()),
                 }
             }
-            let there = self
-                .seats
+            let connected = self
+                .slots
                 .iter()
                 .filter(|s| !s.is_lost && s.hello.is_some())
                 .count();
-            if there != std::mem::replace(&mut told, there) {
-                observe(there, self.seats.len());
+            if connected != std::mem::replace(&mut shown_count, connected) {
+                observe(connected, self.slots.len());
             }
         }
         match self.losses.is_empty() {
@@ -64,31 +63,31 @@ impl Agents {
         if let Some(reason) = differs(&self.own, &hello) {
             return self.mark_lost(at, reason);
         }
-        self.seats[at].hello = Some(hello);
+        self.slots[at].hello = Some(hello);
     }
 
-    /// Gives some agents an order and waits for all answers.
+    /// Sends an order to some agents and waits for all answers.
     ///
     /// # Errors
-    /// What the agents said; the wish to stop; with [`OnLost::End`] that one is lost,
-    /// with [`OnLost::Continue`] only that none is left. The others have stopped.
+    /// What the agents reported; the stop request; with [`OnLost::End`] that an agent is lost,
+    /// with [`OnLost::Continue`] only that none is left. The other agents have stopped.
     pub fn order(
         &mut self,
         who: &[usize],
-        make: &dyn Fn(usize) -> Order,
+        order_for: &dyn Fn(usize) -> Order,
         mut limit: Nanos,
         on_lost: OnLost,
-        ear: EventHandler<'_>,
+        handler: EventHandler<'_>,
     ) -> Result<(), OrderError> {
-        let began = self.board.now();
-        // What was said of an order before, while it was being stopped, is over with it.
-        self.emergency.borrow_mut().take();
-        let mut round = PendingOrder::new(self.seats.len(), self.losses.len(), on_lost);
+        let began = self.links.now();
+        // An abort request for an earlier order ends with that order.
+        self.abort_request.borrow_mut().take();
+        let mut round = PendingOrder::new(self.slots.len(), self.losses.len(), on_lost);
         for &at in who {
-            if self.seats.get(at).is_none_or(|s| s.is_lost) {
+            if self.slots.get(at).is_none_or(|s| s.is_lost) {
                 continue;
             }
-            let mut order = make(at);
+            let mut order = order_for(at);
             round.kind = order.name();
             if let Err(e) = self.seal(at, &mut order) {
                 self.mark_lost(at, format!("the password cannot be encrypted for it: {e}"));
@@ -102,18 +101,18 @@ impl Agents {
         }
         let mut ticked = began;
         while round.waiting_count > 0 {
-            let came = self.next(self.board.now() + LOOK);
-            self.take(came, &mut round, ear);
-            self.report_losses(&mut round, ear);
-            let now = self.board.now();
+            let input = self.next(self.links.now() + POLL);
+            self.take(input, &mut round, handler);
+            self.report_losses(&mut round, handler);
+            let now = self.links.now();
             if now.since(ticked) >= Nanos::from_millis(5) {
                 ticked = now;
-                ear(now, Heard::Tick);
+                handler(now, AgentEvent::Tick);
             }
             limit = self.send_extra_orders(&round).unwrap_or(limit);
-            self.look_at_limits(&mut round, began, limit);
+            self.check_limits(&mut round, began, limit);
         }
-        self.aside.borrow_mut().clear();
+        self.extra_orders.borrow_mut().clear();
         match round.error {
             Some(error) => Err(error),
             None if self.living().is_empty() => Err(OrderError::Lost(self.losses.clone())),
@@ -123,14 +122,14 @@ impl Agents {
 
     pub(super) fn take(
         &mut self,
-        came: Option<(usize, AgentsInput)>,
+        input: Option<(usize, AgentsInput)>,
         round: &mut PendingOrder,
-        ear: EventHandler<'_>,
+        handler: EventHandler<'_>,
     ) {
-        let now = self.board.now();
-        match came {
+        let now = self.links.now();
+        match input {
             Some((at, AgentsInput::Report(report))) if is_event(&report) => {
-                ear(now, Heard::Report(at, &report));
+                handler(now, AgentEvent::Report(at, &report));
             }
             Some((at, AgentsInput::Report(report)))
                 if round.is_waiting(at) && answers(round.kind, &report) =>
@@ -142,23 +141,23 @@ impl Agents {
                         let reason = self.named(at, reason);
                         round.fail(OrderError::Failed { reason });
                     }
-                    answer => ear(now, Heard::Answer(at, answer)),
+                    answer => handler(now, AgentEvent::Answer(at, answer)),
                 }
             }
             Some((at, AgentsInput::Report(_))) => {
-                self.mark_lost(at, "it spoke out of turn".into());
+                self.mark_lost(at, "protocol error: unexpected message".into());
             }
             _ => {}
         }
     }
 
-    /// Sends what the receiver of reports has ordered meanwhile; gives the limit that
-    /// follows from it.
+    /// Sends the extra orders of the event handler; returns the time limit that comes with
+    /// them.
     pub(super) fn send_extra_orders(&mut self, round: &PendingOrder) -> Option<Nanos> {
         let mut limit = None;
         while let Some((order, changed)) = self.take_extra_order() {
             limit = Some(changed);
-            for at in (0..self.seats.len()).filter(|at| round.is_waiting(*at)) {
+            for at in (0..self.slots.len()).filter(|at| round.is_waiting(*at)) {
                 self.send(at, &order);
             }
         }
@@ -166,37 +165,37 @@ impl Agents {
     }
 
     pub(super) fn take_extra_order(&self) -> Option<(Order, Nanos)> {
-        self.aside.borrow_mut().pop_front()
+        self.extra_orders.borrow_mut().pop_front()
     }
 
-    /// Takes in that agents have been lost since it was last looked.
-    pub(super) fn report_losses(&mut self, round: &mut PendingOrder, ear: EventHandler<'_>) {
-        let now = self.board.now();
+    /// Reports agents that have been lost since the last call.
+    pub(super) fn report_losses(&mut self, round: &mut PendingOrder, handler: EventHandler<'_>) {
+        let now = self.links.now();
         while let Some(loss) = self.losses.get(round.reported_losses) {
             round.reported_losses += 1;
             round.answered(loss.agent);
-            ear(now, Heard::Lost(loss));
+            handler(now, AgentEvent::Lost(loss));
             if round.on_lost == OnLost::End {
                 round.fail(OrderError::Lost(vec![loss.clone()]));
             }
         }
     }
 
-    /// The wish to stop, an error, the time that is over: all lead to a stop of the
-    /// others, and that has a limit too.
-    pub(super) fn look_at_limits(&mut self, round: &mut PendingOrder, began: Nanos, limit: Nanos) {
-        let now = self.board.now();
+    /// The stop request, an error, an exceeded limit: all of them stop the other agents, which
+    /// has a limit too.
+    pub(super) fn check_limits(&mut self, round: &mut PendingOrder, began: Nanos, limit: Nanos) {
+        let now = self.links.now();
         let Some(stopping) = round.stopping else {
             let over = now.since(began) > limit;
-            if let Some(passed) = self.tidy_time_over(round.kind) {
+            if let Some(passed) = self.removal_time_over(round.kind) {
                 let seconds = passed.0 / 1_000_000_000;
-                let reason = format!("ended {seconds} s after the wish to stop");
+                let reason = format!("ended {seconds} s after the stop request");
                 round.fail(OrderError::Failed { reason });
             } else if over {
-                let late = (0..self.seats.len()).filter(|at| round.is_waiting(*at));
+                let late = (0..self.slots.len()).filter(|at| round.is_waiting(*at));
                 let names: Vec<&str> = late
                     .take(NAMED_MAX)
-                    .map(|at| self.seats[at].client.as_str())
+                    .map(|at| self.slots[at].client.as_str())
                     .collect();
                 let reason = format!(
                     "client {}: no answer within {} s",
@@ -204,7 +203,7 @@ impl Agents {
                     limit.0 / 1_000_000_000
                 );
                 round.fail(OrderError::Failed { reason });
-            } else if let Some(reason) = self.emergency.borrow_mut().take() {
+            } else if let Some(reason) = self.abort_request.borrow_mut().take() {
                 round.fail(OrderError::Emergency { reason });
             } else if self.is_to_stop() {
                 round.fail(OrderError::Stopped);
@@ -216,27 +215,27 @@ impl Agents {
             return;
         };
         if now.since(stopping) > STOP_MAX {
-            for at in 0..self.seats.len() {
+            for at in 0..self.slots.len() {
                 if round.is_waiting(at) {
                     round.answered(at);
                     let seconds = STOP_MAX.0 / 1_000_000_000;
-                    self.mark_lost(at, format!("it does not stop within {seconds} s"));
+                    self.mark_lost(at, format!("it did not stop within {seconds} s"));
                 }
             }
         }
     }
 
-    /// How long the run's objects have been removed since the user wished to stop, when
-    /// that is too long for this order.
-    pub(super) fn tidy_time_over(&mut self, order: &str) -> Option<Nanos> {
-        if !self.tidying || !self.stop.is_raised() {
+    /// How long the run's objects have been removed since the stop request, if that is too long
+    /// for this order.
+    pub(super) fn removal_time_over(&mut self, order: &str) -> Option<Nanos> {
+        if !self.removing || !self.stop.is_raised() {
             return None;
         }
-        let now = self.board.now();
-        let passed = now.since(*self.tidy_since.get_or_insert(now));
+        let now = self.links.now();
+        let passed = now.since(*self.removing_since.get_or_insert(now));
         let limit = match order {
-            "release" => TIDY_MAX,
-            _ => TIDY_MAX.since(TIDY_LAST),
+            "release" => REMOVE_MAX,
+            _ => REMOVE_MAX.since(REMOVE_DIR_MAX),
         };
         (passed > limit).then_some(passed)
     }

@@ -1,4 +1,4 @@
-//! What is said of agents and orders: errors, losses, what comes meanwhile.
+//! Types of agents and orders: errors, losses, events.
 
 use crate::message::{Leftover, Order, Report};
 use filermark_model::Nanos;
@@ -6,43 +6,43 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// How long agents may take to stop a phase when asked.
+/// How long agents may take to stop a phase after a stop order.
 pub const STOP_MAX: Nanos = Nanos::from_secs(10);
-/// What is removed at the end may take so long once the user has wished to stop; with
-/// [`STOP_MAX`], a minute. The last part is for giving the run's directory back.
-pub const TIDY_MAX: Nanos = Nanos::from_secs(50);
+/// How long the removal at the end may take after a stop request; with [`STOP_MAX`], a minute.
+/// The last part is for the removal of the run's directory.
+pub const REMOVE_MAX: Nanos = Nanos::from_secs(50);
 /// Lost agents that an error names.
 pub(super) const NAMED_MAX: usize = 5;
 
 /// Why an order was not carried out by all agents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    /// An agent says why.
+    /// An agent reported an error.
     #[error("{reason}")]
     Failed {
-        /// Its sentence.
+        /// Its message.
         reason: String,
     },
-    /// The user wished to stop.
+    /// The user requested a stop.
     #[error("{}", filermark_results::record::STOPPED)]
     Stopped,
     /// Agents are lost.
-    #[error("{}", told(.0))]
+    #[error("{}", losses_text(.0))]
     Lost(Vec<LostAgent>),
     /// A condition of STOP_IF holds.
     #[error("{reason}")]
     Emergency {
-        /// Which, with its figure.
+        /// The condition, with its figure.
         reason: String,
     },
 }
 
-/// Where the receiver of reports says that the run is to end, and why.
+/// Where the event handler requests the end of the run, with the reason.
 pub type AbortRequest = Rc<RefCell<Option<String>>>;
 
-/// Where the receiver of reports says what else is to be sent at once to all that have
-/// not answered yet. With each order comes the time that the whole may take from now on,
-/// counted from its beginning.
+/// Where the event handler adds orders that are sent immediately to all agents that have not
+/// answered yet. Each order comes with the time limit of the pending order from now on, counted
+/// from its beginning.
 pub type ExtraOrders = Rc<RefCell<VecDeque<(Order, Nanos)>>>;
 
 /// An agent that is lost.
@@ -52,12 +52,12 @@ pub struct LostAgent {
     pub agent: usize,
     /// Its host.
     pub client: String,
-    /// How that was noticed.
+    /// How the loss was detected.
     pub reason: String,
-    /// It said so itself, and removes what it made.
-    pub tidies_up: bool,
-    /// It has done so: what stays. `None` until it has said it.
-    pub tidied: Option<Vec<Leftover>>,
+    /// It reported that itself, and removes what it created.
+    pub cleans_up: bool,
+    /// It has done so: what is left. `None` until it has reported it.
+    pub cleaned: Option<Vec<Leftover>>,
 }
 
 impl std::fmt::Display for LostAgent {
@@ -70,7 +70,7 @@ impl std::fmt::Display for LostAgent {
     }
 }
 
-fn told(losses: &[LostAgent]) -> String {
+fn losses_text(losses: &[LostAgent]) -> String {
     let mut text: Vec<String> = losses
         .iter()
         .take(NAMED_MAX)
@@ -82,11 +82,11 @@ fn told(losses: &[LostAgent]) -> String {
     text.join("; ")
 }
 
-/// What comes while an order is carried out.
-pub enum Heard<'a> {
+/// An event while an order is carried out.
+pub enum AgentEvent<'a> {
     /// Time has passed.
     Tick,
-    /// A word in between.
+    /// A notification.
     Report(usize, &'a Report),
     /// An answer. Failures are not among them.
     Answer(usize, Report),
@@ -94,5 +94,5 @@ pub enum Heard<'a> {
     Lost(&'a LostAgent),
 }
 
-/// Listens to what comes: the prime's time, and what it is.
-pub(crate) type EventHandler<'a> = &'a mut dyn FnMut(Nanos, Heard<'_>);
+/// Called with the prime's time and the event.
+pub(crate) type EventHandler<'a> = &'a mut dyn FnMut(Nanos, AgentEvent<'_>);

@@ -1,4 +1,4 @@
-//! Under which addresses the clients may find this host, the likeliest first.
+//! The addresses under which clients may reach this host, the likeliest first.
 
 use crate::identity::own_host;
 use crate::secure::dial::resolve;
@@ -7,15 +7,15 @@ use filermark_model::plan::IpChoice;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// Clients whose way here is looked up.
+/// Clients to which a route is looked up.
 const ASKED_MAX: usize = 3;
-/// How long the name of each may take.
+/// How long the lookup of each name may take.
 const RESOLVE_MAX: Duration = Duration::from_secs(1);
-/// Any port will do: nothing is sent.
+/// Any port: nothing is sent.
 const ANY_PORT: u16 = 9;
 
-/// The addresses that the system would use to talk to these clients, then all others
-/// that it has, then its name, then loopback, for clients that are this very host.
+/// The source addresses that the system would use for these clients, then its other addresses,
+/// then its name, then loopback, for clients on this host.
 pub fn own_addresses(clients: &[&str], ip: IpChoice) -> Vec<HostName> {
     let mut found: Vec<IpAddr> = Vec::new();
     for client in clients.iter().take(ASKED_MAX) {
@@ -25,7 +25,7 @@ pub fn own_addresses(clients: &[&str], ip: IpChoice) -> Vec<HostName> {
     found.extend(interface_addresses());
     found.retain(|address| is_wanted(*address, ip) && !address.is_loopback());
     let mut texts: Vec<String> = found.iter().map(IpAddr::to_string).collect();
-    // Room for the last ones.
+    // Keeps space for the last ones.
     texts.dedup();
     let mut known = std::collections::HashSet::new();
     texts.retain(|text| known.insert(text.clone()));
@@ -44,7 +44,7 @@ pub fn own_addresses(clients: &[&str], ip: IpChoice) -> Vec<HostName> {
 fn is_wanted(address: IpAddr, ip: IpChoice) -> bool {
     let is_link_local = match address {
         IpAddr::V4(v4) => v4.is_link_local(),
-        // Of no use without the interface on the other host.
+        // Unusable without the interface of the other host.
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
     let is_family = match ip {
@@ -55,7 +55,7 @@ fn is_wanted(address: IpAddr, ip: IpChoice) -> bool {
     is_family && !is_link_local && !address.is_unspecified()
 }
 
-/// The address that packets to there would come from; none is sent.
+/// The source address of packets to this address; none is sent.
 fn source_for(to: SocketAddr) -> Option<IpAddr> {
     let any: IpAddr = match to {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -75,7 +75,7 @@ pub(crate) fn interface_addresses() -> Vec<IpAddr> {
         .collect()
 }
 
-/// Each address stands in a line of its own, and what it is in the next:
+/// Each address is on one line, and its type on the next:
 ///
 /// ```text
 ///            |-- 10.0.0.1
@@ -92,7 +92,7 @@ fn local_v4(trie: &str) -> Vec<Ipv4Addr> {
     lines.windows(2).filter_map(local).collect()
 }
 
-/// The address in hex stands first in each line.
+/// Each line begins with the address in hex.
 fn local_v6(list: &str) -> Vec<Ipv6Addr> {
     let address = |line: &str| {
         let hex = line.split_whitespace().next()?;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_always_a_way_and_loopback_comes_last() {
+    fn there_is_always_an_address_and_loopback_is_last() {
         let found = own_addresses(&["127.0.0.1", "no-such-host.invalid"], IpChoice::Any);
         assert_eq!(found.last().unwrap().as_str(), "127.0.0.1");
         assert!(found.len() <= ADDRESSES_MAX);

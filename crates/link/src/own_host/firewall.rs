@@ -1,5 +1,5 @@
-//! The packet filter's rules, as far as this user may see them (Linux). No module of
-//! the kernel is loaded by looking: a tool is run only where its filter is in use.
+//! The packet filter's rules, if this user may list them (Linux). No kernel module is loaded: a
+//! tool is run only if its filter is in use.
 
 use super::system::line_of;
 use crate::facts::FirewallFacts;
@@ -11,22 +11,23 @@ use std::time::Duration;
 /// How long a tool may take.
 const TOOL_MAX: Duration = Duration::from_secs(5);
 
-/// Looks at what filters there are.
-pub fn look() -> FirewallFacts {
+/// Collects the rules.
+pub fn inspect() -> FirewallFacts {
     let mut facts = FirewallFacts {
         manager: manager(),
         ..FirewallFacts::default()
     };
     let nft = Path::new("/sys/module/nf_tables").exists();
     if nft {
-        let seen = ask("nft", &["-j", "list", "ruleset"]).map(|text| read_nft(&text, &mut facts));
-        match seen {
+        let result =
+            run_tool("nft", &["-j", "list", "ruleset"]).map(|text| read_nft(&text, &mut facts));
+        match result {
             Ok(()) => return with_legacy(facts),
             Err(ToolError::Failed(why)) => facts.unreadable = Some(why),
-            // iptables may be there, which writes the same rules.
+            // iptables may be installed; it lists the same rules.
             Err(ToolError::Missing) => {
                 for tool in ["iptables", "ip6tables"] {
-                    take_iptables(tool, &mut facts);
+                    add_iptables(tool, &mut facts);
                 }
             }
         }
@@ -34,7 +35,7 @@ pub fn look() -> FirewallFacts {
     with_legacy(facts)
 }
 
-/// Adds the rules of the older filter, where it is in use beside the newer one.
+/// Adds the rules of the older filter, if it is in use besides the newer one.
 fn with_legacy(mut facts: FirewallFacts) -> FirewallFacts {
     for (tables, tools) in [
         ("/proc/net/ip_tables_names", ["iptables-legacy", "iptables"]),
@@ -47,7 +48,7 @@ fn with_legacy(mut facts: FirewallFacts) -> FirewallFacts {
             continue;
         }
         for tool in tools {
-            if take_iptables(tool, &mut facts) {
+            if add_iptables(tool, &mut facts) {
                 break;
             }
         }
@@ -55,8 +56,8 @@ fn with_legacy(mut facts: FirewallFacts) -> FirewallFacts {
     facts
 }
 
-fn take_iptables(tool: &str, facts: &mut FirewallFacts) -> bool {
-    match ask(tool, &["-S"]) {
+fn add_iptables(tool: &str, facts: &mut FirewallFacts) -> bool {
+    match run_tool(tool, &["-S"]) {
         Ok(text) => {
             read_iptables(tool, &text, facts);
             true
@@ -69,15 +70,15 @@ fn take_iptables(tool: &str, facts: &mut FirewallFacts) -> bool {
     }
 }
 
-fn ask(program: &str, args: &[&str]) -> Result<String, ToolError> {
-    let said = tool::run(program, args, TOOL_MAX)?;
-    match said.is_success {
-        true => Ok(said.stdout),
-        false => Err(ToolError::Failed(format!("{program}: {}", said.stderr))),
+fn run_tool(program: &str, args: &[&str]) -> Result<String, ToolError> {
+    let output = tool::run(program, args, TOOL_MAX)?;
+    match output.is_success {
+        true => Ok(output.stdout),
+        false => Err(ToolError::Failed(format!("{program}: {}", output.stderr))),
     }
 }
 
-/// Who keeps the rules.
+/// The program that manages the rules.
 fn manager() -> Option<String> {
     if Path::new("/run/firewalld").exists() {
         return Some("firewalld".into());
@@ -88,10 +89,10 @@ fn manager() -> Option<String> {
         .then(|| "ufw".into())
 }
 
-/// From what `nft -j list ruleset` prints (libnftables-json(5)).
+/// From the output of `nft -j list ruleset` (libnftables-json(5)).
 fn read_nft(text: &str, facts: &mut FirewallFacts) {
     let Ok(all) = serde_json::from_str::<Value>(text) else {
-        facts.unreadable = Some("nft: what it says cannot be read".into());
+        facts.unreadable = Some("nft: its output cannot be parsed".into());
         return;
     };
     let objects = all["nftables"].as_array().map_or(&[][..], |o| &o[..]);
@@ -114,7 +115,7 @@ fn read_nft(text: &str, facts: &mut FirewallFacts) {
     }
 }
 
-/// From what `iptables -S` prints.
+/// From the output of `iptables -S`.
 fn read_iptables(tool: &str, text: &str, facts: &mut FirewallFacts) {
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,5 +1,5 @@
-//! Names to addresses and back, by the system's own name service: /etc/hosts, DNS or
-//! whatever it asks.
+//! Lookups of names and addresses by the system's name service: /etc/hosts, DNS or whatever is
+//! configured.
 
 use super::addresses::interface_addresses;
 use crate::secure::dial::resolve;
@@ -8,44 +8,42 @@ use filermark_model::plan::IpChoice;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How long one question may take.
+/// How long one lookup may take.
 const ASK_MAX: Duration = Duration::from_secs(10);
-/// Any port will do: nothing is sent.
+/// Any port: nothing is sent.
 const ANY_PORT: u16 = 9;
-/// Addresses of a name that are asked for their names.
+/// Addresses of a name that are looked up in reverse.
 const ASKED_BACK_MAX: usize = 4;
 
-/// What a name leads to.
+/// The result of looking up a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForwardLookup {
     /// The name that was looked up.
     pub name: String,
-    /// Its addresses; or why there is none.
+    /// Its addresses, or why there are none.
     pub addresses: Result<Vec<IpAddr>, String>,
-    /// What the addresses lead back to.
+    /// The results of the reverse lookups.
     pub back: Vec<(IpAddr, ReverseLookup)>,
-    /// The line of /etc/hosts that gives the name a loopback address.
+    /// The line of /etc/hosts that maps the name to a loopback address.
     pub loopback_line: Option<String>,
 }
 
-/// What an address leads back to.
+/// The result of a reverse lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReverseLookup {
     /// These names.
     Names(Vec<String>),
     /// No name.
     NoName,
-    /// It could not be asked.
+    /// The lookup failed.
     Unknown(String),
 }
 
-/// Looks a name up, and its addresses back.
-pub fn look(name: &str, ip: IpChoice) -> ForwardLookup {
+/// Looks up a name, and its addresses in reverse.
+pub fn lookup(name: &str, ip: IpChoice) -> ForwardLookup {
     let addresses = forward(name, ip);
     let asked = addresses.iter().flatten().take(ASKED_BACK_MAX);
-    let back = asked
-        .map(|address| (*address, backward(*address)))
-        .collect();
+    let back = asked.map(|address| (*address, reverse(*address))).collect();
     ForwardLookup {
         name: name.to_owned(),
         addresses,
@@ -66,12 +64,12 @@ pub fn forward(name: &str, ip: IpChoice) -> Result<Vec<IpAddr>, String> {
     Ok(addresses)
 }
 
-/// The names of an address. The standard library does not ask that way round; getent
-/// does, as any program would.
-fn backward(address: IpAddr) -> ReverseLookup {
+/// The names of an address. The standard library has no reverse lookup; getent uses the
+/// system's.
+fn reverse(address: IpAddr) -> ReverseLookup {
     let text = address.to_string();
     match tool::run("getent", &["hosts", &text], ASK_MAX) {
-        Ok(said) if said.is_success => ReverseLookup::Names(names_in(&said.stdout)),
+        Ok(output) if output.is_success => ReverseLookup::Names(names_in(&output.stdout)),
         Ok(_) => ReverseLookup::NoName,
         Err(ToolError::Failed(why)) => ReverseLookup::Unknown(why),
         Err(ToolError::Missing) => match names_of(&hosts_file(), address) {
@@ -81,7 +79,7 @@ fn backward(address: IpAddr) -> ReverseLookup {
     }
 }
 
-/// From what getent prints: an address, and its names.
+/// From the output of getent: an address, and its names.
 fn names_in(text: &str) -> Vec<String> {
     let words = text.lines().flat_map(|l| l.split_whitespace().skip(1));
     words.map(str::to_owned).collect()
@@ -106,8 +104,7 @@ fn names_of(hosts: &str, address: IpAddr) -> Vec<String> {
     of.flat_map(|(_, names)| names).map(str::to_owned).collect()
 }
 
-/// The line of a hosts file that gives a name a loopback address; `localhost` may have
-/// one.
+/// The line of a hosts file that maps a name to a loopback address; `localhost` may have one.
 pub fn loopback_line(hosts: &str, name: &str) -> Option<String> {
     if name.eq_ignore_ascii_case("localhost") {
         return None;
@@ -118,8 +115,7 @@ pub fn loopback_line(hosts: &str, name: &str) -> Option<String> {
     found.map(|(address, names)| format!("{address} {}", names.join(" ")))
 }
 
-/// This host's addresses; loopback is left out, and what every interface has for its
-/// own link.
+/// This host's addresses, except loopback and link-local ones.
 pub fn own_addresses() -> Vec<String> {
     let is_link_local = |address: &IpAddr| match address {
         IpAddr::V4(v4) => v4.is_link_local(),
@@ -128,8 +124,8 @@ pub fn own_addresses() -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for address in interface_addresses() {
         let text = address.to_string();
-        let is_told = !address.is_loopback() && !is_link_local(&address);
-        if is_told && !found.contains(&text) {
+        let is_listed = !address.is_loopback() && !is_link_local(&address);
+        if is_listed && !found.contains(&text) {
             found.push(text);
         }
     }
@@ -144,7 +140,7 @@ mod tests {
                          ::1 localhost ip6-localhost\n10.0.0.7 filer\n#127.0.0.1 h9\nnonsense h8\n";
 
     #[test]
-    fn the_trap_in_the_hosts_file_is_seen() {
+    fn a_loopback_line_of_the_hosts_file_is_found() {
         let line = |name| loopback_line(HOSTS, name);
         assert_eq!(line("node7").as_deref(), Some("127.0.1.1 Node7.lab node7"));
         assert_eq!(line("NODE7.LAB"), line("node7"));
@@ -156,18 +152,18 @@ mod tests {
     }
 
     #[test]
-    fn what_getent_prints_is_read() {
+    fn the_output_of_getent_is_parsed() {
         let text = "10.77.0.11      h1 h1.lab\n10.77.0.11 other\n";
         assert_eq!(names_in(text), ["h1", "h1.lab", "other"]);
     }
 
     #[test]
-    fn names_are_looked_up_both_ways() {
-        let here = look("localhost", IpChoice::Any);
+    fn names_are_looked_up_forward_and_in_reverse() {
+        let here = lookup("localhost", IpChoice::Any);
         let addresses = here.addresses.expect("localhost has an address");
         assert!(addresses.iter().all(IpAddr::is_loopback));
         assert!(!here.back.is_empty());
-        let nowhere = look("no-such-host.invalid", IpChoice::Any);
+        let nowhere = lookup("no-such-host.invalid", IpChoice::Any);
         assert!(nowhere.addresses.is_err() && nowhere.back.is_empty());
         assert!(own_addresses().iter().all(|a| a != "127.0.0.1"));
     }

@@ -1,4 +1,4 @@
-//! What the kernel says of itself in its small files (Linux); elsewhere unknown.
+//! Values of the kernel from its files (Linux); unknown on other systems.
 
 use crate::facts::LimitFacts;
 use rustix::process::{Resource, geteuid, getrlimit};
@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 
-/// The settings that sources advise on (manual N and slides E), and one that says whether
+/// The settings that the sources advise on (manual N and slides E), and one that shows whether
 /// the last of them still matters.
 const SYSCTLS: &[&str] = &[
     "net.core.netdev_max_backlog",
@@ -23,12 +23,12 @@ const SYSCTLS: &[&str] = &[
     "sunrpc.tcp_slot_table_entries",
 ];
 
-/// Ports of those that RESVPORT takes, of which one will be free.
+/// Ports in the range of RESVPORT, of which one will be free.
 const LOW_PORTS_TRIED: std::ops::Range<u16> = 900..1024;
-/// Most processors that are looked at.
+/// Processors that are inspected at most.
 const CPUS_MAX: usize = 4096;
 
-/// Those that can be read; words between single spaces.
+/// Those that are readable; values with single spaces.
 pub fn sysctls() -> BTreeMap<String, String> {
     let read = |name: &&str| {
         let path = Path::new("/proc/sys").join(name.replace('.', "/"));
@@ -39,16 +39,16 @@ pub fn sysctls() -> BTreeMap<String, String> {
     SYSCTLS.iter().filter_map(read).collect()
 }
 
-/// Memory that can still be had without swapping, in bytes; where the process is held
-/// to less than the host has, that.
+/// Memory that is available without swapping, in bytes; the limit of the process's control
+/// group, if that is smaller.
 pub fn memory_available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let of_host = meminfo_bytes(&text, "MemAvailable")?;
     Some(group_left_bytes().map_or(of_host, |left| left.min(of_host)))
 }
 
-/// Whether this process may bind a port below 1024: whatever allows that (root, a
-/// capability, a setting of the kernel), trying says it.
+/// Whether this process may bind a port below 1024 (as root, by a capability or a kernel
+/// setting), found out by trying.
 pub fn low_ports() -> Option<bool> {
     for port in LOW_PORTS_TRIED {
         match UdpSocket::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -69,7 +69,7 @@ fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// What the control group (version 2) of this process may still take.
+/// What the control group (version 2) of this process still allows.
 fn group_left_bytes() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|l| l.strip_prefix("0::/"))?;
@@ -78,19 +78,19 @@ fn group_left_bytes() -> Option<u64> {
     Some(number("memory.max")?.saturating_sub(number("memory.current")?))
 }
 
-/// What this process may have.
+/// The limits of this process.
 pub fn limits() -> LimitFacts {
     let files = getrlimit(Resource::Nofile);
     let threads = getrlimit(Resource::Nproc).current;
     LimitFacts {
         open_files_soft: files.current,
         open_files_hard: files.maximum,
-        // The kernel does not hold root to it.
+        // The limit does not apply to root.
         threads: threads.filter(|_| !geteuid().is_root()),
     }
 }
 
-/// How the processors' frequencies are chosen, each way once.
+/// The frequency governors of the processors, each once.
 pub fn governors() -> Vec<String> {
     let dirs = std::fs::read_dir("/sys/devices/system/cpu").into_iter();
     let found: BTreeSet<String> = dirs
@@ -102,23 +102,23 @@ pub fn governors() -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// The fastest interface that is up and a device, in megabits a second.
+/// The fastest physical interface that is up, in megabits per second.
 pub fn nic_mbps() -> Option<u32> {
     let dirs = std::fs::read_dir("/sys/class/net").ok()?;
     let speed = |dir: std::path::PathBuf| {
         let up = line_of(dir.join("operstate"))? == "up" && dir.join("device").exists();
-        // Virtual ones say -1.
+        // Virtual ones have -1.
         line_of(dir.join("speed")).filter(|_| up)?.parse().ok()
     };
     dirs.flatten().filter_map(|dir| speed(dir.path())).max()
 }
 
-/// Whether SELinux enforces; `None`: there is none.
+/// Whether SELinux is enforcing; `None`: there is no SELinux.
 pub fn selinux_enforcing() -> Option<bool> {
     line_of("/sys/fs/selinux/enforce").map(|mode| mode == "1")
 }
 
-/// A small file of the system's, its first line; `None`: it cannot be read or is empty.
+/// The first line of a small file; `None`: it cannot be read or is empty.
 pub(crate) fn line_of(path: impl AsRef<std::path::Path>) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().next()?.trim();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_kernel_tells_what_it_is_asked() {
+    fn the_values_of_this_kernel_are_read() {
         let found = sysctls();
         assert_eq!(found["net.ipv4.tcp_rmem"].split(' ').count(), 3);
         assert!(limits().open_files_soft.is_some());

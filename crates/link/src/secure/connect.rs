@@ -1,5 +1,5 @@
-//! The agent's side of it: how an agent started by hand or by Slurm comes to its prime,
-//! by calling it or by waiting for its call. What is said then is not known here.
+//! The agent's side of a connection: an agent that was started by hand or by Slurm connects to
+//! its prime or waits for its connection. The later messages are not known here.
 
 use super::acceptor::{AcceptLimits, Acceptor, RejectionLog};
 use super::dial::{HostPort, dial};
@@ -21,55 +21,56 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long handshake and introduction may take.
+/// Limit for handshake and introduction.
 pub const INTRODUCTION_MAX: Duration = Duration::from_secs(10);
-/// How long a prime is called in vain, unless said otherwise.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long connecting to a prime is retried by default.
+pub const DIAL_MAX: Duration = Duration::from_secs(60);
 /// How long one address of a prime is tried.
 const ATTEMPT_MAX: Duration = Duration::from_secs(5);
-/// How long a prime may take to welcome an agent: it may have to look up names.
+/// How long a prime may take to accept an agent: it may have to look up names.
 const WELCOME_MAX: Duration = Duration::from_secs(20);
-/// How long an invitation is waited for.
+/// How long an invitation is awaited.
 pub const INVITATION_MAX: Duration = Duration::from_secs(60);
-/// How often it is looked whether somebody wishes to stop.
-const LOOK: Duration = Duration::from_millis(100);
-/// What is told after such a wish.
+/// Interval of the checks for a stop request.
+const POLL: Duration = Duration::from_millis(100);
+/// The message after a stop request.
 const STOPPED: &str = "stopped on request";
-/// Pause before the prime is called again, at first and at most.
+/// Pause before the next attempt, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
-/// Set by Slurm for its tasks: the name of the node as Slurm knows it.
+/// Set by Slurm for its tasks: the name of the node.
 const SLURM_NODE: &str = "SLURMD_NODENAME";
 
-/// A prime that welcomed us. As long as it lives a listening agent takes no other.
+/// A connection to a prime that accepted this agent. As long as it exists a listening agent
+/// accepts no other prime.
 pub struct Session {
-    /// What the prime says.
+    /// The orders of the prime.
     pub from_prime: UnixStream,
-    /// What it is told.
+    /// For reports.
     pub to_prime: WriteHalf,
-    /// How the connection ends.
+    /// The state of the connection.
     pub hold: LinkControl,
-    _engaged: Option<ListenerGuard>,
+    _serving: Option<ListenerGuard>,
 }
 
-/// How long what was said last may take to leave, when its speaker has gone.
-pub const FAREWELL: Duration = Duration::from_secs(6);
+/// How long the last output may take to be sent after the local end was closed.
+pub const FINAL_OUTPUT_MAX: Duration = Duration::from_secs(6);
 
 impl Session {
-    fn new(secured: SecureStream, engaged: Option<ListenerGuard>) -> io::Result<Self> {
+    fn new(secured: SecureStream, serving: Option<ListenerGuard>) -> io::Result<Self> {
         Ok(Self {
             from_prime: secured.stream.try_clone()?,
             to_prime: WriteHalf::of(secured.stream),
             hold: secured.hold,
-            _engaged: engaged,
+            _serving: serving,
         })
     }
 }
 
-/// The names that this agent goes by: `name` alone where one is given, else Slurm's
-/// name of the node, where there is one, and the host's own.
+/// The names of this agent: `name` only, if given; else Slurm's name of the node, if there is
+/// one, and the host's own.
 ///
 /// # Errors
-/// There is no name, or Slurm was asked for one and has none.
+/// There is no name, or Slurm's name is required and missing.
 pub fn own_names(name: Option<HostName>, from_slurm: bool) -> Result<Vec<HostName>, String> {
     if let Some(name) = name {
         return Ok(vec![name]);
@@ -77,24 +78,24 @@ pub fn own_names(name: Option<HostName>, from_slurm: bool) -> Result<Vec<HostNam
     let node = std::env::var(SLURM_NODE).ok();
     let node = node.and_then(|node| HostName::parse(&node).ok());
     if from_slurm {
-        // Several nodes of Slurm may be on one host: its name would mislead.
+        // Several nodes of Slurm may be on one host, whose name would be ambiguous.
         return node.map(|node| vec![node]).ok_or_else(|| {
-            format!("Slurm did not say which node this is ({SLURM_NODE}); use --name NAME")
+            format!("the name of the Slurm node is not set ({SLURM_NODE}); use --name NAME")
         });
     }
     let host = HostName::parse(&own_host()).ok();
     let names: Vec<_> = node.into_iter().chain(host).collect();
     if names.is_empty() {
-        return Err("this host has no name that could be told; use --name NAME".into());
+        return Err("this host has no valid name; use --name NAME".into());
     }
     Ok(names)
 }
 
-/// Reads an invitation, one line, as `srun` passes it on to its tasks; waits so long for
-/// it, as a rule [`INVITATION_MAX`], and not after a wish to stop.
+/// Reads an invitation, one line, as `srun` passes it to its tasks; waits up to `limit`,
+/// usually [`INVITATION_MAX`], or until a stop request.
 ///
 /// # Errors
-/// There is none.
+/// There is no invitation.
 pub fn read_invitation(
     input: impl Read + Send + 'static,
     limit: Duration,
@@ -102,7 +103,7 @@ pub fn read_invitation(
 ) -> Result<Invitation, String> {
     let deadline = Instant::now() + limit;
     let (sender, read) = sync_channel(1);
-    // Reading has no limit of its own; where nothing comes the thread is left to it.
+    // A blocking read has no time limit; without input the thread remains.
     std::thread::Builder::new()
         .name("invitation".into())
         .spawn(move || sender.send(read_invitation_line(input)))
@@ -112,12 +113,12 @@ pub fn read_invitation(
             return Err(STOPPED.into());
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        match read.recv_timeout(left.min(LOOK)) {
+        match read.recv_timeout(left.min(POLL)) {
             Ok(read) => return read,
             Err(RecvTimeoutError::Timeout) if !left.is_zero() => {}
             Err(_) => {
                 return Err(format!(
-                    "no invitation came on standard input within {limit:.0?}: `--connect -` is for srun; by hand say --connect HOST"
+                    "no invitation on standard input within {limit:.0?}: `--connect -` is for srun; by hand use --connect HOST"
                 ));
             }
         }
@@ -127,44 +128,47 @@ pub fn read_invitation(
 fn read_invitation_line(mut input: impl Read) -> Result<Invitation, String> {
     let mut line = Vec::new();
     let mut byte = [0];
-    // What follows the line is not ours to take.
+    // Bytes after the line are not consumed.
     while line.len() < INVITATION_LEN_MAX {
         match input.read(&mut byte) {
             Ok(0) => break,
             Ok(_) if byte[0] == b'\n' => {
-                return Invitation::parse(&line).map_err(|e| format!("no invitation came: {e}"));
+                return Invitation::parse(&line).map_err(|e| format!("invalid invitation: {e}"));
             }
             Ok(_) => line.push(byte[0]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("no invitation came: {error}")),
+            Err(error) => return Err(format!("the invitation cannot be read: {error}")),
         }
     }
-    Err("no invitation came: the input ended, or went on, before a line did".into())
+    Err(
+        "invalid invitation: the input ended before the end of the line, or the line is too long"
+            .into(),
+    )
 }
 
-/// How a prime is called.
+/// Parameters of a connection to a prime.
 #[derive(Clone, Debug)]
 pub struct DialOptions<'a> {
-    /// Where it may be, to be tried in turn.
+    /// Its possible addresses, to be tried in turn.
     pub to: &'a [HostPort],
     /// Address family.
     pub ip: IpChoice,
-    /// Of the agent's side.
+    /// The identity of the agent.
     pub identity: &'a Identity,
-    /// The names that we go by.
+    /// The names of this agent.
     pub names: &'a [HostName],
-    /// How long it is called before we give up; as a rule [`PATIENCE`].
-    pub patience: Duration,
-    /// Ends the calling, between two attempts.
+    /// How long attempts are repeated; usually [`DIAL_MAX`].
+    pub limit: Duration,
+    /// Ends the attempts.
     pub stop: &'a StopFlag,
 }
 
-/// Calls the prime until it answers, or patience is over, or the wish to stop comes.
+/// Connects to the prime; repeats the attempt until the limit or a stop request.
 ///
 /// # Errors
-/// One sentence for every address: why it was in vain.
+/// A message with the error of every address.
 pub fn connect(call: &DialOptions<'_>) -> Result<Session, String> {
-    let deadline = Instant::now() + call.patience;
+    let deadline = Instant::now() + call.limit;
     let mut pause = PAUSES[0];
     loop {
         let mut failures = Vec::new();
@@ -175,33 +179,33 @@ pub fn connect(call: &DialOptions<'_>) -> Result<Session, String> {
             let left = deadline.saturating_duration_since(Instant::now());
             match attempt(call, to, left.min(ATTEMPT_MAX)) {
                 Ok(session) => return Ok(session),
-                // The prime itself said it: there is nobody else to be asked.
+                // The prime itself rejected the agent: other addresses need not be tried.
                 Err(SecureError::Rejected(why)) => {
-                    return Err(format!("the prime at {to} turned this agent away: {why}"));
+                    return Err(format!("the prime at {to} rejected this agent: {why}"));
                 }
                 Err(error) => failures.push((to, error)),
             }
         }
-        let hopeless = !failures.iter().any(|(_, error)| error.may_pass());
-        if hopeless || Instant::now() + pause >= deadline {
-            return Err(in_vain(&failures, call.patience, hopeless));
+        let cannot_succeed = !failures.iter().any(|(_, error)| error.is_temporary());
+        if cannot_succeed || Instant::now() + pause >= deadline {
+            return Err(failure_text(&failures, call.limit, cannot_succeed));
         }
         tracing::debug!(
             target: "filermark_cluster",
-            "no prime yet: {}", in_vain(&failures, call.patience, false)
+            "no connection to the prime yet: {}", failure_text(&failures, call.limit, false)
         );
-        rest(pause, call.stop);
+        pause_for(pause, call.stop);
         pause = (pause * 2).min(PAUSES[1]);
     }
 }
 
-/// Sleeps; a wish to stop ends it.
-fn rest(pause: Duration, stop: &StopFlag) {
+/// Sleeps; a stop request ends it.
+fn pause_for(pause: Duration, stop: &StopFlag) {
     let until = Instant::now() + pause;
     while !stop.is_raised() {
         match until.saturating_duration_since(Instant::now()) {
             Duration::ZERO => return,
-            left => std::thread::sleep(left.min(LOOK)),
+            left => std::thread::sleep(left.min(POLL)),
         }
     }
 }
@@ -218,11 +222,15 @@ fn expect_welcome(secured: &SecureStream, limit: Duration) -> Result<(), SecureE
     match read_line(secured, Instant::now() + limit)? {
         HelloLine::Welcome => Ok(()),
         HelloLine::Refused(why) => Err(SecureError::Rejected(why)),
-        HelloLine::Agent(_) => Err(SecureError::Malformed("another agent's".into())),
+        HelloLine::Agent(_) => Err(SecureError::Malformed("it is from another agent".into())),
     }
 }
 
-fn in_vain(failures: &[(&HostPort, SecureError)], patience: Duration, hopeless: bool) -> String {
+fn failure_text(
+    failures: &[(&HostPort, SecureError)],
+    limit: Duration,
+    cannot_succeed: bool,
+) -> String {
     let each: Vec<_> = failures
         .iter()
         .map(|(to, error)| format!("{to}: {error}"))
@@ -233,28 +241,28 @@ fn in_vain(failures: &[(&HostPort, SecureError)], patience: Duration, hopeless: 
     };
     if failures.iter().any(wrong_key) {
         return format!(
-            "cannot connect to the prime ({each}): the key files of prime and agent have to come of the same 'filermark agent --make-keys'; bring this client's file here again"
+            "cannot connect to the prime ({each}): the key files of prime and agent must be from the same 'filermark agent --make-keys'; copy this client's file here again"
         );
     }
-    if hopeless {
-        return format!("cannot connect to the prime ({each}): is that its address and port?");
+    if cannot_succeed {
+        return format!("cannot connect to the prime ({each}); check its address and port");
     }
     format!(
-        "no prime answered within {patience:.0?} ({each}): is the run under way, and do firewalls let this host connect to it?"
+        "no prime answered within {limit:.0?} ({each}); check that the run is in progress and that no firewall blocks connections to it"
     )
 }
 
-/// An agent that waits to be called by a prime, one at a time.
+/// An agent that waits for connections of primes, one at a time.
 pub struct Listener {
     acceptor: Acceptor,
     sessions: Mutex<Receiver<Session>>,
 }
 
 impl Listener {
-    /// Listens; port 0 chooses one.
+    /// Listens; port 0 selects a free one.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address cannot be bound.
     pub fn start(
         address: SocketAddr,
         identity: &Identity,
@@ -262,7 +270,7 @@ impl Listener {
     ) -> Result<Self, String> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AddrInUse => format!(
-                "cannot listen on {address}: another program, or another agent, listens there; take another port"
+                "cannot listen on {address}: another program or agent listens there; use another port"
             ),
             _ => format!("cannot listen on {address}: {error}"),
         };
@@ -271,33 +279,33 @@ impl Listener {
         let desk = ListenerState {
             identity: identity.clone(),
             names,
-            engaged: Arc::default(),
+            serving: Arc::default(),
             failures: RejectionLog::default(),
             sessions: sender,
         };
         let receive = move |tcp, peer| desk.receive(tcp, peer);
-        let door =
+        let acceptor =
             Acceptor::open(listener, AcceptLimits::AGENT, Arc::new(receive)).map_err(failed)?;
         Ok(Self {
-            acceptor: door,
+            acceptor,
             sessions: Mutex::new(receiver),
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.acceptor.address()
     }
 
-    /// The next prime, where one comes within `limit`.
+    /// The next prime, if one connects within `limit`.
     pub fn next(&self, limit: Duration) -> Option<Session> {
         let sessions = self.sessions.lock();
         let sessions = sessions.unwrap_or_else(PoisonError::into_inner);
         sessions.recv_timeout(limit).ok()
     }
 
-    /// Serves one prime after the other while `goes_on` says so; that is asked several
-    /// times a second, but not while a prime is served.
+    /// Serves primes in sequence while `goes_on` returns true; it is called several times per
+    /// second, but not while a prime is served.
     pub fn serve(&self, goes_on: impl Fn() -> bool, mut serve: impl FnMut(UnixStream, WriteHalf)) {
         while goes_on() {
             let Some(session) = self.next(Duration::from_millis(200)) else {
@@ -308,29 +316,29 @@ impl Listener {
             let Session {
                 from_prime,
                 to_prime,
-                _engaged: engaged,
+                _serving: serving,
                 ..
             } = session;
             serve(from_prime, to_prime);
-            // Whoever serves one prime only may end the process now.
-            hold.wait_ended(FAREWELL);
-            drop(engaged);
-            let words = hold.failure_text().unwrap_or_else(|| "done".into());
-            tracing::info!(target: "filermark_cluster", "the prime at {peer} is gone: {words}");
+            // The caller may end the process now, if it serves one prime only.
+            hold.wait_ended(FINAL_OUTPUT_MAX);
+            drop(serving);
+            let reason = hold.failure_text().unwrap_or_else(|| "done".into());
+            tracing::info!(target: "filermark_cluster", "the prime at {peer} has disconnected: {reason}");
         }
     }
 }
 
-/// What those who come in by the door of a listening agent meet.
+/// The state for connections to a listening agent.
 struct ListenerState {
     identity: Identity,
     names: Vec<HostName>,
-    engaged: Arc<AtomicBool>,
+    serving: Arc<AtomicBool>,
     failures: RejectionLog,
     sessions: SyncSender<Session>,
 }
 
-/// One prime has the agent; freed when dropped.
+/// Marks that a prime is served; reset when dropped.
 struct ListenerGuard(Arc<AtomicBool>);
 
 impl Drop for ListenerGuard {
@@ -344,9 +352,9 @@ impl ListenerState {
         let Err(error) = self.exchange_hello(tcp) else {
             return;
         };
-        // A prime that is turned away comes again and again for a while.
-        if self.engaged.load(Ordering::Relaxed) {
-            tracing::debug!(target: "filermark_cluster", "{peer} wanted in: {error}");
+        // A rejected prime retries for a while.
+        if self.serving.load(Ordering::Relaxed) {
+            tracing::debug!(target: "filermark_cluster", "connection from {peer} rejected: {error}");
         } else {
             self.failures.log(peer, &error);
         }
@@ -354,24 +362,24 @@ impl ListenerState {
 
     fn exchange_hello(&self, tcp: TcpStream) -> Result<(), SecureError> {
         let secured = secure_server(tcp, &self.identity, INTRODUCTION_MAX)?;
-        let Some(engaged) = self.try_acquire() else {
+        let Some(serving) = self.try_acquire() else {
             let why = "this agent serves another prime; wait for its end, or stop that run";
             refuse(&secured, why.into());
             return Err(SecureError::Io("refused: another prime is served".into()));
         };
         write_line(&secured, &HelloLine::Agent(self.names.clone()))?;
         expect_welcome(&secured, INTRODUCTION_MAX)?;
-        let session = Session::new(secured, Some(engaged))?;
-        // There is room: nobody else is engaged. Fails when nobody takes sessions more.
+        let session = Session::new(secured, Some(serving))?;
+        // The queue has space: no other prime is served. Fails when the receiver is gone.
         let _ = self.sessions.try_send(session);
         Ok(())
     }
 
     fn try_acquire(&self) -> Option<ListenerGuard> {
         let free = self
-            .engaged
+            .serving
             .compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
-        free.ok().map(|_| ListenerGuard(self.engaged.clone()))
+        free.ok().map(|_| ListenerGuard(self.serving.clone()))
     }
 }
 
@@ -383,10 +391,10 @@ mod tests {
     const SOON: Duration = Duration::from_secs(5);
 
     #[test]
-    fn a_wish_to_stop_ends_the_calling_of_a_prime_that_is_not_there() {
-        let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = nobody.local_addr().unwrap().to_string();
-        drop(nobody);
+    fn a_stop_request_ends_the_attempts_to_connect() {
+        let closed_listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = closed_listener.local_addr().unwrap().to_string();
+        drop(closed_listener);
         let stop = StopFlag::new();
         let raised = stop.clone();
         let wish = std::thread::spawn(move || {
@@ -394,30 +402,30 @@ mod tests {
             raised.raise();
         });
         let since = Instant::now();
-        let told = connect(&DialOptions {
+        let result = connect(&DialOptions {
             to: &[HostPort::parse(&at, 1).unwrap()],
             ip: IpChoice::Any,
             identity: &Secrets::random().identities().1,
             names: &[HostName::parse("h").unwrap()],
-            patience: Duration::from_secs(3600),
+            limit: Duration::from_secs(3600),
             stop: &stop,
         });
-        assert_eq!(told.err().as_deref(), Some(STOPPED));
+        assert_eq!(result.err().as_deref(), Some(STOPPED));
         assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
         wish.join().unwrap();
     }
 
     #[test]
-    fn an_invitation_is_not_waited_for_for_ever() {
+    fn the_wait_for_an_invitation_is_limited() {
         let since = Instant::now();
         let (silent, held) = UnixStream::pair().unwrap();
-        let told = read_invitation(silent, Duration::from_millis(200), &StopFlag::new());
-        assert!(told.err().unwrap().contains("within"));
+        let result = read_invitation(silent, Duration::from_millis(200), &StopFlag::new());
+        assert!(result.err().unwrap().contains("within"));
         let stop = StopFlag::new();
         stop.raise();
         let (silent, also_held) = UnixStream::pair().unwrap();
-        let told = read_invitation(silent, INVITATION_MAX, &stop);
-        assert_eq!(told.err().as_deref(), Some(STOPPED));
+        let result = read_invitation(silent, INVITATION_MAX, &stop);
+        assert_eq!(result.err().as_deref(), Some(STOPPED));
         assert!(since.elapsed() < SOON);
         drop((held, also_held));
     }

@@ -1,4 +1,4 @@
-//! Names to addresses, addresses to TCP connections; each within a time.
+//! Names to addresses, addresses to TCP connections, each with a time limit.
 
 use super::SecureError;
 use super::hello::HostName;
@@ -8,12 +8,12 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-/// Most addresses of one name that are tried.
+/// Addresses of one name that are tried at most.
 const ADDRESSES_MAX: usize = 8;
-/// What one address of several is given, in the end.
+/// Minimum time for one address of several.
 const SHARE_MIN: Duration = Duration::from_secs(1);
 
-/// A host and a port, as users write them: `host`, `host:port`, `[::1]:port`, `::1`.
+/// A host and a port: `host`, `host:port`, `[::1]:port`, `::1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     /// The host: a name or an address.
@@ -23,29 +23,29 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// From text; `port`: where none is said.
+    /// From text; `port` is the default port.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str, port: u16) -> Result<Self, &'static str> {
-        let (host, said) = if let Ok(IpAddr::V6(_)) = text.parse() {
+        let (host, port_text) = if let Ok(IpAddr::V6(_)) = text.parse() {
             (text, None)
         } else if let Some(rest) = text.strip_prefix('[') {
             let (host, rest) = rest.split_once(']').ok_or("the ] is missing")?;
             match rest.strip_prefix(':') {
-                Some(said) => (host, Some(said)),
+                Some(port_text) => (host, Some(port_text)),
                 None if rest.is_empty() => (host, None),
                 None => return Err("after the ] comes a : and a port"),
             }
         } else {
             match text.rsplit_once(':') {
-                Some((host, said)) => (host, Some(said)),
+                Some((host, port_text)) => (host, Some(port_text)),
                 None => (text, None),
             }
         };
-        let said = said.map(|said| said.parse().ok().filter(|port| *port != 0));
-        let port = match said {
-            Some(said) => said.ok_or("a port is a number from 1 to 65535")?,
+        let port_text = port_text.map(|port_text| port_text.parse().ok().filter(|port| *port != 0));
+        let port = match port_text {
+            Some(port_text) => port_text.ok_or("a port is a number from 1 to 65535")?,
             None => port,
         };
         let host = HostName::parse(host)?;
@@ -84,7 +84,7 @@ pub fn resolve(
     };
     let mut found = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(literal) => vec![SocketAddr::new(literal, port)],
-        // The resolver takes the time that it likes; the thread is left to it.
+        // The resolver has no time limit; on a timeout its thread remains.
         Err(_) => {
             let (sender, receiver) = sync_channel(1);
             let name = host.to_string();
@@ -107,15 +107,15 @@ pub fn resolve(
     });
     found.truncate(ADDRESSES_MAX);
     if found.is_empty() {
-        return Err(none("it has others only".into()));
+        return Err(none("it has other addresses only".into()));
     }
     Ok(found)
 }
 
-/// Connects to the first address of a host that answers, all within `limit`.
+/// Connects to the first address of a host that answers, within `limit` in total.
 ///
 /// # Errors
-/// Why the last one of them did not.
+/// The error of the last address.
 pub fn dial(to: &HostPort, ip: IpChoice, limit: Duration) -> Result<TcpStream, SecureError> {
     let deadline = Instant::now() + limit;
     let addresses = resolve(to.host.as_str(), to.port, ip, limit)?;
@@ -125,7 +125,7 @@ pub fn dial(to: &HostPort, ip: IpChoice, limit: Duration) -> Result<TcpStream, S
         if left.is_zero() {
             break;
         }
-        // A silent address leaves time for the next one.
+        // An address that does not answer leaves time for the next one.
         let share = left / (addresses.len() - tried) as u32;
         let share = share.max(SHARE_MIN).min(left);
         match TcpStream::connect_timeout(address, share) {
@@ -140,7 +140,7 @@ pub fn dial(to: &HostPort, ip: IpChoice, limit: Duration) -> Result<TcpStream, S
     Err(last)
 }
 
-/// On loopback a connection to a port that nobody listens on can meet itself.
+/// On loopback, a connection to a port without a listener can connect to itself.
 fn is_to_itself(tcp: &TcpStream) -> bool {
     matches!((tcp.local_addr(), tcp.peer_addr()), (Ok(a), Ok(b)) if a == b)
 }
@@ -153,7 +153,7 @@ mod tests {
     const SHORT: Duration = Duration::from_secs(5);
 
     #[test]
-    fn hosts_and_ports_as_users_write_them() {
+    fn hosts_and_ports_are_parsed() {
         for (text, host, port) in [
             ("client1", "client1", 9),
             ("client1:77", "client1", 77),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn families_are_chosen_and_names_without_address_are_told() {
+    fn families_are_selected_and_names_without_address_are_reported() {
         let v4 = resolve("127.0.0.1", 1, IpChoice::Any, SHORT).unwrap();
         assert_eq!(v4, [SocketAddr::from((Ipv4Addr::LOCALHOST, 1))]);
         assert!(resolve("127.0.0.1", 1, IpChoice::V4, SHORT).is_ok());
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_listen_refuses() {
+    fn a_port_without_a_listener_refuses() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let to = HostPort::parse("127.0.0.1", port).unwrap();
@@ -195,6 +195,6 @@ mod tests {
         drop(listener);
         let refused = dial(&to, IpChoice::Any, SHORT).unwrap_err();
         assert_eq!(refused, SecureError::Refused);
-        assert!(refused.may_pass());
+        assert!(refused.is_temporary());
     }
 }

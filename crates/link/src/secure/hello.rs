@@ -1,5 +1,5 @@
-//! What is said before prime and agent begin to talk: who the agent is, whether it is
-//! welcome, and whereto an agent was invited. One line each, with a limit.
+//! The introduction before the messages of prime and agent: the names of the agent, whether it
+//! is accepted, and the invitation of an agent. One line each, with a length limit.
 //!
 //! ```text
 //! filermark-agent NAME...                    agent to prime: the names that it goes by
@@ -11,6 +11,7 @@
 
 use super::secret::Secret;
 use super::{Identity, LinkRole, PublicKey, SecureError, SecureStream};
+use filermark_model::text::one_line;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -21,11 +22,11 @@ use zeroize::Zeroizing;
 pub const LINE_LEN_MAX: usize = 512;
 /// Longest invitation, in bytes, with its end.
 pub const INVITATION_LEN_MAX: usize = 4096;
-/// Most names that an agent goes by.
+/// Names of an agent at most.
 pub const NAMES_MAX: usize = 4;
 /// Longest name of a host, in bytes.
 pub const NAME_LEN_MAX: usize = 253;
-/// Most addresses of an invitation.
+/// Addresses of an invitation at most.
 pub const ADDRESSES_MAX: usize = 12;
 
 const AGENT: &str = "filermark-agent";
@@ -33,13 +34,13 @@ const WELCOME: &str = "filermark-welcome";
 const REFUSED: &str = "filermark-refused";
 const INVITATION: &str = "filermark-invitation";
 
-/// The name of a host: as in the rc file, or as the host calls itself, or an address.
+/// The name of a host: as in the rc file, the host's own name, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostName(String);
 
 impl HostName {
     /// # Errors
-    /// It is none: what is wrong with it.
+    /// It is not valid: the reason.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "._-:%[]".contains(c);
         if text.is_empty() || text.len() > NAME_LEN_MAX {
@@ -53,7 +54,7 @@ impl HostName {
         }
     }
 
-    /// As text.
+    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,19 +66,19 @@ impl fmt::Display for HostName {
     }
 }
 
-/// What is said on a connection before anything else.
+/// A line of the introduction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelloLine {
-    /// The agent's names, the best one first; at least one.
+    /// The agent's names, the preferred one first; at least one.
     Agent(Vec<HostName>),
-    /// The prime wants it.
+    /// The prime accepts the agent.
     Welcome,
-    /// No, and why.
+    /// A rejection, with the reason.
     Refused(String),
 }
 
 impl HelloLine {
-    /// A line without its end.
+    /// Parses a line without its end.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -85,7 +86,7 @@ impl HelloLine {
         if line.len() >= LINE_LEN_MAX {
             return Err("it is too long");
         }
-        let text = std::str::from_utf8(line).map_err(|_| "it is no text")?;
+        let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8")?;
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         match word {
             AGENT => {
@@ -99,12 +100,12 @@ impl HelloLine {
                 Ok(Self::Agent(names))
             }
             WELCOME if rest.is_empty() => Ok(Self::Welcome),
-            REFUSED => Ok(Self::Refused(harmless(rest))),
+            REFUSED => Ok(Self::Refused(one_line(rest))),
             _ => Err("it begins with another word"),
         }
     }
 
-    /// With its end; never longer than [`LINE_LEN_MAX`].
+    /// The line with its end; never longer than [`LINE_LEN_MAX`].
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut line = match self {
             Self::Agent(names) => {
@@ -120,7 +121,7 @@ impl HelloLine {
             }
             Self::Welcome => WELCOME.to_string(),
             Self::Refused(sentence) => {
-                let mut line = format!("{REFUSED} {}", harmless(sentence));
+                let mut line = format!("{REFUSED} {}", one_line(sentence));
                 line.truncate(line.floor_char_boundary(LINE_LEN_MAX - 1));
                 line
             }
@@ -130,33 +131,26 @@ impl HelloLine {
     }
 }
 
-/// Without anything that a terminal or a log would take for more than text.
-fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
-
 /// Says a line.
 ///
 /// # Errors
 /// The connection ended.
 pub fn write_line(secured: &SecureStream, line: &HelloLine) -> Result<(), SecureError> {
-    // One line always fits into the socket's buffer: this does not wait.
+    // One line always fits into the socket's buffer: this does not block.
     (&secured.stream).write_all(&line.to_bytes())?;
     Ok(())
 }
 
-/// Refuses, and lets the sentence arrive.
+/// Sends a rejection, and waits until it has been sent.
 pub fn refuse(secured: &SecureStream, sentence: String) {
     let _ = write_line(secured, &HelloLine::Refused(sentence));
     let _ = secured.stream.shutdown(Shutdown::Write);
 }
 
-/// Hears a line until a time; not a byte more is taken from the stream.
+/// Reads a line until the deadline; no further byte is consumed.
 ///
 /// # Errors
-/// The connection ended, nothing came in time, or it was no such line.
+/// The connection ended, the deadline passed, or the line is not valid.
 pub fn read_line(secured: &SecureStream, deadline: Instant) -> Result<HelloLine, SecureError> {
     let since = Instant::now();
     let mut line = Vec::new();
@@ -189,51 +183,50 @@ fn is_pause(error: &io::Error) -> bool {
     )
 }
 
-/// The end of the stream, with the reason that the pump has.
+/// The end of the stream, with the reason from the relay.
 fn ended(secured: &SecureStream) -> SecureError {
     secured.hold.wait_ended(Duration::from_millis(200));
     match secured.hold.failure_text() {
         Some(_) if secured.hold.was_refused() => SecureError::KeyRefused,
-        Some(words) => SecureError::Io(words),
+        Some(reason) => SecureError::Io(reason),
         None => SecureError::Closed,
     }
 }
 
-/// Whereto an agent is invited, the secret that lets it in, and the key by which it knows
-/// the prime.
+/// The addresses of the prime for an agent, the secret of the agent, and the key of the prime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
-    /// Of the agents of this one run.
+    /// The secret of the agents of this run.
     pub secret: Secret,
-    /// Of the prime of this one run.
+    /// The public key of the prime of this run.
     pub prime: PublicKey,
-    /// Where the prime listens.
+    /// The port of the prime.
     pub port: u16,
     /// Names or addresses of the prime, to be tried in turn; at least one.
     pub addresses: Vec<HostName>,
 }
 
 impl Invitation {
-    /// A line without its end.
+    /// Parses a line without its end.
     ///
     /// # Errors
-    /// What is wrong with it; never what is in it.
+    /// What is wrong with it; never its contents.
     pub fn parse(line: &[u8]) -> Result<Self, &'static str> {
         if line.len() >= INVITATION_LEN_MAX {
             return Err("it is too long");
         }
-        let text = std::str::from_utf8(line).map_err(|_| "it is no text")?;
-        let mut words = text.trim_end_matches('\r').split(' ');
-        if words.next() != Some(INVITATION) {
+        let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8")?;
+        let mut reason = text.trim_end_matches('\r').split(' ');
+        if reason.next() != Some(INVITATION) {
             return Err("it begins with another word");
         }
-        let secret = Secret::parse(words.next().unwrap_or_default())
-            .map_err(|_| "its secret is none or a weak one")?;
-        let prime = PublicKey::parse(words.next().unwrap_or_default())
-            .map_err(|_| "the key of the prime is none")?;
-        let port = words.next().and_then(|port| port.parse().ok());
-        let port = port.filter(|p| *p != 0).ok_or("its port is none")?;
-        let addresses: Vec<_> = words.map(HostName::parse).collect::<Result<_, _>>()?;
+        let secret = Secret::parse(reason.next().unwrap_or_default())
+            .map_err(|_| "its secret is not valid or weak")?;
+        let prime = PublicKey::parse(reason.next().unwrap_or_default())
+            .map_err(|_| "the key of the prime is not valid")?;
+        let port = reason.next().and_then(|port| port.parse().ok());
+        let port = port.filter(|p| *p != 0).ok_or("its port is not valid")?;
+        let addresses: Vec<_> = reason.map(HostName::parse).collect::<Result<_, _>>()?;
         if addresses.is_empty() || addresses.len() > ADDRESSES_MAX {
             return Err("it has no addresses, or too many");
         }
@@ -245,17 +238,17 @@ impl Invitation {
         })
     }
 
-    /// An agent that was invited, and takes orders of this prime only.
+    /// The identity of an invited agent, which accepts this prime only.
     ///
     /// # Errors
-    /// The cryptographic library refused.
+    /// The cryptographic library failed.
     pub fn identity(&self) -> Result<Identity, String> {
         Identity::new(&self.secret, LinkRole::Agent, [self.prime])
     }
 
-    /// With its end. Holds the secret: for a pipe, not for a log.
+    /// The line with its end. It contains the secret: for a pipe, not for a log.
     pub fn to_line(&self) -> Zeroizing<String> {
-        // No growing, which would leave copies of the secret behind.
+        // Allocated once: a growing buffer would leave copies of the secret in memory.
         let mut line = Zeroizing::new(String::with_capacity(INVITATION_LEN_MAX));
         for part in [INVITATION, " ", &self.secret.to_hex()] {
             line.push_str(part);
@@ -279,9 +272,9 @@ mod tests {
         names.iter().map(|n| HostName::parse(n).unwrap()).collect()
     }
 
-    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+    /// Also writes them to the directory in FILERMARK_FUZZ_SEEDS, for ci/fuzz.
     #[test]
-    fn lines_come_back_as_they_went() {
+    fn lines_are_parsed_as_they_were_encoded() {
         let corpus = std::env::var_os("FILERMARK_FUZZ_SEEDS").map(std::path::PathBuf::from);
         let seed = |name: &str, line: &[u8]| {
             if let Some(corpus) = &corpus {
@@ -322,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn invalid_lines_are_refused() {
         for wrong in [
             "",
             "filermark-agent",
@@ -358,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_never_too_long_and_sentences_are_one_line() {
+    fn lines_are_within_the_limit_and_messages_are_one_line() {
         let long = names(&[&"x".repeat(253), &"y".repeat(253), "z"]);
         let line = HelloLine::Agent(long).to_bytes();
         assert!(line.len() <= LINE_LEN_MAX);

@@ -1,4 +1,4 @@
-//! Strangers at the listening side, and at the other end of a call.
+//! Foreign peers on the listening side and on the side that connects.
 
 use super::hello::{HelloLine, read_line, refuse};
 use super::wire_tests::{LIMIT, identities, tcp_pair};
@@ -9,31 +9,31 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-/// What a listening prime makes of these bytes.
-fn prime_hears(bytes: &[u8], then_end: bool) -> SecureError {
+/// The error of a listening prime for these bytes.
+fn error_of_prime(bytes: &[u8], then_end: bool) -> SecureError {
     let (near, far) = tcp_pair();
     let (prime, _) = identities();
-    // It may hang up before all is said.
+    // It may close before all bytes are sent.
     let _ = (&near).write_all(bytes);
     if then_end {
         let _ = near.shutdown(Shutdown::Write);
     }
     let limit = Duration::from_millis(500);
     let error = secure_server(far, &prime, limit).err();
-    error.expect("a stranger is not let in")
+    error.expect("a foreign peer is not accepted")
 }
 
 #[test]
-fn who_speaks_no_tls_is_told_by_what_he_says() {
-    let web = prime_hears(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", false);
+fn a_peer_without_tls_is_reported_with_its_bytes() {
+    let web = error_of_prime(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", false);
     assert!(
-        matches!(&web, SecureError::NotTls(said) if said.contains("GET /")),
+        matches!(&web, SecureError::NotTls(sent) if sent.contains("GET /")),
         "{web}"
     );
-    let agent = prime_hears(b"filermark-agent client1\n", false);
+    let agent = error_of_prime(b"filermark-agent client1\n", false);
     assert!(matches!(agent, SecureError::NotTls(_)), "{agent}");
     for garbage in [&[0; 4096][..], &[0xff; 4096], &[0x80; 70_000]] {
-        let error = prime_hears(garbage, false);
+        let error = error_of_prime(garbage, false);
         assert!(matches!(error, SecureError::NotTls(_)), "{error}");
     }
 }
@@ -44,20 +44,23 @@ fn broken_tls_is_refused() {
     let huge_message = [&[22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff][..], &[0; 16_384]].concat();
     let old_version = [&[22, 3, 0, 0, 4][..], &[1, 0, 0, 0]].concat();
     for bytes in [huge_record, huge_message, old_version] {
-        let error = prime_hears(&bytes, false);
+        let error = error_of_prime(&bytes, false);
         assert!(matches!(error, SecureError::Tls(_)), "{error}");
     }
 }
 
 #[test]
-fn silence_and_early_ends_are_told() {
-    assert!(matches!(prime_hears(b"", false), SecureError::TimedOut(_)));
-    assert_eq!(prime_hears(b"", true), SecureError::Closed);
-    assert_eq!(prime_hears(&[22, 3, 1], true), SecureError::Closed);
+fn timeouts_and_early_ends_are_reported() {
+    assert!(matches!(
+        error_of_prime(b"", false),
+        SecureError::TimedOut(_)
+    ));
+    assert_eq!(error_of_prime(b"", true), SecureError::Closed);
+    assert_eq!(error_of_prime(&[22, 3, 1], true), SecureError::Closed);
 }
 
 #[test]
-fn who_sends_a_byte_now_and_then_gets_no_more_time() {
+fn slow_bytes_do_not_extend_the_time_limit() {
     let (near, far) = tcp_pair();
     let (prime, _) = identities();
     let limit = Duration::from_millis(600);
@@ -78,13 +81,13 @@ fn who_sends_a_byte_now_and_then_gets_no_more_time() {
 }
 
 #[test]
-fn a_caller_tells_who_answers_wrongly() {
+fn the_connecting_side_reports_foreign_answers() {
     let (prime, _) = identities();
     let (near, far) = tcp_pair();
     (&far).write_all(b"SSH-2.0-OpenSSH_9.2p1\r\n").unwrap();
     let error = secure_client(near, &prime, LIMIT).err().unwrap();
     assert!(error.to_string().contains("SSH-2.0"), "{error}");
-    assert!(!error.may_pass());
+    assert!(!error.is_temporary());
 
     let (near, far) = tcp_pair();
     drop(far);
@@ -95,11 +98,11 @@ fn a_caller_tells_who_answers_wrongly() {
     assert!(matches!(error, Some(SecureError::TimedOut(_))));
 }
 
-/// Passes everything on from a caller and keeps it.
-fn tapped(to: TcpListener) -> (TcpListener, Arc<Mutex<Vec<u8>>>, thread::JoinHandle<()>) {
-    let tap = TcpListener::bind("127.0.0.1:0").unwrap();
+/// Forwards the bytes of a client and keeps a copy.
+fn recorded(to: TcpListener) -> (TcpListener, Arc<Mutex<Vec<u8>>>, thread::JoinHandle<()>) {
+    let recorder = TcpListener::bind("127.0.0.1:0").unwrap();
     let kept = Arc::new(Mutex::new(Vec::new()));
-    let (inside, keeps) = (tap.try_clone().unwrap(), kept.clone());
+    let (inside, keeps) = (recorder.try_clone().unwrap(), kept.clone());
     let thread = thread::spawn(move || {
         let (caller, _) = inside.accept().unwrap();
         let callee = TcpStream::connect(to.local_addr().unwrap()).unwrap();
@@ -118,17 +121,17 @@ fn tapped(to: TcpListener) -> (TcpListener, Arc<Mutex<Vec<u8>>>, thread::JoinHan
             let _ = callee.shutdown(Shutdown::Write);
         });
     });
-    (tap, kept, thread)
+    (recorder, kept, thread)
 }
 
 #[test]
-fn what_was_recorded_opens_nothing() {
+fn a_recorded_handshake_cannot_be_replayed() {
     let (prime, agent) = identities();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (tap, kept, tapping) = tapped(listener.try_clone().unwrap());
+    let (recorder, kept, tapping) = recorded(listener.try_clone().unwrap());
     thread::scope(|scope| {
         scope.spawn(|| {
-            let tcp = TcpStream::connect(tap.local_addr().unwrap()).unwrap();
+            let tcp = TcpStream::connect(recorder.local_addr().unwrap()).unwrap();
             let secured = secure_client(tcp, &agent, LIMIT).unwrap();
             (&secured.stream)
                 .write_all(b"filermark-agent client1\n")
@@ -161,7 +164,7 @@ fn secured() -> (SecureStream, SecureStream) {
 }
 
 #[test]
-fn an_introduction_has_its_limits_also_among_friends() {
+fn introductions_are_limited_also_with_valid_keys() {
     let (agent, prime) = secured();
     (&agent.stream).write_all(&[b'x'; 8192]).unwrap();
     let error = read_line(&prime, Instant::now() + LIMIT).unwrap_err();
@@ -199,10 +202,10 @@ fn an_introduction_has_its_limits_also_among_friends() {
 }
 
 #[test]
-fn a_line_is_taken_and_not_a_byte_more() {
+fn exactly_one_line_is_consumed() {
     let (agent, prime) = secured();
-    let said = b"filermark-agent n1\nfilermark-agent n1\n\0\xff";
-    (&agent.stream).write_all(said).unwrap();
+    let sent = b"filermark-agent n1\nfilermark-agent n1\n\0\xff";
+    (&agent.stream).write_all(sent).unwrap();
     agent.stream.shutdown(Shutdown::Write).unwrap();
     assert!(matches!(
         read_line(&prime, Instant::now() + LIMIT),
@@ -210,11 +213,11 @@ fn a_line_is_taken_and_not_a_byte_more() {
     ));
     let mut rest = Vec::new();
     (&prime.stream).read_to_end(&mut rest).unwrap();
-    assert_eq!(rest, &said[19..], "a second introduction is none");
+    assert_eq!(rest, &sent[19..], "a second introduction is not read");
 }
 
 #[test]
-fn a_refusal_reaches_its_reader_though_he_has_more_to_say() {
+fn a_refusal_arrives_although_more_bytes_follow() {
     let (agent, prime) = secured();
     (&agent.stream).write_all(&[b'x'; 100_000]).unwrap();
     refuse(&prime, "no client of that name".into());

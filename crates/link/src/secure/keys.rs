@@ -1,5 +1,5 @@
-//! The key files of runs whose agents are started by hand: one for the prime, one for
-//! each client, so that a client's file lets its holder join and nothing else.
+//! The key files of runs whose agents are started by hand: one for the prime, one for each
+//! client, so that a client's file lets its holder join and nothing else.
 //!
 //! ```text
 //! prime.key                        client-h1.key
@@ -9,8 +9,8 @@
 //!   client h2 PUBLIC                 prime PUBLIC
 //! ```
 //!
-//! Each side has a secret of its own and knows the public keys that it takes: a client
-//! that of the prime, the prime those of its clients, by name.
+//! Each side has its own secret and the public keys that it accepts: a client that of the
+//! prime, the prime those of its clients, by name.
 
 use super::hello::HostName;
 use super::peer_keys::{Identity, LinkRole, PublicKey};
@@ -20,35 +20,34 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Most clients of one prime; as many as a run may have.
+/// Clients of one prime at most; as many as a run may have.
 pub const CLIENTS_MAX: usize = 10_000;
-/// Longest file of a prime that is read, in bytes: the longest names fit.
+/// Longest file of a prime, in bytes: sufficient for the longest names.
 const PRIME_LEN_MAX: u64 = 4 << 20;
-/// Longest file of a client that is read, in bytes.
+/// Longest file of a client, in bytes.
 const CLIENT_LEN_MAX: u64 = 4096;
 /// The file of the prime.
 const PRIME_FILE: &str = "prime.key";
 const PRIME_HEAD: &str = "filermark-prime-key 1";
 const CLIENT_HEAD: &str = "filermark-client-key 1";
 const MAKE: &str = "make the files with: filermark agent --make-keys DIR --clients LIST";
-/// What is said of a file of earlier versions: it gave everybody who had it the rights of the
-/// prime.
+/// The message about a file of earlier versions: each holder had the rights of the prime.
 const OLD: &str = "holds one secret for both sides, as earlier versions made it: each client \
                    that has it could give orders to the others";
 
-/// What the prime has: its own secret, and the keys of its clients.
+/// The keys of a prime: its own secret, and the public keys of its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrimeKeys {
     secret: Secret,
     clients: Vec<(HostName, PublicKey)>,
 }
 
-/// What a client has: its own secret, its name, and the key of its prime.
+/// The keys of a client: its own secret, its name, and the public key of its prime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientKey {
     secret: Secret,
     prime: PublicKey,
-    /// The client that it lets join.
+    /// The client that it identifies.
     pub name: HostName,
 }
 
@@ -57,7 +56,7 @@ pub fn client_file(client: &str) -> String {
     format!("client-{}.key", bare(client))
 }
 
-/// An IPv6 address may stand in brackets in CLIENTS.
+/// An IPv6 address may be in brackets in CLIENTS.
 fn bare(client: &str) -> &str {
     client.trim_matches(['[', ']'])
 }
@@ -66,16 +65,16 @@ impl PrimeKeys {
     /// Reads the file of the prime.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, or it is none.
+    /// It cannot be read, others can read it, or it is not valid.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let text = read_private(path, PRIME_LEN_MAX)?;
         Self::of_text(&text, path)
     }
 
-    /// The same from a text; `path` is only used in messages.
+    /// Parses a text; `path` is only used in messages.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not valid.
     pub fn of_text(text: &str, path: &Path) -> Result<Self, SecretError> {
         Self::parse(text).map_err(|wrong| wrong.at(path))
     }
@@ -84,8 +83,8 @@ impl PrimeKeys {
         let mut lines = KeyFileLines::of(text, PRIME_HEAD, CLIENT_HEAD)?;
         let secret = lines.secret()?;
         let mut clients = Vec::new();
-        while let Some((line, words)) = lines.next() {
-            let ["client", name, key] = words[..] else {
+        while let Some((line, comment)) = lines.next() {
+            let ["client", name, key] = comment[..] else {
                 return Err(KeyFileError::line(line, "is not 'client NAME KEY'"));
             };
             let name = HostName::parse(name).map_err(|why| KeyFileError::line(line, why))?;
@@ -93,7 +92,7 @@ impl PrimeKeys {
             if clients.len() == CLIENTS_MAX {
                 return Err(KeyFileError::line(
                     line,
-                    "has a client too many: 10000 are the most",
+                    "exceeds the limit of 10000 clients",
                 ));
             }
             clients.push((name, key));
@@ -103,24 +102,24 @@ impl PrimeKeys {
         names.sort_unstable();
         keys.sort_unstable();
         if names.windows(2).any(|w| w[0] == w[1]) || keys.windows(2).any(|w| w[0] == w[1]) {
-            return Err(KeyFileError::whole_file("names a client or a key twice"));
+            return Err(KeyFileError::whole_file("contains a client or a key twice"));
         }
         Ok(Self { secret, clients })
     }
 
-    /// The prime as all its clients know it; takes each of them.
+    /// The identity of the prime for all of its clients.
     ///
     /// # Errors
-    /// The cryptographic library refused.
+    /// The cryptographic library failed.
     pub fn identity(&self) -> Result<Identity, String> {
         let keys = self.clients.iter().map(|(_, key)| *key);
         Identity::new(&self.secret, LinkRole::Prime, keys)
     }
 
-    /// The same, but takes this one client only.
+    /// The identity of the prime for one client only.
     ///
     /// # Errors
-    /// There is no key of this client; what to do.
+    /// There is no key of this client; with advice.
     pub fn identity_for(&self, client: &str) -> Result<Identity, String> {
         let key = self.key_of(client).ok_or_else(|| no_key(client))?;
         Identity::new(&self.secret, LinkRole::Prime, [key])
@@ -129,7 +128,7 @@ impl PrimeKeys {
     /// Whether there is a key of this client.
     ///
     /// # Errors
-    /// There is none; what to do.
+    /// There is none; with advice.
     pub fn require(&self, client: &str) -> Result<(), String> {
         self.key_of(client).map(drop).ok_or_else(|| no_key(client))
     }
@@ -144,7 +143,7 @@ impl PrimeKeys {
         bare(one).eq_ignore_ascii_case(bare(other))
     }
 
-    /// The client whose key this is.
+    /// The client with this key.
     pub fn name_of(&self, key: &PublicKey) -> Option<&HostName> {
         let found = self.clients.iter().find(|(_, own)| own == key);
         found.map(|(name, _)| name)
@@ -152,7 +151,7 @@ impl PrimeKeys {
 
     fn to_text(&self) -> zeroize::Zeroizing<String> {
         let mut text = head(PRIME_HEAD, &self.secret, PRIME_TEXT);
-        // No growing, which would leave copies of the secret behind.
+        // Allocated once: a growing buffer would leave copies of the secret in memory.
         let line = "client  \n".len() + super::hello::NAME_LEN_MAX + PublicKey::DIGITS;
         text.reserve_exact(self.clients.len() * line);
         for (name, key) in &self.clients {
@@ -169,23 +168,23 @@ fn lower(name: &HostName) -> String {
 fn no_key(client: &str) -> String {
     let file = client_file(client);
     format!(
-        "SECRET_FILE has no key of client {client}: add one with 'filermark agent --make-keys DIR --clients {client}', DIR being where prime.key is, and move DIR/{file} to the client"
+        "SECRET_FILE has no key of client {client}: add one with 'filermark agent --make-keys DIR --clients {client}', where DIR is the directory of prime.key, and move DIR/{file} to the client"
     )
 }
 
 const PRIME_TEXT: &str = "\
-# The key of the prime: who has it can give orders to the clients below.
+# The key of the prime: its holder can give orders to the clients below.
 # It stays on the prime. To bar a client from joining, remove its line.
 ";
 const CLIENT_TEXT: &str = "\
-# The key of one client: who has it can join a run as this client, and nothing else.
+# The key of one client: its holder can join a run as this client, and nothing else.
 # It belongs on the client.
 ";
 
-/// First line, what the file is, and the secret.
-fn head(first: &str, secret: &Secret, words: &str) -> zeroize::Zeroizing<String> {
+/// First line, a comment, and the secret.
+fn head(first: &str, secret: &Secret, comment: &str) -> zeroize::Zeroizing<String> {
     let mut text = zeroize::Zeroizing::new(String::with_capacity(1024));
-    for part in [first, "\n", words, "secret ", &secret.to_hex(), "\n"] {
+    for part in [first, "\n", comment, "secret ", &secret.to_hex(), "\n"] {
         text.push_str(part);
     }
     text
@@ -195,16 +194,16 @@ impl ClientKey {
     /// Reads the file of a client.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, or it is none.
+    /// It cannot be read, others can read it, or it is not valid.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let text = read_private(path, CLIENT_LEN_MAX)?;
         Self::of_text(&text, path)
     }
 
-    /// The same from a text; `path` is only used in messages.
+    /// Parses a text; `path` is only used in messages.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not valid.
     pub fn of_text(text: &str, path: &Path) -> Result<Self, SecretError> {
         Self::parse(text).map_err(|wrong| wrong.at(path))
     }
@@ -213,9 +212,9 @@ impl ClientKey {
         let mut lines = KeyFileLines::of(text, CLIENT_HEAD, PRIME_HEAD)?;
         let secret = lines.secret()?;
         let (mut name, mut prime) = (None, None);
-        while let Some((line, words)) = lines.next() {
+        while let Some((line, comment)) = lines.next() {
             let wrong = |why| KeyFileError::line(line, why);
-            match words[..] {
+            match comment[..] {
                 ["client", text] if name.is_none() => {
                     name = Some(HostName::parse(text).map_err(wrong)?);
                 }
@@ -227,7 +226,7 @@ impl ClientKey {
         }
         let (Some(name), Some(prime)) = (name, prime) else {
             return Err(KeyFileError::whole_file(
-                "does not name its client and the key of the prime",
+                "does not contain its client and the key of the prime",
             ));
         };
         Ok(Self {
@@ -237,10 +236,10 @@ impl ClientKey {
         })
     }
 
-    /// An agent of this client, which takes orders of its prime only.
+    /// The identity of an agent of this client, which accepts its prime only.
     ///
     /// # Errors
-    /// The cryptographic library refused.
+    /// The cryptographic library failed.
     pub fn identity(&self) -> Result<Identity, String> {
         Identity::new(&self.secret, LinkRole::Agent, [self.prime])
     }
@@ -252,7 +251,7 @@ impl ClientKey {
     }
 }
 
-/// What is wrong with the content of a file.
+/// An error in the contents of a file.
 #[derive(Debug)]
 struct KeyFileError {
     line: Option<usize>,
@@ -279,7 +278,7 @@ impl KeyFileError {
     fn at(self, path: &Path) -> SecretError {
         SecretError::Content {
             path: path.into(),
-            place: self
+            position: self
                 .line
                 .map_or_else(String::new, |line| format!(":{line}")),
             reason: self.reason,
@@ -288,30 +287,30 @@ impl KeyFileError {
     }
 }
 
-/// The lines of a file with words in them, numbered from 1.
+/// The lines of a file that are not empty or comments, split into words and numbered from 1.
 struct KeyFileLines<'a>(Box<dyn Iterator<Item = (usize, Vec<&'a str>)> + 'a>);
 
 impl<'a> KeyFileLines<'a> {
-    /// Behind the first line, which has to be `head`.
+    /// After the first line, which must be `head`.
     fn of(text: &'a str, head: &str, of_the_other: &str) -> Result<Self, KeyFileError> {
-        let words = |(i, line): (usize, &'a str)| (i + 1, line.split_whitespace().collect());
-        let counts = |(_, words): &(usize, Vec<&str>)| {
-            words.first().is_some_and(|word| !word.starts_with('#'))
+        let comment = |(i, line): (usize, &'a str)| (i + 1, line.split_whitespace().collect());
+        let counts = |(_, comment): &(usize, Vec<&str>)| {
+            comment.first().is_some_and(|word| !word.starts_with('#'))
         };
-        let mut lines = text.lines().enumerate().map(words).filter(counts);
+        let mut lines = text.lines().enumerate().map(comment).filter(counts);
         match lines.next() {
-            Some((_, words)) if words.join(" ") == head => Ok(Self(Box::new(lines))),
-            Some((_, words)) if words.join(" ") == of_the_other => {
+            Some((_, comment)) if comment.join(" ") == head => Ok(Self(Box::new(lines))),
+            Some((_, comment)) if comment.join(" ") == of_the_other => {
                 Err(KeyFileError::whole_file(if head == CLIENT_HEAD {
-                    "is the key of the prime; an agent takes that of its client, client-NAME.key"
+                    "is the key of the prime; an agent needs that of its client, client-NAME.key"
                 } else {
-                    "is the key of a client, which gives no orders; SECRET_FILE is the prime's, prime.key"
+                    "is the key of a client; SECRET_FILE must be that of the prime, prime.key"
                 }))
             }
-            Some((_, words)) if words.len() == 1 && Secret::parse(words[0]).is_ok() => {
+            Some((_, comment)) if comment.len() == 1 && Secret::parse(comment[0]).is_ok() => {
                 Err(KeyFileError::whole_file(OLD))
             }
-            _ => Err(KeyFileError::whole_file("is no key file of Filermark")),
+            _ => Err(KeyFileError::whole_file("is not a key file of Filermark")),
         }
     }
 
@@ -321,7 +320,7 @@ impl<'a> KeyFileLines<'a> {
 
     fn secret(&mut self) -> Result<Secret, KeyFileError> {
         match self.next() {
-            Some((line, words)) => match words[..] {
+            Some((line, comment)) => match comment[..] {
                 ["secret", hex] => Secret::parse(hex)
                     .map_err(|why| KeyFileError::line(line, &format!("the secret {why}"))),
                 _ => Err(KeyFileError::line(line, "is not 'secret HEX'")),
@@ -331,26 +330,25 @@ impl<'a> KeyFileLines<'a> {
     }
 }
 
-/// What was made.
+/// The files that were made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatedKeys {
     /// The file of the prime.
     pub prime: PathBuf,
-    /// Whether it was there before, and has more clients now.
-    pub was_there: bool,
+    /// Whether it existed, and has more clients now.
+    pub existed: bool,
     /// The files of the clients that were made.
     pub clients: Vec<PathBuf>,
-    /// The clients that had their keys already, and where their files were made.
+    /// The clients that had keys already, and the paths of their files when they were made.
     pub kept: Vec<(HostName, PathBuf)>,
 }
 
-/// Makes the file of the prime and one for each client, in a directory of their own. A
-/// prime's file that is there gets the clients added that it does not have; no key is
-/// replaced.
+/// Makes the file of the prime and one for each client, in one directory. An existing file of
+/// the prime gets the missing clients added; no key is replaced.
 ///
 /// # Errors
-/// There is a file of a client that the prime's does not know, or files cannot be made;
-/// those made by then stay.
+/// There is a client's file whose key the prime's file does not have, or files cannot be made;
+/// those made before remain.
 pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, SecretError> {
     let made_dir = DirBuilder::new().mode(0o700).recursive(true).create(dir);
     made_dir.map_err(|error| SecretError::File {
@@ -358,13 +356,13 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, Secret
         error,
         advice: "",
     })?;
-    // One command at a time: each reads the prime's file and puts another in its place.
-    // Best effort: not every file system has locks.
+    // One command at a time: each reads the prime's file and replaces it. Best effort: not
+    // every file system has locks.
     let lock = File::open(dir);
     let _ = lock.as_ref().map(File::lock);
     let path = dir.join(PRIME_FILE);
-    let was_there = path.try_exists().unwrap_or(true);
-    let mut prime = match was_there {
+    let existed = path.try_exists().unwrap_or(true);
+    let mut prime = match existed {
         true => PrimeKeys::read(&path)?,
         false => PrimeKeys {
             secret: Secret::random()?,
@@ -373,7 +371,7 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, Secret
     };
     let wrong = |reason: String, advice| SecretError::Content {
         path: path.clone(),
-        place: String::new(),
+        position: String::new(),
         reason,
         advice,
     };
@@ -386,7 +384,7 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, Secret
             .iter()
             .any(|n| PrimeKeys::is_same(n.as_str(), name.as_str()))
         {
-            continue; // A client may be named twice in CLIENTS, for two agents.
+            continue; // CLIENTS may name a client twice, for two agents.
         }
         let file = dir.join(client_file(name.as_str()));
         if prime.key_of(name.as_str()).is_some() {
@@ -394,9 +392,12 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, Secret
             continue;
         }
         if prime.clients.len() == CLIENTS_MAX {
-            return Err(wrong("has 10000 clients, the most".into(), MAKE));
+            return Err(wrong(
+                "has 10000 clients already, which is the limit".into(),
+                MAKE,
+            ));
         }
-        // Not taken over: its line may have been removed because the key was stolen.
+        // Not reused: its line may have been removed because the key was stolen.
         if file.try_exists().unwrap_or(true) {
             return Err(unknown_file(file, &path, name));
         }
@@ -412,37 +413,37 @@ pub fn make_keys(dir: &Path, clients: &[HostName]) -> Result<CreatedKeys, Secret
     for (file, client) in &files {
         write_private(file, &client.to_text())?;
     }
-    // Put in place as a whole: a crash leaves the old one or the new one.
+    // Replaced atomically: a crash leaves the old or the new one.
     let fresh = dir.join("prime.key.new");
     let placed = |error: io::Error| SecretError::File {
         path: path.clone(),
         error,
         advice: "",
     };
-    if !was_there || prime.clients.len() > before {
-        // Of a command that was ended before this one.
+    if !existed || prime.clients.len() > before {
+        // From a command that was interrupted.
         let _ = std::fs::remove_file(&fresh);
         write_private(&fresh, &prime.to_text())?;
         std::fs::rename(&fresh, &path).map_err(placed)?;
     }
     Ok(CreatedKeys {
         prime: path,
-        was_there,
+        existed,
         clients: files.into_iter().map(|(file, _)| file).collect(),
         kept,
     })
 }
 
-/// A client's file is there, and the prime has no key of that client.
+/// A client's file exists, but the prime has no key of that client.
 fn unknown_file(file: PathBuf, prime: &Path, name: &HostName) -> SecretError {
     SecretError::Content {
         path: file,
-        place: String::new(),
+        position: String::new(),
         reason: format!(
-            "is there, and {} has no key of client {name}",
+            "exists, but {} has no key of client {name}",
             prime.display()
         ),
-        advice: "the prime does not know this key, so it is of no use: remove the file, and give the command again",
+        advice: "the prime does not accept this key: remove the file and repeat the command",
     }
 }
 
@@ -454,9 +455,9 @@ mod tests {
         names.iter().map(|n| HostName::parse(n).unwrap()).collect()
     }
 
-    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+    /// Also writes them to the directory in FILERMARK_FUZZ_SEEDS, for ci/fuzz.
     #[test]
-    fn what_is_made_fits_together_and_is_added_to() {
+    fn made_keys_match_and_clients_can_be_added() {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().join("lab");
         let made = make_keys(&at, &names(&["h1", "H2.lab"])).unwrap();
@@ -466,7 +467,7 @@ mod tests {
             std::fs::copy(&made.prime, corpus.join("prime")).unwrap();
             std::fs::copy(&made.clients[0], corpus.join("client")).unwrap();
         }
-        assert!(!made.was_there && made.clients.len() == 2);
+        assert!(!made.existed && made.clients.len() == 2);
         let before = PrimeKeys::read(&made.prime).unwrap();
         let h1 = ClientKey::read(&made.clients[0]).unwrap();
         assert_eq!(h1.name.as_str(), "h1");
@@ -478,7 +479,7 @@ mod tests {
         assert!(missing.contains("--clients h3"), "{missing}");
 
         let more = make_keys(&at, &names(&["h3", "fe80::1", "H3"])).unwrap();
-        assert!(more.was_there);
+        assert!(more.existed);
         let after = PrimeKeys::read(&more.prime).unwrap();
         assert_eq!(after.clients[..2], before.clients[..]);
         assert!(after.require("h3").is_ok() && after.require("[fe80::1]").is_ok());
@@ -488,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_at_one_time_lose_no_key() {
+    fn concurrent_commands_lose_no_key() {
         let dir = tempfile::tempdir().unwrap();
         std::thread::scope(|scope| {
             for nth in 0..16 {
@@ -504,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_keys_are_made_and_those_that_are_there_are_kept() {
+    fn missing_keys_are_made_and_existing_ones_are_kept() {
         let dir = tempfile::tempdir().unwrap();
         let first = make_keys(dir.path(), &names(&["h1"])).unwrap();
         let h1 = std::fs::read(&first.clients[0]).unwrap();
@@ -512,7 +513,7 @@ mod tests {
         let second = make_keys(dir.path(), &names(&["h2"])).unwrap();
         std::fs::remove_file(&second.clients[0]).unwrap();
         let all = make_keys(dir.path(), &names(&["h1", "h2", "h3"])).unwrap();
-        assert!(all.was_there);
+        assert!(all.existed);
         assert_eq!(all.clients, [dir.path().join("client-h3.key")]);
         let kept: Vec<&str> = all.kept.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(kept, ["h1", "h2"]);
@@ -521,8 +522,8 @@ mod tests {
         let prime = PrimeKeys::read(&all.prime).unwrap();
         assert_eq!(prime.clients.len(), 3);
 
-        // A key whose line was removed, as that of a key which was stolen, is not taken up
-        // again, and nothing else is made then.
+        // A key whose line was removed, for example because it was stolen, is not used again,
+        // and nothing else is made in that case.
         let text = std::fs::read_to_string(&all.prime).unwrap();
         let cut: Vec<&str> = text.lines().filter(|l| !l.contains("client h3")).collect();
         std::fs::write(&all.prime, cut.join("\n") + "\n").unwrap();
@@ -541,9 +542,9 @@ mod tests {
         assert_eq!((made.clients.len(), made.kept.len()), (2, 0));
     }
 
-    /// The prime can be told from the clients by nothing that a client's file holds.
+    /// A client's file has nothing in common with other files except public keys.
     #[test]
-    fn no_secret_is_in_the_file_of_another() {
+    fn no_secret_is_in_another_file() {
         let dir = tempfile::tempdir().unwrap();
         let made = make_keys(dir.path(), &names(&["h1", "h2"])).unwrap();
         let text = |path: &Path| std::fs::read_to_string(path).unwrap();
@@ -558,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_at_the_wrong_place_is_told_and_so_is_an_old_secret() {
+    fn a_file_of_the_wrong_side_and_an_old_secret_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let made = make_keys(dir.path(), &names(&["h1"])).unwrap();
         let prime = ClientKey::read(&made.prime).unwrap_err().to_string();
@@ -567,21 +568,21 @@ mod tests {
         assert!(client.contains("is the key of a client"), "{client}");
         let old = dir.path().join("old");
         write_private(&old, &format!("{}\n", *Secret::random().unwrap().to_hex())).unwrap();
-        for told in [
+        for message in [
             PrimeKeys::read(&old).unwrap_err().to_string(),
             ClientKey::read(&old).unwrap_err().to_string(),
         ] {
-            assert!(told.contains("one secret for both sides"), "{told}");
-            assert!(told.contains("filermark agent --make-keys"), "{told}");
+            assert!(message.contains("one secret for both sides"), "{message}");
+            assert!(message.contains("filermark agent --make-keys"), "{message}");
         }
     }
 
     #[test]
-    fn broken_files_are_told_by_line() {
+    fn invalid_files_are_reported_with_the_line() {
         let secret = Secret::random().unwrap();
         let hex = secret.to_hex();
         let key = PublicKey::of(&secret).unwrap().to_string();
-        let head = format!("{PRIME_HEAD}\n# words\nsecret {}\n", *hex);
+        let head = format!("{PRIME_HEAD}\n# comment\nsecret {}\n", *hex);
         for (text, line) in [
             (format!("{PRIME_HEAD}\n"), None),
             (format!("{PRIME_HEAD}\nsecret 00\n"), Some(2)),

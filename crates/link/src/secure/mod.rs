@@ -1,42 +1,41 @@
-//! The way between prime and agents where no SSH carries it: TLS 1.3 over TCP. Each side
-//! has a secret of its own and knows the public keys that it takes.
+//! The transport between prime and agents without SSH: TLS 1.3 over TCP. Each side has its own
+//! secret and the public keys that it accepts.
 //!
-//! From its secret a side derives an Ed25519 key, and with it a self-made certificate
-//! ([`peer_keys`]). An agent takes the key of its prime and no other, a prime the keys of
-//! its clients ([`keys`]): the public key of what the peer shows must be one of these,
-//! and the peer must sign the handshake with it. Names and dates are not looked at,
-//! since a key that nobody else can have says more than they do.
+//! From its secret a side derives an Ed25519 key, and with it a self-signed certificate
+//! ([`peer_keys`]). An agent accepts only the key of its prime, a prime the keys of its clients
+//! ([`keys`]): the public key in the peer's certificate must be one of these, and the peer must
+//! sign the handshake with it. Names and dates in certificates are not checked, because the key
+//! alone identifies the peer.
 //!
-//! So the secret of a client lets its holder join a run as this client. Orders are taken
-//! from whoever has the secret of the prime.
+//! So the holder of a client's secret can join a run as this client. Orders are accepted from
+//! the holder of the prime's secret.
 //!
-//! Why that is sound:
+//! Security properties:
 //!
-//! - The secret itself never travels, nor anything that it could be replaced by: TLS
-//!   proves that the peer holds the private key, over the random numbers and key
-//!   shares of this very connection. What was recorded cannot be played again.
-//! - The traffic keys come from a fresh X25519 exchange. Whoever learns the secret
-//!   later cannot read what was recorded before.
-//! - A side cannot be played against itself: what client and server sign differs in TLS
-//!   1.3, and prime and agents name different protocols (ALPN, [`LinkRole`]), so that a
-//!   connection between two agents does not come about.
+//! - The secret itself is never sent, nor anything equivalent: TLS proves that the peer holds
+//!   the private key, over the random numbers and key shares of this connection. A recorded
+//!   handshake cannot be replayed.
+//! - The traffic keys come from an ephemeral X25519 exchange. An attacker who obtains the secret
+//!   later cannot decrypt recorded traffic.
+//! - A side cannot be used against itself: client and server sign different data in TLS 1.3,
+//!   and prime and agents use different protocols (ALPN, [`LinkRole`]), so that two agents
+//!   cannot connect to each other.
 //! - Sessions are neither resumed nor begun with early data.
 //!
-//! What it needs:
+//! Requirements:
 //!
-//! - A strong secret. Whoever connects to a listening side sees its certificate, and
-//!   may try secrets against the public key in it, at home and as fast as they like.
-//!   Hence random bytes, 128 bits at least and 256 as a rule, and no pass phrases.
-//! - Secrets that are kept: an agent does what its prime orders with the rights of the
-//!   user that started it. Files that others may read are refused. A client's key that
-//!   got out is struck off the prime's list; a prime's key that got out means new keys
-//!   for all.
-//! - For Slurm, trust in Slurm: a one-time secret for the agents and the public key of
-//!   the prime go to them through `srun`'s standard input, over Slurm's own connections,
-//!   which it does not encrypt unless it was set up to.
+//! - A strong secret. A peer that connects to a listening side sees its certificate, and can
+//!   test guessed secrets against the public key in it, offline and without a rate limit. So
+//!   secrets are random bytes, at least 128 bits and usually 256, and never pass phrases.
+//! - Secrets that are kept secret: an agent carries out the orders of its prime with the rights
+//!   of the user that started it. Files that others may read are refused. If a client's key is
+//!   stolen, remove it from the prime's list; if a prime's key is stolen, make new keys for all.
+//! - For Slurm, trust in Slurm: the agents get a secret for one launch and the public key of the
+//!   prime through `srun`'s standard input, over Slurm's own connections, which Slurm encrypts
+//!   only if it is configured to.
 //!
-//! Everything behind [`wire`] sees plain byte streams. This room knows nothing of
-//! plans, orders and load.
+//! Code behind [`wire`] uses plain byte streams. This module knows nothing of plans, orders and
+//! load.
 
 pub mod acceptor;
 mod certificate;
@@ -63,60 +62,60 @@ pub use relay::LinkControl;
 pub use secret::{Secret, SecretError};
 pub use wire::{SecureStream, WriteHalf, secure_client, secure_server};
 
-/// Why a connection did not come about.
+/// Why a connection failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecureError {
-    /// The other side showed a key that is not taken here.
-    #[error("the other side has another key than the one that is expected")]
+    /// The peer presented a key that is not accepted here.
+    #[error("the peer has another key than the expected one")]
     WrongKey,
-    /// The other side did not take the key that it was shown.
-    #[error("the other side does not accept the key of this one")]
+    /// The peer did not accept the key of this side.
+    #[error("the peer does not accept the key of this side")]
     KeyRefused,
-    /// Something else than TLS came.
-    #[error("what is there does not speak TLS, but says {0:?}")]
+    /// The peer does not use TLS.
+    #[error("the peer does not use TLS; it sent {0:?}")]
     NotTls(String),
     /// Both are primes, or both are agents.
-    #[error("the other side is {0}, as this one is, or another version of Filermark")]
+    #[error("the peer is {0}, like this side, or another version of Filermark")]
     SameSide(LinkRole),
     /// TLS failed in another way.
     #[error("TLS failed: {0}")]
     Tls(String),
-    /// Nothing, or not enough, came in time.
-    #[error("nothing came of it within {0:.1?}")]
+    /// The time limit passed.
+    #[error("timed out after {0:.1?}")]
     TimedOut(Duration),
-    /// The connection ended too early.
-    #[error("the connection was closed before it was made")]
+    /// The peer closed the connection too early.
+    #[error("the peer closed the connection during the handshake")]
     Closed,
     /// Nothing listens there.
     #[error("refused: nothing listens there")]
     Refused,
-    /// The network does not lead there.
-    #[error("no route leads there")]
+    /// There is no route to the host.
+    #[error("no route to the host")]
     NoRoute,
     /// The name has no address.
     #[error("the name {name} has no address{family}: {reason}")]
     NoAddress {
         /// The name.
         name: String,
-        /// " of the wished family", where one is wished.
+        /// " for IPv4" or " for IPv6", if a family is requested.
         family: &'static str,
-        /// What the resolver said.
+        /// The error of the resolver.
         reason: String,
     },
-    /// The other side said no, and why.
-    #[error("turned away: {0}")]
+    /// The peer rejected the connection, with a reason.
+    #[error("rejected: {0}")]
     Rejected(String),
-    /// The other side has its key and talks nonsense.
-    #[error("what came is no introduction: {0}")]
+    /// The peer has a valid key, but its introduction is not valid.
+    #[error("invalid introduction: {0}")]
     Malformed(String),
-    /// Anything else that sockets and threads fail with.
+    /// Another error of sockets and threads.
     #[error("{0}")]
     Io(String),
 }
 
 impl SecureError {
-    /// Whether another attempt in a moment may go better.
-    pub fn may_pass(&self) -> bool {
+    /// Whether another attempt may succeed.
+    pub fn is_temporary(&self) -> bool {
         match self {
             Self::TimedOut(_)
             | Self::Closed

@@ -1,5 +1,5 @@
-//! Who a side is: the key that follows from its secret, and which keys it takes at the
-//! other side (the head of `secure` says why).
+//! The identity of a side: the key that is derived from its secret, and the keys that it
+//! accepts from peers (see `secure/mod.rs`).
 
 use super::certificate;
 use super::secret::{Secret, from_hex, to_hex};
@@ -19,27 +19,27 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Separates these keys from any others that may once be made of the same secret.
+/// Separates these keys from other keys that may be derived from the same secret.
 const SALT: &[u8] = b"filermark prime and agents, version 1";
-/// What is derived.
+/// The purpose of the derived key.
 const KEY_LABEL: &[u8] = b"ed25519 identity";
-/// What stands before the 32 bytes of a public key (RFC 8410, section 4).
+/// Prefix of the 32 bytes of a public key (RFC 8410, section 4).
 const KEY_INFO_HEAD: [u8; 12] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
 ];
 
-/// The public half of the key that follows from a secret.
+/// The public half of the key that is derived from a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// Digits of its text.
+    /// Hex digits of its text.
     pub const DIGITS: usize = 64;
 
     /// Of this secret.
     ///
     /// # Errors
-    /// The cryptographic library refused, which it does not as far as we know.
+    /// The cryptographic library failed, for which no reason is known.
     pub fn of(secret: &Secret) -> Result<Self, String> {
         let seed = derive(secret).ok_or(NOT_DERIVED)?;
         let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_slice());
@@ -48,17 +48,17 @@ impl PublicKey {
         key.map(Self).map_err(|_| NOT_DERIVED.into())
     }
 
-    /// From hex.
+    /// Parses hex.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not valid.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let bytes = Some(text).filter(|text| text.len() == Self::DIGITS);
         let bytes = bytes.and_then(from_hex).and_then(|b| b.try_into().ok());
         bytes.map(Self).ok_or("has no key of 64 hex digits")
     }
 
-    /// Out of a certificate; `None`: it is of another kind.
+    /// From a certificate; `None`: it has another kind of key.
     pub(super) fn shown_in(certificate: &CertificateDer<'_>) -> Option<Self> {
         let shown = ParsedCertificate::try_from(certificate).ok()?;
         let info = shown.subject_public_key_info();
@@ -75,7 +75,7 @@ impl fmt::Display for PublicKey {
 
 const NOT_DERIVED: &str = "the key could not be derived";
 
-/// Which side of the talk one is, whoever calls whom.
+/// The role of a side, whichever side connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkRole {
     /// Gives the orders.
@@ -85,7 +85,7 @@ pub enum LinkRole {
 }
 
 impl LinkRole {
-    /// The protocol (ALPN) of a connection that this side begins.
+    /// The protocol (ALPN) of connections that this side begins.
     fn protocol(self) -> Vec<u8> {
         match self {
             Self::Prime => b"filermark-prime/1".to_vec(),
@@ -110,7 +110,7 @@ impl fmt::Display for LinkRole {
     }
 }
 
-/// What follows from a secret, for one side.
+/// The identity that is derived from a secret, for one side.
 #[derive(Clone)]
 pub struct Identity {
     side: LinkRole,
@@ -119,10 +119,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Derives key and certificate; takes peers with one of these keys.
+    /// Derives key and certificate; accepts peers with one of these keys.
     ///
     /// # Errors
-    /// The cryptographic library refused, which it does not as far as we know.
+    /// The cryptographic library failed, for which no reason is known.
     pub fn new(
         secret: &Secret,
         side: LinkRole,
@@ -168,7 +168,7 @@ impl Identity {
         })
     }
 
-    /// Which side it is made for.
+    /// The role of this side.
     pub fn side(&self) -> LinkRole {
         self.side
     }
@@ -199,7 +199,7 @@ fn derive(secret: &Secret) -> Option<Zeroizing<[u8; 32]>> {
     Some(seed)
 }
 
-/// Takes a peer whose public key is one of these and who signs with it.
+/// Accepts a peer whose public key is one of these and who signs with it.
 #[derive(Debug)]
 struct KeyVerifier {
     peers: BTreeSet<PublicKey>,
@@ -226,7 +226,7 @@ impl KeyVerifier {
     }
 
     /// TLS 1.2 is not compiled in; if it ever is, its signatures are checked too.
-    fn old_signature(
+    fn tls12_signature(
         &self,
         message: &[u8],
         certificate: &CertificateDer<'_>,
@@ -256,7 +256,7 @@ impl ServerCertVerifier for KeyVerifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        self.old_signature(message, certificate, signed)
+        self.tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -294,7 +294,7 @@ impl ClientCertVerifier for KeyVerifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        self.old_signature(message, certificate, signed)
+        self.tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -318,16 +318,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_secret_gives_the_same_key_and_another_another() {
+    fn the_key_depends_on_the_secret_only() {
         let secret = Secret::random().unwrap();
         assert_eq!(derive(&secret), derive(&secret.clone()));
         assert_ne!(derive(&secret), derive(&Secret::random().unwrap()));
     }
 
-    /// Changing it locks out agents of other versions, who could then not even be told
-    /// that their version is another.
+    /// A change locks out agents of other versions, which could then not even be informed of
+    /// the version difference.
     #[test]
-    fn the_derivation_stays_as_it_is() {
+    fn the_derivation_does_not_change() {
         let secret =
             Secret::parse("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
                 .unwrap();
@@ -336,20 +336,19 @@ mod tests {
             .iter()
             .map(|b| format!("{b:02x}"))
             .collect();
-        // Reckoned with another implementation of HKDF.
+        // Computed with another implementation of HKDF.
         assert_eq!(
             seed,
             "0440bee3d2e174417453a20baa1b6d1432b2ad9b88768b52c87093cc89cbfc9f"
         );
     }
 
-    /// Somebody who has seen the certificate, as everybody may who connects, but has
-    /// another key.
-    fn impostor(seen: &Secret) -> Arc<rustls::sign::CertifiedKey> {
-        let seen = certificate::certified(&derive(seen).unwrap()).unwrap();
+    /// An attacker that has seen the certificate, as every peer does, but has another key.
+    fn forged_key(seen_secret: &Secret) -> Arc<rustls::sign::CertifiedKey> {
+        let seen_secret = certificate::certified(&derive(seen_secret).unwrap()).unwrap();
         let own = certificate::certified(&[3; 32]).unwrap();
         let own = rustls::crypto::ring::sign::any_eddsa_type(&own.key);
-        let shown = vec![seen.certificate];
+        let shown = vec![seen_secret.certificate];
         Arc::new(rustls::sign::CertifiedKey::new(shown, own.unwrap()))
     }
 
@@ -362,47 +361,47 @@ mod tests {
         })
     }
 
-    /// Somebody who has the key of one client.
-    struct Thief {
+    /// The holder of one client's key.
+    struct KeyHolder {
         secret: Secret,
     }
 
-    impl Thief {
-        /// Plays a side towards whoever has this key.
-        fn as_side(&self, side: LinkRole, victim: PublicKey) -> Identity {
-            Identity::new(&self.secret, side, [victim]).unwrap()
+    impl KeyHolder {
+        /// Acts as `side` towards the holder of this key.
+        fn as_side(&self, side: LinkRole, target: PublicKey) -> Identity {
+            Identity::new(&self.secret, side, [target]).unwrap()
         }
     }
 
-    /// With one shared secret both of these came about.
+    /// With one shared secret both of these succeeded.
     #[test]
     fn the_holder_of_a_clients_secret_cannot_act_as_prime() {
         let [prime, h1, h2] = [(); 3].map(|()| Secret::random().unwrap());
         let key = |secret| PublicKey::of(secret).unwrap();
         let agent = Identity::new(&h2, LinkRole::Agent, [key(&prime)]).unwrap();
-        let thief = Thief { secret: h1.clone() };
-        // At an agent that listens, and at one that calls its prime.
-        let [_, agent_says] = handshake(&thief.as_side(LinkRole::Prime, key(&h2)), &agent);
-        assert_eq!(agent_says, Some(SecureError::WrongKey));
-        let [agent_says, _] = handshake(&agent, &thief.as_side(LinkRole::Prime, key(&h2)));
-        assert_eq!(agent_says, Some(SecureError::WrongKey));
-        // An agent cannot take the orders of another agent either, whatever it is called.
-        let own = Thief { secret: h2.clone() };
-        let [_, agent_says] = handshake(&own.as_side(LinkRole::Prime, key(&h2)), &agent);
-        assert_eq!(agent_says, Some(SecureError::WrongKey));
-        // What it is good for: joining, as the prime knows it.
+        let holder = KeyHolder { secret: h1.clone() };
+        // With an agent that listens, and with one that connects to its prime.
+        let [_, agent_error] = handshake(&holder.as_side(LinkRole::Prime, key(&h2)), &agent);
+        assert_eq!(agent_error, Some(SecureError::WrongKey));
+        let [agent_error, _] = handshake(&agent, &holder.as_side(LinkRole::Prime, key(&h2)));
+        assert_eq!(agent_error, Some(SecureError::WrongKey));
+        // An agent cannot accept orders of another agent either, whatever its name.
+        let own = KeyHolder { secret: h2.clone() };
+        let [_, agent_error] = handshake(&own.as_side(LinkRole::Prime, key(&h2)), &agent);
+        assert_eq!(agent_error, Some(SecureError::WrongKey));
+        // The valid use: joining, with the key that the prime knows.
         let keys = [key(&h1), key(&h2)];
         let prime_side = Identity::new(&prime, LinkRole::Prime, keys).unwrap();
-        let joins = thief.as_side(LinkRole::Agent, key(&prime));
+        let joins = holder.as_side(LinkRole::Agent, key(&prime));
         assert_eq!(handshake(&joins, &prime_side), [None, None]);
-        // A client that was struck off the prime's list joins no more.
+        // A client that was removed from the prime's list cannot join any more.
         let without = Identity::new(&prime, LinkRole::Prime, [key(&h2)]).unwrap();
-        let [_, prime_says] = handshake(&joins, &without);
-        assert_eq!(prime_says, Some(SecureError::WrongKey));
+        let [_, prime_error] = handshake(&joins, &without);
+        assert_eq!(prime_error, Some(SecureError::WrongKey));
     }
 
     #[test]
-    fn a_key_is_read_again_as_it_was_shown() {
+    fn a_key_is_parsed_as_it_was_printed() {
         let secret = Secret::random().unwrap();
         let key = PublicKey::of(&secret).unwrap();
         assert_eq!(PublicKey::parse(&key.to_string()), Ok(key));
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shows_the_certificate_without_having_its_key_is_refused() {
+    fn a_certificate_without_its_key_is_refused() {
         let secrets = Secrets::random();
         let (prime, agent) = secrets.identities();
         assert_eq!(handshake(&agent, &prime), [None, None]);
@@ -424,42 +423,42 @@ mod tests {
         let mut false_agent = agent.clone();
         let mut config = (*agent.client).clone();
         config.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(
-            impostor(&secrets.agent),
+            forged_key(&secrets.agent),
         ));
         false_agent.client = Arc::new(config);
-        let [_, told] = handshake(&false_agent, &prime);
-        assert_eq!(told, Some(SecureError::WrongKey));
+        let [_, error] = handshake(&false_agent, &prime);
+        assert_eq!(error, Some(SecureError::WrongKey));
 
         let mut false_prime = prime.clone();
         let mut config = (*prime.server).clone();
-        config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(impostor(
+        config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(forged_key(
             &secrets.prime,
         )));
         false_prime.server = Arc::new(config);
-        let [told, _] = handshake(&agent, &false_prime);
-        assert_eq!(told, Some(SecureError::WrongKey));
+        let [error, _] = handshake(&agent, &false_prime);
+        assert_eq!(error, Some(SecureError::WrongKey));
     }
 
-    /// Who takes any prime, and shows a certificate of his own with its key.
+    /// A peer that accepts any prime and presents its own certificate with its key.
     #[test]
-    fn who_shows_another_certificate_is_refused() {
+    fn another_certificate_is_refused() {
         let (prime, agent) = Secrets::random().identities();
-        let (_, mut stranger) = Secrets::random().identities();
+        let (_, mut other_key) = Secrets::random().identities();
         let mut config = (*agent.client).clone();
-        config.client_auth_cert_resolver = stranger.client.client_auth_cert_resolver.clone();
-        stranger.client = Arc::new(config);
-        let [_, told] = handshake(&stranger, &prime);
-        assert_eq!(told, Some(SecureError::WrongKey));
+        config.client_auth_cert_resolver = other_key.client.client_auth_cert_resolver.clone();
+        other_key.client = Arc::new(config);
+        let [_, error] = handshake(&other_key, &prime);
+        assert_eq!(error, Some(SecureError::WrongKey));
     }
 
     #[test]
-    fn who_shows_no_certificate_is_refused() {
-        let (prime, mut nobody) = Secrets::random().identities();
-        let mut config = (*nobody.client).clone();
+    fn a_missing_certificate_is_refused() {
+        let (prime, mut no_certificate) = Secrets::random().identities();
+        let mut config = (*no_certificate.client).clone();
         config.client_auth_cert_resolver = Arc::new(NoCertificate);
-        nobody.client = Arc::new(config);
-        let [_, told] = handshake(&nobody, &prime);
-        assert_eq!(told, Some(SecureError::WrongKey));
+        no_certificate.client = Arc::new(config);
+        let [_, error] = handshake(&no_certificate, &prime);
+        assert_eq!(error, Some(SecureError::WrongKey));
     }
 
     #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! The pump: a thread that carries bytes between a TLS connection and one end of a
-//! pair of local sockets, so that everybody else sees a plain stream.
+//! The relay: a thread that carries bytes between a TLS connection and one end of a pair of
+//! local sockets, so that other code uses a plain stream.
 //!
-//! Nothing is read that cannot be passed on, so whoever sends too fast is held up as
-//! on any socket. The end of each direction is passed on by itself.
+//! Data is read only if it can be passed on, so a fast sender is blocked as on any socket. Each
+//! direction ends independently.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -14,32 +14,30 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that are read from the local end at a time: one TLS record.
+/// Bytes that are read from the local end at once: one TLS record.
 const PIECE: usize = 16 << 10;
-/// There may be a thousand pumps.
+/// Stack of a relay thread; there may be a thousand of them.
 const STACK_BYTES: usize = 256 << 10;
-/// How long what was written last may take to go out when nobody holds the local end
-/// any more.
+/// How long the last output may take to be sent after the local end was closed.
 const LINGER: Duration = Duration::from_secs(5);
-/// A link on which nothing is said is asked for a sign of life after so long,
+/// TCP keep-alive: probes begin after this idle time,
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
-/// so often,
+/// at this interval,
 const KEEPALIVE_GAP: Duration = Duration::from_secs(5);
-/// and given up after so many questions.
+/// and the connection is closed after this number of probes.
 const KEEPALIVE_COUNT: u32 = 4;
 
-/// What remains in the hands of whoever made a connection: how it ended, and a way to
-/// cut it.
+/// Controls a connection: its state, and a way to cut it.
 #[derive(Clone)]
 pub struct LinkControl {
     peer: SocketAddr,
     tcp: Arc<TcpStream>,
     end: Arc<(Mutex<Option<LinkEnd>>, Condvar)>,
     #[cfg(test)]
-    turn_count: Arc<std::sync::atomic::AtomicU64>,
+    wake_count: Arc<std::sync::atomic::AtomicU64>,
 }
 
-/// As it should, or not.
+/// Closed properly, or with an error.
 type LinkEnd = Result<(), LinkFailure>;
 
 impl LinkControl {
@@ -49,14 +47,14 @@ impl LinkControl {
             tcp,
             end: Arc::default(),
             #[cfg(test)]
-            turn_count: Arc::default(),
+            wake_count: Arc::default(),
         }
     }
 
-    /// How often the pump has woken.
+    /// How often the relay has woken.
     #[cfg(test)]
-    pub(super) fn turn_count(&self) -> u64 {
-        self.turn_count.load(std::sync::atomic::Ordering::Relaxed)
+    pub(super) fn wake_count(&self) -> u64 {
+        self.wake_count.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The other side's address.
@@ -64,7 +62,7 @@ impl LinkControl {
         self.peer
     }
 
-    /// Ends the connection at once, in both directions.
+    /// Closes the connection immediately, in both directions.
     pub fn cut(&self) {
         let _ = self.tcp.shutdown(Shutdown::Both);
     }
@@ -74,7 +72,7 @@ impl LinkControl {
         self.lock().is_some()
     }
 
-    /// Waits until it has ended, at most so long; says whether it has.
+    /// Waits up to `limit` until it has ended; returns whether it has.
     pub fn wait_ended(&self, limit: Duration) -> bool {
         let guard = self.lock();
         let (ended, _) = self
@@ -85,23 +83,23 @@ impl LinkControl {
         ended.is_some()
     }
 
-    /// How it ended, where it did not end as it should.
+    /// The error with which it ended, if any.
     pub fn failure_text(&self) -> Option<String> {
         let end = self.lock().clone()?;
         end.err().map(|broken| broken.to_string())
     }
 
-    /// Whether the other side did not take our key: in TLS 1.3 a client hears of that
-    /// when it believes the handshake to be over.
+    /// Whether the peer rejected this side's key: in TLS 1.3 a client learns this after its own
+    /// handshake is complete.
     pub(super) fn was_refused(&self) -> bool {
         let refused = TlsError::AlertReceived(AlertDescription::AccessDenied);
         matches!(&*self.lock(), Some(Err(LinkFailure::Tls(error))) if *error == refused)
     }
 
     /// For tests: whether it sleeps when there is nothing to do.
-    fn count_turn(&self) {
+    fn count_wake(&self) {
         #[cfg(test)]
-        self.turn_count
+        self.wake_count
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
@@ -115,7 +113,7 @@ impl LinkControl {
     }
 }
 
-/// Starts the pump of a connection whose handshake is over.
+/// Starts the relay of a connection after the handshake.
 pub(super) fn start(
     tls: Connection,
     tcp: TcpStream,
@@ -128,25 +126,25 @@ pub(super) fn start(
     keep_alive(&tcp)?;
     let tcp = Arc::new(tcp);
     let hold = LinkControl::new(tcp.clone(), peer);
-    let pump = TlsRelay {
+    let relay = TlsRelay {
         tls,
         tcp,
         local,
         inward: Vec::new(),
         inward_ended: false,
         inward_shut: false,
-        deaf: false,
+        local_closed: false,
         outward_ended: false,
         outward_shut: false,
-        left_at: None,
+        local_closed_at: None,
         hold: hold.clone(),
     };
     std::thread::Builder::new()
-        .name("tls-pump".into())
+        .name("tls-relay".into())
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            let told = pump.hold.clone();
-            told.set_end(pump.run());
+            let hold = relay.hold.clone();
+            hold.set_end(relay.run());
         })?;
     Ok((ours, hold))
 }
@@ -159,16 +157,16 @@ fn keep_alive(tcp: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Why a connection broke.
+/// Why a connection failed.
 #[derive(Clone, Debug, thiserror::Error)]
 enum LinkFailure {
     #[error("the connection failed: {0}")]
     Tcp(String),
-    #[error("the connection was cut off: the other side or the way to it went away")]
+    #[error("the connection was cut off: the peer or the network failed")]
     CutOff,
     #[error("TLS failed: {0}")]
     Tls(#[from] TlsError),
-    #[error("the pump of the connection failed: {0}")]
+    #[error("the relay of the connection failed: {0}")]
     Local(String),
 }
 
@@ -187,114 +185,120 @@ impl LinkFailure {
     }
 }
 
-/// Inward is from the network to the local end, outward the other way.
+/// Inward is from the network to the local end, outward the opposite direction.
 struct TlsRelay {
     tls: Connection,
     tcp: Arc<TcpStream>,
     local: UnixStream,
-    /// Came from the network, not yet taken by the local end.
+    /// Received from the network, not yet written to the local end.
     inward: Vec<u8>,
-    /// The peer said that it sends no more.
+    /// The peer has closed its direction.
     inward_ended: bool,
-    /// The local end was told.
+    /// The local end was closed for writing accordingly.
     inward_shut: bool,
-    /// The local end takes nothing any more.
-    deaf: bool,
-    /// The local end said so.
+    /// The local end does not read any more.
+    local_closed: bool,
+    /// The local end has closed its direction.
     outward_ended: bool,
-    /// The peer was told.
+    /// The peer was informed.
     outward_shut: bool,
-    /// Since when nobody holds the local end.
-    left_at: Option<Instant>,
+    /// Since when the local end is closed.
+    local_closed_at: Option<Instant>,
     hold: LinkControl,
 }
 
 impl TlsRelay {
     fn run(mut self) -> Result<(), LinkFailure> {
-        let result = self.carry();
+        let result = self.relay();
         let _ = self.local.shutdown(Shutdown::Both);
         if result.is_err() {
-            // An alert may be on its way out; there is no waiting for it.
+            // An alert may be pending; sending it does not block.
             let _ = self.tls.write_tls(&mut &*self.tcp);
         }
         let _ = self.tcp.shutdown(Shutdown::Both);
         result
     }
 
-    fn carry(&mut self) -> Result<(), LinkFailure> {
+    fn relay(&mut self) -> Result<(), LinkFailure> {
         let mut piece = vec![0; PIECE];
-        // The last bytes of the handshake may have brought the first ones of the talk.
-        self.unpack()?;
+        // The last bytes of the handshake may have been followed by data.
+        self.decrypt()?;
         loop {
-            self.hold.count_turn();
-            self.give_inward();
-            self.take_outward(&mut piece)?;
+            self.hold.count_wake();
+            self.write_inward();
+            self.read_outward(&mut piece)?;
             self.send()?;
             if self.inward_shut && self.outward_shut {
                 return Ok(());
             }
-            if self.left_at.is_some_and(|at| at.elapsed() >= LINGER) {
+            if self
+                .local_closed_at
+                .is_some_and(|at| at.elapsed() >= LINGER)
+            {
                 return Ok(());
             }
-            // What an end that was left still holds is there at once.
-            let more = self.left_at.is_some() && self.may_take();
+            // The remaining data of a closed local end is available immediately.
+            let more = self.local_closed_at.is_some() && self.may_read_local();
             if !more && self.wait()? {
                 self.receive()?;
             }
         }
     }
 
-    /// Sleeps until something can be done. Says whether the network has something.
+    /// Sleeps until something can be done. Returns whether the network has data.
     fn wait(&mut self) -> Result<bool, LinkFailure> {
         let mut net = PollFlags::empty();
         let may_receive = !self.inward_ended && self.inward.is_empty() && self.tls.wants_read();
         net.set(PollFlags::IN, may_receive);
         net.set(PollFlags::OUT, self.tls.wants_write());
         let mut near = PollFlags::empty();
-        near.set(PollFlags::IN, self.may_take());
+        near.set(PollFlags::IN, self.may_read_local());
         near.set(PollFlags::OUT, !self.inward.is_empty());
-        // An end that is not asked about is told all the same: nobody would sleep.
-        let mut asked = Vec::with_capacity(2);
-        if self.left_at.is_none() {
-            asked.push(PollFd::new(&self.local, near));
+        // A closed socket is reported even if it is not polled: the loop would not sleep.
+        let mut polled = Vec::with_capacity(2);
+        if self.local_closed_at.is_none() {
+            polled.push(PollFd::new(&self.local, near));
         }
         if !net.is_empty() {
-            asked.push(PollFd::new(&*self.tcp, net));
+            polled.push(PollFd::new(&*self.tcp, net));
         }
-        let limit = self.left_at.map(|at| LINGER.saturating_sub(at.elapsed()));
+        let limit = self
+            .local_closed_at
+            .map(|at| LINGER.saturating_sub(at.elapsed()));
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
-        match poll(&mut asked, limit.as_ref()) {
+        match poll(&mut polled, limit.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(LinkFailure::local(error.into())),
         }
-        let told: Vec<_> = asked.iter().map(PollFd::revents).collect();
-        let (near_told, net_told) = match (self.left_at.is_none(), told.as_slice()) {
+        let ready: Vec<_> = polled.iter().map(PollFd::revents).collect();
+        let (local_ready, network_ready) = match (self.local_closed_at.is_none(), ready.as_slice())
+        {
             (true, [near, net @ ..]) => (*near, net.first().copied()),
             (_, net) => (PollFlags::empty(), net.first().copied()),
         };
-        if near_told.intersects(PollFlags::HUP | PollFlags::ERR) {
-            self.left_at.get_or_insert_with(Instant::now);
+        if local_ready.intersects(PollFlags::HUP | PollFlags::ERR) {
+            self.local_closed_at.get_or_insert_with(Instant::now);
         }
         let some = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
-        Ok(may_receive && net_told.is_some_and(|told| told.intersects(some)))
+        Ok(may_receive && network_ready.is_some_and(|ready| ready.intersects(some)))
     }
 
-    /// What the local end says is taken only when the words before are on their way.
-    fn may_take(&self) -> bool {
+    /// Data from the local end is read only when earlier data has been sent.
+    fn may_read_local(&self) -> bool {
         !self.outward_ended && !self.tls.wants_write()
     }
 
     fn receive(&mut self) -> Result<(), LinkFailure> {
         match self.tls.read_tls(&mut &*self.tcp) {
-            // Only a side that was killed goes without a word.
+            // Only a killed peer ends without close_notify.
             Ok(0) => Err(LinkFailure::CutOff),
-            Ok(_) => self.unpack(),
-            Err(error) if is_later(&error) => Ok(()),
+            Ok(_) => self.decrypt(),
+            Err(error) if would_block(&error) => Ok(()),
             Err(error) => Err(LinkFailure::tcp(error)),
         }
     }
 
-    fn unpack(&mut self) -> Result<(), LinkFailure> {
+    fn decrypt(&mut self) -> Result<(), LinkFailure> {
         let state = self.tls.process_new_packets()?;
         let start = self.inward.len();
         self.inward
@@ -307,18 +311,18 @@ impl TlsRelay {
         Ok(())
     }
 
-    fn give_inward(&mut self) {
+    fn write_inward(&mut self) {
         while !self.inward.is_empty() {
-            if self.deaf {
+            if self.local_closed {
                 self.inward.clear();
                 break;
             }
             match (&self.local).write(&self.inward) {
                 Ok(len) => drop(self.inward.drain(..len)),
-                Err(error) if is_later(&error) => return,
-                // What comes is thrown away till the peer ends: it may not be cut off
-                // in the middle of its last words to us.
-                Err(_) => self.deaf = true,
+                Err(error) if would_block(&error) => return,
+                // Received data is dropped until the peer ends: it must not be cut off while it
+                // sends its last output.
+                Err(_) => self.local_closed = true,
             }
         }
         if self.inward_ended && !self.inward_shut {
@@ -327,19 +331,19 @@ impl TlsRelay {
         }
     }
 
-    fn take_outward(&mut self, piece: &mut [u8]) -> Result<(), LinkFailure> {
-        if !self.may_take() {
+    fn read_outward(&mut self, piece: &mut [u8]) -> Result<(), LinkFailure> {
+        if !self.may_read_local() {
             return Ok(());
         }
         match (&self.local).read(piece) {
             Ok(0) => self.outward_ended = true,
-            // Its other end was closed with bytes for it unread.
+            // Its other end was closed with unread bytes.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => self.outward_ended = true,
             Ok(len) => {
-                let said = self.tls.writer().write_all(&piece[..len]);
-                said.map_err(LinkFailure::local)?;
+                let written = self.tls.writer().write_all(&piece[..len]);
+                written.map_err(LinkFailure::local)?;
             }
-            Err(error) if is_later(&error) => {}
+            Err(error) if would_block(&error) => {}
             Err(error) => return Err(LinkFailure::local(error)),
         }
         if self.outward_ended {
@@ -352,7 +356,7 @@ impl TlsRelay {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut &*self.tcp) {
                 Ok(_) => {}
-                Err(error) if is_later(&error) => return Ok(()),
+                Err(error) if would_block(&error) => return Ok(()),
                 Err(error) => return Err(LinkFailure::tcp(error)),
             }
         }
@@ -364,7 +368,7 @@ impl TlsRelay {
     }
 }
 
-/// Nothing can be done now, but in a moment.
-pub(super) fn is_later(error: &io::Error) -> bool {
+/// Nothing can be done now, but may be later.
+pub(super) fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

@@ -1,18 +1,18 @@
-//! A secret for one agent: sealed by the prime, opened by nobody else.
+//! A secret for one agent: encrypted by the prime, decrypted only by that agent.
 //!
-//! Links have their own protection (SSH, TLS with a shared secret, pipes of one host).
-//! This one is for what is worth more than the benchmark itself, the password of a file
-//! server's user: it keeps it out of everything that messages pass through on their way
-//! (frames, queues, logs of a link, programs that relay it).
+//! Links have their own protection (SSH, TLS, pipes of one host). This one is for the password
+//! of a file server's user, which is more sensitive than the benchmark itself: it keeps the
+//! password out of everything that messages pass through (frames, queues, logs of a link,
+//! relaying programs).
 //!
-//! The agent's first word has an X25519 key that it made for this talk. When the prime
-//! has a secret for it, it makes one too; both derive the same AES-256-GCM key from the
-//! exchange (HKDF-SHA256 over both public keys, RFC 5869), so that what was sealed for
-//! one agent means nothing to another. Messages are numbered, and a number counts once.
-//! All lengths up to `PAD` look the same.
+//! The agent's `Hello` has an X25519 key that it made for this link. When the prime has a
+//! secret for it, it makes one too; both derive the same AES-256-GCM key from the exchange
+//! (HKDF-SHA256 over both public keys, RFC 5869), so that a secret for one agent cannot be
+//! decrypted by another. Messages are numbered, and each number is accepted once. Lengths up to
+//! `PAD` are indistinguishable.
 //!
-//! What it does not do: say who the other side is. Whoever could take a link over could
-//! have a secret sealed for himself; keeping them out is the links' affair.
+//! It does not authenticate the peer: an attacker who controls the link could receive the
+//! secret. The link's own protection prevents that.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -25,85 +25,85 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// What keys are derived for: this, and nothing else.
+/// The purpose of the derived keys.
 const PURPOSE: &[u8] = b"filermark sealed secret 1";
-/// Secrets are filled up to a multiple of so many bytes, their length included.
+/// Secrets are padded to a multiple of this number of bytes, including their length.
 const PAD: usize = 256;
 /// Bytes of an X25519 public key.
 const KEY_LEN: usize = 32;
 /// The longest secret in bytes.
 const SECRET_LEN_MAX: usize = 2048;
-/// The longest sealed text in bytes: the secret, filled up, and the tag.
+/// The longest sealed text in bytes: the padded secret, and the tag.
 const TEXT_LEN_MAX: usize = SECRET_LEN_MAX + 2 * PAD;
 
-/// A secret on its way.
+/// An encrypted secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
     /// The prime's public key, base64.
     key: String,
-    /// Its number in this talk, from 1.
+    /// Its number on this link, from 1.
     number: u32,
-    /// The sealed bytes, base64.
+    /// The encrypted bytes, base64.
     text: String,
 }
 
 /// Why a secret could not be sealed or opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("the system gives no random numbers")]
     NoRandom,
-    /// The other side's key is none.
-    #[error("the other side has no key for it")]
+    /// The other side's key is not valid.
+    #[error("the agent has sent no valid key for it")]
     BadKey,
-    /// It was sealed for somebody else, changed on its way, or sent again.
-    #[error("it was not sealed for this talk")]
+    /// It was sealed for another agent, changed, or sent again.
+    #[error("it was not sealed for this agent and link")]
     NotForUs,
-    /// It is longer than any should be.
+    /// It is too long.
     #[error("it is too long")]
     TooLong,
 }
 
 /// The agent's side.
 pub struct Opener {
-    /// Until the first secret comes.
+    /// Until the first secret arrives.
     private: Option<EphemeralPrivateKey>,
     public: Vec<u8>,
-    /// From then on: the prime's public key, what opens, and the last number.
-    talk: Option<(String, LessSafeKey, u32)>,
+    /// From then on: the prime's public key, the decryption key, and the last number.
+    session: Option<(String, LessSafeKey, u32)>,
 }
 
 impl Opener {
-    /// With a new key; without one where the system gives no random numbers, as the
-    /// prime is told when it has a secret.
+    /// With a new key; without one if the system provides no random numbers, which the prime
+    /// reports when it has a secret.
     pub fn new() -> Self {
-        let (private, public) = match fresh() {
+        let (private, public) = match new_key_pair() {
             Ok((private, public)) => (Some(private), public),
             Err(_) => (None, Vec::new()),
         };
         Self {
             private,
             public,
-            talk: None,
+            session: None,
         }
     }
 
-    /// The public key, for the first word.
+    /// The public key, for `Hello`.
     pub fn key(&self) -> String {
         BASE64.encode(&self.public)
     }
 
-    /// Opens a secret.
+    /// Decrypts a secret.
     ///
     /// # Errors
-    /// It is not for this agent, or not for this talk.
+    /// It is not for this agent or this link.
     pub fn open(&mut self, sealed: &Sealed) -> Result<Secret, SealError> {
         if let Some(private) = self.private.take() {
             let prime = decoded(&sealed.key, KEY_LEN)?;
-            let key = agreed(private, &prime, &self.public, &prime)?;
-            self.talk = Some((sealed.key.clone(), key, 0));
+            let key = derive_key(private, &prime, &self.public, &prime)?;
+            self.session = Some((sealed.key.clone(), key, 0));
         }
-        let Some((prime, key, last)) = &mut self.talk else {
+        let Some((prime, key, last)) = &mut self.session else {
             return Err(SealError::NotForUs);
         };
         if *prime != sealed.key || sealed.number <= *last {
@@ -138,14 +138,14 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// For the agent with this public key, as its first word gave it.
+    /// For the agent with this public key, from its `Hello`.
     ///
     /// # Errors
-    /// It is no key; no random numbers.
+    /// The key is not valid; no random numbers.
     pub fn to(agent: &str) -> Result<Self, SealError> {
         let agent = decoded(agent, KEY_LEN).map_err(|_| SealError::BadKey)?;
-        let (private, public) = fresh()?;
-        let key = agreed(private, &agent, &agent, &public)?;
+        let (private, public) = new_key_pair()?;
+        let key = derive_key(private, &agent, &agent, &public)?;
         Ok(Self {
             public: BASE64.encode(&public),
             key,
@@ -153,7 +153,7 @@ impl Sealer {
         })
     }
 
-    /// Seals a secret.
+    /// Encrypts a secret.
     ///
     /// # Errors
     /// It is too long.
@@ -179,7 +179,7 @@ impl fmt::Debug for Sealer {
 }
 
 /// A new key pair.
-fn fresh() -> Result<(EphemeralPrivateKey, Vec<u8>), SealError> {
+fn new_key_pair() -> Result<(EphemeralPrivateKey, Vec<u8>), SealError> {
     let private = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new())
         .map_err(|_| SealError::NoRandom)?;
     let public = private
@@ -188,8 +188,8 @@ fn fresh() -> Result<(EphemeralPrivateKey, Vec<u8>), SealError> {
     Ok((private, public.as_ref().to_vec()))
 }
 
-/// The key of a talk between this agent and this prime.
-fn agreed(
+/// The key of a link between this agent and this prime.
+fn derive_key(
     private: EphemeralPrivateKey,
     peer: &[u8],
     agent: &[u8],
@@ -207,7 +207,7 @@ fn agreed(
     .map_err(|_| SealError::BadKey)
 }
 
-/// A number is used once under a key, which is used in one direction.
+/// A number is used once with a key, and a key in one direction.
 fn nonce(number: u32) -> [u8; NONCE_LEN] {
     let mut nonce = [0; NONCE_LEN];
     nonce[NONCE_LEN - 4..].copy_from_slice(&number.to_be_bytes());
@@ -219,8 +219,8 @@ fn padded(secret: &str) -> Result<Vec<u8>, SealError> {
     if secret.len() > SECRET_LEN_MAX {
         return Err(SealError::TooLong);
     }
-    // Room for all of it and the tag: what grows leaves copies behind. The secret itself is
-    // sealed in place.
+    // Allocated once, with space for the tag: a growing buffer would leave copies in memory.
+    // The secret itself is encrypted in place.
     let mut text = Vec::with_capacity(TEXT_LEN_MAX);
     text.extend_from_slice(&(secret.len() as u16).to_be_bytes());
     text.extend_from_slice(secret.as_bytes());
@@ -234,7 +234,7 @@ fn unpadded(text: &[u8]) -> Option<&str> {
     std::str::from_utf8(secret).ok()
 }
 
-/// Base64 of no more than so many bytes.
+/// Decodes base64 of at most `len_max` bytes.
 fn decoded(text: &str, len_max: usize) -> Result<Vec<u8>, SealError> {
     if text.len() > len_max.div_ceil(3) * 4 {
         return Err(SealError::TooLong);
@@ -253,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_is_opened_by_whom_it_is_for() {
+    fn a_sealed_secret_is_opened_by_its_agent() {
         let (mut sealer, mut opener) = pair();
         for word in ["geheim", "", "ü", &"x".repeat(SECRET_LEN_MAX)] {
             let sealed = sealer.seal(word).unwrap();
             assert_eq!(opener.open(&sealed), Ok(Secret::new(word)), "{word}");
-            // Once only.
+            // Accepted once only.
             assert_eq!(opener.open(&sealed), Err(SealError::NotForUs));
         }
         let too_long = "x".repeat(SECRET_LEN_MAX + 1);
@@ -266,21 +266,21 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_opens_it() {
+    fn no_other_agent_can_open_it() {
         let (mut sealer, mut opener) = pair();
         let sealed = sealer.seal("geheim").unwrap();
         assert_eq!(Opener::new().open(&sealed), Err(SealError::NotForUs));
-        // Another prime cannot go on with a talk that has begun.
+        // Another prime cannot continue a link that has begun.
         assert!(opener.open(&sealed).is_ok());
         let other = Sealer::to(&opener.key()).unwrap().seal("geheim").unwrap();
         assert_eq!(opener.open(&other), Err(SealError::NotForUs));
-        // Two talks never give the same bytes.
+        // Two links never produce the same bytes.
         let (mut again, _) = pair();
         assert_ne!(again.seal("geheim").unwrap(), sealed);
     }
 
     #[test]
-    fn a_length_says_nothing() {
+    fn lengths_are_indistinguishable() {
         let (mut sealer, _) = pair();
         let len = |sealed: Sealed| sealed.text.len();
         let short = len(sealer.seal("a").unwrap());
@@ -306,7 +306,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_changed_bit_is_noticed(byte in 0usize..272, bit in 0u8..8, number in 0u32..3) {
+        fn a_changed_bit_is_detected(byte in 0usize..272, bit in 0u8..8, number in 0u32..3) {
             let (mut sealer, mut opener) = pair();
             let mut sealed = sealer.seal("geheim").unwrap();
             let mut text = BASE64.decode(&sealed.text).unwrap();
@@ -318,7 +318,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_taken_without_harm(key in ".{0,60}", number: u32, text in ".{0,600}") {
+        fn any_text_is_refused_without_panic(key in ".{0,60}", number: u32, text in ".{0,600}") {
             let sealed = Sealed { key, number, text };
             prop_assert!(Opener::new().open(&sealed).is_err());
         }

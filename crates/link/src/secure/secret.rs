@@ -1,4 +1,4 @@
-//! A secret: random bytes. And files that nobody but their owner may read.
+//! Secrets of random bytes, and files that only their owner may read.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,15 +10,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Fewest bits of a secret.
+/// Minimum bits of a secret.
 pub const SECRET_BITS_MIN: usize = 128;
-/// Bytes of a secret that we make, and of the longest that we take.
+/// Bytes of a new secret, and of the longest accepted one.
 const SECRET_LEN: usize = 32;
 const SECRET_LEN_MAX: usize = 64;
-/// Random bytes are not all alike; a secret with fewer different ones was typed.
+/// Random bytes differ; a secret with fewer distinct ones was typed.
 const DIFFERENT_MIN: usize = 8;
 
-/// Why there is no secret. Every message says how that is mended.
+/// Why there is no secret. Every message has advice.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The file could not be made, opened or read.
@@ -26,14 +26,14 @@ pub enum SecretError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
-        /// What to do.
+        /// Advice.
         advice: &'static str,
     },
     /// Others may read or write it.
     #[error(
-        "key file {path}: others may read or write it (mode {mode:03o}); if nobody has, mend it with: chmod 600 {path}"
+        "key file {path}: its permissions are too open (mode {mode:03o}); fix it with: chmod 600 {path}; if it may have been read by others, make new keys"
     )]
     Open {
         /// The file.
@@ -41,24 +41,24 @@ pub enum SecretError {
         /// Its permissions.
         mode: u32,
     },
-    /// It belongs to somebody else.
-    #[error("key file {path}: belongs to user {owner}, not to the one who uses it; copy it")]
+    /// It belongs to another user.
+    #[error("key file {path}: belongs to user {owner}, not to the current user; copy it")]
     WrongOwner {
         /// The file.
         path: PathBuf,
-        /// Number of its owner.
+        /// The user id of its owner.
         owner: u32,
     },
-    /// What is in it is not what is needed.
-    #[error("key file {path}{place}: {reason}; {advice}")]
+    /// Its contents are not valid.
+    #[error("key file {path}{position}: {reason}; {advice}")]
     Content {
         /// The file.
         path: PathBuf,
-        /// ":LINE", where it is one line.
-        place: String,
-        /// What is wrong with it.
+        /// ":LINE", if the error is in one line.
+        position: String,
+        /// What is wrong.
         reason: String,
-        /// What to do.
+        /// Advice.
         advice: &'static str,
     },
     /// The system has no random numbers.
@@ -66,8 +66,8 @@ pub enum SecretError {
     NoRandom,
 }
 
-/// What the key of one side follows from. Does not show itself in logs; overwritten in
-/// memory when it is dropped.
+/// The secret from which the key of one side is derived. It is not shown in logs, and
+/// overwritten in memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
@@ -84,12 +84,12 @@ impl Secret {
         Ok(Self(bytes))
     }
 
-    /// From hex or base64url (without padding).
+    /// Parses hex or base64url (without padding).
     ///
     /// # Errors
     /// What is wrong with it; never any of its characters.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        const TOO_LONG: &str = "is too long: 64 bytes are the most";
+        const TOO_LONG: &str = "is too long: the limit is 64 bytes";
         if text.len() > SECRET_LEN_MAX * 2 {
             return Err(TOO_LONG);
         }
@@ -153,16 +153,15 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Writes a file that nobody else may read. A file that is there already stays as it
-/// is.
+/// Writes a file that only this user may read. An existing file is not changed.
 ///
 /// # Errors
-/// The file is there already or cannot be made.
+/// The file exists already or cannot be made.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), SecretError> {
     let failed = |error: io::Error| SecretError::File {
         path: path.into(),
         advice: match error.kind() {
-            io::ErrorKind::AlreadyExists => "; it is not overwritten, since agents may use it",
+            io::ErrorKind::AlreadyExists => "; it is not overwritten, because agents may use it",
             _ => "",
         },
         error,
@@ -197,7 +196,7 @@ pub(super) fn read_private(path: &Path, len_max: u64) -> Result<Zeroizing<String
         },
         error,
     };
-    // A pipe that nobody writes to must not hold us.
+    // A pipe without a writer must not block.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new()
         .read(true)
@@ -205,7 +204,7 @@ pub(super) fn read_private(path: &Path, len_max: u64) -> Result<Zeroizing<String
         .open(path)
         .map_err(failed)?;
     check_file(path, &file, failed)?;
-    // Room for all of it at once: a buffer that grows leaves copies behind.
+    // Allocated once: a growing buffer would leave copies in memory.
     let len = file.metadata().map_err(failed)?.len().min(len_max);
     let mut text = Zeroizing::new(String::with_capacity(len as usize + 2));
     file.take(len_max + 1)
@@ -219,7 +218,7 @@ pub(super) fn read_private(path: &Path, len_max: u64) -> Result<Zeroizing<String
     Ok(text)
 }
 
-/// Looks at the open file, not at its name: that may lead elsewhere in a moment.
+/// Checks the open file, not its name, which may be replaced meanwhile.
 fn check_file(
     path: &Path,
     file: &File,
@@ -267,22 +266,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_read_is_refused_with_the_command_that_mends_it() {
+    fn a_file_that_others_may_read_is_refused_with_the_command_that_fixes_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
         write_private(&path, "words").unwrap();
         for mode in [0o640, 0o604, 0o620, 0o601] {
             std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let refused = read_private(&path, 9).unwrap_err().to_string();
-            let mends = format!("chmod 600 {}", path.display());
-            assert!(refused.contains(&mends), "{refused}");
+            let advice = format!("chmod 600 {}", path.display());
+            assert!(refused.contains(&advice), "{refused}");
         }
         std::fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
         assert!(read_private(&path, 9).is_ok());
     }
 
     #[test]
-    fn weak_secrets_and_other_things_are_refused_in_words() {
+    fn weak_secrets_and_other_text_are_refused_with_the_reason() {
         let refused = |text: &str| Secret::parse(text).unwrap_err();
         assert!(refused("0123456789abcdef0123456789abcd").contains("128 bits"));
         assert!(refused("correct horse battery staple").contains("neither"));
@@ -301,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn hex_and_base64url_mean_the_same_and_nothing_shows_in_logs() {
+    fn hex_and_base64url_are_equivalent_and_secrets_are_not_logged() {
         let secret = Secret::random().unwrap();
         let base64url = URL_SAFE_NO_PAD.encode(secret.bytes());
         assert_eq!(Secret::parse(&base64url), Ok(secret.clone()));

@@ -1,7 +1,7 @@
-//! The handshake: from a TCP connection to a stream that only the holder of an expected
-//! key can be at the other end of.
+//! The handshake: from a TCP connection to a stream whose other end is a holder of an accepted
+//! key.
 
-use super::relay::{self, LinkControl, is_later};
+use super::relay::{self, LinkControl, would_block};
 use super::{Identity, LinkRole, PublicKey, SecureError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::pki_types::ServerName;
@@ -11,23 +11,23 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// What the other side sent first is kept up to so many bytes, for a message.
+/// The first bytes of the peer are kept for a message, up to this number.
 const SHOWN: usize = 48;
-/// Demanded by the library and not sent to anybody: keys count here, not names.
+/// Required by the library and not sent: keys are checked, not names.
 const NAME: &str = "filermark";
 
-/// A connection to somebody who has a key that is taken here.
+/// A connection to the holder of an accepted key.
 pub struct SecureStream {
-    /// What is said on it; a blocking socket without time limits.
+    /// The plain stream; a blocking socket without time limits.
     pub stream: UnixStream,
-    /// How it ends.
+    /// The state of the connection.
     pub hold: LinkControl,
-    /// Who is at the other end.
+    /// The key of the peer.
     pub peer_key: PublicKey,
 }
 
-/// The end of a stream that is spoken into. Dropping it tells the other side that no
-/// more will come, also while somebody here still listens to the stream.
+/// The writing end of a stream. Dropping it closes this direction, even if the stream is still
+/// read.
 pub struct WriteHalf(UnixStream);
 
 impl WriteHalf {
@@ -53,12 +53,12 @@ impl Drop for WriteHalf {
     }
 }
 
-/// Makes a connection that we began secure, within `limit`.
+/// Secures a connection that this side began, within `limit`.
 ///
-/// The other side may still refuse us, which then shows as the end of the stream.
+/// The peer may still reject this side, which then appears as the end of the stream.
 ///
 /// # Errors
-/// Why it did not come about.
+/// Why it failed.
 pub fn secure_client(
     tcp: TcpStream,
     identity: &Identity,
@@ -70,10 +70,10 @@ pub fn secure_client(
     secure(tls.into(), tcp, identity.side(), limit)
 }
 
-/// Makes a connection that the other side began secure, within `limit`.
+/// Secures a connection that the peer began, within `limit`.
 ///
 /// # Errors
-/// Why it did not come about.
+/// Why it failed.
 pub fn secure_server(
     tcp: TcpStream,
     identity: &Identity,
@@ -92,18 +92,18 @@ fn secure(
 ) -> Result<SecureStream, SecureError> {
     tcp.set_nonblocking(true)?;
     let peer = tcp.peer_addr()?;
-    let mut heard = FirstBytes {
+    let mut first_bytes = FirstBytes {
         tcp: &tcp,
         first: Vec::new(),
     };
-    let shaken = shake_hands(&mut tls, &mut heard, side, limit);
+    let shaken = shake_hands(&mut tls, &mut first_bytes, side, limit);
     if let Err(error) = shaken {
-        // The alert, so that the other side can tell why; there is no waiting for it.
+        // The alert informs the peer of the reason; sending it does not block.
         while tls.wants_write() && tls.write_tls(&mut &tcp).is_ok_and(|len| len > 0) {}
         let _ = tcp.shutdown(Shutdown::Write);
         return Err(error);
     }
-    // Was looked at in the handshake, which fails without it.
+    // The handshake fails without a certificate.
     let shown = tls.peer_certificates().and_then(|chain| chain.first());
     let peer_key = shown.and_then(PublicKey::shown_in);
     let peer_key = peer_key.ok_or(SecureError::WrongKey)?;
@@ -117,33 +117,33 @@ fn secure(
 
 fn shake_hands(
     tls: &mut Connection,
-    heard: &mut FirstBytes<'_>,
+    first_bytes: &mut FirstBytes<'_>,
     side: LinkRole,
     limit: Duration,
 ) -> Result<(), SecureError> {
     let deadline = Instant::now() + limit;
     while tls.is_handshaking() || tls.wants_write() {
         if tls.wants_write() {
-            match tls.write_tls(&mut heard.tcp) {
+            match tls.write_tls(&mut first_bytes.tcp) {
                 Ok(_) => continue,
-                Err(error) if is_later(&error) => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Err(error.into()),
             }
         } else {
-            match tls.read_tls(heard) {
+            match tls.read_tls(first_bytes) {
                 Ok(0) => return Err(SecureError::Closed),
                 Ok(_) => {
                     tls.process_new_packets()
-                        .map_err(|error| describe(error, side, &heard.first))?;
+                        .map_err(|error| describe(error, side, &first_bytes.first))?;
                     continue;
                 }
-                Err(error) if is_later(&error) => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        await_socket(heard.tcp, tls.wants_write(), deadline, limit)?;
+        await_socket(first_bytes.tcp, tls.wants_write(), deadline, limit)?;
     }
-    // Absent where a library at the other side leaves it out.
+    // Missing if the library of the peer does not send it.
     if tls.alpn_protocol().is_none() {
         return Err(SecureError::SameSide(side));
     }
@@ -172,7 +172,7 @@ fn await_socket(
     }
 }
 
-/// A socket, and what it said first.
+/// A socket, and its first bytes.
 struct FirstBytes<'a> {
     tcp: &'a TcpStream,
     first: Vec<u8>,
@@ -190,7 +190,7 @@ impl Read for FirstBytes<'_> {
 fn describe(error: TlsError, side: LinkRole, first: &[u8]) -> SecureError {
     use AlertDescription as Alert;
     match error {
-        // A TLS service of another kind shows another certificate, or wants none.
+        // A foreign TLS service presents another certificate, or requires none.
         TlsError::InvalidCertificate(_) | TlsError::NoCertificatesPresented => {
             SecureError::WrongKey
         }

@@ -1,4 +1,4 @@
-//! The wire between two honest sides, and what they are told when it does not hold.
+//! Connections between two valid sides, and the errors of invalid ones.
 
 use super::*;
 use std::io::{Read, Write};
@@ -50,7 +50,7 @@ type StreamPair = (
 );
 
 /// Both handshakes: `client` begins.
-fn meet(client: &Identity, server: &Identity) -> StreamPair {
+fn handshake(client: &Identity, server: &Identity) -> StreamPair {
     let (near, far) = tcp_pair();
     thread::scope(|scope| {
         let server = scope.spawn(|| secure_server(far, server, LIMIT));
@@ -59,13 +59,13 @@ fn meet(client: &Identity, server: &Identity) -> StreamPair {
     })
 }
 
-fn met() -> (SecureStream, SecureStream) {
+fn connected() -> (SecureStream, SecureStream) {
     let (prime, agent) = identities();
-    let (client, server) = meet(&agent, &prime);
+    let (client, server) = handshake(&agent, &prime);
     (client.unwrap(), server.unwrap())
 }
 
-fn noise(len: usize) -> Vec<u8> {
+fn random_bytes(len: usize) -> Vec<u8> {
     let mut state = 1u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -83,15 +83,15 @@ fn read_all(mut stream: &UnixStream) -> Vec<u8> {
 
 #[test]
 fn bytes_and_ends_arrive_in_both_directions() {
-    let (client, server) = met();
-    let sent = noise(8 << 20);
+    let (client, server) = connected();
+    let sent = random_bytes(8 << 20);
     thread::scope(|scope| {
         scope.spawn(|| {
             (&client.stream).write_all(&sent).unwrap();
             client.stream.shutdown(Shutdown::Write).unwrap();
         });
         assert!(read_all(&server.stream) == sent, "as it was sent");
-        // One direction has ended, the other one goes on.
+        // One direction has ended, the other one continues.
         scope.spawn(|| {
             (&server.stream).write_all(&sent).unwrap();
             server.stream.shutdown(Shutdown::Write).unwrap();
@@ -106,8 +106,8 @@ fn bytes_and_ends_arrive_in_both_directions() {
 
 #[test]
 fn both_directions_at_once_do_not_block_each_other() {
-    let (client, server) = met();
-    let sent = noise(4 << 20);
+    let (client, server) = connected();
+    let sent = random_bytes(4 << 20);
     thread::scope(|scope| {
         for end in [&client, &server] {
             scope.spawn(|| {
@@ -120,17 +120,17 @@ fn both_directions_at_once_do_not_block_each_other() {
 }
 
 #[test]
-fn who_does_not_read_holds_up_who_writes() {
-    let (client, server) = met();
+fn a_slow_reader_blocks_the_writer() {
+    let (client, server) = connected();
     let wait = Duration::from_millis(500);
     client.stream.set_write_timeout(Some(wait)).unwrap();
-    let piece = noise(64 << 10);
+    let piece = random_bytes(64 << 10);
     let mut written = 0;
     while let Ok(len) = (&client.stream).write(&piece) {
         written += len;
-        assert!(written < 64 << 20, "somewhere {written} bytes pile up");
+        assert!(written < 64 << 20, "{written} bytes are buffered");
     }
-    // What was taken arrives all the same.
+    // The data that was accepted arrives nevertheless.
     let mut rest = vec![0; 64 << 10];
     let mut read = 0;
     server.stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -141,98 +141,98 @@ fn who_does_not_read_holds_up_who_writes() {
 }
 
 #[test]
-fn what_was_said_last_arrives_though_its_speaker_has_gone() {
-    let (client, server) = met();
-    let sent = noise(100 << 10);
+fn the_last_data_arrives_after_the_sender_has_closed() {
+    let (client, server) = connected();
+    let sent = random_bytes(100 << 10);
     (&client.stream).write_all(&sent).unwrap();
     drop(client);
     assert!(read_all(&server.stream) == sent);
 }
 
 #[test]
-fn who_left_is_not_waited_for_long() {
-    let (client, server) = met();
+fn the_wait_for_a_closed_end_is_limited() {
+    let (client, server) = connected();
     let hold = client.hold.clone();
     drop(client.stream);
     let began = Instant::now();
-    // The other side neither reads nor ends: ours ends after a while.
+    // The peer neither reads nor ends: this side ends after a while.
     assert!(hold.wait_ended(LIMIT));
     assert!(began.elapsed() < LIMIT);
     assert!(read_all(&server.stream).is_empty());
 }
 
 #[test]
-fn a_side_that_is_killed_is_told_from_one_that_ends() {
-    let (client, server) = met();
-    (&client.stream).write_all(b"last words").unwrap();
-    let mut heard = [0; 10];
-    (&server.stream).read_exact(&mut heard).unwrap();
+fn a_killed_side_is_distinguished_from_one_that_ends() {
+    let (client, server) = connected();
+    (&client.stream).write_all(b"last bytes").unwrap();
+    let mut received = [0; 10];
+    (&server.stream).read_exact(&mut received).unwrap();
     client.hold.cut();
     assert!(read_all(&server.stream).is_empty());
     assert!(server.hold.wait_ended(LIMIT));
-    let words = server.hold.failure_text().unwrap();
-    assert!(words.contains("cut off"), "{words}");
+    let reason = server.hold.failure_text().unwrap();
+    assert!(reason.contains("cut off"), "{reason}");
     assert!((&server.stream).write_all(b"still there?").is_err());
 }
 
 #[test]
-fn another_key_does_not_fit_and_both_sides_are_told() {
+fn a_wrong_key_is_reported_on_both_sides() {
     let ((prime, agent), (other_prime, other_agent)) = (identities(), identities());
     for (client, server) in [
         (&agent, &other_prime),
         (&other_agent, &prime),
         (&prime, &other_agent),
     ] {
-        // Who calls looks first.
-        let (client, server) = meet(client, server);
+        // The connecting side checks first.
+        let (client, server) = handshake(client, server);
         assert_eq!(client.err(), Some(SecureError::WrongKey));
         assert_eq!(server.err(), Some(SecureError::KeyRefused));
     }
 }
 
 #[test]
-fn two_of_the_same_side_do_not_meet() {
+fn two_sides_of_one_role_do_not_connect() {
     let (prime, agent) = identities();
     for (side, one) in [(LinkRole::Prime, &prime), (LinkRole::Agent, &agent)] {
-        let (client, server) = meet(one, one);
+        let (client, server) = handshake(one, one);
         assert_eq!(client.err(), Some(SecureError::SameSide(side)));
         assert_eq!(server.err(), Some(SecureError::SameSide(side)));
     }
-    let (client, server) = meet(&prime, &agent);
-    assert!(client.is_ok() && server.is_ok(), "a prime may call, too");
+    let (client, server) = handshake(&prime, &agent);
+    assert!(client.is_ok() && server.is_ok(), "a prime may connect, too");
 }
 
-/// In each state in which there is nothing to do for a pump.
+/// In each state in which a relay has nothing to do.
 #[test]
-fn a_pump_with_nothing_to_do_sleeps() {
+fn an_idle_relay_sleeps() {
     let quiet = |name: &str, hold: &LinkControl| {
         thread::sleep(Duration::from_millis(200));
-        let before = hold.turn_count();
+        let before = hold.wake_count();
         thread::sleep(Duration::from_millis(300));
-        let turns = hold.turn_count() - before;
-        assert!(turns <= 2, "{name}: {turns} turns");
+        let turns = hold.wake_count() - before;
+        assert!(turns <= 2, "{name}: woke {turns} times");
     };
-    let (client, server) = met();
+    let (client, server) = connected();
     quiet("idle", &client.hold);
     client.stream.shutdown(Shutdown::Write).unwrap();
-    quiet("said its last", &client.hold);
-    quiet("heard the last", &server.hold);
+    quiet("sent its last bytes", &client.hold);
+    quiet("received the last bytes", &server.hold);
 
-    let (client, server) = met();
+    let (client, server) = connected();
     client
         .stream
         .set_write_timeout(Some(Duration::from_millis(300)))
         .unwrap();
     while (&client.stream).write(&[1; 65536]).is_ok() {}
-    quiet("held up outward", &client.hold);
-    quiet("held up inward", &server.hold);
+    quiet("blocked outward", &client.hold);
+    quiet("blocked inward", &server.hold);
     let (client_hold, server_hold) = (client.hold.clone(), server.hold.clone());
     drop(client);
-    quiet("left with bytes to go", &client_hold);
+    quiet("closed with bytes to send", &client_hold);
     drop(server);
     assert!(client_hold.wait_ended(LIMIT) && server_hold.wait_ended(LIMIT));
 
-    let (client, server) = met();
+    let (client, server) = connected();
     let hold = client.hold.clone();
     drop(client);
     quiet("left", &hold);

@@ -5,7 +5,7 @@ use super::types::{Benchmark, ClassicWork, FileSetRule, Heritage, Standard, Work
 use crate::dist::SizeDistribution;
 use crate::mix::Mix;
 use crate::op::Op;
-use crate::protocol::Protocol;
+use crate::plan::Protocol;
 use crate::sequence::SequenceTable;
 use crate::text::sanitize;
 use serde::Deserialize;

@@ -5,7 +5,7 @@ use crate::composite::CompositeWork;
 use crate::dist::SizeDistribution;
 use crate::finding::Severity;
 use crate::mix::Mix;
-use crate::protocol::Protocol;
+use crate::plan::Protocol;
 use crate::sequence::{Sequence, SolveError};
 use serde::{Deserialize, Serialize};
 

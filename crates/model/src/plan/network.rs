@@ -1,5 +1,6 @@
 //! How a driver reaches its servers.
 
+use crate::units::{Bytes, counted};
 use serde::{Deserialize, Serialize};
 
 /// What carries the calls (TCP).
@@ -53,4 +54,29 @@ pub enum Connections {
     PerProc,
     /// This many per client and server, as kernel clients do with `nconnect`.
     Shared(u32),
+}
+
+impl Connections {
+    /// How procs share connections, in text.
+    pub fn text(self, transport: Transport) -> String {
+        let what = match transport {
+            Transport::Tcp => "connection",
+            Transport::Udp => "socket",
+        };
+        match self {
+            Self::PerProc => format!("a {what} per proc"),
+            Self::Shared(n) => {
+                let shared = counted(u64::from(n), &format!("shared {what}"));
+                format!("{shared} per server")
+            }
+        }
+    }
+}
+
+/// The largest transfers of a driver, in text; `None`: what the server prefers.
+pub(crate) fn transfers_text(bytes_max: Option<u32>) -> String {
+    match bytes_max {
+        Some(bytes) => format!("transfers up to {}", Bytes(u64::from(bytes))),
+        None => "transfers as the server prefers".to_owned(),
+    }
 }

@@ -1,9 +1,13 @@
-//! Settings of the NFS driver.
+//! The NFS driver: its settings, what the program has to know of it, its counters.
 
-use super::Labels;
+mod counters;
+mod driver;
+
 use super::network::{Connections, IpChoice, Transport};
 use crate::benchmark::CommitPolicy;
 use crate::protocol::NfsVersion;
+pub use counters::NfsCounter;
+pub(super) use driver::{NFS2, NFS3};
 use serde::{Deserialize, Serialize};
 
 /// Settings of the NFS driver.
@@ -96,42 +100,6 @@ impl Default for NfsPlan {
 }
 
 impl NfsPlan {
-    /// Its fields in the words of the parameters.
-    pub const LABELS: Labels = &[
-        ("block_size_max", "BLOCK_SIZE"),
-        ("biod_max_reads", "BIOD_MAX_READS"),
-        ("biod_max_writes", "BIOD_MAX_WRITES"),
-        ("commit", "COMMIT"),
-        ("commit.policy", "COMMIT policy"),
-        (
-            "commit.writes",
-            "logical writes to a file before its COMMIT",
-        ),
-        ("commit.mib", "MiB written to a file before its COMMIT"),
-        ("commit.files", "most files with uncommitted data per proc"),
-        ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
-        ("rpc_retries", "RPC_RETRIES"),
-        ("connections", "connections"),
-        ("nfs_port", "NFS_PORT"),
-        ("mount_port", "MOUNT_PORT"),
-        ("transport", "transport (TCP)"),
-        ("udp_timeout_ms", "UDP_TIMEOUT_MS"),
-    ];
-    /// Its fields that say where and as whom the work is done, not what it is.
-    pub const PLACES: &'static [&'static str] = &[
-        "uid",
-        "gid",
-        "gids",
-        "machine_name",
-        "resvport",
-        "nfs_port",
-        "mount_port",
-        "portmap_port",
-        "transport",
-        "udp_timeout_ms",
-        "ip",
-    ];
-
     /// What plans have that were written before there was UDP: the 1.1 s that kernel
     /// clients begin with (nfs(5), `timeo`).
     pub const fn udp_timeout_ms_default() -> u32 {

@@ -1,6 +1,11 @@
-//! Settings of the driver of mounted file systems.
+//! The driver of mounted file systems: its settings, what the program has to know of it, its
+//! counters.
 
 use super::Labels;
+use super::facts::{DriverFacts, DriverSettings, DriverText, Target};
+use crate::counter::{CounterDecl, counters, shared};
+use crate::op::{Op, OpSet};
+use crate::protocol::ProtocolDecl;
 use serde::{Deserialize, Serialize};
 
 /// Settings of the driver of mounted file systems.
@@ -45,7 +50,104 @@ impl PosixPlan {
         let needed = Self::OPEN_FILES_NEEDED_PER_PROC;
         (needed, best.max(needed))
     }
+}
 
-    /// Its fields in the words of the parameters.
-    pub const LABELS: Labels = &[("drop_caches", "DROP_CACHES")];
+/// A mounted file system.
+pub(super) const POSIX: ProtocolDecl = ProtocolDecl {
+    title: "a mounted file system",
+    sfssum_name: "POSIX",
+    driver_word: "posix",
+    fs_word: None,
+    benchmark: None,
+    ops: Op::POSIX,
+    op_names: |_| None,
+    is_sequential: false,
+    nfs_version: None,
+};
+
+impl DriverSettings for PosixPlan {
+    fn facts(&self) -> DriverFacts {
+        DriverFacts {
+            target: Target::Mounted,
+            blocks: true,
+            host_cache: true,
+            reuses_kept: self.reuse_kept,
+            no_fsync: self.no_fsync,
+            open_files_per_proc: self.open_files_per_proc(),
+            open_files_reserved: Self::OPEN_FILES_RESERVED,
+            ..DriverFacts::default()
+        }
+    }
+
+    fn describe(&self) -> DriverText {
+        DriverText::of("mounted file systems, by system calls")
+    }
+
+    fn ops(&self) -> OpSet {
+        OpSet::POSIX
+    }
+
+    fn counters(&self) -> &'static [CounterDecl] {
+        PosixCounter::ALL
+    }
+
+    fn labels(&self) -> Labels {
+        &[("drop_caches", "DROP_CACHES")]
+    }
+}
+
+counters! {
+    /// What the driver of mounted file systems counts beside the operations.
+    PosixCounter {
+        ShortReads = shared::SHORT_READS;
+        ShortWrites = shared::SHORT_WRITES;
+        LockWaits = CounterDecl::new("lock_waits", "Locks that another process had at first.")
+            .notes("locks that somebody else had at first, and were waited for");
+        DirectFallbacks = CounterDecl::new(
+            "direct_fallbacks",
+            "Transfers that were to bypass the cache and went through it.",
+        )
+        .lacks("transfers that were to bypass the client's cache (O_DIRECT) went through it: the file system refused, or their place or length did not fit its blocks");
+        Opens = CounterDecl::new(
+            "opens",
+            "Files opened because no handle was kept, within the operation that needed it.",
+        );
+        DirOpens = CounterDecl::new(
+            "dir_opens",
+            "Bucket directories opened because no handle was kept, for naming only.",
+        );
+        Fsyncs = CounterDecl::new("fsyncs", "fsync and msync of transfers that commit.");
+        EarlyEofs = shared::EARLY_EOF_READS;
+        ReusedFiles = CounterDecl::new(
+            "reused_files",
+            "Files of an earlier run that had the right size and stayed.",
+        );
+        CustomStarts = CounterDecl::new(
+            "custom_starts",
+            "Starts of the programs behind custom1 and custom2.",
+        );
+        CheckedBytes = shared::CHECKED;
+        UndecidedBytes = shared::UNDECIDED;
+        VerifyErrors = shared::WRONG_READS;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_mounted_file_systems_are_facts() {
+        let posix = PosixPlan {
+            no_fsync: true,
+            open_files_max: Some(9),
+            reuse_kept: true,
+            ..PosixPlan::default()
+        };
+        let facts = posix.facts();
+        assert_eq!(facts.target, Target::Mounted);
+        assert!(facts.blocks && facts.no_fsync && facts.reuses_kept);
+        assert_eq!(facts.open_files_per_proc, (10, 24));
+        assert_eq!((facts.transport, facts.port), (None, None));
+    }
 }

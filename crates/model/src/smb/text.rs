@@ -80,13 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_logs_in_is_said_on_one_line() {
+    fn the_login_is_described_on_one_line() {
         let ntlm = |username: &str, domain: &str| Auth::Ntlm {
             username: username.into(),
             domain: domain.into(),
         };
         assert_eq!(ntlm("me", "LAB").to_string(), r"user LAB\me by NTLMv2");
-        assert_eq!(ntlm("m\u{202e}e", "").to_string(), "user m e by NTLMv2");
+        assert_eq!(
+            ntlm("m\u{202e}e", "").to_string(),
+            "user m\u{fffd}e by NTLMv2"
+        );
         let kerberos = Auth::Kerberos {
             username: String::new(),
             domain: "LAB".into(),

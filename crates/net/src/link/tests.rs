@@ -112,7 +112,7 @@ fn what_the_system_does_not_take_is_kept_and_goes_later() {
     let (mut reactor, mut link, mut server) = connected();
     let mut pool = BufferPool::new(32 << 20);
     let bytes: Vec<u8> = (0..16u32 << 20).map(|n| (n % 251) as u8).collect();
-    let mut sent = link.send(&bytes, &mut pool).expect("send");
+    let mut sent = link.send(&mut bytes.clone(), &mut pool).expect("send");
     assert!(sent < bytes.len(), "the socket took 16 MiB at once");
     let reader = std::thread::spawn(move || {
         let mut all = Vec::new();
@@ -135,6 +135,30 @@ fn what_the_system_does_not_take_is_kept_and_goes_later() {
     link.close(&mut pool);
     assert!(pool.kept_bytes() > 0);
     assert!(reader.join().expect("reader") == bytes);
+}
+
+/// Of a large message most is left as a rule: its buffer is kept, and another one is there
+/// for the next messages. A small rest does not keep a large buffer.
+#[test]
+fn a_large_rest_is_kept_without_a_copy_and_a_small_one_in_a_small_buffer() {
+    let (_, mut link, _server) = connected();
+    let mut pool = BufferPool::new(32 << 20);
+    let mut spare = Vec::with_capacity(100);
+    pool.give_back(&mut spare);
+    let mut bytes = vec![7; 16 << 20];
+    let place = bytes.as_ptr();
+    let taken = link.send(&mut bytes, &mut pool).expect("send");
+    assert_eq!(link.unsent_len(), (16 << 20) - taken);
+    assert_eq!(link.unsent.as_ptr(), place, "it is the same buffer");
+    assert_eq!((bytes.len(), bytes.capacity()), (0, 100), "the pool's");
+    link.close(&mut pool);
+    let (_, mut link, _server) = connected();
+    while link.unsent_len() == 0 {
+        let mut bytes = Vec::with_capacity(64 << 20);
+        bytes.resize(64 << 10, 7);
+        link.send(&mut bytes, &mut pool).expect("send");
+        assert!(bytes.capacity() == 64 << 20, "the caller's own");
+    }
 }
 
 #[test]
@@ -167,6 +191,7 @@ fn short_waits_are_short() {
 /// The kernel's note of an arrival survives until the bytes are read, on both
 /// ways of reading.
 #[test]
+#[cfg_attr(feature = "portable", ignore = "Linux alone knows")]
 fn arrivals_are_known_however_late_they_are_read() {
     let (_, mut link, mut server) = connected();
     let mut scratch = vec![0; 1 << 16];

@@ -8,7 +8,6 @@
 #![allow(unsafe_code)] // recvmsg with control data and this socket option have no safe wrapper.
 
 use filermark_model::Nanos;
-use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::mem::MaybeUninit;
@@ -23,7 +22,7 @@ struct Control([u8; 128]);
 
 /// Asks the kernel to note arrivals on a socket. Where it refuses, reads go on
 /// without.
-pub fn note_arrivals(socket: impl AsFd) {
+pub(crate) fn note_arrivals(socket: impl AsFd) {
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is borrowed, and the option's value is an int that outlives the call.
     let _ = unsafe {
@@ -42,16 +41,16 @@ pub fn note_arrivals(socket: impl AsFd) {
 ///
 /// # Errors
 /// The system's.
-pub fn read(socket: impl AsFd, into: &mut [u8]) -> rustix::io::Result<(usize, Nanos)> {
+pub(crate) fn read(socket: impl AsFd, into: &mut [u8]) -> io::Result<(usize, Nanos)> {
     // SAFETY: the pointer and the length are those of a slice that is ours alone.
     unsafe { receive(socket, into.as_mut_ptr(), into.len()) }
 }
 
-/// The same behind what `into` holds, as far as its capacity goes.
+/// Reads behind what `into` holds, as far as its capacity goes, like [`read`].
 ///
 /// # Errors
 /// The system's.
-pub fn read_behind(socket: impl AsFd, into: &mut Vec<u8>) -> rustix::io::Result<(usize, Nanos)> {
+pub(crate) fn read_behind(socket: impl AsFd, into: &mut Vec<u8>) -> io::Result<(usize, Nanos)> {
     let spare = into.spare_capacity_mut();
     let len = spare.len();
     // SAFETY: the spare capacity is ours alone and may be written to.
@@ -63,11 +62,7 @@ pub fn read_behind(socket: impl AsFd, into: &mut Vec<u8>) -> rustix::io::Result<
 
 /// # Safety
 /// `len` bytes may be written from `into` on.
-unsafe fn receive(
-    socket: impl AsFd,
-    into: *mut u8,
-    len: usize,
-) -> rustix::io::Result<(usize, Nanos)> {
+unsafe fn receive(socket: impl AsFd, into: *mut u8, len: usize) -> io::Result<(usize, Nanos)> {
     let mut data = libc::iovec {
         iov_base: into.cast(),
         iov_len: len,
@@ -84,8 +79,7 @@ unsafe fn receive(
     // `control`, with their true lengths.
     let came = unsafe { libc::recvmsg(socket, &raw mut message, 0) };
     let Ok(came) = usize::try_from(came) else {
-        let error = io::Error::last_os_error();
-        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        return Err(io::Error::last_os_error());
     };
     // SAFETY: the kernel has filled the header in.
     let arrival = unsafe { arrival(&message) };

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // sendmmsg, recvmmsg and these socket options have no safe wrapper.
 
 use super::arrival::{age_at, arrival, now_of_day};
+use crate::ready::{BATCH, ReceivedDatagram, SocketBuffer};
 use filermark_model::Nanos;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -14,33 +15,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Datagrams of one system call, at most.
-pub const BATCH: usize = 64;
-
 /// Room for the control data of one datagram: a header and a `timespec`.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; 64]);
-
-/// A datagram that came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReceivedDatagram {
-    /// Bytes of it that were kept.
-    pub len: usize,
-    /// It was longer than its room: the rest is lost.
-    pub cut: bool,
-    /// How long ago it had arrived at this host; no time where that is not known.
-    pub age: Nanos,
-}
-
-impl ReceivedDatagram {
-    /// Nothing.
-    pub const NONE: Self = Self {
-        len: 0,
-        cut: false,
-        age: Nanos::ZERO,
-    };
-}
 
 /// Sends the pieces of `bytes` at `ranges` as one datagram each, up to [`BATCH`] of
 /// them in one system call. Returns how many the system took. A range that is not
@@ -48,7 +26,11 @@ impl ReceivedDatagram {
 ///
 /// # Errors
 /// The system's for the first datagram; that of a later one comes with the next call.
-pub fn send_many(socket: &UdpSocket, bytes: &[u8], ranges: &[Range<usize>]) -> io::Result<usize> {
+pub(crate) fn send_many(
+    socket: &UdpSocket,
+    bytes: &[u8],
+    ranges: &[Range<usize>],
+) -> io::Result<usize> {
     const EMPTY: libc::iovec = libc::iovec {
         iov_base: std::ptr::null_mut(),
         iov_len: 0,
@@ -86,7 +68,7 @@ pub fn send_many(socket: &UdpSocket, bytes: &[u8], ranges: &[Range<usize>]) -> i
 /// # Errors
 /// `WouldBlock`: none is there. Otherwise the system's; an answer of the network to
 /// what was sent earlier is among them, and only that is lost by it.
-pub fn receive_many(
+pub(crate) fn receive_many(
     socket: &UdpSocket,
     into: &mut [u8],
     room: usize,
@@ -156,18 +138,9 @@ pub fn path_mtu(socket: &UdpSocket) -> Option<u32> {
     (failed == 0).then(|| u32::try_from(value).ok()).flatten()
 }
 
-/// Which buffer of a socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SocketBuffer {
-    /// What came and was not read.
-    Receive,
-    /// What was sent and has not left.
-    Send,
-}
-
 /// Asks for a buffer beyond the system's limit (net.core.rmem_max, wmem_max), as
 /// only a privileged process may. Whether it was granted shows in the buffer's size.
-pub fn force_buffer(socket: impl AsFd, which: SocketBuffer, bytes: usize) {
+pub(crate) fn force_buffer(socket: impl AsFd, which: SocketBuffer, bytes: usize) {
     let option = match which {
         SocketBuffer::Receive => libc::SO_RCVBUFFORCE,
         SocketBuffer::Send => libc::SO_SNDBUFFORCE,

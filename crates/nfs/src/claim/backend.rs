@@ -12,7 +12,7 @@ use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::{Fattr3, Fh, Ftype3, Nfsstat3, Sattr3, Verf};
 
 /// A run directory on an export.
-pub(super) struct Export<'a> {
+pub struct Export<'a> {
     plan: &'a NfsPlan,
     target: &'a Target,
     dir_name: &'a str,
@@ -25,7 +25,8 @@ pub(super) struct Export<'a> {
 }
 
 /// Where a listing goes on.
-pub(super) struct Listing {
+#[derive(Debug)]
+pub struct Listing {
     dir: Fh,
     next: Option<(u64, Verf)>,
 }

@@ -67,8 +67,8 @@ impl Core {
     fn refused(&self, code: u32) -> Outcome {
         Outcome {
             status: Status::Refused(code),
-            sent: self.now,
-            done: self.now,
+            sent: self.state.now,
+            done: self.state.now,
             physical: 0,
             read_bytes: 0,
             written_bytes: 0,

@@ -68,7 +68,7 @@ impl Core {
             file: logical.target.file,
             reach: logical.target.reach,
             generation: logical.target.generation,
-            until: self.clock.now(),
+            until: self.state.clock.now(),
         };
         self.gather.note_restored(logical.proc, restored);
     }
@@ -165,7 +165,7 @@ impl Core {
 
     /// Older data was sent again while this write was under way, and may have overwritten it.
     fn write_all_again(&mut self, op: u32) {
-        let now = self.clock.now();
+        let now = self.state.clock.now();
         let transfer = self.transfer(op);
         let logical = self.ops.get_mut(op);
         logical.affected = logical.reach();
@@ -416,7 +416,7 @@ impl Core {
             });
             self.commit_file(op, object);
             if self.ops.get(op).outstanding == 0 {
-                self.complete(op, self.now);
+                self.complete(op, self.state.now);
             }
         }
         !self.gather.is_empty()

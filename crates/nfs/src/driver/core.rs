@@ -1,27 +1,25 @@
-//! The state of a shard without its sockets: procs, operations, calls, timers.
+//! The state of a shard without its sockets: procs, operations, calls.
 //!
-//! It makes calls and judges replies, and never touches a connection itself: it
-//! puts calls into the queues of connections and marks those `dirty`.
+//! It makes calls, which wait in the queues of connections, and judges replies; it never
+//! touches a connection itself.
 
-use super::calls::Calls;
-use super::counters::Counters;
+use super::calls::Call;
+use super::counters::{Counted, Counters};
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
-use super::ops::{NOT_SENT, Ops, SETTLING};
-use super::reply_timeouts::ReplyTimeouts;
+use super::ops::{Ops, SETTLING};
+use super::records::RecordSplitter;
 use super::uncommitted::UncommittedWrites;
 use filermark_driver_kit::marker::OwnerTexts;
-use filermark_engine::clock::Clock;
+use filermark_driver_kit::sockets::{Calls, LoopState};
 use filermark_engine::data::History;
-use filermark_engine::driver::{Action, Completion, ObjectId, Status, StopFlag};
+use filermark_engine::driver::{Action, Completion, ObjectId, Status};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
 use filermark_model::plan::NfsVersion;
-use filermark_net::BufferSizes;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 use filermark_onc::template::CallTemplate;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 impl Cursor {
     pub(crate) const START: Self = Self {
@@ -39,18 +37,10 @@ pub(crate) struct Settings {
     pub(crate) writes_max: u32,
     /// When COMMIT is called for what logical writes wrote.
     pub(crate) commit: CommitPolicy,
-    pub(crate) rpc_timeout: Nanos,
-    /// How long a reply may take, by how often the call went out.
-    pub(crate) waits: ReplyTimeouts,
-    pub(crate) rpc_retries: u16,
     /// Every call is a datagram, and is sent again on its own.
     pub(crate) datagrams: bool,
-    /// What the calls of one datagram socket need at most.
-    pub(crate) buffers: BufferSizes,
-    pub(crate) connect_timeout: Nanos,
     pub(crate) jukebox_delay: Nanos,
     pub(crate) jukebox_retries: u16,
-    pub(crate) reserved_port: bool,
 }
 
 /// One file system that procs of the shard work on.
@@ -81,10 +71,6 @@ pub(crate) struct Proc {
 pub(crate) enum Timer {
     /// A call that waited for NFS3ERR_JUKEBOX goes again.
     Jukebox { xid: u32 },
-    /// A connection has waited long enough to be tried again.
-    Reconnect { conn: u32, epoch: u32 },
-    /// A connection should be made by now.
-    Connect { conn: u32, epoch: u32 },
 }
 
 /// Where a listing goes on.
@@ -103,18 +89,12 @@ const NO_HANDLE: FileHandle<'static> = match FileHandle::new(&[]) {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) clock: Clock,
-    /// The clock as it was read last: good enough for time-outs.
-    pub(crate) now: Nanos,
+    /// What it shares with the loop: the clock, the wish to stop, completions.
+    pub(crate) state: LoopState<Timer>,
     pub(crate) settings: Settings,
     /// The contents of files, and what has been written.
     pub(crate) history: History,
     pub(crate) owners: OwnerTexts,
-    pub(crate) stop: StopFlag,
-    /// The wish to stop has been seen and acted on.
-    pub(crate) stopping: bool,
-    /// When it was seen.
-    pub(crate) stopping_at: Nanos,
     pub(crate) template: CallTemplate,
     pub(crate) file_systems: Vec<FileSystem>,
     /// Per file system the last two write verifiers, the present one first.
@@ -123,17 +103,15 @@ pub(crate) struct Core {
     pub(crate) ops: Ops,
     /// What was answered UNSTABLE and waits for a COMMIT.
     pub(crate) gather: UncommittedWrites,
-    pub(crate) calls: Calls,
+    pub(crate) calls: Calls<Call>,
     /// Calls that are over and to which more replies may come.
     pub(crate) departed: EndedCalls,
-    pub(crate) timers: BinaryHeap<Reverse<(Nanos, Timer)>>,
+    pub(crate) records: RecordSplitter,
     /// Listings that are not at their end, by proc, directory and READDIRPLUS.
     pub(crate) cursors: HashMap<(u32, ObjectId, bool), Cursor>,
     pub(crate) counters: Counters,
-    /// Connections with calls to send; `is_dirty` says who is in it already.
-    pub(crate) dirty: Vec<u32>,
-    pub(crate) is_dirty: Vec<bool>,
-    pub(crate) done: Vec<Completion>,
+    /// What was counted when RUN was over.
+    pub(crate) counted_in_run: Option<Counted>,
 }
 
 /// What a call transfers.
@@ -157,22 +135,12 @@ impl Core {
     pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
         let logical = self.ops.get_mut(op);
         let conn = self.procs[logical.proc as usize].conn;
-        if let Some(call) = self.calls.begin(op, conn, procedure, self.now) {
+        if let Some(call) = self.calls.begin(op, conn, self.state.now) {
+            call.procedure = procedure;
             call.offset = span.offset;
             call.length = span.length;
             call.rewrite = logical.rewrite;
             logical.outstanding += 1;
-            self.mark_dirty(conn);
-        }
-    }
-
-    /// This connection has something to send.
-    #[inline]
-    pub(crate) fn mark_dirty(&mut self, conn: u32) {
-        let is_dirty = &mut self.is_dirty[conn as usize];
-        if !*is_dirty {
-            *is_dirty = true;
-            self.dirty.push(conn);
         }
     }
 
@@ -195,25 +163,8 @@ impl Core {
         known.unwrap_or(NO_HANDLE)
     }
 
-    /// When something is to be done though nothing arrives.
-    pub(crate) fn next_wake(&self) -> Nanos {
-        let timer = self.timers.peek().map_or(Nanos::MAX, |t| t.0.0);
-        let replies = self.calls.oldest().map(|(_, call)| self.due_at(call));
-        let reply = replies.min().unwrap_or(Nanos::MAX);
-        timer.min(reply)
-    }
-
     pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {
-        self.timers.push(Reverse((at, timer)));
-    }
-
-    /// A call of `op` is handed to the system just after `now`.
-    #[inline]
-    pub(crate) fn stamp_sent(&mut self, op: u32, now: Nanos) {
-        let sent = &mut self.ops.get_mut(op).outcome.sent;
-        if *sent == NOT_SENT {
-            *sent = now;
-        }
+        self.state.start_timer(at, timer);
     }
 
     /// Ends an operation that has no call under way any more.
@@ -221,11 +172,7 @@ impl Core {
         self.end_suspects(op);
         self.end_commit(op);
         let ended = self.ops.get_mut(op);
-        if ended.outcome.sent == NOT_SENT {
-            ended.outcome.sent = now;
-        }
-        // Arrivals are noted on another clock, which somebody may have set.
-        ended.outcome.done = now.max(ended.outcome.sent);
+        ended.note_done(now);
         let written = match ended.action {
             Action::Write {
                 file,
@@ -244,7 +191,7 @@ impl Core {
         }
         match ended.token {
             SETTLING => self.procs[ended.proc as usize].settling = false,
-            token => self.done.push(Completion {
+            token => self.state.done.push(Completion {
                 token,
                 outcome: ended.outcome,
             }),

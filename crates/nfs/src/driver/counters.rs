@@ -1,60 +1,25 @@
 //! What the driver counts beside the operations themselves.
 
 use crate::version2;
-use filermark_driver_kit::tallies;
 use filermark_driver_kit::tally::take_counts;
+pub(crate) use filermark_model::plan::NfsCounter as Tally;
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::Procedure;
 use std::collections::BTreeMap;
-
-tallies! {
-    Retransmits = "retransmits", "Calls sent again with the same xid.";
-    DuplicateReplies = "duplicate_replies", "UDP: replies to calls that had been answered already.";
-    LateReplies = "late_replies", "UDP: replies to calls that had been given up.";
-    PortUnreachable = "port_unreachable", "UDP: answers of the network that the server cannot be reached, or that nobody listens on its port.";
-    SendErrors = "send_errors", "UDP: datagrams that this host did not send: no room, or a firewall rule of its own.";
-    Reconnects = "reconnects", "Connections made anew after the first time.";
-    ConnectFailures = "connect_failures", "Attempts to connect that failed.";
-    Timeouts = "timeouts", "Times that a connection was given up because a reply was late.";
-    JukeboxWaits = "jukebox_waits", "Waits after NFS3ERR_JUKEBOX.";
-    ShortReads = "short_reads", "READ replies with less than was asked, before the end of the file.";
-    EarlyEofs = "early_eofs", "READ replies that met the end of the file before bytes that had been written.";
-    ShortWrites = "short_writes", "WRITE replies that took less than was sent.";
-    VerifierChanges = "verifier_changes", "Changes of a file system's write verifier that were seen.";
-    Rewrites = "rewrites", "WRITEs that went again because of that.";
-    WriteCommits = "write_commits", "COMMITs of what was written, as against those that the mix asks for.";
-    EndCommits = "end_commits", "Of these, those for what was left when all operations of RUN were over.";
-    ReadCommits = "read_commits", "COMMITs of reads that showed something wrong and asked for the verifier.";
-    CommitFailures = "commit_failures", "COMMITs of what was written, and WRITEs of lost data, that were refused or not answered.";
-    UnstableWrites = "unstable_writes", "Logical writes that the server answered UNSTABLE.";
-    LessStable = "less_stable", "WRITE replies that were less stable than FILE_SYNC, which was asked for.";
-    LostWrites = "lost_writes", "Writes that the server had answered UNSTABLE and lost before their COMMIT; they went again.";
-    EndLostWrites = "end_lost_writes", "The same when all operations of RUN were over.";
-    UncommittedWrites = "uncommitted_writes", "Writes that the server had answered UNSTABLE and that no COMMIT confirmed.";
-    ExcusedReads = "excused_reads", "READ replies that showed what was there before writes that the server had lost, and that had not gone again yet.";
-    ReaddirRestarts = "readdir_restarts", "Listings begun anew because the cookie was stale.";
-    ReplaysAccepted = "replays_accepted", "Retransmitted calls whose refusal shows that they had been executed.";
-    StaleReplies = "stale_replies", "Replies that nobody waited for any more.";
-    BadReplies = "bad_replies", "Replies that could not be decoded.";
-    StreamErrors = "stream_errors", "Streams out of step: not record marking any more.";
-    CheckedBytes = "checked_bytes", "Bytes of READ replies that were compared with what had been written.";
-    UndecidedBytes = "undecided_bytes", "Bytes that were to be compared and do not show whether they are right.";
-    VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
-}
 
 /// The counters of one shard.
 #[derive(Debug)]
 pub(crate) struct Counters {
     version: NfsVersion,
     procedures: [u64; Procedure::COUNT],
-    tallies: [u64; NAMES.len()],
+    tallies: [u64; Tally::COUNT],
 }
 
 /// The figures of [`Counters`] at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     procedures: [u64; Procedure::COUNT],
-    tallies: [u64; NAMES.len()],
+    tallies: [u64; Tally::COUNT],
 }
 
 impl Counters {
@@ -63,7 +28,7 @@ impl Counters {
         Self {
             version,
             procedures: [0; Procedure::COUNT],
-            tallies: [0; NAMES.len()],
+            tallies: [0; Tally::COUNT],
         }
     }
 
@@ -116,13 +81,34 @@ impl Counters {
         let procedures = Procedure::ALL.iter();
         let procedures = procedures.map(|p| version2::procedure_name(version, *p));
         take_counts(procedures, &mut self.procedures, into);
-        take_counts(NAMES.iter().copied(), &mut self.tallies, into);
+        take_counts(Tally::ALL.iter().map(|c| c.name), &mut self.tallies, into);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_counter_has_a_declaration_or_is_a_procedure() {
+        for version in [NfsVersion::V2, NfsVersion::V3] {
+            let mut counters = Counters::new(version);
+            counters.procedures.fill(1);
+            counters.tallies.fill(1);
+            let mut all = BTreeMap::new();
+            counters.take(&mut all);
+            for declared in Tally::ALL {
+                assert_eq!(all.remove(declared.name), Some(1), "{}", declared.name);
+            }
+            let procedures = Procedure::ALL.iter();
+            let names = procedures.map(|p| version2::procedure_name(version, *p));
+            assert!(names.clone().all(|name| all.contains_key(name)));
+            assert!(
+                all.keys()
+                    .all(|name| names.clone().any(|known| known == name))
+            );
+        }
+    }
 
     #[test]
     fn counters_are_taken_once() {

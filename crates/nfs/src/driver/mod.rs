@@ -1,29 +1,26 @@
 //! The NFS load driver, for versions 2 and 3: many procs, few threads, no waiting.
 //!
-//! | module | room |
+//! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
-//! | `shard` | the loop: timers, sockets, completions |
-//! | `conn`, `records` | one connection, over TCP or UDP; bytes into records |
+//! | `protocol`, `records` | what the loop of [`filermark_driver_kit::sockets`] asks of it; bytes into records |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `begin`, `encode` | what an action calls first; calls as bytes |
 //! | `reply`, `transfer`, `readdir` | what replies mean and what comes next |
-//! | `commit`, `held`, `ranges` | when COMMIT is called, what was lost before it; what waits for one |
-//! | `excuse` | reads that show something else than was written |
+//! | `commit`, `uncommitted`, `ranges` | when COMMIT is called, what was lost before it; what waits for one |
+//! | `stale_reads` | reads that show something else than was written |
 //! | `encode::v2`, `reply::v2` | the same in version 2; what they share is in `version2.rs` |
-//! | `retry`, `departed` | time-outs, retransmissions, giving up; replies to what is over |
+//! | `ended_calls` | replies to what is over |
 //! | `calls`, `ops`, `handles`, `counters`, `status` | the tables |
 //!
-//! A request becomes an entry in a table and a call in its connection's queue;
-//! [`flush`](filermark_engine::driver::ShardDriver::flush) encodes what is queued
-//! per connection and hands it over in one write. Nothing is kept of the bytes: a
-//! retransmission is encoded again. Nothing is allocated per operation once the
+//! A request becomes an entry in a table and a call in its connection's queue; the loop
+//! encodes what is queued per connection and hands it over in one write. Nothing is kept of
+//! the bytes: a retransmission is encoded again. Nothing is allocated per operation once the
 //! tables have grown to what is under way at once.
 
 mod begin;
 mod calls;
 mod commit;
-mod conn;
 mod core;
 mod counters;
 mod encode;
@@ -31,13 +28,11 @@ mod ended_calls;
 mod handles;
 mod open;
 mod ops;
+mod protocol;
 mod ranges;
 mod readdir;
 mod records;
 mod reply;
-mod reply_timeouts;
-mod retry;
-mod shard;
 mod stale_reads;
 mod status;
 mod transfer;
@@ -46,24 +41,16 @@ mod uncommitted;
 #[cfg(test)]
 mod tests;
 
-use crate::claim;
+use crate::claim::MountedExport;
 use crate::target::Target;
-use filermark_driver_kit::claim::lease::LeaseWatch;
-use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope};
 use filermark_driver_kit::nonces::Nonces;
-use filermark_engine::driver::{
-    Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
-};
-use filermark_model::OpSet;
-use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion};
-use filermark_model::survey::Space;
+use filermark_driver_kit::run_dirs::RunDirDriver;
+use filermark_engine::driver::{Capabilities, DriverError, LoadDriver, ShardDriver, ShardSetup};
+use filermark_model::plan::{Connections, DriverSettings, MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
 use open::MountState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-pub use shard::Shard;
 
 /// Speaks NFS; see the module.
 #[derive(Debug)]
@@ -123,79 +110,56 @@ impl NfsDriver {
     fn claimed(&self) -> MutexGuard<'_, HashMap<MountPoint, Arc<Target>>> {
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn forget_place(&self, mount: &MountPoint) {
-        let mut places = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
-        places.retain(|(known, _), _| known != mount);
-    }
 }
 
-impl Driver for NfsDriver {
-    fn name(&self) -> &'static str {
+impl RunDirDriver for NfsDriver {
+    type Session<'a> = MountedExport<'a>;
+
+    fn label(&self) -> &'static str {
         match self.plan.version {
             NfsVersion::V2 => "nfs2",
             NfsVersion::V3 => "nfs3",
         }
     }
 
-    fn claim_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        self.forget_place(mount);
-        let (report, target) = claim::claim(&self.plan, mount, claim, watch)?;
-        self.nonces.note(mount, &report);
-        self.claimed().insert(mount.clone(), Arc::new(target));
-        Ok(report)
+    fn nonces(&self) -> Option<&Nonces> {
+        Some(&self.nonces)
     }
 
-    fn release_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        reach: ReleaseScope,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        self.forget_place(mount);
-        claim::release(&self.plan, mount, claim, reach, watch)
+    fn reach(&self, mount: &MountPoint) -> Result<MountedExport<'_>, DriverError> {
+        MountedExport::mount(&self.plan, mount)
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        turn: ClaimRole,
-    ) -> Result<RenewResult, DriverError> {
+    fn forget(&self, mount: &MountPoint) {
+        let mut places = self.mounts.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|(known, _), _| known != mount);
+    }
+
+    fn note_claimed(&self, mount: &MountPoint, session: MountedExport<'_>) {
+        self.claimed().insert(mount.clone(), session.target);
+    }
+
+    fn reach_to_renew(&self, mount: &MountPoint) -> Result<MountedExport<'_>, DriverError> {
         let known = self.claimed().get(mount).cloned();
-        let target = match known {
-            Some(target) => target,
-            None => Arc::new(Target::resolve(mount, &self.plan)?),
-        };
-        let renewed = claim::renew(&self.plan, &target, claim, turn);
-        match renewed {
-            Ok(_) => self.claimed().insert(mount.clone(), target),
-            // The next one looks for the server anew.
-            Err(_) => self.claimed().remove(mount),
-        };
-        renewed
+        match known {
+            Some(target) => Ok(MountedExport::at(&self.plan, target)),
+            None => self.reach(mount),
+        }
     }
 
-    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
-        let target = Target::resolve(mount, &self.plan)?;
-        target.unmount(&self.plan);
-        Ok(target.space())
+    fn note_renewed(&self, mount: &MountPoint, session: MountedExport<'_>, is_done: bool) {
+        match is_done {
+            true => self.claimed().insert(mount.clone(), session.target),
+            // The next one looks for the server anew.
+            false => self.claimed().remove(mount),
+        };
     }
 }
 
 impl LoadDriver for NfsDriver {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ops: match self.plan.version {
-                NfsVersion::V2 => OpSet::NFS2,
-                NfsVersion::V3 => OpSet::NFS3,
-            },
+            ops: self.plan.ops(),
             blocking: false,
             // A shared connection is one shard's.
             shards_max: match self.plan.connections {

@@ -1,35 +1,34 @@
 //! Opening a shard: which file systems, which connections, who uses which.
 
 use super::NfsDriver;
-use super::calls::Calls;
-use super::conn::{Conn, Io};
 use super::core::{Core, FileSystem, Proc, Settings};
 use super::counters::Counters;
 use super::ended_calls::EndedCalls;
 use super::handles::Handles;
 use super::ops::Ops;
+use super::protocol::ConnState;
 use super::records::RecordSplitter;
-use super::reply_timeouts::ReplyTimeouts;
-use super::shard::Shard;
 use super::uncommitted::UncommittedWrites;
 use crate::target::{Target, credential};
 use filermark_driver_kit::marker::OwnerTexts;
+use filermark_driver_kit::sockets::{
+    Calls, ConnectionAssigner, LoopState, ReplyTimeouts, Shard, SocketSettings,
+};
 use filermark_engine::data::History;
 use filermark_engine::driver::{DriverError, ShardSetup};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
-use filermark_model::plan::{Connections, MountPoint, NfsPlan, NfsVersion, Transport};
+use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
 use filermark_model::rng::hash3;
-use filermark_net::{Arrivals, BATCH, BufferPool, BufferSizes, Reactor, open_files_limit};
+use filermark_net::BufferSizes;
 use filermark_onc::nfs3::{Fh, PROGRAM};
 use filermark_onc::template::CallTemplate;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// What is read in one go.
-const SCRATCH: usize = 1 << 20;
-/// Unused buffers that a shard keeps.
-const POOL_BYTES: usize = 32 << 20;
+/// Slots of calls that are made at the beginning: servers remember xids, and so many come in
+/// turn.
+const CALL_SLOTS: u32 = 512;
 /// Largest listing that is asked for, in bytes.
 const READDIR_BYTES: u32 = 32 << 10;
 /// What a reply may have beside its data.
@@ -68,10 +67,12 @@ impl MountState {
     }
 }
 
+fn millis(ms: u32) -> Nanos {
+    Nanos::from_millis(ms.max(1).into())
+}
+
 impl Settings {
-    fn of(plan: &NfsPlan, buffers: BufferSizes) -> Self {
-        let millis = |ms: u32| Nanos::from_millis(ms.max(1).into());
-        let rpc_timeout = millis(plan.rpc_timeout_ms);
+    fn of(plan: &NfsPlan) -> Self {
         Self {
             version: plan.version,
             reads_max: plan.biod_max_reads.max(1),
@@ -81,75 +82,39 @@ impl Settings {
                 NfsVersion::V2 => CommitPolicy::at_once(),
                 NfsVersion::V3 => plan.commit,
             },
-            rpc_timeout,
-            waits: match plan.transport {
-                Transport::Tcp => ReplyTimeouts::constant(rpc_timeout),
-                Transport::Udp => ReplyTimeouts::doubling(millis(plan.udp_timeout_ms), rpc_timeout),
-            },
             datagrams: plan.transport == Transport::Udp,
-            buffers,
-            rpc_retries: plan.rpc_retries.min(u16::MAX.into()) as u16,
-            connect_timeout: millis(plan.connect_timeout_ms),
             jukebox_delay: millis(plan.jukebox_delay_ms),
             jukebox_retries: plan.jukebox_retries.min(u16::MAX.into()) as u16,
-            reserved_port: plan.resvport,
         }
     }
 }
 
-/// Hands out connections to procs.
-struct ConnectionAssigner {
-    rule: Connections,
-    transport: Transport,
-    /// The shard's number and how many there are.
-    shard: (u32, u32),
-    conns: Vec<Conn>,
-    /// Per server: its first connection, and how many procs it has.
-    servers: HashMap<SocketAddr, (u32, u32)>,
-}
-
-impl ConnectionAssigner {
-    fn add(&mut self, peer: SocketAddr) -> u32 {
-        let number = self.conns.len() as u32;
-        self.conns.push(Conn::new(number, peer, self.transport));
-        number
-    }
-
-    /// The connection of the next proc that works on this server.
-    fn next(&mut self, peer: SocketAddr) -> u32 {
-        let per_server = match self.rule {
-            Connections::PerProc => return self.add(peer),
-            // This shard's part of the agent's connections.
-            Connections::Shared(count) => {
-                let (shard, shards) = self.shard;
-                (count / shards + u32::from(shard < count % shards)).max(1)
-            }
-        };
-        let next = self.conns.len() as u32;
-        let (first, procs) = *self.servers.entry(peer).or_insert((next, 0));
-        if first == next && procs == 0 {
-            for _ in 0..per_server {
-                self.add(peer);
-            }
-        }
-        self.servers.insert(peer, (first, procs + 1));
-        first + procs % per_server
+/// How connections to these file systems are made, for so many procs each.
+fn socket_settings(plan: &NfsPlan, file_systems: &[FileSystem], procs: usize) -> SocketSettings {
+    let rpc_timeout = millis(plan.rpc_timeout_ms);
+    SocketSettings {
+        transport: plan.transport,
+        waits: match plan.transport {
+            Transport::Tcp => ReplyTimeouts::constant(rpc_timeout),
+            Transport::Udp => ReplyTimeouts::doubling(millis(plan.udp_timeout_ms), rpc_timeout),
+        },
+        retries: plan.rpc_retries.min(u16::MAX.into()) as u16,
+        reserved_port: plan.resvport,
+        buffers: socket_buffers(plan, file_systems, procs),
+        datagram_max: datagram_max(file_systems),
+        ..SocketSettings::streams(millis(plan.connect_timeout_ms), rpc_timeout)
     }
 }
 
 impl NfsDriver {
     /// The shard of `setup`, connected.
-    pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard, DriverError> {
-        // As many connections as the system allows; where that is not enough,
-        // connecting says so.
-        open_files_limit(u64::MAX);
-        let mut spread = ConnectionAssigner {
-            rule: self.plan.connections,
-            transport: self.plan.transport,
-            shard: (setup.shard, setup.shard_count.max(1)),
-            conns: Vec::new(),
-            servers: HashMap::new(),
-        };
+    pub(super) fn shard(&self, setup: ShardSetup) -> Result<Shard<Core>, DriverError> {
+        let mut conns = ConnectionAssigner::new(
+            self.plan.connections,
+            self.plan.transport,
+            setup.shard,
+            setup.shard_count,
+        );
         let mut file_systems = Vec::new();
         let mut numbers: HashMap<&MountPoint, (u32, SocketAddr)> = HashMap::new();
         let mut procs = Vec::with_capacity(setup.procs.len());
@@ -166,93 +131,52 @@ impl NfsDriver {
             };
             procs.push(Proc {
                 file_system,
-                conn: spread.next(address),
+                conn: conns.next(address, address, ConnState::default),
                 handles: Handles::default(),
                 settling: false,
             });
         }
-        // Servers may remember xids of an earlier run from the same port.
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let start = now.map_or(0, |t| t.as_nanos() as u64);
-        let calls = Calls::new(
-            spread.conns.len(),
-            hash3(start, setup.shard.into(), 0) as u32,
-        );
-        let owners = OwnerTexts::of(&setup, &self.nonces);
-        let mut shard = assemble(
-            &self.plan,
-            setup,
-            calls,
-            (file_systems, procs),
-            spread.conns,
-        )?;
-        shard.core.owners = owners;
+        let conns = conns.finish();
+        let per_conn = procs.len().div_ceil(conns.len().max(1));
+        let settings = socket_settings(&self.plan, &file_systems, per_conn);
+        let mut core = core(&self.plan, &setup, (file_systems, procs), conns.len());
+        core.owners = OwnerTexts::of(&setup, &self.nonces);
+        let mut shard = Shard::new(core, conns, settings)?;
         shard.connect_all()?;
         Ok(shard)
     }
 }
 
-fn assemble(
+fn core(
     plan: &NfsPlan,
-    setup: ShardSetup,
-    calls: Calls,
+    setup: &ShardSetup,
     (file_systems, procs): (Vec<FileSystem>, Vec<Proc>),
-    conns: Vec<Conn>,
-) -> Result<Shard, DriverError> {
+    conns: usize,
+) -> Core {
     let sizes = file_systems.iter().map(|f| f.rsize.max(f.readdir_bytes));
     let record_max = sizes.fold(REPLY_MIN, u32::max) + REPLY_OVERHEAD;
-    let reactor = Reactor::new().map_err(|error| DriverError {
-        place: "this client".to_owned(),
-        step: "make an event queue".to_owned(),
-        reason: error.to_string(),
-        advice: "raise the limit of open files (ulimit -n)".to_owned(),
-    })?;
-    let buffers = socket_buffers(
-        plan,
-        &file_systems,
-        procs.len().div_ceil(conns.len().max(1)),
-    );
-    let core = Core {
-        now: setup.clock.now(),
-        clock: setup.clock,
-        settings: Settings::of(plan, buffers),
-        history: History::new(setup.data, setup.procs.len()),
+    // Servers may remember xids of an earlier run from the same port.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let start = now.map_or(0, |t| t.as_nanos() as u64);
+    let generation = hash3(start, setup.shard.into(), 0) as u32;
+    Core {
+        state: LoopState::new(setup.clock.clone(), setup.stop.clone()),
+        settings: Settings::of(plan),
+        history: History::new(setup.data.clone(), setup.procs.len()),
         owners: OwnerTexts::default(),
-        stop: setup.stop,
-        stopping: false,
-        stopping_at: Nanos::ZERO,
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
         gather: UncommittedWrites::new(plan.commit, procs.len()),
         verfs: vec![[None; 2]; file_systems.len()],
         file_systems,
         procs,
         ops: Ops::default(),
-        calls,
+        calls: Calls::new(conns, CALL_SLOTS, generation),
         departed: EndedCalls::new(plan.transport),
-        timers: BinaryHeap::new(),
+        records: RecordSplitter::new(record_max as usize),
         cursors: HashMap::new(),
         counters: Counters::new(plan.version),
-        dirty: Vec::with_capacity(conns.len()),
-        is_dirty: vec![false; conns.len()],
-        done: Vec::new(),
-    };
-    let io = Io {
-        reactor,
-        pool: BufferPool::new(POOL_BYTES),
-        scratch: vec![0; SCRATCH],
-        send: Vec::with_capacity(SCRATCH / 2),
-        pieces: Vec::with_capacity(BATCH),
-        records: RecordSplitter::new(record_max as usize),
-        arrivals: Arrivals::new(datagram_max(&core.file_systems)),
-        unread: Vec::new(),
-        reported_buffers: false,
-    };
-    Ok(Shard {
-        core,
-        io,
-        conns,
-        ready: Vec::new(),
-    })
+        counted_in_run: None,
+    }
 }
 
 /// The longest reply that fits into a datagram, in bytes, and what may come of it.

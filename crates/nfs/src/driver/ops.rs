@@ -1,17 +1,14 @@
 //! The logical operations that are under way.
 
 use super::ranges::{ByteSpan, RangeList};
-use filermark_engine::data::WriteMark;
-use filermark_engine::driver::{Action, ObjectId, Outcome, Request, Status};
+use filermark_driver_kit::extends;
+use filermark_driver_kit::sockets::{self, OpBase};
+use filermark_engine::driver::{Action, ObjectId, Request, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 
-/// Most operations under way in a shard.
-const OPS_MAX: usize = 1 << 17;
 /// The token of operations of the driver's own, of which nobody is told.
 pub(crate) const SETTLING: u32 = u32::MAX;
-/// Stands for "nothing sent yet".
-pub(super) const NOT_SENT: Nanos = Nanos::MAX;
 
 /// Where an operation of several steps is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,17 +60,8 @@ pub(crate) struct PendingMismatch {
 /// An operation under way.
 #[derive(Clone, Debug)]
 pub(crate) struct LogicalOp {
-    pub(crate) token: u32,
-    /// Index into the shard's procs.
-    pub(crate) proc: u32,
-    pub(crate) action: Action,
+    base: OpBase,
     pub(crate) step: Step,
-    pub(crate) outcome: Outcome,
-    /// Calls under way.
-    pub(crate) outstanding: u32,
-    /// Transfers: the next byte to ask for, and the end.
-    pub(crate) next: u64,
-    pub(crate) end: u64,
     /// WRITE: the verifier of the unstable data so far. READDIR: the cookie's.
     pub(crate) verf: Verf,
     /// WRITE: what was answered UNSTABLE with this verifier.
@@ -84,8 +72,6 @@ pub(crate) struct LogicalOp {
     pub(crate) rewrite: bool,
     /// How often it went again, or READDIR was begun anew.
     pub(crate) repeats: u8,
-    /// WRITE: its place in the history of writes.
-    pub(crate) mark: WriteMark,
     /// WRITE: a call of it other than COMMIT went twice; the server may execute it again at
     /// any time.
     pub(crate) resent: bool,
@@ -97,8 +83,6 @@ pub(crate) struct LogicalOp {
     pub(crate) is_held: bool,
     /// WRITE: when all of it was sent again.
     pub(crate) sent_again: Nanos,
-    /// READ: the writes that were over when it began.
-    pub(crate) since: u64,
     /// READ: what is wrong with it, unless the server's verifier excuses it. One for each
     /// verifier, the first place first.
     pub(crate) suspects: [Option<PendingMismatch>; 2],
@@ -114,14 +98,35 @@ pub(crate) struct LogicalOp {
     pub(crate) target: CommitTarget,
 }
 
-impl LogicalOp {
-    /// The first thing that goes wrong is how the operation ends.
-    pub(crate) fn fail(&mut self, status: Status) {
-        if self.outcome.status == Status::Ok {
-            self.outcome.status = status;
+extends!(LogicalOp, OpBase);
+
+impl From<OpBase> for LogicalOp {
+    fn from(base: OpBase) -> Self {
+        Self {
+            base,
+            step: Step::First,
+            verf: Verf::default(),
+            unstable: ByteSpan::NONE,
+            affected: ByteSpan::NONE,
+            rewrite: false,
+            repeats: 0,
+            resent: false,
+            is_target_resent: false,
+            is_less_stable: false,
+            is_held: false,
+            sent_again: Nanos::ZERO,
+            suspects: [None; 2],
+            sent: RangeList::EMPTY,
+            lost: RangeList::EMPTY,
+            resending: false,
+            commits_file: false,
+            again: false,
+            target: CommitTarget::default(),
         }
     }
+}
 
+impl LogicalOp {
     /// A call of it went twice, or may still be executed.
     pub(crate) fn note_resent(&mut self, procedure: Procedure) {
         match procedure {
@@ -166,83 +171,25 @@ impl LogicalOp {
 /// The operations of a shard, by slot.
 #[derive(Debug, Default)]
 pub(crate) struct Ops {
-    slots: Vec<LogicalOp>,
+    base: sockets::Ops<LogicalOp>,
     /// Handles of files that are being filled.
     handles: Vec<Option<Fh>>,
-    free: Vec<u32>,
 }
 
+extends!(Ops, sockets::Ops<LogicalOp>);
+
 impl Ops {
-    /// Whether another one can begin.
-    #[inline]
-    pub(crate) fn has_room(&self) -> bool {
-        !self.free.is_empty() || self.slots.len() < OPS_MAX
-    }
-
     pub(crate) fn begin(&mut self, request: &Request) -> u32 {
-        let op = LogicalOp {
-            token: request.token,
-            proc: request.proc,
-            action: request.action,
-            step: Step::First,
-            outcome: Outcome {
-                status: Status::Ok,
-                sent: NOT_SENT,
-                done: Nanos::ZERO,
-                physical: 0,
-                read_bytes: 0,
-                written_bytes: 0,
-                end: false,
-            },
-            outstanding: 0,
-            next: 0,
-            end: 0,
-            verf: Verf::default(),
-            unstable: ByteSpan::NONE,
-            affected: ByteSpan::NONE,
-            rewrite: false,
-            repeats: 0,
-            mark: WriteMark::default(),
-            resent: false,
-            is_target_resent: false,
-            is_less_stable: false,
-            is_held: false,
-            sent_again: Nanos::ZERO,
-            since: 0,
-            suspects: [None; 2],
-            sent: RangeList::EMPTY,
-            lost: RangeList::EMPTY,
-            resending: false,
-            commits_file: false,
-            again: false,
-            target: CommitTarget::default(),
-        };
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = op;
-                slot
-            }
-            None => {
-                self.slots.push(op);
-                self.handles.push(None);
-                self.slots.len() as u32 - 1
-            }
+        let op = self.base.begin(request);
+        if self.handles.len() <= op as usize {
+            self.handles.resize(op as usize + 1, None);
         }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, op: u32) -> &LogicalOp {
-        &self.slots[op as usize]
-    }
-
-    #[inline]
-    pub(crate) fn get_mut(&mut self, op: u32) -> &mut LogicalOp {
-        &mut self.slots[op as usize]
+        op
     }
 
     /// Writes of this proc that are under way may be overtaken by data of this generation.
     pub(crate) fn lower_marks(&mut self, proc: u32, generation: u64) {
-        for op in self.slots.iter_mut().filter(|op| op.proc == proc) {
+        for op in self.base.iter_mut().filter(|op| op.proc == proc) {
             op.mark.lower(generation);
         }
     }
@@ -258,6 +205,6 @@ impl Ops {
 
     pub(super) fn end(&mut self, op: u32) {
         self.handles[op as usize] = None;
-        self.free.push(op);
+        self.base.end(op);
     }
 }

@@ -10,7 +10,7 @@ const MARK: usize = 4;
 const LAST: u32 = 1 << 31;
 
 /// Splits bytes into records; those of several fragments are put together here.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RecordSplitter {
     record_max: usize,
     joined: Vec<u8>,

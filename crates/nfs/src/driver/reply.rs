@@ -169,7 +169,7 @@ impl Core {
     /// waited too often.
     fn park(&mut self, slot: u32, now: Nanos) -> bool {
         let waits = self.calls.get(slot).waits;
-        if waits >= self.settings.jukebox_retries || self.stop.is_raised() {
+        if waits >= self.settings.jukebox_retries || self.state.stop.is_raised() {
             return false;
         }
         let factor = 1u64.checked_shl(waits.into()).unwrap_or(u64::MAX);

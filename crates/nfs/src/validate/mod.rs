@@ -17,11 +17,13 @@ mod wire;
 
 pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 
-use crate::claim::{claim_at, release_at};
+use crate::claim::MountedExport;
 use crate::target::Target;
 use bench::{Bench, Of, Version};
 use filermark_driver_kit::checks::{Check, Course};
+use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_driver_kit::driver::ReleaseScope;
+use filermark_driver_kit::run_dirs::{claim_in, release_in};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion};
 use filermark_onc::nfs3::Fh;
@@ -72,8 +74,9 @@ pub fn validate(
     stop: &StopFlag,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
-    let target = &Target::resolve(mount, plan)?;
-    let (claimed, run_dir) = claim_at(plan, target, claim)?;
+    let mut export = MountedExport::mount(plan, mount)?;
+    let (claimed, run_dir) = claim_in(&mut export, claim, false, &SystemWatch)?;
+    let target = &*export.target.clone();
     let name = match plan.version {
         NfsVersion::V2 => version2::V2::NAME,
         NfsVersion::V3 => version3::V3::NAME,
@@ -85,7 +88,8 @@ pub fn validate(
         NfsVersion::V2 => run(&mut course, version2::TABLES, plan, target, run_dir),
         NfsVersion::V3 => run(&mut course, version3::TABLES, plan, target, run_dir),
     }
-    Ok(course.end(release_at(plan, target, claim, ReleaseScope::All)))
+    let released = release_in(&mut export, claim, ReleaseScope::All, &SystemWatch);
+    Ok(course.end(released))
 }
 
 fn run<V: Version>(

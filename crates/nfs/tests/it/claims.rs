@@ -2,32 +2,54 @@
 
 use crate::proxy::lie_about;
 use crate::support::{claim, mount, plan, start};
+use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{Driver, ReleaseScope};
+use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope};
 use filermark_driver_kit::marker::owner_text;
-use filermark_engine::driver::Claim;
+use filermark_driver_kit::run_dirs::{claim_in, release_in};
+use filermark_engine::driver::{Claim, DriverError};
 use filermark_engine::name::{MARKER, Name, NameKind};
 use filermark_model::plan::NfsPlan;
-use filermark_nfs::claim::{claim_at, release_at};
+use filermark_nfs::claim::MountedExport;
 use filermark_nfs::client::Nfs3Client;
 use filermark_nfs::driver::NfsDriver;
 use filermark_nfs::target::Target;
 use filermark_onc::nfs3::{Createhow3, Fh, Procedure, Sattr3, StableHow};
 use filermark_server::{RunningServer, ServerOptions};
+use std::sync::Arc;
 
 /// A server, and our own way into it.
 struct TestExport {
     server: RunningServer,
     plan: NfsPlan,
-    target: Target,
+    target: Arc<Target>,
     nfs: Nfs3Client,
+}
+
+fn claim_at(
+    plan: &NfsPlan,
+    target: &Arc<Target>,
+    claim: &Claim,
+) -> Result<(ClaimReport, Fh), DriverError> {
+    let mut export = MountedExport::at(plan, target.clone());
+    claim_in(&mut export, claim, false, &SystemWatch)
+}
+
+fn release_at(
+    plan: &NfsPlan,
+    target: &Arc<Target>,
+    claim: &Claim,
+    scope: ReleaseScope,
+) -> Result<ClaimReport, DriverError> {
+    let mut export = MountedExport::at(plan, target.clone());
+    release_in(&mut export, claim, scope, &SystemWatch)
 }
 
 impl TestExport {
     fn new(options: ServerOptions) -> Self {
         let (server, port) = start(options);
         let plan = plan(port);
-        let target = Target::resolve(&mount(), &plan).expect("resolved");
+        let target = Arc::new(Target::resolve(&mount(), &plan).expect("resolved"));
         Self {
             server,
             nfs: target.nfs_client(&plan),
@@ -185,7 +207,7 @@ fn aserver_that_only_says_it_removes_is_not_asked_for_ever() {
         let (_, rest) = results.split_first_chunk::<4>()?;
         (procedure == Procedure::Remove).then(|| [&[0; 4], rest].concat())
     });
-    let target = Target::resolve(&mount(), &plan(liar)).expect("resolved");
+    let target = Arc::new(Target::resolve(&mount(), &plan(liar)).expect("resolved"));
     let error = claim_at(&place.plan, &target, &later_claim()).expect_err("never empty");
     assert!(
         error.to_string().contains("does not become empty"),

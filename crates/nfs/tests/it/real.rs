@@ -2,10 +2,10 @@
 //! run them (see `filermark-testbed`).
 
 use crate::support::{claim, plan};
-use filermark_driver_kit::claim::lease::SystemWatch;
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, NfsVersion, Transport};
-use filermark_nfs::claim;
+use filermark_nfs::NfsDriver;
 use filermark_nfs::target::Target;
 use filermark_nfs::validate::{CheckResult, Level, Report, validate};
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Sandbox, ServerOptions, available};
@@ -59,7 +59,7 @@ fn refused_claim(options: ServerOptions) -> Option<String> {
     let sandbox = available(Sandbox::new())?;
     let ganesha = available(Ganesha::start_in(&sandbox, Fsal::Vfs, options))?;
     let (plan, mount) = plan_for(ganesha.export());
-    let outcome = sandbox.run(|| claim::claim(&plan, &mount, &claim(), &SystemWatch));
+    let outcome = sandbox.run(|| NfsDriver::new(plan.clone()).claim(&mount, &claim()));
     let files = std::fs::read_dir(ganesha.files().expect("files")).expect("list");
     assert_eq!(files.count(), 0, "something is left");
     Some(outcome.expect_err("refused").to_string())

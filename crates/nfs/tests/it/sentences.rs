@@ -1,11 +1,11 @@
 //! What is said when a server cannot be reached, mounted or claimed.
 
 use crate::support::{claim, mount, plan, start};
-use filermark_driver_kit::claim::lease::SystemWatch;
+use filermark_driver_kit::driver::Driver;
 use filermark_engine::driver::DriverError;
 use filermark_model::plan::{IpChoice, MountPoint, NfsPlan, Transport};
 use filermark_net::RESERVED_PORTS;
-use filermark_nfs::claim;
+use filermark_nfs::NfsDriver;
 use filermark_nfs::client::{NFS_V3, PortLookup, RpcOptions, connect, find_port};
 use filermark_nfs::target::Target;
 use filermark_onc::record::append_fragments;
@@ -417,7 +417,9 @@ fn a_read_only_export() {
         ..ServerOptions::default()
     };
     let (_server, port) = start(options);
-    let error = claim::claim(&plan(port), &mount(), &claim(), &SystemWatch).expect_err("read-only");
+    let error = NfsDriver::new(plan(port))
+        .claim(&mount(), &claim())
+        .expect_err("read-only");
     says(
         &error,
         &[
@@ -435,8 +437,9 @@ fn no_permission() {
         ..ServerOptions::default()
     };
     let (_server, port) = start(options);
-    let error =
-        claim::claim(&plan(port), &mount(), &claim(), &SystemWatch).expect_err("no permission");
+    let error = NfsDriver::new(plan(port))
+        .claim(&mount(), &claim())
+        .expect_err("no permission");
     says(
         &error,
         &[
@@ -456,7 +459,9 @@ fn a_full_disk_leaves_nothing_behind() {
     };
     let (_server, port) = start(options);
     let plan = plan(port);
-    let error = claim::claim(&plan, &mount(), &claim(), &SystemWatch).expect_err("full");
+    let error = NfsDriver::new(plan.clone())
+        .claim(&mount(), &claim())
+        .expect_err("full");
     says(
         &error,
         &["write the marker file", "NFS3ERR_NOSPC", "make room"],

@@ -3,10 +3,11 @@
 
 use crate::proxy::{ResultEditor, lie_about};
 use crate::support::{claim, mount, plan, start};
+use filermark_driver_kit::claim::lease::SystemWatch;
+use filermark_driver_kit::run_dirs::claim_in;
 use filermark_engine::driver::StopFlag;
 use filermark_model::plan::NfsVersion;
-use filermark_nfs::claim::claim_at;
-use filermark_nfs::target::Target;
+use filermark_nfs::claim::MountedExport;
 use filermark_nfs::validate::{Level, Report, Verdict, checks, validate};
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{self, Decode, Encode};
@@ -72,9 +73,10 @@ fn a_wish_to_stop_ends_it_clean() {
 fn leftovers_of_a_killed_validation_do_not_matter() {
     let (_server, port) = start(ServerOptions::default());
     let plan = plan(port);
-    let target = Target::resolve(&mount(), &plan).expect("resolved");
-    let (_, dir) = claim_at(&plan, &target, &claim()).expect("claimed");
-    let mut nfs = target.nfs_client(&plan);
+    let mut export = MountedExport::mount(&plan, &mount()).expect("resolved");
+    let claimed = claim_in(&mut export, &claim(), false, &SystemWatch);
+    let (_, dir) = claimed.expect("claimed");
+    let mut nfs = export.target.nfs_client(&plan);
     let made = nfs.mkdir(&dir, b"m000002", Sattr3::mode(0o755));
     let below = made
         .expect("an answer")

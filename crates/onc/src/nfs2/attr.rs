@@ -1,4 +1,4 @@
-//! Attributes: what the server tells about a file and what a client may set (RFC 1094 section 2.3).
+//! Attributes: what the server reports about a file and what a client may set (RFC 1094 section 2.3).
 
 xdr_enum! {
     /// `ftype`: kind of a file. The RFC ends at symbolic links; sockets and pipes have the numbers that

@@ -3,8 +3,8 @@
 use super::*;
 
 /// Every procedure of NFSv2: number, name, arguments and results. Calls the macro `$user` with the list,
-/// so that whoever has something to say about each procedure (the codec, a server's dispatch) reads it from
-/// here.
+/// so that all code with one entry per procedure (the codec, a server's dispatch) is generated from this
+/// list.
 #[macro_export]
 macro_rules! nfs2_procedures {
     ($user:ident) => {

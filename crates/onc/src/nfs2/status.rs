@@ -30,7 +30,7 @@ xdr_status! {
         /// File too large.
         Fbig = 27 "NFSERR_FBIG" "the file would be larger than the server allows; NFSv2 ends at 2 GiB",
         /// No space.
-        Nospc = 28 "NFSERR_NOSPC" "the server's disk is full; make room or measure less load (a smaller file set)",
+        Nospc = 28 "NFSERR_NOSPC" "the server's disk is full; free space there, or measure less load (a smaller file set)",
         /// Read-only file system.
         Rofs = 30 "NFSERR_ROFS" "the export is read-only; export it read-write",
         /// Name too long.
@@ -42,7 +42,7 @@ xdr_status! {
         /// Stale file handle.
         Stale = 70 "NFSERR_STALE" "the file behind the handle is gone; the export may have been remade, mount again",
         /// The server's write cache was flushed.
-        Wflush = 99 "NFSERR_WFLUSH" "the server's write cache went to disk; RFC 1094 has the code for WRITECACHE, which nobody uses",
+        Wflush = 99 "NFSERR_WFLUSH" "the server's write cache went to disk; RFC 1094 has the code for WRITECACHE, which no version uses",
     }
 }
 

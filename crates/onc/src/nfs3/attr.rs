@@ -1,4 +1,4 @@
-//! Attributes: what the server tells about a file, before and after, and what a client may set
+//! Attributes: what the server reports about a file, before and after, and what a client may set
 //! (RFC 1813 section 2.6).
 
 use crate::xdr::{Decode, DecodeError, Decoder, Encode, Encoder};

@@ -32,7 +32,7 @@ xdr_status! {
         /// File too large.
         Fbig = 27 "NFS3ERR_FBIG" "the file would be larger than the server allows; see maxfilesize in FSINFO",
         /// No space.
-        Nospc = 28 "NFS3ERR_NOSPC" "the server's disk is full; make room or measure less load (a smaller file set)",
+        Nospc = 28 "NFS3ERR_NOSPC" "the server's disk is full; free space there, or measure less load (a smaller file set)",
         /// Read-only file system.
         Rofs = 30 "NFS3ERR_ROFS" "the export is read-only; export it read-write",
         /// Too many hard links.

@@ -33,7 +33,7 @@ xdr_struct! {
 }
 
 xdr_struct! {
-    /// What READ returns. A sound server's `count` is the length of `data`; whoever relies on it checks.
+    /// What READ returns. A sound server's `count` is the length of `data`; code that relies on it must check.
     pub struct ReadOk<'a> {
         /// The file's attributes.
         file_attributes: PostOpAttr,

@@ -160,10 +160,10 @@ fn calls_on_names() {
     call!(
         12,
         LinkArgs<'_>,
-        &format!("{FH} {FH2} 00000004 7477696e"),
+        &format!("{FH} {FH2} 00000004 68617264"),
         LinkArgs {
             from: file,
-            to: name(b"twin")
+            to: name(b"hard")
         }
     );
     call!(

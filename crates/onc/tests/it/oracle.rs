@@ -83,7 +83,7 @@ fn nfs3() {
     }
 }
 
-/// Shape alone doesn't tell fields of one size apart: their values are compared by name.
+/// The shape does not distinguish fields of one size: their values are compared by name.
 #[test]
 fn fields_mean_the_same() {
     let pool = Pool::fixed();

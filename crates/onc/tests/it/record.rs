@@ -142,7 +142,7 @@ fn empty_fragments_are_legal_and_cost_nothing() {
 }
 
 #[test]
-fn state_between_and_inside_records_is_told() {
+fn state_between_and_inside_records_is_reported() {
     let mut reader = RecordReader::new(MAX);
     assert!(!reader.is_mid_record());
     assert_eq!(reader.next_record(&mut &hex("8000")[..]), Ok(None));

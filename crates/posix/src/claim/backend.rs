@@ -27,7 +27,7 @@ const OF_THE_MOMENT: [Errno; 7] = [
 const PART: usize = 512;
 
 /// A run directory on a mounted file system.
-pub(crate) struct Mounted<'a> {
+pub struct Mounted<'a> {
     /// The run directory, for people.
     pub(crate) place: String,
     /// Its name.

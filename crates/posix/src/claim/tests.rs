@@ -4,6 +4,7 @@ use filermark_driver_kit::driver::Driver;
 use filermark_driver_kit::driver::ReleaseScope;
 use filermark_driver_kit::marker::{marker_run, owner_text};
 use filermark_engine::name::MARKER;
+use filermark_model::plan::PosixPlan;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

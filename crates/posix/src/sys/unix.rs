@@ -15,7 +15,7 @@ const DIR_MODE: u32 = 0o755;
 
 /// A directory that names are relative to.
 #[derive(Debug)]
-pub(crate) struct Dir(OwnedFd);
+pub struct Dir(OwnedFd);
 
 /// An open file.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct File(OwnedFd);
 
 /// The names in a directory, being listed.
 #[derive(Debug)]
-pub(crate) struct Names(rustix::fs::Dir);
+pub struct Names(rustix::fs::Dir);
 
 impl Names {
     /// So many of them at most; none: there are no more.

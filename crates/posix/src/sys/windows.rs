@@ -68,7 +68,7 @@ fn told<T>(result: std::io::Result<T>) -> Result<T> {
 
 /// A directory that names are relative to.
 #[derive(Debug)]
-pub(crate) struct Dir(PathBuf);
+pub struct Dir(PathBuf);
 
 /// An open file.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub(crate) struct File(fs::File);
 
 /// The names in a directory, being listed.
 #[derive(Debug)]
-pub(crate) struct Names(fs::ReadDir);
+pub struct Names(fs::ReadDir);
 
 impl Names {
     pub(crate) fn part(&mut self, count: usize) -> Result<Vec<CString>> {

@@ -3,9 +3,9 @@
 
 use super::state::{MARGIN, Run};
 use crate::stop_if::StopConditions;
-use filermark_link::agents::{Agents, STOP_MAX, TIDY_MAX};
+use filermark_link::agents::{Agents, REMOVE_MAX, STOP_MAX};
 use filermark_link::message::{Leftover, Order};
-use filermark_link::start_batches::waves;
+use filermark_link::start_batches::start_batches;
 use filermark_model::launch::OnLost;
 use filermark_model::plan::{MountPoint, Target};
 use filermark_model::{Finding, Nanos, Rule, RunPlan, Severity};
@@ -49,7 +49,7 @@ impl Run<'_> {
             return self.is_prepared.then(|| self.kept()).into_iter().collect();
         }
         // The wish to stop has been heard; the tidying up is not to hear it again.
-        agents.begin_tidying();
+        agents.begin_removal();
         if let Some(sentence) = self.waits_for(has_failed) {
             self.remark("prime", sentence);
         }
@@ -88,7 +88,7 @@ impl Run<'_> {
     fn waits_for(&self, has_failed: bool) -> Option<String> {
         let command = &self.options.stop_command;
         if self.options.stop.is_raised() {
-            let seconds = (TIDY_MAX + STOP_MAX).0 / 1_000_000_000;
+            let seconds = (REMOVE_MAX + STOP_MAX).0 / 1_000_000_000;
             return Some(format!(
                 "CLEANUP: removes what was made, in {seconds} s at most; Ctrl-C leaves at once, then `{command}` removes the rest"
             ));
@@ -108,8 +108,8 @@ impl Run<'_> {
         let (mut left, mut removed_count) = (Vec::new(), 0);
         let living: BTreeSet<usize> = agents.living().into_iter().collect();
         let mut orphans = self.orphans(&living);
-        for wave in waves(&self.options.plan) {
-            let who: Vec<usize> = wave.into_iter().filter(|at| living.contains(at)).collect();
+        for batch in start_batches(&self.options.plan) {
+            let who: Vec<usize> = batch.into_iter().filter(|at| living.contains(at)).collect();
             if who.is_empty() {
                 continue;
             }
@@ -133,7 +133,7 @@ impl Run<'_> {
             true => STOP_MAX,
             false => FAREWELLS_MAX,
         };
-        agents.await_farewells(limit);
+        agents.await_leaving(limit);
         self.tell_losses(agents);
         left.extend(self.unreached(agents, removed_count));
         left
@@ -161,7 +161,7 @@ impl Run<'_> {
         let living = agents.living();
         let mut left = Vec::new();
         for loss in agents.losses() {
-            if let Some(stays) = &loss.tidied {
+            if let Some(stays) = &loss.cleaned {
                 left.extend(stays.iter().cloned());
                 continue;
             }

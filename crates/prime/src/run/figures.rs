@@ -43,7 +43,7 @@ impl Run<'_> {
             .or_else(|| implausible_stalls(plan, &stalls))
             .or_else(|| implausible_reads(plan, agent, &reads))
         {
-            watch.nonsense.get_or_insert(format!(
+            watch.invalid_message.get_or_insert(format!(
                 "client {name}: its figures make no sense ({what}); is it of the same version?"
             ));
             return;

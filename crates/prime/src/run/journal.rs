@@ -9,6 +9,8 @@ use filermark_results::files::{
 };
 use filermark_results::final_logs::SettledLogs;
 use filermark_results::live::{LogPaths, RunEvent};
+use filermark_results::output::{Make, Output, OutputTable};
+use filermark_results::outputs::{OUTPUTS, RECORD};
 use filermark_results::record::{End, Line, Outcome, RunHeader};
 use filermark_results::{RecordWriter, RunRecord, read_record};
 use std::path::{Path, PathBuf};
@@ -41,7 +43,7 @@ impl Journal {
                 dir.display()
             ))
         })?;
-        let path = dir.join(format!("{}.run.jsonl", options.suffix));
+        let path = dir.join(RECORD.name(&options.suffix));
         let header = RunHeader::new(
             env!("CARGO_PKG_VERSION"),
             &options.suffix,
@@ -52,7 +54,7 @@ impl Journal {
         let opened = match options.goes_on {
             true => continued(&path, header),
             false => {
-                let is_taken = has_files_of(dir, &options.suffix);
+                let is_taken = has_files_of(dir, &options.suffix, options.reports);
                 RecordWriter::create(&path, is_taken)
                     .map(|writer| (writer, RunRecord::new(header)))
                     .map_err(|e| e.to_string())
@@ -288,15 +290,14 @@ fn continued(path: &Path, header: RunHeader) -> Result<(RecordWriter, RunRecord)
 }
 
 /// Whether a run of this suffix has left files in a result directory, whatever became of
-/// its record.
-fn has_files_of(dir: &Path, suffix: &str) -> bool {
-    let names = [
-        format!("sfssum.{suffix}"),
-        format!("{suffix}.csv"),
-        format!("{suffix}.html"),
-    ];
-    let mut names = names.iter();
-    names.any(|name| std::fs::symlink_metadata(dir.join(name)).is_ok())
+/// its record; `reports` are rows of the table of outputs beside those of `results`.
+fn has_files_of(dir: &Path, suffix: &str, reports: &'static [Output]) -> bool {
+    let rows = [OUTPUTS, reports];
+    let is_single = |make| !matches!(make, Make::Elsewhere | Make::Client(_) | Make::Proc(_));
+    OutputTable(&rows)
+        .iter()
+        .filter(|output| output.origin.is_run() && is_single(output.make))
+        .any(|output| std::fs::symlink_metadata(dir.join(output.name(suffix))).is_ok())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::stop_if::StopConditions;
 use crate::warmup::Warmup;
 use filermark_engine::run_times::RunStart;
 use filermark_engine::watchdog::Watchdog;
-use filermark_link::agents::{AbortRequest, Agents, ExtraOrders, Heard, OrderError};
+use filermark_link::agents::{AbortRequest, AgentEvent, Agents, ExtraOrders, OrderError};
 use filermark_link::message::{Order, Report};
 use filermark_link::watchdog::no_watchdog;
 use filermark_link::watched_space::{SpaceReporters, is_space_watched, space_watchers};
@@ -54,7 +54,11 @@ impl Run<'_> {
         let run_start = RunStart::from(warmup_at + phases.warmup);
         let watchdog = begin_watchdog(agents, run_start.clone())?;
         let there: Vec<u64> = (0..self.options.launch.hosts.len())
-            .map(|at| agents.clock(at).map_or(0, |clock| clock.there(warmup_at)))
+            .map(|at| {
+                agents
+                    .clock(at)
+                    .map_or(0, |clock| clock.at_agent(warmup_at))
+            })
             .collect();
         let mut watch = self.begin_watch(point, &everybody, lead, warmup_at);
         watch.stop_if = std::mem::take(&mut watch.stop_if).going_on_from(init);
@@ -69,15 +73,15 @@ impl Run<'_> {
             }
         };
         let limit = watch.limit(phases.warmup);
-        watch.emergency = agents.emergency();
+        watch.abort_request = agents.abort_request();
         watch.extra_orders = agents.extra_orders();
         watch.run_start = run_start;
         let done = agents.order(&everybody, &order, limit, on_lost, &mut |now, heard| {
             self.keep_time(&mut watch, now);
             match heard {
-                Heard::Report(agent, word) => self.hear(&mut watch, (now, agent), word),
-                Heard::Answer(agent, report) => self.take_in(&mut watch, agent, report),
-                Heard::Lost(loss) => {
+                AgentEvent::Report(agent, word) => self.hear(&mut watch, (now, agent), word),
+                AgentEvent::Answer(agent, report) => self.take_in(&mut watch, agent, report),
+                AgentEvent::Lost(loss) => {
                     watch.seconds.forget(loss.agent);
                     if let Some(beats) = &mut watch.heartbeats {
                         beats.forget(loss.agent);
@@ -86,14 +90,14 @@ impl Run<'_> {
                     watch.agent_count = watch.agent_count.saturating_sub(1);
                     self.tell_living(watch.agent_count);
                 }
-                Heard::Tick => {}
+                AgentEvent::Tick => {}
             }
         });
         let own_stalls = watchdog.map(Watchdog::finish);
         self.end_watch(&mut watch, agents.now(), &done);
         done?;
         watch.add_stalls(own_stalls);
-        if let Some(reason) = watch.nonsense {
+        if let Some(reason) = watch.invalid_message {
             return Err(OrderError::Failed { reason });
         }
         for (agent, check) in std::mem::take(&mut watch.checks) {
@@ -144,12 +148,12 @@ impl Run<'_> {
             heartbeats: beats,
             seconds,
             stop_if,
-            emergency: AbortRequest::default(),
+            abort_request: AbortRequest::default(),
             agent_count: agents.len(),
             measured: PointMeasurement::default(),
             late: Vec::new(),
             checks: Vec::new(),
-            nonsense: None,
+            invalid_message: None,
         }
     }
 
@@ -231,7 +235,7 @@ impl Run<'_> {
                     watch.warmup.renumber(&mut second);
                     (self.options.observe)(Progress::Second(&second));
                     if let Some(reason) = watch.stop_if.add_interval(&second) {
-                        watch.emergency.borrow_mut().get_or_insert(reason);
+                        watch.abort_request.borrow_mut().get_or_insert(reason);
                     }
                 }
                 self.count_bytes(watch, now, interval);
@@ -246,7 +250,7 @@ impl Run<'_> {
                     total_bytes: *total_bytes,
                 };
                 if let Some(reason) = watch.stop_if.add_space(agent, file_system, space) {
-                    watch.emergency.borrow_mut().get_or_insert(reason);
+                    watch.abort_request.borrow_mut().get_or_insert(reason);
                 }
             }
             Report::Heartbeat(beat) => {

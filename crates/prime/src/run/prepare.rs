@@ -5,11 +5,11 @@ use super::state::Run;
 use super::types::Progress;
 use crate::leftovers::run_id_front;
 use crate::scripts;
-use filermark_link::agents::{Agents, Heard, OrderError};
+use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::message::{ClientShare, FreeSpace, Order, Report};
 use filermark_link::space;
-use filermark_link::start_batches::waves;
-use filermark_link::watched_space::unwatched;
+use filermark_link::start_batches::start_batches;
+use filermark_link::watched_space::not_monitored;
 use filermark_model::launch::OnLost;
 use filermark_model::{Nanos, Rule};
 use filermark_results::hosts_changed;
@@ -44,18 +44,18 @@ impl Run<'_> {
                 password: None,
             })
         };
-        for wave in waves(&plan) {
+        for batch in start_batches(&plan) {
             let mut ready = BTreeMap::new();
             agents.order(
-                &wave,
+                &batch,
                 &order,
                 PREPARE_MAX,
                 OnLost::End,
                 &mut |_, heard| match heard {
-                    Heard::Answer(at, report) => {
+                    AgentEvent::Answer(at, report) => {
                         ready.insert(at, report);
                     }
-                    Heard::Report(at, Report::Waiting { sentence }) => {
+                    AgentEvent::Report(at, Report::Waiting { sentence }) => {
                         self.tell_waiting(at, sentence.clone());
                     }
                     _ => {}
@@ -66,7 +66,7 @@ impl Run<'_> {
             }
         }
         self.same_hosts()?;
-        if let Some(message) = unwatched(&plan, &self.free) {
+        if let Some(message) = not_monitored(&plan, &self.free) {
             self.warn("prime", Rule::Lacking, message);
         }
         let free: Vec<_> = (0..plan.clients.len())
@@ -115,7 +115,7 @@ impl Run<'_> {
         for message in lacking {
             self.warn(&host, Rule::Lacking, message);
         }
-        let own = space::of_its_own(&self.options.plan, at, free);
+        let own = space::of_own_mounts(&self.options.plan, at, free);
         self.free.insert(at, own);
     }
 

@@ -5,7 +5,7 @@ use super::types::Progress;
 use crate::space_used;
 use crate::stop_if::StopConditions;
 use filermark_engine::engine::CLEANUP_LIMIT_MIN;
-use filermark_link::agents::{Agents, Heard, OrderError};
+use filermark_link::agents::{AgentEvent, Agents, OrderError};
 use filermark_link::message::{Leftover, Order, Report, TaskTotals};
 use filermark_model::launch::OnLost;
 use filermark_model::survey::Space;
@@ -57,11 +57,11 @@ impl Run<'_> {
         guard: &mut StopConditions,
     ) -> Result<TaskSummary, OrderError> {
         let mut done = TaskSummary::default();
-        let emergency = agents.emergency();
+        let abort_request = agents.abort_request();
         let (mut task_count, mut bytes) = (0, 0);
         let mut living = agents.living().len();
         agents.order(who, order, limit, on_lost, &mut |_, heard| match heard {
-            Heard::Report(
+            AgentEvent::Report(
                 _,
                 Report::Progress {
                     task_count: more,
@@ -72,7 +72,7 @@ impl Run<'_> {
                 bytes = u64::saturating_add(bytes, *written);
                 (self.options.observe)(Progress::Tasks { task_count, bytes });
             }
-            Heard::Report(
+            AgentEvent::Report(
                 at,
                 Report::Space {
                     file_system,
@@ -85,14 +85,14 @@ impl Run<'_> {
                     total_bytes: *total_bytes,
                 };
                 if let Some(reason) = guard.add_space(at, file_system, space) {
-                    emergency.borrow_mut().get_or_insert(reason);
+                    abort_request.borrow_mut().get_or_insert(reason);
                 }
             }
-            Heard::Answer(_, report) => done.add(report),
-            Heard::Report(at, Report::Waiting { sentence }) => {
+            AgentEvent::Answer(_, report) => done.add(report),
+            AgentEvent::Report(at, Report::Waiting { sentence }) => {
                 self.tell_waiting(at, sentence.clone());
             }
-            Heard::Lost(_) => {
+            AgentEvent::Lost(_) => {
                 living = living.saturating_sub(1);
                 self.tell_living(living);
             }

@@ -5,6 +5,7 @@ use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::stats::Interval;
 use filermark_model::{LoadPoint, RunPlan};
+use filermark_results::output::Output;
 use filermark_results::record::{Phase, PointRecord};
 use filermark_results::{Environment, Heartbeat, Outcome, RunRecord, ScriptRecord};
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct RunOptions<'a> {
     pub client_log_dir: Option<PathBuf>,
     /// A further log of all heartbeats (netmist's `-q`).
     pub heartbeat_log: Option<PathBuf>,
+    /// The files that the caller makes of the record: further rows of the table of outputs.
+    pub reports: &'static [Output],
     /// Raised when the user wishes to stop.
     pub stop: StopFlag,
     /// Where the agents are to be, and what it means when one is lost.

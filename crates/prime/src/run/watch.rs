@@ -58,7 +58,7 @@ pub(super) struct PhaseWatch {
     pub heartbeats: Option<HeartbeatMerger>,
     pub seconds: IntervalMerger,
     pub stop_if: StopConditions,
-    pub emergency: AbortRequest,
+    pub abort_request: AbortRequest,
     /// Agents that are there.
     pub agent_count: usize,
     /// What has been measured so far.
@@ -67,7 +67,7 @@ pub(super) struct PhaseWatch {
     pub late: Vec<(usize, Nanos)>,
     pub checks: Vec<(usize, ClockCheck)>,
     /// What an agent has told that cannot be.
-    pub nonsense: Option<String>,
+    pub invalid_message: Option<String>,
 }
 
 impl PhaseWatch {

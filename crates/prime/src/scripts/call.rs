@@ -143,7 +143,7 @@ pub(super) fn carry_out(job: ScriptCommand) -> CallResult {
 fn ran_till_end_of_run(child: &Child, since: Instant, wish: &CallSignal) -> bool {
     let ran = since.elapsed();
     while !wish.has_run_ended() && !wish.is_given_up() {
-        std::thread::sleep(child::LOOK);
+        std::thread::sleep(child::POLL);
     }
     ran >= since.elapsed().mul_f64(RAN_MIN) || child::has_running_group(child)
 }
@@ -174,7 +174,7 @@ fn watch(child: &mut Child, until: CallLimit, wish: &CallSignal) -> ScriptStatus
             }
             _ => {}
         }
-        std::thread::sleep(child::LOOK);
+        std::thread::sleep(child::POLL);
     }
 }
 
@@ -190,7 +190,7 @@ fn end_too_late(child: &mut Child, why: String) -> ScriptStatus {
 /// Ends what was to go on till now.
 fn end_in_time(child: &mut Child) -> ScriptStatus {
     let failed = |reason: String| ScriptStatus::Failed { reason };
-    let patience = child::PATIENCE.as_secs();
+    let patience = child::TERM_GRACE.as_secs();
     if !groups::end(std::slice::from_mut(child)) {
         return failed("does not end although it was killed, and hangs in the system".into());
     }
@@ -221,7 +221,7 @@ fn start(job: &ScriptCommand) -> io::Result<(Child, Streams)> {
             // Somebody is just done writing it.
             Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && tries < 10 => {
                 tries += 1;
-                std::thread::sleep(child::LOOK);
+                std::thread::sleep(child::POLL);
             }
             other => return other,
         }

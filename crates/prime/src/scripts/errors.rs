@@ -1,5 +1,6 @@
 //! Calls that did not do well, gathered into one finding for each thing that is wrong.
 
+use filermark_model::text::sanitize;
 use filermark_model::{Finding, Rule, Severity};
 
 /// The most of what a program wrote to stderr that a finding quotes, in characters.
@@ -56,12 +57,7 @@ impl ScriptErrors {
 fn first_line(errors: &str) -> String {
     let line = errors.lines().map(str::trim).find(|line| !line.is_empty());
     let line = line.unwrap_or_default();
-    let mut words: String = line.chars().take(WORDS_LEN_MAX).collect();
-    words.retain(|c| !c.is_control());
-    if line.chars().nth(WORDS_LEN_MAX).is_some() {
-        words.push_str("...");
-    }
-    words
+    sanitize(line, WORDS_LEN_MAX)
 }
 
 impl std::fmt::Display for ScriptError {

@@ -29,7 +29,7 @@ pub(super) fn end(children: &mut [Child]) -> bool {
         }
     }
     if !ours.is_empty() {
-        all = child::end_each(&mut ours, child::PATIENCE);
+        all = child::end_each(&mut ours, child::TERM_GRACE);
         let ended: Vec<u32> = ours.iter().map(|child| child.id()).collect();
         leaders().retain(|id| !ended.contains(id));
     }

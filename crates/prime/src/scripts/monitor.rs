@@ -6,6 +6,7 @@
 
 use super::call::{CallLimit, CallResult, CallSignal, ScriptCommand, carry_out};
 use filermark_model::plan::{MonitorMode, MonitorPlan};
+use filermark_results::outputs::SFSMON;
 use filermark_results::{Phase, Timestamp};
 use std::fs::File;
 use std::io::{self, Write};
@@ -54,7 +55,7 @@ pub struct MonitorFiles<'a> {
 impl MonitorFiles<'_> {
     /// `sfsmon.SUFFIX`: begun anew, or gone on with.
     fn open(&self) -> Result<File, String> {
-        let path = self.dir.join(format!("sfsmon.{}", self.suffix));
+        let path = self.dir.join(SFSMON.name(&self.suffix));
         let opened = match self.earlier_calls {
             None => File::create(&path),
             Some(_) => File::options().append(true).create(true).open(&path),

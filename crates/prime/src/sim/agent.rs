@@ -4,10 +4,10 @@
 use super::world::{FIXED_WARMUP, SimEvent, SimState};
 use crate::fake_agent::ready;
 use filermark_engine::run_times::{RunTimes, Timetable};
-use filermark_link::duty::{AgentAction, LongTask};
+use filermark_link::agent_state::{AgentAction, LongTask};
 use filermark_link::frame;
 use filermark_link::message::{FreeSpace, Report, TaskTotals};
-use filermark_link::thread_link;
+use filermark_link::plan_password;
 use filermark_model::stats::{Interval, ProcStats};
 use filermark_model::{Nanos, Op, PointStats};
 
@@ -79,7 +79,7 @@ impl SimState {
     pub(super) fn act(&mut self, at: usize, acts: Vec<AgentAction>) {
         for act in acts {
             match act {
-                AgentAction::Tell(report) => self.tell(at, &report),
+                AgentAction::Send(report) => self.tell(at, &report),
                 AgentAction::Begin(task) => self.begin(at, task),
                 AgentAction::EndWarmup(warmup) => self.end_warmup(at, warmup),
                 AgentAction::EndRun(runtime) => match self.late_end {
@@ -141,7 +141,7 @@ impl SimState {
         if current != number {
             return;
         }
-        let stopping = self.hosts[at].stopping && !matches!(task, LongTask::TidyUp);
+        let stopping = self.hosts[at].stopping && !matches!(task, LongTask::FinalCleanup);
         let report = match stopping {
             true => {
                 self.end_load(at);
@@ -176,7 +176,7 @@ impl SimState {
             LongTask::Prepare(share) => {
                 let mut share = share.clone();
                 let host = &mut self.hosts[at];
-                if let Err(reason) = thread_link::open(&mut share, &mut host.opener) {
+                if let Err(reason) = plan_password::open(&mut share, &mut host.opener) {
                     return Some(Report::Failed {
                         reason,
                         stopped: false,
@@ -218,7 +218,7 @@ impl SimState {
                 self.directory = false;
                 cleaned(done(count))
             }
-            LongTask::TidyUp => {
+            LongTask::FinalCleanup => {
                 self.files.remove(&at);
                 if self.files.is_empty() {
                     self.directory = false;

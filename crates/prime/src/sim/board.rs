@@ -52,7 +52,7 @@ impl AgentLinks for SimBoard {
         self.0.borrow_mut().hang_up(agent);
     }
 
-    fn let_go(&mut self, limit: Duration) {
+    fn release_all(&mut self, limit: Duration) {
         let mut world = self.0.borrow_mut();
         let until = world.now + Nanos(limit.as_nanos() as u64);
         let all_out =

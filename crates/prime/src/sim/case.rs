@@ -15,14 +15,14 @@ use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 /// Seeds per test, unless the environment says otherwise.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 100;
 
 fn plan(hosts: usize, points: usize, runtime: Nanos) -> RunPlan {
     let mut plan = filermark_results::testing::plan();
     plan.driver = match hosts % 2 {
         // Its password goes beside it.
         0 => DriverPlan::Smb(filermark_results::testing::smb_plan("geheim")),
-        _ => DriverPlan::Null,
+        _ => DriverPlan::NULL,
     };
     plan.clients = (0..hosts)
         .map(|at| ClientPlan {
@@ -124,6 +124,7 @@ impl Case {
             goes_on: false,
             client_log_dir: None,
             heartbeat_log: None,
+            reports: &[],
             stop: self.stop.clone(),
             observe: &mut |_| {},
         };

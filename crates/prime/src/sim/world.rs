@@ -6,10 +6,10 @@ use super::fault::Fault;
 use filermark_agent::lengths::SharedDurations;
 use filermark_engine::driver::StopFlag;
 use filermark_engine::run_times::Timetable;
-use filermark_link::duty::{AgentState, LongTask};
+use filermark_link::agent_state::{AgentState, LongTask};
 use filermark_link::frame::{self, Deframer, MAGIC};
 use filermark_link::identity;
-use filermark_link::links::{LinkEvent, SIGN_OF_LIFE};
+use filermark_link::links::{KEEPALIVE_INTERVAL, LinkEvent};
 use filermark_link::message::{Hello, Order};
 use filermark_link::secure::seal::Opener;
 use filermark_model::secret::Secret;
@@ -184,7 +184,7 @@ impl SimState {
             stop_at: None,
             waits: 0,
         };
-        world.at(SIGN_OF_LIFE, SimEvent::PrimeIsAlive);
+        world.at(KEEPALIVE_INTERVAL, SimEvent::PrimeIsAlive);
         for at in 0..hosts {
             // The agent believes that it heard the prime when it was born.
             let hello = hello(at, &world.hosts[at].opener);
@@ -309,7 +309,7 @@ impl SimState {
             }
         }
         if self.prime_dies_at.is_none_or(|dies| self.now < dies) {
-            self.at(SIGN_OF_LIFE, SimEvent::PrimeIsAlive);
+            self.at(KEEPALIVE_INTERVAL, SimEvent::PrimeIsAlive);
         }
     }
 

@@ -4,7 +4,7 @@ use super::ChartWidth;
 use super::lines::{ChartSheet, Line, lines_chart};
 use super::percentiles::marks;
 use filermark_model::figure;
-use filermark_results::text::one_line;
+use filermark_model::text::one_line;
 use filermark_results::{ClientSummary, RunRecord};
 
 /// Most clients that have a line of their own; of more the least, the median and the

@@ -6,8 +6,8 @@ use crate::format::{duration, rate};
 use crate::labels;
 use crate::scale::{LOG_FROM_RATIO, Scale};
 use crate::svg::Svg;
+use filermark_model::text::one_line;
 use filermark_results::compare::Group;
-use filermark_results::text::one_line;
 use filermark_results::{Historical, PointRecord, RunRecord};
 
 /// Colours that sides are told apart by; more sides begin anew.

@@ -6,9 +6,13 @@ use crate::svg::{Anchor, Svg};
 /// The area that is plotted on.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
+    /// Its left edge, in the drawing's units.
     pub left: f64,
+    /// Its upper edge.
     pub top: f64,
+    /// Its right edge.
     pub right: f64,
+    /// Its lower edge.
     pub bottom: f64,
 }
 
@@ -30,7 +34,7 @@ pub fn axes(svg: &mut Svg, area: &Area, x: &Scale, y: &Scale, titles: (&str, &st
     axes_at(svg, area, (x, &ticks), y, titles);
 }
 
-/// The same with the ticks of the x axis as they are given.
+/// [`axes`] with given ticks of the x axis.
 pub fn axes_at(
     svg: &mut Svg,
     area: &Area,

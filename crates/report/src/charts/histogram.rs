@@ -6,7 +6,7 @@ use super::frame::{Area, legend};
 use crate::format::duration;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
-use filermark_model::{Latency, Op, PointStats};
+use filermark_model::{Latency, OpGroup, PointStats};
 
 /// Upper bound of the first bucket, in nanoseconds.
 const FIRST_NS: u64 = 1_000;
@@ -16,75 +16,6 @@ const RATIO: f64 = 1.189_207_115;
 const CHAR_WIDE: f64 = 7.0;
 /// Height of one group's row.
 const ROW_HEIGHT: f64 = 68.0;
-
-/// Groups of operations that resemble each other.
-const GROUPS: [(&str, &[Op]); 4] = [
-    (
-        "Names and attributes",
-        &[
-            Op::Null,
-            Op::Getattr,
-            Op::Lookup,
-            Op::Access,
-            Op::Readlink,
-            Op::Fsstat,
-            Op::Fsinfo,
-            Op::Pathconf,
-            Op::Readdir,
-            Op::Readdirplus,
-            Op::Stat,
-            Op::Statfs,
-            Op::Echo,
-            Op::QuerySecurity,
-            Op::QueryFs,
-            Op::QueryFile,
-            Op::QueryPath,
-            Op::Find,
-        ],
-    ),
-    (
-        "Reads",
-        &[Op::Read, Op::ReadFile, Op::MmapRead, Op::ReadRandom],
-    ),
-    (
-        "Writes",
-        &[
-            Op::Write,
-            Op::Commit,
-            Op::WriteFile,
-            Op::MmapWrite,
-            Op::WriteRandom,
-            Op::Rmw,
-            Op::Append,
-            Op::Copyfile,
-            Op::Flush,
-        ],
-    ),
-    (
-        "Changes, opens and closes",
-        &[
-            Op::Setattr,
-            Op::Create,
-            Op::Mkdir,
-            Op::Symlink,
-            Op::Mknod,
-            Op::Remove,
-            Op::Rmdir,
-            Op::Rename,
-            Op::Link,
-            Op::Unlink,
-            Op::Unlink2,
-            Op::Chmod,
-            Op::Locking,
-            Op::Custom1,
-            Op::Custom2,
-            Op::Open,
-            Op::Close,
-            Op::Lock,
-            Op::SetFile,
-        ],
-    ),
-];
 
 /// Shares of all latencies by bucket, in percent.
 fn shares(latency: &Latency) -> Vec<f64> {
@@ -163,13 +94,13 @@ fn short_duration(ns: f64) -> String {
 
 /// Service times by group of operations, one row each.
 pub fn groups_chart(stats: &PointStats, fit: ChartWidth) -> Option<String> {
-    let groups: Vec<(&str, Latency)> = GROUPS
+    let groups: Vec<(&str, Latency)> = OpGroup::ALL
         .iter()
-        .map(|(name, ops)| {
+        .map(|group| {
             let mut all = Latency::new();
-            let of_group = stats.ops.iter().filter(|o| ops.contains(&o.op));
+            let of_group = stats.ops.iter().filter(|o| o.op.group() == *group);
             of_group.for_each(|o| all.merge(&o.service));
-            (*name, all)
+            (group.name(), all)
         })
         .filter(|(_, latency)| latency.count() > 0)
         .collect();
@@ -260,17 +191,4 @@ pub fn overlay_chart(stats: &PointStats, fit: ChartWidth) -> Option<String> {
         svg.polyline(&format!("line {class}"), &points);
     }
     Some(svg.finish())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_operation_is_in_one_group() {
-        for op in Op::ALL {
-            let of = GROUPS.iter().filter(|(_, ops)| ops.contains(op));
-            assert_eq!(of.count(), 1, "{op}");
-        }
-    }
 }

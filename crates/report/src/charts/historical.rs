@@ -6,9 +6,9 @@ use super::frame::Area;
 use crate::format::{number, rate};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
+use filermark_model::text::one_line;
 use filermark_results::Historical;
 use filermark_results::historical::System;
-use filermark_results::text::one_line;
 
 /// The legend's words for the marks, which stand for themselves.
 const LEGEND: (&str, &str) = (

@@ -1,4 +1,5 @@
-//! The charts of the report, each a function from a record to an SVG text.
+//! The charts of the report, each a function from a record to an SVG text; [`CHARTS`] lists
+//! those that can be files of their own.
 //!
 //! The larger ones are drawn twice, for a desk and for a phone; the style
 //! sheet shows the one that fits, so that no text is ever scaled to nothing.
@@ -24,7 +25,7 @@ pub use clients::{ClientFigures, client_charts};
 pub use curve::{knee_point, load_chart, response_chart};
 pub use curves::curves_chart;
 pub use forest::{Bar, forest_chart};
-pub(crate) use frame::{Area, axes_at, legend};
+pub use frame::{Area, axes_at, legend};
 pub use heatmap::{columns_for, heat_chart};
 pub use histogram::{groups_chart, overlay_chart};
 pub use ops::{op_charts, ops_chart};
@@ -32,6 +33,8 @@ pub use percentiles::{Measure, PERCENTILES, percentiles, percentiles_chart, wait
 pub use phases::phases_chart;
 pub use procs::{BalanceOf, procs_chart};
 pub use series::series_chart;
+
+use filermark_results::{Historical, RunRecord};
 
 /// For which width a chart is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,3 +70,71 @@ impl ChartWidth {
         }
     }
 }
+
+/// A chart of a run record that can be a file of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Chart {
+    /// Its name in `--chart`.
+    pub name: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+    /// Its name in the template of the page.
+    pub(crate) page_name: &'static str,
+    /// Its width on the page, on a desk.
+    pub(crate) page_width: ChartWidth,
+    /// Draws it; `None`: the record has nothing to draw.
+    pub(crate) draw: fn(&RunRecord, ChartWidth, Option<&Historical>) -> Option<String>,
+}
+
+/// All charts; the first one is shown where none is chosen.
+pub const CHARTS: [Chart; 7] = [
+    Chart {
+        name: "results",
+        about: "Latency over the achieved rate",
+        page_name: "curve",
+        page_width: ChartWidth::Wide,
+        draw: response_chart,
+    },
+    Chart {
+        name: "load",
+        about: "Achieved over requested rate",
+        page_name: "load",
+        page_width: ChartWidth::Half,
+        draw: |record, fit, _| load_chart(record, fit),
+    },
+    Chart {
+        name: "service",
+        about: "Percentiles of the service time over load",
+        page_name: "percentiles_service",
+        page_width: ChartWidth::Half,
+        draw: |record, fit, _| percentiles_chart(record, Measure::Service, fit),
+    },
+    Chart {
+        name: "response",
+        about: "Percentiles of the response time over load",
+        page_name: "percentiles_response",
+        page_width: ChartWidth::Half,
+        draw: |record, fit, _| percentiles_chart(record, Measure::Response, fit),
+    },
+    Chart {
+        name: "heat",
+        about: "Latency by second, at the peak",
+        page_name: "heat",
+        page_width: ChartWidth::Wide,
+        draw: |record, fit, _| heat_chart(record.peak()?, fit, columns_for(1)),
+    },
+    Chart {
+        name: "operations",
+        about: "What takes the time, at the peak",
+        page_name: "ops_share",
+        page_width: ChartWidth::Wide,
+        draw: |record, fit, _| ops_chart(record, record.peak()?.measured()?, fit),
+    },
+    Chart {
+        name: "procs",
+        about: "The share that every proc got",
+        page_name: "procs",
+        page_width: ChartWidth::Half,
+        draw: |record, fit, _| procs_chart(record, BalanceOf::Share, fit),
+    },
+];

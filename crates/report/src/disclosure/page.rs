@@ -3,8 +3,8 @@
 use super::view::{Extras, ResultView, Section, TEXT_WIDTH, results, sections};
 use crate::curve_json::curve_json;
 use crate::files::{CurveLabels, CurvePoint, curve_inline, curve_svg};
-use crate::html::Edition;
 use crate::keys::flatten;
+use crate::options::Edition;
 use crate::templates::{TemplateError, Templates};
 use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::Curve;

@@ -4,7 +4,7 @@ use super::fragment::{fragment_html, fragment_text};
 use super::images::Image;
 use super::table::text_table;
 use crate::format::{number, rate};
-use crate::html::Edition;
+use crate::options::Edition;
 use crate::svg::escape;
 use filermark_results::{Curve, CurvePoint};
 use filermark_submission::{Document, Element, Kind, Node, Value};

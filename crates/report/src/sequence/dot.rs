@@ -2,6 +2,7 @@
 
 use super::{closes, percent, steps};
 use filermark_model::sequence::{Level, Sequence};
+use filermark_model::text::multi_line;
 use std::fmt::Write as _;
 
 /// The graph of a sequence: states by level, arrows as wide as they are often gone.
@@ -66,12 +67,11 @@ fn cluster(out: &mut String, sequence: &Sequence, level: Level) {
 /// A string as Graphviz reads it.
 fn text(value: &str) -> String {
     let mut out = String::from("\"");
-    for c in value.chars() {
+    for c in multi_line(value).chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

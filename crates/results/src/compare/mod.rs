@@ -34,10 +34,10 @@ pub use work::{FieldChange, Work};
 use crate::classical::ClassicalResult;
 use crate::historical::Historical;
 use crate::record::{PointRecord, RunRecord};
-use crate::text::one_line;
 use crate::time::Timestamp;
 use difference::decide;
 use filermark_model::NOT_A_SPEC_RESULT;
+use filermark_model::text::one_line;
 use serde::Serialize;
 
 /// The version of the JSON form of a [`Comparison`].

@@ -9,8 +9,8 @@ use super::difference::{Judgement, mean};
 use super::points::{Pair, PointDifference};
 use crate::judge::rate::{ShortfallCause, is_missed, other_cause};
 use crate::record::PointRecord;
-use crate::text::one_line;
 use filermark_model::plan::RunPlan;
+use filermark_model::text::one_line;
 use filermark_model::{Finding, Rule};
 use serde::Serialize;
 

@@ -9,9 +9,9 @@ use super::point_validity::{PointNote, PointValidity, standing};
 use super::scatter::standard_error;
 use crate::figures::{Planned, units};
 use crate::record::{PointRecord, RunRecord};
-use crate::text::one_line;
 use filermark_model::OpStats;
 use filermark_model::plan::{LoadPoint, RunPlan};
+use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use serde::Serialize;
 

@@ -6,8 +6,8 @@
 //! once, scripts beside the run. Everything else is the work.
 
 use crate::record::{RunHeader, RunRecord};
-use crate::text::one_line;
 use filermark_model::plan::RunPlan;
+use filermark_model::text::{one_line, sanitize};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -228,17 +228,13 @@ fn walk(
 fn value_text(path: &str, value: Option<&Value>) -> String {
     let text = match value {
         None | Some(Value::Null) => "-".into(),
-        Some(Value::String(text)) => one_line(text),
+        Some(Value::String(text)) => text.clone(),
         Some(Value::Number(n)) if path.starts_with("phases.") => {
             format!("{} s", n.as_f64().unwrap_or(0.0) / 1e9)
         }
-        Some(other) => one_line(&other.to_string()),
+        Some(other) => other.to_string(),
     };
-    if text.chars().count() <= VALUE_CHARS_MAX {
-        return text;
-    }
-    let short: String = text.chars().take(VALUE_CHARS_MAX).collect();
-    format!("{short}…")
+    sanitize(&text, VALUE_CHARS_MAX)
 }
 
 /// What differs in the set-up as the records tell it: the program, and of each host
@@ -349,7 +345,7 @@ mod tests {
             ("version of the benchmark", |p| p.benchmark.version = 9),
             ("VERIFY", |p| p.fileset.verify = true),
             ("clients", |p| drop(p.clients.pop())),
-            ("driver (protocol)", |p| p.driver = DriverPlan::Null),
+            ("driver (protocol)", |p| p.driver = DriverPlan::NULL),
             ("RESPONSE_LIMIT_MS", |p| p.limits.response_ms = 5.0),
         ];
         for (name, change) in changes {

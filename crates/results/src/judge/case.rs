@@ -22,6 +22,11 @@ impl Case<'_> {
         self.stats.window_ns as f64 / 1e9
     }
 
+    /// A counter of the driver.
+    pub(super) fn count(&self, name: &str) -> u64 {
+        self.stats.counters.get(name).copied().unwrap_or_default()
+    }
+
     /// The limit's source: the run's own parameter, or the benchmark's standard.
     pub(super) fn source(&self, parameter: &str, limit: f64, standard: f64) -> String {
         let benchmark = &self.plan.benchmark;

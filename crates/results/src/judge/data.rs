@@ -1,14 +1,9 @@
 //! Whether what was read is what had been written, and how much of it was compared.
 
 use super::case::{Case, OWN, percent_of};
+use filermark_model::counter::{EARLY_EOFS, VERIFY_ERRORS};
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
-
-/// The counter of reads whose data was not as written.
-pub const VERIFY_ERRORS: &str = "verify_errors";
-
-/// The counter of reads that met the end of a file before what had been written.
-pub const EARLY_EOFS: &str = "early_eofs";
 
 /// Share of the bytes that were to be compared of which nothing can be said, in percent.
 const UNDECIDED_PCNT_MAX: f64 = 50.0;
@@ -20,7 +15,7 @@ const VERIFY_UNDECIDED_PCNT_MAX: f64 = 10.0;
 
 /// Reads that returned something else than what had been written.
 pub(super) fn verify(case: &Case<'_>) -> Option<Finding> {
-    let bad = *case.stats.counters.get(VERIFY_ERRORS).unwrap_or(&0);
+    let bad = case.count(VERIFY_ERRORS);
     (bad > 0).then(|| {
         let message = format!(
             "{} returned other data than had been written there ({} compared)",
@@ -33,7 +28,7 @@ pub(super) fn verify(case: &Case<'_>) -> Option<Finding> {
 
 /// Reads that ended before what had been written.
 pub(super) fn lost(case: &Case<'_>) -> Option<Finding> {
-    let lost = *case.stats.counters.get(EARLY_EOFS).unwrap_or(&0);
+    let lost = case.count(EARLY_EOFS);
     (lost > 0).then(|| {
         let message = format!(
             "{} met the end of the file before data that had been written there: the server lost it",

@@ -8,6 +8,7 @@
 use super::case::{Case, OWN, percent_of};
 use crate::figures::Planned;
 use crate::record::PointRecord;
+use filermark_model::counter::{DUPLICATE_REPLIES, RETRANSMITS, SEND_ERRORS};
 use filermark_model::plan::{LoadPoint, PacingMode, RunPlan};
 use filermark_model::stats::PointStats;
 use filermark_model::{Finding, Rule, Severity};
@@ -15,18 +16,6 @@ use std::fmt;
 
 /// Findings that explain what is missing, from a warning on: limits of the clients.
 const CLIENT_CAUSES: [Rule; 2] = [Rule::Lateness, Rule::GeneratorBusy];
-/// Counters that explain it whatever their number: connections to the server were lost,
-/// refused or given up.
-const COUNTERS: [&str; 5] = [
-    "reconnects",
-    "connect_failures",
-    "port_unreachable",
-    "timeouts",
-    "stream_errors",
-];
-const SEND_ERRORS: &str = "send_errors";
-const RETRANSMITS: &str = "retransmits";
-const DUPLICATES: &str = "duplicate_replies";
 /// Over UDP a call that goes again has waited UDP_TIMEOUT_MS at least. These waits explain
 /// what is missing where they are as large a share of the time that the procs lack, in
 /// percent. A call with two replies was not lost: the server was slow.
@@ -97,9 +86,11 @@ fn cause(
         .find(is_said)
         .map(ShortfallCause::Finding);
     let counted = || {
-        let all = COUNTERS.map(|name| ShortfallCause::Counter(name, count(stats, name)));
-        all.into_iter()
-            .find(|cause| matches!(cause, ShortfallCause::Counter(_, count) if *count > 0))
+        let above_zero = plan.driver.counters().iter().filter_map(|counter| {
+            let (rank, count) = (counter.shortfall_rank?, count(stats, counter.name));
+            (count > 0).then_some((rank, ShortfallCause::Counter(counter.name, count)))
+        });
+        above_zero.min_by_key(|(rank, _)| *rank).map(|(_, c)| c)
     };
     let paused = || is_said(&Rule::NoReply).then_some(ShortfallCause::Finding(Rule::NoReply));
     of_clients
@@ -117,7 +108,7 @@ fn count(stats: &PointStats, name: &str) -> u64 {
 fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<ShortfallCause> {
     let resend_after = plan.driver.facts().resend_after?;
     let shortfall = Shortfall::of(plan, load, stats)?;
-    let again = count(stats, RETRANSMITS).saturating_sub(count(stats, DUPLICATES));
+    let again = count(stats, RETRANSMITS).saturating_sub(count(stats, DUPLICATE_REPLIES));
     let waited_ns = again as f64 * resend_after.0 as f64;
     let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
     let missing_ns = procs_ns * (1.0 - shortfall.pcnt() / 100.0).max(0.0);

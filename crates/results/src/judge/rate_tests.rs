@@ -40,13 +40,35 @@ fn counted(name: &str, count: u64) -> Option<Finding> {
     )
 }
 
+/// The counters that explain a rate below the requested one, the first named first.
+const CAUSES: [&str; 5] = [
+    "reconnects",
+    "connect_failures",
+    "port_unreachable",
+    "timeouts",
+    "stream_errors",
+];
+
+#[test]
+fn of_several_causes_that_were_counted_the_first_is_named() {
+    for (at, first) in CAUSES.iter().enumerate() {
+        let all = |stats: &mut PointStats, _: &mut RunPlan| {
+            let counters = CAUSES.iter().skip(at).map(|name| ((*name).to_owned(), 1));
+            stats.counters.extend(counters);
+        };
+        let finding = settled(all, &[]).expect("below");
+        let named = format!("{first} = 1 explains");
+        assert!(finding.message.contains(&named), "{finding}");
+    }
+}
+
 #[test]
 fn what_another_cause_explains_does_not_count() {
     let unexplained = settled(|_, _| {}, &[]).expect("below");
     assert_eq!(unexplained.severity, Severity::Warning);
     let remark = "the figure is what was achieved";
     assert!(unexplained.message.contains(remark), "{unexplained}");
-    let by_counter = COUNTERS.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
+    let by_counter = CAUSES.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
     let rules = [Rule::NoReply, CLIENT_CAUSES[0], CLIENT_CAUSES[1]];
     let by_rule = rules.map(|rule| {
         let beside = [(rule, Severity::Warning)];
@@ -104,7 +126,7 @@ fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
     assert_eq!(severity(Transport::Udp, 14, &[]), Severity::Invalid);
     assert_eq!(severity(Transport::Tcp, 14, &[]), Severity::Warning);
     // A slow server: its first reply came after the call had gone again.
-    let slow = &[(DUPLICATES, 10)];
+    let slow = &[(DUPLICATE_REPLIES, 10)];
     assert_eq!(severity(Transport::Udp, 23, slow), Severity::Warning);
     assert_eq!(severity(Transport::Udp, 24, slow), Severity::Invalid);
     // What this host did not send.

@@ -2,6 +2,9 @@
 
 use super::case::{Case, OWN, percent_of};
 use filermark_model::benchmark::CommitPolicy;
+use filermark_model::counter::{
+    COMMITS, END_COMMITS, READ_COMMITS, UNCOMMITTED_WRITES, UNSTABLE_WRITES,
+};
 use filermark_model::units::counted;
 use filermark_model::{Finding, Op, Rule, Severity};
 
@@ -15,10 +18,6 @@ fn is_deferred(case: &Case<'_>) -> bool {
     matches!(commit, Some(CommitPolicy::Deferred(limits)) if limits.writes > 1)
 }
 
-fn count(case: &Case<'_>, name: &str) -> u64 {
-    case.stats.counters.get(name).copied().unwrap_or_default()
-}
-
 fn write_count(case: &Case<'_>) -> u64 {
     case.stats.op(Op::Write).map_or(0, |op| op.success_count)
 }
@@ -26,7 +25,7 @@ fn write_count(case: &Case<'_>) -> u64 {
 /// Writes that the server may still lose. Where each write commits its own data, one that is
 /// not confirmed has failed, and is among the errors.
 pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
-    let (open, writes) = (count(case, "uncommitted_writes"), write_count(case));
+    let (open, writes) = (case.count(UNCOMMITTED_WRITES), write_count(case));
     if open == 0 {
         return None;
     }
@@ -52,12 +51,14 @@ pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
 
 /// Nothing was committed in RUN: its times have no cost of stable storage in them.
 pub(super) fn no_commit_in_run(case: &Case<'_>) -> Option<Finding> {
-    let after = count(case, "end_commits");
-    let had_unstable = ["end_commits", "uncommitted_writes", "unstable_writes"]
+    let after = case.count(END_COMMITS);
+    let had_unstable = [END_COMMITS, UNCOMMITTED_WRITES, UNSTABLE_WRITES]
         .into_iter()
-        .any(|name| count(case, name) > 0);
+        .any(|name| case.count(name) > 0);
     // Those that only ask for the verifier are not the cost of a write.
-    let in_run = count(case, "COMMIT").saturating_sub(after + count(case, "read_commits"));
+    let in_run = case
+        .count(COMMITS)
+        .saturating_sub(after + case.count(READ_COMMITS));
     let is_missing = is_deferred(case) && write_count(case) > 0 && had_unstable && in_run == 0;
     is_missing.then(|| {
         let message = "the server answered writes UNSTABLE, and RUN had not one COMMIT: the time of WRITE contains no cost of stable storage; raise RUNTIME or LOAD";

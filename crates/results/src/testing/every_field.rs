@@ -61,7 +61,7 @@ pub fn plans_with_every_field() -> Vec<RunPlan> {
         DriverPlan::Nfs(nfs),
         DriverPlan::Smb(smb),
         DriverPlan::Posix(posix),
-        DriverPlan::Null,
+        DriverPlan::NULL,
     ];
     let of = |driver| RunPlan {
         driver,

@@ -32,40 +32,42 @@ fn errors_in_exact_numbers() {
 
 #[test]
 fn delays_hold_replies_back_but_not_each_other() {
-    let server = server(|o| o.delay = "READ=30ms,GETATTR=1ms".parse().expect("spec"));
+    // One after the other they would take 4 s.
+    const READS: u32 = 20;
+    let server = server(|o| o.delay = "READ=200ms,GETATTR=1ms".parse().expect("spec"));
     let (mut client, root) = Client::mounted(&server);
     let file = client.create(root, "f");
-    let mut bytes = client.bytes_of(&ReadArgs {
-        file: file.handle(),
-        offset: 0,
-        count: 1,
-    });
-    let read_xid = client.xid;
+    let mut bytes = Vec::new();
+    let first_xid = client.xid + 1;
+    for _ in 0..READS {
+        bytes.extend(client.bytes_of(&ReadArgs {
+            file: file.handle(),
+            offset: 0,
+            count: 1,
+        }));
+    }
     bytes.extend(client.bytes_of(&GetattrArgs {
         object: file.handle(),
-    }));
-    bytes.extend(client.bytes_of(&ReadArgs {
-        file: file.handle(),
-        offset: 0,
-        count: 1,
     }));
     let started = Instant::now();
     client.send(&bytes);
     let mut arrivals = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..=READS {
         let record = client.receive().expect("reply");
         let xid = filermark_onc::rpc::peek_xid(&record).expect("xid");
-        arrivals.push((xid - read_xid, started.elapsed()));
+        arrivals.push((xid - first_xid, started.elapsed()));
     }
     let order: Vec<u32> = arrivals.iter().map(|(xid, _)| *xid).collect();
-    assert_eq!(order, [1, 0, 2]);
+    let expected: Vec<u32> = [READS].into_iter().chain(0..READS).collect();
+    assert_eq!(order, expected);
     assert!(arrivals[0].1 >= Duration::from_millis(1));
-    assert!(arrivals[1].1 >= Duration::from_millis(30));
+    assert!(arrivals[1].1 >= Duration::from_millis(200));
+    let (_, last) = arrivals[READS as usize];
     assert!(
-        arrivals[2].1 < Duration::from_millis(60),
-        "not one after the other"
+        last < Duration::from_secs(4),
+        "one after the other: {last:?}"
     );
-    assert_eq!(server.stats().replies_delayed, 3);
+    assert_eq!(server.stats().replies_delayed, u64::from(READS) + 1);
 }
 
 #[test]

@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 30;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A run's directory on a share.
-pub(super) struct Share<'a> {
+pub struct Share<'a> {
     client: &'a mut Client,
     plan: &'a SmbPlan,
     /// For people.
@@ -41,7 +41,7 @@ impl<'a> Share<'a> {
         Self {
             client,
             plan,
-            place: format!(r"{}\{}", target.mount, claim.dir_name),
+            place: Target::run_dir_text(&target.mount, &claim.dir_name),
             path: target.run_dir(&claim.dir_name),
             may_pass: false,
         }

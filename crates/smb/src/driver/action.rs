@@ -4,7 +4,9 @@
 use super::calls::{FileId, Kind};
 use super::core::{Core, Proc};
 use filermark_engine::driver::{Action, PROC_DIR};
-use filermark_engine::session_action::{AttributeChange, OpenFor, ProcPath, SessionAction};
+use filermark_engine::session_action::{
+    AttributeChange, OpenFor, ProcPath, SessionAction, SessionTask,
+};
 
 /// The first call of an action: what it is, on which file, and where.
 #[derive(Clone, Copy, Debug)]
@@ -49,36 +51,17 @@ impl First {
 /// is none of SMB's.
 pub(crate) fn first_call(proc: &mut Proc, action: Action) -> Option<First> {
     let below = |proc: &Proc, dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
-    match action {
-        Action::Session(action) => first_of_session(proc, action),
-        Action::Null => Some(First::of(Kind::Echo)),
-        Action::MakeProcDir { .. } => Some(First::of(Kind::MakeDir)),
-        Action::RemoveProcDir { .. } => Some(First::of(Kind::RemoveDir)),
-        Action::Mkdir { dir, name, object } => {
+    match action.session_task()? {
+        SessionTask::Operation(action) => first_of_session(proc, action),
+        SessionTask::MakeProcDir => Some(First::of(Kind::MakeDir)),
+        SessionTask::RemoveProcDir => Some(First::of(Kind::RemoveDir)),
+        SessionTask::MakeDir { dir, name, object } => {
             proc.keep_dir(object, name);
             below(proc, dir, Kind::MakeDir)
         }
-        Action::Rmdir { dir, .. } => below(proc, dir, Kind::RemoveDir),
-        Action::Remove { dir, .. } => below(proc, dir, Kind::RemoveFile),
-        Action::Fill { dir, .. } => below(proc, dir, Kind::Open),
-        Action::Getattr { .. }
-        | Action::Setattr { .. }
-        | Action::Lookup { .. }
-        | Action::Access { .. }
-        | Action::Readlink { .. }
-        | Action::Read { .. }
-        | Action::Write { .. }
-        | Action::Commit { .. }
-        | Action::Create { .. }
-        | Action::Symlink { .. }
-        | Action::Mknod { .. }
-        | Action::Rename { .. }
-        | Action::Link { .. }
-        | Action::Readdir { .. }
-        | Action::Fsstat
-        | Action::Fsinfo
-        | Action::Pathconf
-        | Action::File(_) => None,
+        SessionTask::RemoveDir { dir, .. } => below(proc, dir, Kind::RemoveDir),
+        SessionTask::RemoveFile { dir, .. } => below(proc, dir, Kind::RemoveFile),
+        SessionTask::Fill { dir, .. } => below(proc, dir, Kind::Open),
     }
 }
 
@@ -156,37 +139,18 @@ const fn place_of_session(action: SessionAction) -> ProcPath {
 impl Core {
     /// The place that a call on a path is about.
     pub(crate) fn place_of(&self, op: u32) -> ProcPath {
-        match self.ops.get(op).action {
-            Action::Session(action) => place_of_session(action),
-            Action::Mkdir { dir, name, .. }
-            | Action::Rmdir { dir, name }
-            | Action::Remove { dir, name }
-            | Action::Fill { dir, name, .. } => ProcPath {
+        let task = self.ops.get(op).action.session_task();
+        task.map_or(OWN, |task| match task {
+            SessionTask::Operation(action) => place_of_session(action),
+            SessionTask::MakeDir { dir, name, .. }
+            | SessionTask::RemoveDir { dir, name }
+            | SessionTask::RemoveFile { dir, name }
+            | SessionTask::Fill { dir, name } => ProcPath {
                 dir,
                 name: Some(name),
             },
-            Action::MakeProcDir { .. } | Action::RemoveProcDir { .. } => OWN,
-            // These begin no call on a path.
-            Action::Null
-            | Action::Getattr { .. }
-            | Action::Setattr { .. }
-            | Action::Lookup { .. }
-            | Action::Access { .. }
-            | Action::Readlink { .. }
-            | Action::Read { .. }
-            | Action::Write { .. }
-            | Action::Commit { .. }
-            | Action::Create { .. }
-            | Action::Symlink { .. }
-            | Action::Mknod { .. }
-            | Action::Rename { .. }
-            | Action::Link { .. }
-            | Action::Readdir { .. }
-            | Action::Fsstat
-            | Action::Fsinfo
-            | Action::Pathconf
-            | Action::File(_) => OWN,
-        }
+            SessionTask::MakeProcDir | SessionTask::RemoveProcDir => OWN,
+        })
     }
 
     /// What a file is opened for; `None`: to be filled, or cut, by an operation of

@@ -13,12 +13,12 @@ use filermark_engine::session_action::SessionAction;
 use filermark_model::Nanos;
 
 /// Calls that one operation may have to begin at once.
-const CALLS_PER_OP: usize = 64;
+const CALLS_PER_OP: u32 = 64;
 
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
-        if !self.calls.has_room(CALLS_PER_OP) || !self.ops.has_room() {
+        if self.calls.free_slots() < CALLS_PER_OP || !self.ops.has_room() {
             return Submit::Busy;
         }
         let proc = self.procs.get_mut(request.proc as usize);
@@ -92,8 +92,8 @@ impl Core {
     fn refused(&self) -> Outcome {
         Outcome {
             status: Status::Refused(NO_HANDLE),
-            sent: self.now,
-            done: self.now,
+            sent: self.state.now,
+            done: self.state.now,
             physical: 0,
             read_bytes: 0,
             written_bytes: 0,
@@ -116,7 +116,10 @@ impl Core {
         loop {
             let logical = self.ops.get_mut(op);
             let left = logical.end - logical.next.min(logical.end);
-            if left == 0 || logical.outstanding >= most || logical.outcome.status != Status::Ok {
+            // The first call of a window may take the last slot, the others leave some.
+            let no_room = logical.outstanding > 0 && self.calls.free_slots() < CALLS_PER_OP;
+            let is_full = logical.outstanding >= most || no_room;
+            if left == 0 || is_full || logical.outcome.status != Status::Ok {
                 return;
             }
             let offset = logical.next;
@@ -129,9 +132,11 @@ impl Core {
     /// A call is over: ends its operation, or lets it go on. `physical` frames
     /// of it were answered: 1, or 0 where it was never sent or never answered.
     pub(crate) fn end_call(&mut self, slot: u32, verdict: CallOutcome, physical: u32, now: Nanos) {
-        let Some(call) = self.calls.end(slot) else {
+        if !self.calls.is_used(slot) {
             return;
-        };
+        }
+        let call = *self.calls.get(slot);
+        self.calls.end(slot);
         let op = call.op;
         tracing::trace!(target: "filermark_smb::rpc", conn = self.conn_of(op), call = slot,
             kind = ?call.kind, ?verdict, frames = physical, "ended");
@@ -237,8 +242,13 @@ impl Core {
             return self.take_step(op, step);
         }
         self.note_written(op);
-        let (token, outcome) = self.ops.end(op, now);
-        self.done.push(Completion { token, outcome });
+        let ended = self.ops.get_mut(op);
+        ended.note_done(now);
+        self.state.done.push(Completion {
+            token: ended.token,
+            outcome: ended.outcome,
+        });
+        self.ops.end(op);
     }
 
     /// What comes next for an operation with a file of its own; whatever happens, the

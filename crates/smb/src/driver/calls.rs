@@ -1,14 +1,9 @@
-//! What is under way on the wire: calls, and the queues of those that wait for their
-//! connection, for credits, or for room.
-//!
-//! A call is one message or a compound of several that go in one frame. It lives in a
-//! slot of a slab; a connection finds it again by the message's id (see `window`).
+//! What is kept of a call: one message or a compound of several that go in one frame. A
+//! connection finds it again by the message's id (see `window`).
 
+use filermark_driver_kit::extends;
+use filermark_driver_kit::sockets::CallBase;
 use filermark_engine::driver::Status;
-use filermark_model::Nanos;
-
-/// Most calls of a shard that are waiting or under way.
-const CALLS_MAX: usize = 1 << 18;
 
 /// What the server calls an open file: both halves with SMB2, the second with SMB1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +89,7 @@ impl Kind {
 /// A call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// The operation it belongs to.
-    pub(crate) op: u32,
+    base: CallBase,
     pub(crate) kind: Kind,
     /// Offset of the transfer, or the new size, in bytes.
     pub(crate) offset: u64,
@@ -109,60 +103,27 @@ pub(crate) struct Call {
     pub(crate) is_garbage: bool,
     /// The session ended before it was done.
     pub(crate) is_lost: bool,
-    /// Some of it has been handed to the system: it may be answered.
-    pub(crate) is_sent: bool,
-    /// Since when its reply is waited for.
-    pub(crate) since: Nanos,
     /// SMB1: bytes that have come of the answer to a transaction.
     pub(crate) received: u32,
     /// SMB1, signed: the number that its reply is signed with.
     pub(crate) reply_sequence: u32,
 }
 
-/// All calls of a shard.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    slots: Vec<Option<Call>>,
-    free: Vec<u32>,
-}
+extends!(Call, CallBase);
 
-impl Calls {
-    /// Whether so many more may begin.
-    #[inline]
-    pub(crate) fn has_room(&self, count: usize) -> bool {
-        self.free.len() + (CALLS_MAX - self.slots.len().min(CALLS_MAX)) >= count
-    }
-
-    /// A new call.
-    #[inline]
-    pub(crate) fn begin(&mut self, call: Call) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(call);
-                slot
-            }
-            None => {
-                self.slots.push(Some(call));
-                self.slots.len() as u32 - 1
-            }
+impl From<CallBase> for Call {
+    fn from(base: CallBase) -> Self {
+        Self {
+            base,
+            kind: Kind::Echo,
+            offset: 0,
+            length: 0,
+            left: 0,
+            status: 0,
+            is_garbage: false,
+            is_lost: false,
+            received: 0,
+            reply_sequence: 0,
         }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, slot: u32) -> Option<&Call> {
-        self.slots.get(slot as usize)?.as_ref()
-    }
-
-    #[inline]
-    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Call> {
-        self.slots.get_mut(slot as usize)?.as_mut()
-    }
-
-    /// It is over.
-    #[inline]
-    pub(crate) fn end(&mut self, slot: u32) -> Option<Call> {
-        let call = self.slots.get_mut(slot as usize)?.take()?;
-        self.free.push(slot);
-        Some(call)
     }
 }

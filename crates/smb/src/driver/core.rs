@@ -1,20 +1,18 @@
-//! The state of a shard without its sockets: procs, operations, calls, timers.
+//! The state of a shard without its sockets: procs, operations, calls.
 //!
-//! It makes calls and judges what came of them, and never touches a connection itself:
-//! it puts calls into the queues of connections and marks those `dirty`.
+//! It makes calls, which wait in the queues of connections, and judges what came of them; it
+//! never touches a connection itself.
 
-use super::calls::{Call, CallOutcome, Calls, FileId, Kind};
+use super::calls::{Call, FileId, Kind};
 use super::counters::Counters;
-use super::ops::Ops;
+use super::ops::LogicalOp;
 use filermark_driver_kit::marker::OwnerTexts;
-use filermark_engine::clock::Clock;
+use filermark_driver_kit::sockets::{Calls, LoopState, Ops};
 use filermark_engine::data::History;
-use filermark_engine::driver::{Completion, ObjectId, Status, StopFlag};
+use filermark_engine::driver::ObjectId;
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, ProcPath};
-use filermark_model::Nanos;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::convert::Infallible;
 use std::fmt::Write as _;
 
 /// Most files of one proc that can be open at once.
@@ -28,8 +26,6 @@ pub(crate) struct Settings {
     pub(crate) writes_max: u32,
     /// Largest transfer that the user allows, in bytes.
     pub(crate) block_max: u32,
-    pub(crate) reply_timeout: Nanos,
-    pub(crate) connect_timeout: Nanos,
 }
 
 /// A proc of the shard.
@@ -137,45 +133,26 @@ pub(crate) enum SessionState {
     Deleted,
 }
 
-/// Something that is to happen later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Timer {
-    /// A connection has waited long enough to be tried again.
-    Reconnect { conn: u32, epoch: u32 },
-    /// A connection and its session should be there by now.
-    Connect { conn: u32, setup: u32 },
-    /// The time-outs of all connections are looked at.
-    Look,
-}
+/// It has no timers of its own.
+pub(crate) type Timer = Infallible;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) clock: Clock,
-    /// The clock as it was read last: good enough for time-outs.
-    pub(crate) now: Nanos,
+    /// What it shares with the loop: the clock, the wish to stop, completions.
+    pub(crate) state: LoopState<Timer>,
     pub(crate) settings: Settings,
     /// The contents of files, and what has been written.
     pub(crate) history: History,
     pub(crate) owners: OwnerTexts,
-    pub(crate) stop: StopFlag,
-    /// The wish to stop has been seen and acted on.
-    pub(crate) stopping: bool,
     pub(crate) procs: Vec<Proc>,
-    pub(crate) ops: Ops,
-    pub(crate) calls: Calls,
-    /// Calls that wait to be sent, by connection.
-    pub(crate) queues: Vec<VecDeque<u32>>,
+    pub(crate) ops: Ops<LogicalOp>,
+    pub(crate) calls: Calls<Call>,
     /// How often each connection has ended: what was open on an earlier one is gone.
     pub(crate) epochs: Vec<u32>,
     /// Largest transfers of each connection, in bytes: reads, writes.
     pub(crate) transfers: Vec<(u32, u32)>,
-    pub(crate) timers: BinaryHeap<Reverse<(Nanos, Timer)>>,
     pub(crate) counters: Counters,
-    /// Connections with calls to send; `is_dirty` says who is in it already.
-    pub(crate) dirty: Vec<u32>,
-    pub(crate) is_dirty: Vec<bool>,
-    pub(crate) done: Vec<Completion>,
     /// Paths are put together here.
     pub(crate) path: String,
     /// What the message being looked at has said of its session.
@@ -200,50 +177,26 @@ impl Core {
         }
     }
 
-    /// Puts a call of `op` into the queue of its connection.
+    /// Puts a call of `op` into the queue of its connection. (There is room: an operation has
+    /// the slot of a call that has just ended, or [`Core::submit`] has seen to it.)
     pub(crate) fn call(&mut self, op: u32, kind: Kind, offset: u64, length: u32) {
         let logical = self.ops.get_mut(op);
-        logical.outstanding += 1;
         let conn = self.procs[logical.proc as usize].conn;
-        let slot = self.calls.begin(Call {
-            op,
-            kind,
-            offset,
-            length,
-            left: 0,
-            status: 0,
-            is_garbage: false,
-            is_lost: false,
-            is_sent: false,
-            since: self.now,
-            received: 0,
-            reply_sequence: 0,
-        });
-        self.queues[conn as usize].push_back(slot);
-        self.mark_dirty(conn);
-    }
-
-    /// This connection has something to send.
-    #[inline]
-    pub(crate) fn mark_dirty(&mut self, conn: u32) {
-        let is_dirty = &mut self.is_dirty[conn as usize];
-        if !*is_dirty {
-            *is_dirty = true;
-            self.dirty.push(conn);
+        if let Some(call) = self.calls.begin(op, conn, self.state.now) {
+            call.kind = kind;
+            call.offset = offset;
+            call.length = length;
+            logical.outstanding += 1;
         }
     }
 
     /// A call that found the session expired goes once more, when it is renewed.
     #[cold]
     pub(crate) fn call_again(&mut self, slot: u32) {
-        let Some(call) = self.calls.get_mut(slot) else {
-            return;
-        };
+        let call = self.calls.get_mut(slot);
         call.status = 0;
         call.received = 0;
-        call.is_sent = false;
-        let conn = self.procs[self.ops.get(call.op).proc as usize].conn;
-        self.queues[conn as usize].push_front(slot);
+        self.calls.requeue(slot);
         self.session = SessionState::Expired;
     }
 
@@ -251,9 +204,10 @@ impl Core {
     /// becomes a call of its own.
     #[cold]
     pub(crate) fn split(&mut self, slot: u32, bytes: u32) {
-        let Some(call) = self.calls.get_mut(slot) else {
+        if self.calls.free_slots() == 0 {
             return;
-        };
+        }
+        let call = self.calls.get_mut(slot);
         if !matches!(call.kind, Kind::Read | Kind::Write) || bytes == 0 || call.length <= bytes {
             return;
         }
@@ -279,31 +233,6 @@ impl Core {
         call.kind.is_on_file() && op.epoch != self.epochs[conn as usize]
     }
 
-    /// Calls that have waited for room or credits for as long as a reply may take fail.
-    #[cold]
-    pub(crate) fn fail_late(&mut self, conn: u32) {
-        let now = self.now;
-        let limit = self.settings.reply_timeout;
-        while let Some(slot) = self.queues[conn as usize].front().copied() {
-            let since = self.calls.get(slot).map_or(now, |call| call.since);
-            if now.since(since) <= limit {
-                return;
-            }
-            self.queues[conn as usize].pop_front();
-            self.end_call(slot, CallOutcome::Ends(Status::TimedOut), 0, now);
-        }
-    }
-
-    /// Everything that waits for a connection fails.
-    #[cold]
-    pub(crate) fn fail_queue(&mut self, conn: u32, status: Status) {
-        let now = self.now;
-        // What goes on after a failure (the close of a file) may come in behind.
-        while let Some(slot) = self.queues[conn as usize].pop_front() {
-            self.end_call(slot, CallOutcome::Ends(status), 0, now);
-        }
-    }
-
     /// The connection that an operation's proc uses.
     #[inline]
     pub(crate) fn conn_of(&self, op: u32) -> u32 {
@@ -312,26 +241,7 @@ impl Core {
 
     /// The time of day, in 100 ns since 1601.
     pub(crate) fn filetime(&self) -> u64 {
-        self.filetime_base + self.now.0 / 100
-    }
-
-    /// When something is to be done though nothing arrives.
-    pub(crate) fn next_wake(&self) -> Nanos {
-        self.timers.peek().map_or(Nanos::MAX, |t| t.0.0)
-    }
-
-    pub(crate) fn start_timer(&mut self, at: Nanos, timer: Timer) {
-        self.timers.push(Reverse((at, timer)));
-    }
-
-    /// A timer that is due.
-    pub(crate) fn due(&mut self, now: Nanos) -> Option<Timer> {
-        let Reverse((at, timer)) = *self.timers.peek()?;
-        if at > now {
-            return None;
-        }
-        self.timers.pop();
-        Some(timer)
+        self.filetime_base + self.state.now.0 / 100
     }
 }
 

@@ -1,29 +1,9 @@
 //! What the driver counts beside the operations themselves.
 
 use super::calls::Kind;
-use filermark_driver_kit::tallies;
 use filermark_driver_kit::tally::take_counts;
+pub(crate) use filermark_model::plan::SmbCounter as Tally;
 use std::collections::BTreeMap;
-
-tallies! {
-    Reconnects = "reconnects", "Connections made anew after the first time.";
-    ConnectFailures = "connect_failures", "Attempts to connect, or to set a session up, that failed.";
-    Timeouts = "timeouts", "Times that a connection was given up because a reply was late.";
-    SessionRenewals = "session_renewals", "Times that a session had expired and was proved anew.";
-    PendingReplies = "pending_replies", "Interim replies (STATUS_PENDING).";
-    CreditWaits = "credit_waits", "Times that a call waited because the server had granted too few credits.";
-    ShortReads = "short_reads", "READ replies with less than was asked, before the end of the file.";
-    EarlyEofs = "early_eofs", "READ replies that met the end of the file before bytes that had been written.";
-    ShortWrites = "short_writes", "WRITE replies that took less than was sent.";
-    OplockBreaks = "oplock_breaks", "Oplock and lease breaks that nobody had asked for.";
-    StaleReplies = "stale_replies", "Replies that nobody waited for.";
-    BadReplies = "bad_replies", "Replies that could not be decoded.";
-    BadSignatures = "bad_signatures", "Messages whose signature or encryption was wrong.";
-    StreamErrors = "stream_errors", "Streams out of step: not direct TCP any more.";
-    CheckedBytes = "checked_bytes", "Bytes of READ replies that were compared with what had been written.";
-    UndecidedBytes = "undecided_bytes", "Bytes that were to be compared and do not show whether they are right.";
-    VerifyErrors = "verify_errors", "READ replies whose data was not what had been written.";
-}
 
 /// Names of the kinds of calls, in the order of the enum.
 const KINDS: [&str; 18] = [
@@ -51,14 +31,14 @@ const KINDS: [&str; 18] = [
 #[derive(Debug)]
 pub(crate) struct Counters {
     kinds: [u64; KINDS.len()],
-    tallies: [u64; NAMES.len()],
+    tallies: [u64; Tally::COUNT],
 }
 
 impl Counters {
     pub(crate) fn new() -> Self {
         Self {
             kinds: [0; KINDS.len()],
-            tallies: [0; NAMES.len()],
+            tallies: [0; Tally::COUNT],
         }
     }
 
@@ -81,6 +61,25 @@ impl Counters {
     /// Adds everything that is not zero to `into`, and begins anew.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
         take_counts(KINDS, &mut self.kinds, into);
-        take_counts(NAMES.iter().copied(), &mut self.tallies, into);
+        take_counts(Tally::ALL.iter().map(|c| c.name), &mut self.tallies, into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_declaration_or_is_a_kind_of_call() {
+        let mut counters = Counters::new();
+        counters.kinds.fill(1);
+        counters.tallies.fill(1);
+        let mut all = BTreeMap::new();
+        counters.take(&mut all);
+        for declared in Tally::ALL {
+            assert_eq!(all.remove(declared.name), Some(1), "{}", declared.name);
+        }
+        assert_eq!(all.len(), KINDS.len());
+        assert!(KINDS.iter().all(|kind| all.contains_key(*kind)));
     }
 }

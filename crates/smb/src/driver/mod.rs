@@ -1,11 +1,10 @@
 //! The SMB load driver: many procs, few threads, no waiting.
 //!
-//! | module | room |
+//! | module | what it has |
 //! |---|---|
 //! | `open` | which connections a shard has and who uses them |
-//! | `shard` | the loop: timers, sockets, completions |
-//! | `conn` | one connection: made, fed, made anew |
-//! | `talk` | what is said on it: the handshake, then calls and replies; touches no socket |
+//! | `protocol` | what the loop of [`filermark_driver_kit::sockets`] asks of it |
+//! | `session` | what is sent and received on a connection: the handshake, then calls and replies; touches no socket |
 //! | `window` | which message belongs to which call; credits |
 //! | `core` | the state behind: procs, operations, calls; touches no socket |
 //! | `action` | what actions come to: their first call, and what it is on |
@@ -13,42 +12,35 @@
 //! | `wire` | calls as requests of either protocol, and what the replies mean |
 //! | `calls`, `ops`, `counters`, `status` | the tables |
 //!
-//! A request becomes an entry in a table and a call in its connection's queue;
-//! [`flush`](filermark_engine::driver::ShardDriver::flush) encodes what is queued and
-//! hands it over in one write per connection. Nothing is allocated per operation once
-//! the tables have grown to what is under way at once.
+//! A request becomes an entry in a table and a call in its connection's queue; the loop
+//! encodes what is queued per connection and hands it over in one write. Nothing is allocated
+//! per operation once the tables have grown to what is under way at once.
 
 mod action;
 mod begin;
 mod calls;
-mod conn;
 mod core;
 mod counters;
 mod open;
 mod ops;
+mod protocol;
 mod session;
-mod shard;
 mod status;
 pub(crate) mod window;
 mod wire;
 
+use crate::claim::ShareSession;
 use crate::login::LoginRefusals;
 use crate::target::Target;
-use filermark_driver_kit::claim::lease::LeaseWatch;
-use filermark_driver_kit::claim::{ClaimRole, RenewResult};
-use filermark_driver_kit::driver::{ClaimReport, Driver, ReleaseScope};
 use filermark_driver_kit::nonces::Nonces;
+use filermark_driver_kit::run_dirs::RunDirDriver;
 use filermark_engine::driver::{
     Capabilities, Claim, DriverError, LoadDriver, ShardDriver, ShardSetup,
 };
-use filermark_model::OpSet;
-use filermark_model::plan::{Connections, MountPoint, SmbPlan};
-use filermark_model::survey::Space;
+use filermark_model::plan::{Connections, DriverSettings, MountPoint, SmbPlan};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-pub use shard::Shard;
 
 /// Speaks SMB over TCP; see the module.
 #[derive(Debug)]
@@ -96,52 +88,35 @@ impl SmbDriver {
     }
 }
 
-impl Driver for SmbDriver {
-    fn name(&self) -> &'static str {
+impl RunDirDriver for SmbDriver {
+    type Session<'a> = ShareSession<'a>;
+
+    fn label(&self) -> &'static str {
         "smb"
     }
 
-    fn claim_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        let refusals = &self.refusals;
-        let (report, address) = crate::claim::claim(&self.plan, mount, claim, refusals, watch)?;
-        self.known_addresses().insert(mount.host.clone(), address);
-        self.nonces.note(mount, &report);
-        Ok(report)
+    fn nonces(&self) -> Option<&Nonces> {
+        Some(&self.nonces)
     }
 
-    fn release_watched(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        reach: ReleaseScope,
-        watch: &dyn LeaseWatch,
-    ) -> Result<ClaimReport, DriverError> {
-        crate::claim::release(&self.plan, mount, claim, reach, &self.refusals, watch)
+    fn reach(&self, mount: &MountPoint) -> Result<ShareSession<'_>, DriverError> {
+        ShareSession::connect(&self.plan, mount, &self.refusals)
     }
 
-    fn renew(
-        &self,
-        mount: &MountPoint,
-        claim: &Claim,
-        turn: ClaimRole,
-    ) -> Result<RenewResult, DriverError> {
-        crate::claim::renew(&self.plan, mount, claim, turn, &self.refusals)
+    fn run_dir_text(&self, mount: &MountPoint, claim: &Claim) -> String {
+        Target::run_dir_text(mount, &claim.dir_name)
     }
 
-    fn space(&self, mount: &MountPoint) -> Result<Option<Space>, DriverError> {
-        crate::claim::space(&self.plan, mount, &self.refusals)
+    fn note_claimed(&self, mount: &MountPoint, session: ShareSession<'_>) {
+        let mut known = self.known_addresses();
+        known.insert(mount.host.clone(), session.address);
     }
 }
 
 impl LoadDriver for SmbDriver {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ops: OpSet::SMB,
+            ops: self.plan.ops(),
             blocking: false,
             // A shared connection is one shard's.
             shards_max: match self.plan.connections {

@@ -1,7 +1,7 @@
-//! What is said on one connection: the handshake first, calls and replies then. Knows
-//! no socket; bytes are put into a buffer and taken out of one.
+//! What is sent and received on one connection: the handshake first, calls and replies then.
+//! Knows no socket; bytes are put into a buffer and taken out of one.
 
-use super::calls::{Call, CallOutcome};
+use super::calls::CallOutcome;
 use super::core::{Core, SessionState, Settings};
 use super::counters::Tally;
 use super::status::{NETWORK_SESSION_EXPIRED, NO_CREDITS, NO_HANDLE};
@@ -21,8 +21,9 @@ const REPLY_OVERHEAD: usize = 16 << 10;
 const REPLY_MIN: usize = 128 << 10;
 
 /// What a message brought, the most important of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MessageOutcome {
+    #[default]
     NoEvent,
     /// Calls were answered.
     Replies,
@@ -95,66 +96,39 @@ impl SessionProtocol {
         })
     }
 
-    /// Encodes the next call of the connection's queue; `None`: there is none, or it has
+    /// Encodes the next call of the connection's queue; `false`: there is none, or it has
     /// to wait for replies.
-    pub(crate) fn encode_next(
-        &mut self,
-        conn: u32,
-        core: &mut Core,
-        out: &mut Vec<u8>,
-    ) -> Option<u32> {
+    pub(crate) fn encode_next(&mut self, conn: u32, core: &mut Core, out: &mut Vec<u8>) -> bool {
         if self.expired {
-            return None;
+            return false;
         }
-        let slot = self.next_call(conn, core)?;
-        let (session, window) = (self.session.as_mut()?, self.window.as_mut()?);
-        let mut call = *core.calls.get(slot)?;
-        let (mut messages, mut charge) = cost(session, core, &call);
+        let Some(slot) = next_call(conn, core) else {
+            return false;
+        };
+        let (Some(session), Some(window)) = (&mut self.session, &mut self.window) else {
+            return false;
+        };
+        let (mut messages, mut charge) = cost(session, core, slot);
         if !window.has_room(charge, messages) {
             core.counters.add(Tally::CreditWaits);
             if !window.is_empty() {
-                return None;
+                return false;
             }
             // Nothing is under way that could bring more: what there is must do.
             core.split(slot, window.bytes_payable());
-            call = *core.calls.get(slot)?;
-            (messages, charge) = cost(session, core, &call);
+            (messages, charge) = cost(session, core, slot);
             if !window.has_room(charge, messages) {
-                core.queues[conn as usize].pop_front();
-                let now = core.now;
+                let now = core.state.now;
                 core.end_call(slot, CallOutcome::Failed(NO_CREDITS), 0, now);
-                return None;
+                return false;
             }
         }
-        core.queues[conn as usize].pop_front();
         match session {
             Session::Smb1(session) => wire::encode(&mut **session, window, core, slot, out),
             Session::Smb2(session) => wire::encode(&mut **session, window, core, slot, out),
         }
-        core.counters.call(call.kind);
-        tracing::trace!(target: "filermark_smb::rpc", conn, call = slot, kind = ?call.kind, messages, "sent");
-        let now = core.now;
-        if let Some(call) = core.calls.get_mut(slot) {
-            call.left = messages as u8;
-            call.since = now;
-        }
-        Some(slot)
-    }
-
-    /// The first call of the queue that can still be made: those on files that went with
-    /// an earlier connection end here.
-    fn next_call(&self, conn: u32, core: &mut Core) -> Option<u32> {
-        loop {
-            let slot = core.queues[conn as usize].front().copied()?;
-            let call = *core.calls.get(slot)?;
-            if !core.is_on_lost_file(&call) {
-                return Some(slot);
-            }
-            core.queues[conn as usize].pop_front();
-            core.ops.get_mut(call.op).owns_file = false;
-            let now = core.now;
-            core.end_call(slot, CallOutcome::Failed(NO_HANDLE), 0, now);
-        }
+        core.calls.get_mut(slot).left = messages as u8;
+        true
     }
 
     /// Takes a whole message that came by `now`.
@@ -242,43 +216,33 @@ impl SessionProtocol {
         }
     }
 
-    /// The connection is gone, and what was under way on it ends like this.
-    pub(crate) fn end(&mut self, status: Status, core: &mut Core) {
-        self.handshake = None;
-        self.session = None;
-        self.setup = Vec::new();
-        self.refusal = None;
-        self.expired = false;
-        let Some(window) = self.window.take() else {
-            return;
+    /// The connection is gone.
+    pub(crate) fn end(&mut self) {
+        *self = Self {
+            message_max: self.message_max,
+            ..Self::default()
         };
-        let now = core.now;
-        // A compound is in the window once per message, and what goes on after a failure
-        // may take its slot.
-        let mut slots: Vec<u32> = window.slots().collect();
-        slots.sort_unstable();
-        slots.dedup();
-        for slot in slots {
-            core.end_call(slot, CallOutcome::Ends(status), 0, now);
-        }
     }
+}
 
-    /// Whether a reply is late by the user's measure.
-    pub(crate) fn is_late(&self, core: &Core) -> bool {
-        let Some(window) = &self.window else {
-            return false;
-        };
-        let timeout = core.settings.reply_timeout;
-        let is_late = |slot: u32| {
-            let call = core.calls.get(slot);
-            call.is_some_and(|c: &Call| core.now.since(c.since) > timeout)
-        };
-        !window.is_empty() && window.slots().any(is_late)
+/// The first call of the queue that can still be made: those on files that went with
+/// an earlier connection end here.
+fn next_call(conn: u32, core: &mut Core) -> Option<u32> {
+    loop {
+        let slot = core.calls.next_to_encode(conn)?;
+        let call = *core.calls.get(slot);
+        if !core.is_on_lost_file(&call) {
+            return Some(slot);
+        }
+        core.ops.get_mut(call.op).owns_file = false;
+        let now = core.state.now;
+        core.end_call(slot, CallOutcome::Failed(NO_HANDLE), 0, now);
     }
 }
 
 /// How many messages a call is, and how many credits they take.
-fn cost(session: &Session, core: &Core, call: &Call) -> (u32, u32) {
+fn cost(session: &Session, core: &Core, slot: u32) -> (u32, u32) {
+    let call = core.calls.get(slot);
     match session {
         Session::Smb1(session) => wire::cost(&**session, core, call),
         Session::Smb2(session) => wire::cost(&**session, core, call),
@@ -287,9 +251,7 @@ fn cost(session: &Session, core: &Core, call: &Call) -> (u32, u32) {
 
 /// A message of a call was answered: ends the call with its last one.
 pub(crate) fn part_answered(core: &mut Core, slot: u32, good: CallOutcome, now: Nanos) {
-    let Some(call) = core.calls.get_mut(slot) else {
-        return;
-    };
+    let call = core.calls.get_mut(slot);
     call.left = call.left.saturating_sub(1);
     if call.left > 0 {
         return;

@@ -203,7 +203,8 @@ impl Window {
     }
 
     /// The calls under way, each as often as it has messages.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+    #[cfg(test)]
+    fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         let (smb2, smb1) = match self {
             Self::Smb2(credits) => (&credits.by_id[..], &[][..]),
             Self::Smb1(multiplex) => (&[][..], &multiplex.by_id[..]),

@@ -207,9 +207,7 @@ pub(crate) fn encode<C: Codec>(
     slot: u32,
     out: &mut Vec<u8>,
 ) {
-    let Some(call) = core.calls.get(slot).copied() else {
-        return;
-    };
+    let call = *core.calls.get(slot);
     let mut path = std::mem::take(&mut core.path);
     if call.kind.is_on_path() {
         let proc = core.ops.get(call.op).proc as usize;
@@ -228,19 +226,18 @@ pub(crate) fn encode<C: Codec>(
     session.put(&ids, &request, out);
     let reply_sequence = session.end_frame(out, frame);
     core.path = path;
-    if let Some(call) = core.calls.get_mut(slot) {
-        call.reply_sequence = reply_sequence;
-    }
+    core.calls.get_mut(slot).reply_sequence = reply_sequence;
 }
 
 /// The call that a message of the server answers, with its slot. `None`: nobody waits.
 fn answered(window: &Window, core: &mut Core, id: u64) -> Result<Option<(u32, Call)>, DecodeError> {
-    let call = window.find(id);
-    let Some((slot, call)) = call.and_then(|slot| Some((slot, *core.calls.get(slot)?))) else {
+    let slot = window.find(id).filter(|slot| core.calls.is_used(*slot));
+    let Some(slot) = slot else {
         core.counters.add(Tally::StaleReplies);
         return Ok(None);
     };
-    match call.is_sent {
+    let call = *core.calls.get(slot);
+    match call.on_wire {
         true => Ok(Some((slot, call))),
         false => Err(DecodeError::Bad("an answer that comes before its question")),
     }
@@ -362,15 +359,14 @@ fn judge<C: Codec>(
         Answer::Refused if !C::is_refusal(status) => CallOutcome::Ends(Status::Garbage),
         Answer::Refused => CallOutcome::Failed(status),
     };
-    if let Some(call) = core.calls.get_mut(slot) {
-        if let CallOutcome::Failed(status) = verdict
-            && call.status == 0
-        {
-            call.status = status;
-        }
-        call.is_garbage |= verdict == CallOutcome::Ends(Status::Garbage);
-        call.is_lost |= verdict == CallOutcome::Ends(Status::Disconnected);
+    let call = core.calls.get_mut(slot);
+    if let CallOutcome::Failed(status) = verdict
+        && call.status == 0
+    {
+        call.status = status;
     }
+    call.is_garbage |= verdict == CallOutcome::Ends(Status::Garbage);
+    call.is_lost |= verdict == CallOutcome::Ends(Status::Disconnected);
     Some(verdict)
 }
 
@@ -387,7 +383,7 @@ fn good(core: &mut Core, slot: u32, call: &Call, reply: Reply<'_>) -> Option<Cal
         Reply::Written(count) => CallOutcome::Moved(count),
         // Complete with the last byte.
         Reply::Part { came, total } => {
-            let call = core.calls.get_mut(slot)?;
+            let call = core.calls.get_mut(slot);
             call.received = call.received.saturating_add(came as u32);
             return (call.received as usize >= total).then_some(CallOutcome::Ok);
         }

@@ -16,7 +16,7 @@ mod visit;
 pub use filermark_driver_kit::validation::{CheckResult, Level, Report, Verdict};
 pub use suite::{Check, Smb};
 
-use crate::claim;
+use crate::claim::ShareSession;
 use crate::client::{ConnectError, dialects_offered, names_of};
 use crate::login::LoginRefusals;
 use crate::target::Target;
@@ -24,6 +24,7 @@ use bench::{Bench, text_of};
 use filermark_driver_kit::checks::{Course as Checks, Stop};
 use filermark_driver_kit::claim::lease::SystemWatch;
 use filermark_driver_kit::driver::ReleaseScope;
+use filermark_driver_kit::run_dirs::{claim_in, release_in, stays};
 use filermark_engine::driver::{Claim, DriverError, StopFlag};
 use filermark_model::plan::{MountPoint, SmbPlan};
 use filermark_model::smb::Dialect;
@@ -54,8 +55,9 @@ pub fn validate(
     refusals: &LoginRefusals,
     sink: &mut dyn FnMut(&CheckResult),
 ) -> Result<Report, DriverError> {
-    let target = Target::of(mount)?;
-    let (claimed, address) = claim::claim(plan, mount, claim, refusals, &SystemWatch)?;
+    let mut share = ShareSession::connect(plan, mount, refusals)?;
+    let (claimed, _) = claim_in(&mut share, claim, false, &SystemWatch)?;
+    let (target, address) = (share.target, share.address);
     let mut report = Report::new("SMB", mount.to_string(), claimed.server_facts, level);
     report.not_ours = claimed.not_ours;
     let mut course = ValidationRun {
@@ -75,14 +77,10 @@ pub fn validate(
         }
         course.by(dialect);
     }
-    let released = claim::release(
-        plan,
-        mount,
-        claim,
-        ReleaseScope::All,
-        refusals,
-        &SystemWatch,
-    );
+    let run_dir = Target::run_dir_text(mount, &claim.dir_name);
+    let released = ShareSession::connect(plan, mount, refusals)
+        .map_err(|error| stays(error, &run_dir))
+        .and_then(|mut share| release_in(&mut share, claim, ReleaseScope::All, &SystemWatch));
     Ok(course.checks.end(released))
 }
 

@@ -1,5 +1,6 @@
 //! A line as what it means.
 
+use filermark_model::text::sanitize;
 use std::borrow::Cow;
 
 /// What a line means.
@@ -98,13 +99,13 @@ fn save(name: &str) -> Input<'_> {
     }
 }
 
+/// Longest piece of a line that a message quotes, in characters.
+const SHOWN_CHARS_MAX: usize = 40;
+
 fn wrong(line: &str) -> Input<'_> {
-    let mut shown: String = line.chars().filter(|c| !c.is_control()).take(40).collect();
-    if shown.len() < line.len() {
-        shown.push('…');
-    }
     Input::Unknown(format!(
-        "There is no command {shown}; ? lists them. A value that begins so: put a \\ before it."
+        "There is no command {}; ? lists them. A value that begins so: put a \\ before it.",
+        sanitize(line, SHOWN_CHARS_MAX)
     ))
 }
 

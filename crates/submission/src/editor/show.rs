@@ -3,6 +3,7 @@
 use super::Editor;
 use crate::document::{Document, Element};
 use crate::form::{Kind, Node};
+use filermark_model::text::sanitize;
 
 /// Most lines of a value that a prompt shows.
 const LINE_COUNT_MAX: usize = 200;
@@ -45,7 +46,7 @@ impl Editor {
         let mut lines = value.lines();
         for line in lines.by_ref().take(LINE_COUNT_MAX) {
             text.push_str("    ");
-            text.push_str(&shortened(line, LINE_LEN_MAX));
+            text.push_str(&sanitize(line, LINE_LEN_MAX));
             text.push('\n');
         }
         let left = lines.count();
@@ -94,20 +95,12 @@ fn distinguishing_fields(list: &Element, item: &Element) -> String {
     let values = told_by.iter().map(|path| item.value(path));
     let values = values.filter(|value| !value.is_empty());
     let values: Vec<String> = values
-        .map(|value| shortened(&value.replace('\n', " "), SUMMARY_LEN_MAX))
+        .map(|value| sanitize(value, SUMMARY_LEN_MAX))
         .collect();
     match values.is_empty() {
         true => String::new(),
         false => format!(" ({})", values.join(", ")),
     }
-}
-
-fn shortened(text: &str, len_max: usize) -> String {
-    let mut short: String = text.chars().take(len_max).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 fn type_name(node: &Node) -> String {

@@ -167,7 +167,7 @@ impl Faults {
     }
 
     /// No fault any more.
-    pub(super) fn heal(&self) {
+    pub(super) fn recover(&self) {
         for kind in Kind::ALL {
             self.set_delay(*kind, Duration::ZERO);
             self.set_error(*kind, 0, 0);
@@ -211,7 +211,7 @@ mod tests {
         assert!(faults.meet(Kind::Write).is_ok());
         assert_eq!(faults.counts()[&Kind::Read], 7);
         assert_eq!(faults.failures()[&Kind::Read], 2);
-        faults.heal();
+        faults.recover();
         assert!((0..6).all(|_| faults.meet(Kind::Read).is_ok()));
     }
 
@@ -222,7 +222,7 @@ mod tests {
         assert!(faults.take_space(60).is_ok() && faults.take_space(60).is_err());
         assert!(faults.take_space(40).is_ok() && faults.take_space(1).is_err());
         assert_eq!(faults.space(), Some(0));
-        faults.heal();
+        faults.recover();
         assert!(faults.take_space(1 << 40).is_ok());
     }
 

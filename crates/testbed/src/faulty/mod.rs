@@ -140,8 +140,8 @@ impl Faulty {
     }
 
     /// No fault any more.
-    pub fn heal(&self) {
-        self.faults.heal();
+    pub fn recover(&self) {
+        self.faults.recover();
     }
 
     /// No request is held back any more, those that are now included.

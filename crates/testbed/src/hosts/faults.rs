@@ -21,7 +21,7 @@ impl Hosts {
     /// # Errors
     ///
     /// As [`Hosts::cut`].
-    pub fn mend(&self, host: &str) -> Result<()> {
+    pub fn fix(&self, host: &str) -> Result<()> {
         self.set_link(host, "up")
     }
 

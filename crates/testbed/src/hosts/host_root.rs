@@ -144,7 +144,7 @@ impl HostRoot {
             let what = format!("link {} to the switch", self.name);
             return Err(Error::failed(what, done.status.to_string(), said));
         }
-        daemon.tell("go on")
+        daemon.send_line("go on")
     }
 
     /// Waits until it serves.

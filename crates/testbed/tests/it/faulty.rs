@@ -193,7 +193,7 @@ fn a_delay_is_what_a_program_waits() {
     });
     let together = begun.elapsed();
     assert!(together < Duration::from_millis(400), "{together:?}");
-    faulty.heal();
+    faulty.recover();
     assert!(time(20) < Duration::from_millis(4));
 }
 
@@ -220,7 +220,7 @@ fn errors_come_as_ordered_and_end() {
     faulty.fail(Kind::Write, 1, EIO);
     let error = std::fs::write(at.join("f"), "f").expect_err("no write works");
     assert_eq!(error.raw_os_error(), Some(EIO));
-    faulty.heal();
+    faulty.recover();
     std::fs::write(at.join("f"), "f").expect("it is well again");
 }
 
@@ -241,7 +241,7 @@ fn space_ends_and_statfs_says_so() {
     let of = rustix::fs::statvfs(&at).expect("statfs");
     let available = of.f_bavail * of.f_frsize;
     assert!(available <= 40_000, "{available}");
-    faulty.heal();
+    faulty.recover();
     std::fs::write(at.join("g"), [0; 60_000]).expect("there is room again");
 }
 

@@ -25,7 +25,7 @@ fn a_transfer_goes_through_the_switch_and_it_tells_of_it() {
         sampling: 64,
     };
     switch
-        .tell(collector.local_addr().expect("an address"), options)
+        .send_sflow_to(collector.local_addr().expect("an address"), options)
         .expect("sFlow is on");
     let size = 20 << 20;
     let server = std::thread::spawn(move || {

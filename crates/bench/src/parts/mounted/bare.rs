@@ -1,10 +1,10 @@
-//! The bare loops: the same system calls as the driver's, on the same files or on as many of the
-//! same names, and nothing beside them.
+//! The bare loops: the system calls of the driver, on the same files or on as many names in the
+//! same directories, and nothing else.
 
-use super::{FILE_BYTES, LoopCalls};
+use super::FILE_BYTES;
 use crate::turns::Turn;
 use filermark_engine::sys::thread_cpu;
-use filermark_model::Rng;
+use filermark_model::{Bucket, Rng};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, mkdirat, open, openat, statat, unlinkat};
 use std::ffi::{CStr, CString};
 use std::fmt::Display;
@@ -15,77 +15,188 @@ use std::time::{Duration, Instant};
 
 /// Calls between two readings of the clock.
 const BATCH: u32 = 64;
-const MODE: Mode = Mode::from_raw_mode(0o700);
-/// Of a buffer for listings.
+/// Size of the buffer for directory listings.
 const LISTING_BYTES: usize = 64 << 10;
-/// How a handle is opened that only names.
+/// A handle that names are relative to.
 const NAMING: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 const LISTED: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+/// As the driver makes files (`crates/posix/src/sys/unix.rs`).
+const NEW_FILE: OFlags = OFlags::RDWR
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL);
+const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+const DIR_MODE: Mode = Mode::from_raw_mode(0o755);
 
-fn to_string(e: impl Display) -> String {
+/// How long a loop runs before it is measured, and how long it is measured.
+pub type Spans = (Duration, Duration);
+
+fn failed(e: impl Display) -> String {
     format!("bare loop: {e}")
 }
 
-/// A directory, open, and the names in it.
+/// An open directory and names in it.
 struct NamedDir {
     fd: OwnedFd,
     names: Vec<CString>,
 }
 
-/// Calls on the files that the driver has below `dir`, or on as many names of its own as come
-/// and go there: `names` in each of `dirs` directories.
-pub fn metadata(
-    dir: &Path,
-    calls: LoopCalls,
-    (dirs, names): (u32, u32),
-    window: Duration,
-) -> Result<Turn, String> {
-    match calls {
-        LoopCalls::Stat | LoopCalls::Readdir => {
-            let dirs = bucket_dirs(dir)?;
-            standing(&dirs, calls, window)
-        }
-        LoopCalls::CreateUnlink | LoopCalls::MkdirRmdir => {
-            let top = dir.join("bare");
-            let dirs = (0..dirs)
-                .map(|d| own_dir(&top.join(format!("d{d:04}/b08")), names))
-                .collect::<Result<Vec<_>, _>>()?;
-            let turn = coming_and_going(&dirs, calls, window);
-            drop(dirs);
-            std::fs::remove_dir_all(&top).map_err(to_string)?;
-            turn
-        }
+impl NamedDir {
+    fn open(path: &Path, names: Vec<CString>) -> Result<Self, String> {
+        let fd = open(path, NAMING, Mode::empty()).map_err(failed)?;
+        Ok(Self { fd, names })
     }
 }
 
-fn own_dir(path: &Path, names: u32) -> Result<NamedDir, String> {
-    std::fs::create_dir_all(path).map_err(to_string)?;
-    let name = |n| CString::new(format!("f{n:07}")).map_err(to_string);
-    Ok(NamedDir {
-        fd: open(path, NAMING, Mode::empty()).map_err(to_string)?,
-        names: (0..names).map(name).collect::<Result<_, _>>()?,
-    })
+/// A loop of calls that leave the directories as they are.
+pub struct ReadingLoop {
+    dirs: Vec<NamedDir>,
+    lists: bool,
+}
+
+impl ReadingLoop {
+    /// fstatat of the driver's files below `top`.
+    pub fn stat(top: &Path) -> Result<Self, String> {
+        Ok(Self {
+            dirs: dirs_with_files(top)?,
+            lists: false,
+        })
+    }
+
+    /// openat, getdents to the end and close of the directories of these files.
+    pub fn readdir(top: &Path) -> Result<Self, String> {
+        Ok(Self {
+            dirs: dirs_with_files(top)?,
+            lists: true,
+        })
+    }
+
+    /// One turn.
+    pub fn turn(&self, spans: Spans) -> Result<Turn, String> {
+        let mut buffer = Vec::with_capacity(LISTING_BYTES);
+        turn(spans, |rng| {
+            let dir = &self.dirs[rng.below(self.dirs.len() as u64) as usize];
+            if self.lists {
+                return list(&dir.fd, &mut buffer);
+            }
+            let name = &dir.names[rng.below(dir.names.len() as u64) as usize];
+            statat(&dir.fd, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW).map(drop)
+        })
+    }
+}
+
+fn list(dir: &OwnedFd, buffer: &mut Vec<u8>) -> rustix::io::Result<()> {
+    let listed = openat(dir, c".", LISTED, Mode::empty())?;
+    let mut listing = RawDir::new(listed, buffer.spare_capacity_mut());
+    while let Some(entry) = listing.next() {
+        entry?;
+    }
+    Ok(())
+}
+
+/// A loop that makes and removes names in the driver's own directories.
+///
+/// The directories decide about the speed: ext4 without a journal searches the inodes of a group
+/// past all that were deleted within the last minutes, so that a directory in another group is
+/// another task.
+pub struct ChangingLoop {
+    dirs: Vec<NamedDir>,
+    names: NamePool,
+    makes_dirs: bool,
+}
+
+impl ChangingLoop {
+    /// openat (O_CREAT) and close; unlinkat. `per_dir` names in each directory; half of them exist
+    /// at the beginning, as in the driver's tree.
+    pub fn files(top: &Path, per_dir: u32) -> Result<Self, String> {
+        let mut made = Self::new(top, Bucket::UNLINK, per_dir)?;
+        for _ in 0..made.names.free.len() / 2 {
+            let number = made.names.free.pop().unwrap_or_default();
+            made.change(number, true).map_err(failed)?;
+            made.names.live.push(number);
+        }
+        Ok(made)
+    }
+
+    /// mkdirat; unlinkat. No name exists at the beginning, as in the driver's tree.
+    pub fn dirs(top: &Path, per_dir: u32) -> Result<Self, String> {
+        Self::new(top, Bucket::MKDIR, per_dir)
+    }
+
+    fn new(top: &Path, bucket: Bucket, per_dir: u32) -> Result<Self, String> {
+        let name = |n| CString::new(format!("x{n:07}")).map_err(failed);
+        let names = (0..per_dir).map(name).collect::<Result<Vec<_>, _>>()?;
+        let dirs = bucket_dirs(top, bucket)?
+            .iter()
+            .map(|dir| NamedDir::open(dir, names.clone()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let total = dirs.len() * names.len();
+        Ok(Self {
+            names: NamePool {
+                live: Vec::with_capacity(total),
+                free: (0..total as u32).rev().collect(),
+            },
+            dirs,
+            makes_dirs: bucket == Bucket::MKDIR,
+        })
+    }
+
+    /// One turn.
+    pub fn turn(&mut self, spans: Spans) -> Result<Turn, String> {
+        turn(spans, |rng| {
+            let (number, makes) = self.names.draw(rng);
+            self.change(number, makes)
+        })
+    }
+
+    fn change(&self, number: u32, makes: bool) -> rustix::io::Result<()> {
+        let per_dir = self.dirs[0].names.len();
+        let dir = &self.dirs[number as usize / per_dir];
+        let name: &CStr = &dir.names[number as usize % per_dir];
+        match (makes, self.makes_dirs) {
+            (true, true) => mkdirat(&dir.fd, name, DIR_MODE),
+            (true, false) => openat(&dir.fd, name, NEW_FILE, FILE_MODE).map(drop),
+            (false, true) => unlinkat(&dir.fd, name, AtFlags::REMOVEDIR),
+            (false, false) => unlinkat(&dir.fd, name, AtFlags::empty()),
+        }
+    }
+
+    /// Removes the names that exist.
+    pub fn remove_all(self) -> Result<(), String> {
+        let removed = self.names.live.iter().map(|n| self.change(*n, false));
+        removed.collect::<Result<(), _>>().map_err(failed)
+    }
+}
+
+/// The driver's directories of a bucket below `top`.
+fn bucket_dirs(top: &Path, bucket: Bucket) -> Result<Vec<PathBuf>, String> {
+    let name = format!("b{:02}", bucket.number());
+    let dirs = walk(top)?.into_iter().map(|(dir, _)| dir);
+    let dirs: Vec<_> = dirs.filter(|dir| dir.ends_with(&name)).collect();
+    match dirs.is_empty() {
+        false => Ok(dirs),
+        true => Err(failed(format!("no directory {name} in the driver's tree"))),
+    }
 }
 
 /// The directories of the driver's tree that have files.
-fn bucket_dirs(top: &Path) -> Result<Vec<NamedDir>, String> {
+fn dirs_with_files(top: &Path) -> Result<Vec<NamedDir>, String> {
     let mut found: Vec<NamedDir> = Vec::new();
     for (dir, files) in walk(top)? {
-        // What is no bucket has the marker of the run at most.
+        // Other directories have the marker of the run at most.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         if files.is_empty() || !name.starts_with('b') {
             continue;
         }
         let names = files.iter().filter_map(|f| f.file_name());
-        let names = names.map(|name| CString::new(name.as_bytes()).map_err(to_string));
-        found.push(NamedDir {
-            fd: open(&dir, NAMING, Mode::empty()).map_err(to_string)?,
-            names: names.collect::<Result<_, _>>()?,
-        });
+        let names = names.map(|name| CString::new(name.as_bytes()).map_err(failed));
+        found.push(NamedDir::open(&dir, names.collect::<Result<_, _>>()?)?);
     }
     match found.is_empty() {
         false => Ok(found),
-        true => Err(to_string("the driver's files are not found")),
+        true => Err(failed("no file in the driver's tree")),
     }
 }
 
@@ -95,9 +206,9 @@ fn walk(top: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, String> {
     let mut found = Vec::new();
     while let Some(dir) = open.pop() {
         let mut files = Vec::new();
-        for entry in std::fs::read_dir(&dir).map_err(to_string)? {
-            let entry = entry.map_err(to_string)?;
-            let kind = entry.file_type().map_err(to_string)?;
+        for entry in std::fs::read_dir(&dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = entry.file_type().map_err(failed)?;
             if kind.is_dir() {
                 open.push(entry.path());
             } else if kind.is_file() {
@@ -111,36 +222,14 @@ fn walk(top: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, String> {
     Ok(found)
 }
 
-fn standing(dirs: &[NamedDir], calls: LoopCalls, window: Duration) -> Result<Turn, String> {
-    let mut room = Vec::with_capacity(LISTING_BYTES);
-    looped(window, |rng| {
-        let dir = &dirs[rng.below(dirs.len() as u64) as usize];
-        if let LoopCalls::Readdir = calls {
-            return list(&dir.fd, &mut room).map(|()| 1);
-        }
-        let name = &dir.names[rng.below(dir.names.len() as u64) as usize];
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        statat(&dir.fd, name.as_c_str(), flags).map(|_| 1)
-    })
-}
-
-fn list(dir: &OwnedFd, room: &mut Vec<u8>) -> rustix::io::Result<()> {
-    let listed = openat(dir, c".", LISTED, Mode::empty())?;
-    let mut listing = RawDir::new(listed, room.spare_capacity_mut());
-    while let Some(entry) = listing.next() {
-        entry?;
-    }
-    Ok(())
-}
-
-/// Which names are there, and which are not.
-struct Names {
+/// The names that exist, and those that do not.
+struct NamePool {
     live: Vec<u32>,
     free: Vec<u32>,
 }
 
-impl Names {
-    /// Draws what comes next, as a mix of half and half does: the name, and whether it is made.
+impl NamePool {
+    /// Draws the next name, and whether it is made or removed, with the same chance of both.
     fn draw(&mut self, rng: &mut Rng) -> (u32, bool) {
         let makes = match (self.live.is_empty(), self.free.is_empty()) {
             (true, _) => true,
@@ -163,45 +252,6 @@ impl Names {
     }
 }
 
-/// Makes and removes names, in random order, where every second file is there at the beginning
-/// and no directory is, as in the driver's tree.
-fn coming_and_going(dirs: &[NamedDir], calls: LoopCalls, window: Duration) -> Result<Turn, String> {
-    let total: usize = dirs.iter().map(|d| d.names.len()).sum();
-    let per_dir = (total / dirs.len().max(1)).max(1);
-    let make_file = |dir: &OwnedFd, name: &CStr| {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        openat(dir, name, flags, MODE).map(drop)
-    };
-    let at = |number: u32| {
-        let dir = &dirs[number as usize / per_dir];
-        (&dir.fd, dir.names[number as usize % per_dir].as_c_str())
-    };
-    let is_dir = matches!(calls, LoopCalls::MkdirRmdir);
-    let mut names = Names {
-        live: Vec::with_capacity(total),
-        free: (0..total as u32).rev().collect(),
-    };
-    if !is_dir {
-        for _ in 0..total / 2 {
-            let number = names.free.pop().unwrap_or_default();
-            let (dir, name) = at(number);
-            make_file(dir, name).map_err(to_string)?;
-            names.live.push(number);
-        }
-    }
-    looped(window, |rng| {
-        let (number, makes) = names.draw(rng);
-        let (dir, name) = at(number);
-        match (makes, is_dir) {
-            (true, true) => mkdirat(dir, name, MODE)?,
-            (true, false) => make_file(dir, name)?,
-            (false, true) => unlinkat(dir, name, AtFlags::REMOVEDIR)?,
-            (false, false) => unlinkat(dir, name, AtFlags::empty())?,
-        }
-        Ok(1)
-    })
-}
-
 /// The driver's files of [`FILE_BYTES`] below `dir`.
 pub fn data_files(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let files = walk(dir)?.into_iter().flat_map(|(_, files)| files);
@@ -210,59 +260,70 @@ pub fn data_files(dir: &Path) -> Result<Vec<PathBuf>, String> {
         .collect();
     match files.is_empty() {
         false => Ok(files),
-        true => Err(to_string("the driver's files are not found")),
+        true => Err(failed("the driver's files are not found")),
     }
 }
 
-/// Reads or writes of 4 KiB at random places of the files.
-pub fn transfers(files: &[PathBuf], write: bool, window: Duration) -> Result<Turn, String> {
+/// Reads or writes of 4 KiB at random places of the files, for one turn.
+pub fn transfers(files: &[PathBuf], write: bool, spans: Spans) -> Result<Turn, String> {
     let flags = match write {
         true => OFlags::WRONLY,
         false => OFlags::RDONLY,
     };
-    let open = |path: &PathBuf| open(path, flags, Mode::empty()).map_err(to_string);
+    let open = |path: &PathBuf| open(path, flags, Mode::empty()).map_err(failed);
     let files = files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let mut block = vec![1u8; 4096];
-    looped(window, |rng| {
+    turn(spans, |rng| {
         let file = &files[rng.below(files.len() as u64) as usize];
         let offset = rng.below(FILE_BYTES / 4096) * 4096;
         match write {
-            true => rustix::io::pwrite(file, &block, offset).map(|_| 1),
-            false => rustix::io::pread(file, &mut block, offset).map(|_| 1),
+            true => rustix::io::pwrite(file, &block, offset).map(drop),
+            false => rustix::io::pread(file, &mut block, offset).map(drop),
         }
     })
 }
 
-fn looped(
-    window: Duration,
-    mut call: impl FnMut(&mut Rng) -> rustix::io::Result<u32>,
+/// Repeats a call.
+fn turn(
+    (warmup, window): Spans,
+    mut call: impl FnMut(&mut Rng) -> rustix::io::Result<()>,
 ) -> Result<Turn, String> {
     let mut rng = Rng::new(1, 1);
+    repeat(warmup, &mut rng, &mut call)?;
     Turn::measure(
         || thread_cpu().0,
-        || {
-            let began = Instant::now();
-            let mut count = 0u64;
-            loop {
-                for _ in 0..BATCH {
-                    count += u64::from(call(&mut rng).map_err(to_string)?);
-                }
-                if began.elapsed() >= window {
-                    return Ok(count as f64);
-                }
-            }
-        },
+        || repeat(window, &mut rng, &mut call).map(|count| count as f64),
     )
+}
+
+fn repeat(
+    span: Duration,
+    rng: &mut Rng,
+    mut call: impl FnMut(&mut Rng) -> rustix::io::Result<()>,
+) -> Result<u64, String> {
+    let began = Instant::now();
+    let mut count = 0;
+    loop {
+        for _ in 0..BATCH {
+            call(rng).map_err(failed)?;
+        }
+        count += u64::from(BATCH);
+        if began.elapsed() >= span {
+            return Ok(count);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const AT_ONCE: Spans = (Duration::ZERO, Duration::ZERO);
+
     #[test]
     fn names_are_made_when_missing_and_removed_when_there() {
         let (mut rng, mut there) = (Rng::new(1, 1), [false; 9]);
-        let mut names = Names {
+        let mut names = NamePool {
             live: Vec::new(),
             free: (0..9).collect(),
         };
@@ -279,28 +340,41 @@ mod tests {
     #[test]
     fn the_loops_work_on_the_files_of_a_tree() {
         let dir = tempfile::tempdir().expect("a directory");
-        let bucket = dir.path().join("filermark.x/p0/d0000/b04");
-        std::fs::create_dir_all(&bucket).expect("made");
-        std::fs::write(dir.path().join("filermark.x/.marker"), b"m").expect("written");
-        let file = std::fs::File::create(bucket.join("f0000000")).expect("made");
+        let top = dir.path();
+        let tree = top.join("filermark.x/p0/d0000");
+        for bucket in ["b04", "b07", "b08"] {
+            std::fs::create_dir_all(tree.join(bucket)).expect("made");
+        }
+        std::fs::write(top.join("filermark.x/.marker"), b"m").expect("written");
+        let file = std::fs::File::create(tree.join("b04/f0000000")).expect("made");
         file.set_len(FILE_BYTES).expect("its size");
-        let found = bucket_dirs(dir.path()).expect("found");
-        assert_eq!((found.len(), found[0].names.len()), (1, 1));
-        let files = data_files(dir.path()).expect("found");
-        assert_eq!(files, [bucket.join("f0000000")]);
-        for calls in [
-            LoopCalls::Stat,
-            LoopCalls::Readdir,
-            LoopCalls::CreateUnlink,
-            LoopCalls::MkdirRmdir,
-        ] {
-            let turn = metadata(dir.path(), calls, (2, 3), Duration::ZERO).expect("worked");
+        let files = data_files(top).expect("found");
+        assert_eq!(files, [tree.join("b04/f0000000")]);
+        let reading = [ReadingLoop::stat(top), ReadingLoop::readdir(top)];
+        for reading in reading.map(|found| found.expect("found")) {
+            assert_eq!((reading.dirs.len(), reading.dirs[0].names.len()), (1, 1));
+            let turn = reading.turn(AT_ONCE).expect("worked");
             assert_eq!(turn.ops, f64::from(BATCH));
+        }
+        let names_in = |bucket: &str| {
+            let listed = std::fs::read_dir(tree.join(bucket)).expect("listed");
+            listed.count()
+        };
+        for (bucket, changing, at_first) in [
+            ("b08", ChangingLoop::files(top, 6), 3),
+            ("b07", ChangingLoop::dirs(top, 6), 0),
+        ] {
+            let mut changing = changing.expect("found");
+            assert_eq!(names_in(bucket), at_first);
+            let turn = changing.turn(AT_ONCE).expect("worked");
+            assert_eq!(turn.ops, f64::from(BATCH));
+            assert_eq!(names_in(bucket), changing.names.live.len());
+            changing.remove_all().expect("removed");
+            assert_eq!(names_in(bucket), 0);
         }
         for write in [true, false] {
-            let turn = transfers(&files, write, Duration::ZERO).expect("worked");
+            let turn = transfers(&files, write, AT_ONCE).expect("worked");
             assert_eq!(turn.ops, f64::from(BATCH));
         }
-        assert!(!dir.path().join("bare").exists());
     }
 }

@@ -1,24 +1,24 @@
-//! Processor time per operation beside smbtorture and smbclient, which do the same calls
-//! on the same smbd, in turns.
+//! SMB calls beside smbtorture and smbclient, which make the same calls to the same smbd, in turns.
 
 use super::{FILE, RUN_DIR, Shard, plan};
 use crate::children::children_ns;
 use crate::cpu;
-use crate::figure::FiguresOrSkip;
-use crate::turns::{Bars, Contender, Turn, compare};
+use crate::measured::{Measured, MeasuredOrReason};
+use crate::turns::{Bars, Comparison, Contender, Turn, compare};
 use filermark_engine::driver::{Action, PROC_DIR};
 use filermark_engine::name::{Name, NameKind};
 use filermark_engine::session_action::{HandleId, OpenFor, SessionAction};
 use filermark_model::Secret;
+use filermark_model::plan::SmbPlan;
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
 use filermark_testbed::{Samba, SambaOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-/// Seconds that smbtorture runs in a turn; and to see what its start and log-in take.
+/// Seconds that smbtorture runs in a turn; and in the run that measures its start and log-in.
 const SECONDS: u32 = 2;
 const START_SECONDS: u32 = 1;
-/// Three quarters of the time of a call is the kernel's, which both wait for.
+/// Three quarters of a call are system calls, which are the same on both sides.
 const OF_TORTURE: Bars = Bars {
     cpu_at_most: Some(0.75),
     rate_at_least: Some(1.0),
@@ -27,19 +27,21 @@ const OF_CLIENT: Bars = Bars {
     cpu_at_most: Some(1.0),
     rate_at_least: Some(1.0),
 };
-/// How the file is read.
-const KINDS: [(&str, Signing, Encryption); 3] = [
-    ("filermark", Signing::Off, Encryption::Off),
-    ("filermark, signed", Signing::Required, Encryption::Off),
+/// How a file is read: a name, Filermark's settings, an option of smbclient.
+type Protection = (&'static str, Signing, Encryption, &'static str);
+const PROTECTIONS: [Protection; 3] = [
+    ("", Signing::Off, Encryption::Off, "off"),
+    (", signed", Signing::Required, Encryption::Off, "sign"),
     (
-        "filermark, AES-128-GCM",
+        ", AES-128-GCM",
         Signing::Auto,
         Encryption::Aes128Gcm,
+        "encrypt",
     ),
 ];
-/// Calls of a round of ours.
+/// Calls of a turn of Filermark.
 const CALLS: usize = 20_000;
-/// Bytes of the file that is read.
+/// Size of the file that is read.
 const FILE_BYTES: u64 = 256 << 20;
 /// READs under way at once.
 const READS: usize = 4;
@@ -51,8 +53,8 @@ const OPEN: SessionAction = SessionAction::Open {
     how: OpenFor::Update,
 };
 
-/// See the module.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
+/// ECHO, CREATE and CLOSE, READ.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
     let samba = Samba::start(SambaOptions::default()).map_err(|e| e.to_string())?;
     let dir = samba.files(Samba::DATA).join(RUN_DIR);
     std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
@@ -61,7 +63,7 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
     samba.sandbox().run(|| all(&samba, rounds))
 }
 
-fn all(samba: &Samba, rounds: u32) -> FiguresOrSkip {
+fn all(samba: &Samba, rounds: u32) -> MeasuredOrReason {
     let auth = Auth::Ntlm {
         username: Samba::USER.into(),
         domain: String::new(),
@@ -76,28 +78,46 @@ fn all(samba: &Samba, rounds: u32) -> FiguresOrSkip {
     };
     let mut shard = Shard::open(plan(Dialect::V311), Samba::DATA, 1)?;
     prepare(&mut shard)?;
-    let mut figures = Vec::new();
+    let mut measured = Measured::default();
     for depth in [1, 64] {
-        let test = "smb2.bench.echo";
-        let start = torture(samba, test, depth, START_SECONDS)?;
-        let contenders = vec![
-            Contender::own("filermark", || {
-                Turn::measure(cpu::process_ns, || {
-                    shard.keep_up(SessionAction::Echo, depth, CALLS)?;
-                    Ok(CALLS as f64)
-                })
-            }),
-            Contender::other("smbtorture", OF_TORTURE, || {
-                Ok(torture(samba, test, depth, SECONDS)?.without(start))
-            }),
-        ];
-        let of = format!("3.1.1 ECHO, {depth} at once");
-        figures.extend(compare(&of, "op/s", rounds, contenders)?);
+        measured.add(echo(samba, &mut shard, depth, rounds)?);
     }
+    measured.add(create_and_close(samba, &mut shard, rounds)?);
+    drop(shard);
+    for dialect in [Dialect::Nt1, Dialect::V311] {
+        for protection in PROTECTIONS {
+            // SMB1 has no encryption of its own.
+            if dialect != Dialect::Nt1 || protection.2 == Encryption::Off {
+                measured.add(reads(samba, plan(dialect), (dialect, protection), rounds)?);
+            }
+        }
+    }
+    Ok(measured)
+}
+
+fn echo(samba: &Samba, shard: &mut Shard, depth: usize, rounds: u32) -> Result<Comparison, String> {
+    let test = "smb2.bench.echo";
+    let start = torture(samba, test, depth, START_SECONDS)?;
+    let contenders = vec![
+        Contender::filermark(|| {
+            Turn::measure(cpu::process_ns, || {
+                shard.keep_up(SessionAction::Echo, depth, CALLS)?;
+                Ok(CALLS as f64)
+            })
+        }),
+        Contender::other("smbtorture", OF_TORTURE, || {
+            Ok(torture(samba, test, depth, SECONDS)?.without(start))
+        }),
+    ];
+    let of = format!("3.1.1 ECHO x {depth}");
+    compare(&of, "op/s", rounds, contenders)
+}
+
+fn create_and_close(samba: &Samba, shard: &mut Shard, rounds: u32) -> Result<Comparison, String> {
     let test = "smb2.bench.path-contention-shared";
     let start = torture(samba, test, 1, START_SECONDS)?;
     let contenders = vec![
-        Contender::own("filermark", || {
+        Contender::filermark(|| {
             let count = CALLS / 10;
             Turn::measure(cpu::process_ns, || {
                 for _ in 0..count {
@@ -111,13 +131,7 @@ fn all(samba: &Samba, rounds: u32) -> FiguresOrSkip {
             Ok(torture(samba, test, 1, SECONDS)?.without(start))
         }),
     ];
-    let of = "3.1.1 CREATE and CLOSE in turns";
-    figures.extend(compare(of, "op/s", rounds, contenders)?);
-    drop(shard);
-    for dialect in [Dialect::Nt1, Dialect::V311] {
-        figures.extend(reads(samba, plan(dialect), dialect, rounds)?);
-    }
-    Ok(figures)
+    compare("3.1.1 CREATE and CLOSE", "op/s", rounds, contenders)
 }
 
 fn prepare(shard: &mut Shard) -> Result<(), String> {
@@ -132,61 +146,51 @@ fn prepare(shard: &mut Shard) -> Result<(), String> {
     })
 }
 
-/// The file read once: by smbclient, and by the driver plain, signed
-/// and encrypted.
+/// The file, read once by Filermark and once by smbclient.
 fn reads(
     samba: &Samba,
-    plan: filermark_model::plan::SmbPlan,
-    dialect: Dialect,
+    mut plan: SmbPlan,
+    (dialect, (name, signing, encryption, protection)): (Dialect, Protection),
     rounds: u32,
-) -> FiguresOrSkip {
-    // smbclient asks for as much at once as the dialect allows, up to a MiB.
-    let (length, name) = match dialect {
+) -> Result<Comparison, String> {
+    // smbclient reads as much at once as the dialect allows, up to a MiB.
+    let (length, size) = match dialect {
         Dialect::Nt1 => (64 << 10, "64 KiB"),
         _ => (1 << 20, "1 MiB"),
     };
     let count = (FILE_BYTES / u64::from(length)) as usize;
-    let mut shards = KINDS
-        .into_iter()
-        .filter(|(_, _, encryption)| dialect != Dialect::Nt1 || *encryption == Encryption::Off)
-        .map(|(what, signing, encryption)| {
-            let mut plan = plan.clone();
-            (plan.signing, plan.encryption) = (signing, encryption);
-            let mut shard = Shard::open(plan, Samba::DATA, 1)?;
-            shard.run(Action::Session(OPEN))?;
-            Ok((what, shard))
-        })
-        .collect::<Result<Vec<_>, String>>()?;
-    let idle = smbclient(samba, dialect, "pwd", 0)?;
+    (plan.signing, plan.encryption) = (signing, encryption);
+    let mut shard = Shard::open(plan, Samba::DATA, 1)?;
+    shard.run(Action::Session(OPEN))?;
+    let client = |order: &str, count| smbclient(samba, (dialect, protection), order, count);
+    let start = client("pwd", 0)?;
     let read = SessionAction::Read {
         handle: HANDLE,
         file: 1,
         offset: 0,
         length,
     };
-    let ours = shards.iter_mut().map(|(what, shard)| {
-        Contender::own(what, move || {
+    let contenders = vec![
+        Contender::filermark(|| {
             Turn::measure(cpu::process_ns, || {
                 shard.keep_up(read, READS, count)?;
                 Ok(count as f64)
             })
-        })
-    });
-    let mut contenders: Vec<_> = ours.collect();
-    contenders.push(Contender::other("smbclient", OF_CLIENT, || {
-        let order = format!("iosize {length}; get {RUN_DIR}\\p000000\\f0000000001 /dev/null");
-        Ok(smbclient(samba, dialect, &order, count)?.without(idle))
-    }));
+        }),
+        Contender::other("smbclient", OF_CLIENT, || {
+            let order = format!("iosize {length}; get {RUN_DIR}\\p000000\\f0000000001 /dev/null");
+            Ok(client(&order, count)?.without(start))
+        }),
+    ];
     compare(
-        &format!("{dialect} READ {name}"),
+        &format!("{dialect} READ {size}{name}"),
         "op/s",
         rounds,
         contenders,
     )
 }
 
-/// A run of smbtorture of so many seconds, from its start to its end. The calls are those that
-/// it counts.
+/// A run of smbtorture of so many seconds, from its start to its end. It counts the calls.
 fn torture(samba: &Samba, test: &str, depth: usize, seconds: u32) -> Result<Turn, String> {
     let mut command = samba.sandbox().command("smbtorture");
     command
@@ -202,33 +206,41 @@ fn torture(samba: &Samba, test: &str, depth: usize, seconds: u32) -> Result<Turn
         .stderr(Stdio::piped());
     Turn::measure(children_ns, || {
         let output = command.output().map_err(|e| format!("smbtorture: {e}"))?;
-        // Its figures go to one or the other.
-        let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        // Depending on its version it prints its figures to one or the other.
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned()
             + &String::from_utf8_lossy(&output.stderr);
         match output.status.success() {
-            true => Ok(calls(&said) as f64),
-            false => Err(format!("smbtorture failed: {said}")),
+            true => Ok(calls(&printed) as f64),
+            false => Err(format!("smbtorture failed: {printed}")),
         }
     })
 }
 
-/// The calls that smbtorture has counted: the sum of its seconds.
-fn calls(said: &str) -> u64 {
-    let numbers = said.split("num/s=").skip(1);
+/// The calls that smbtorture has counted: the sum of its lines, one per second.
+fn calls(printed: &str) -> u64 {
+    let numbers = printed.split("num/s=").skip(1);
     numbers
         .filter_map(|n| n.split(',').next()?.parse::<u64>().ok())
         .sum()
 }
 
-/// A run of smbclient, from its start to its end, counted as `count` operations. Whatever
-/// `iosize` says, it may choose another size over SMB2 and 3.
-fn smbclient(samba: &Samba, dialect: Dialect, order: &str, count: usize) -> Result<Turn, String> {
+/// A run of smbclient, from its start to its end, counted as `count` operations. Over SMB2 and 3 it
+/// may choose another size than that of `iosize`.
+fn smbclient(
+    samba: &Samba,
+    (dialect, protection): (Dialect, &str),
+    order: &str,
+    count: usize,
+) -> Result<Turn, String> {
     let name = match dialect {
         Dialect::Nt1 => "NT1",
         _ => "SMB3_11",
     };
     let mut command = samba.smbclient(Samba::DATA, name);
-    command.args(["-c", order]).stdout(Stdio::null());
+    command
+        .arg(format!("--client-protection={protection}"))
+        .args(["-c", order])
+        .stdout(Stdio::null());
     Turn::measure(children_ns, || {
         let output = command.output().map_err(|e| format!("smbclient: {e}"))?;
         match output.status.success() {
@@ -243,8 +255,8 @@ mod tests {
     use super::calls;
 
     #[test]
-    fn smbtorture_s_seconds_are_added_up() {
-        let said = "1: num/s=1200,avslat=0.8\n2: num/s=300,avslat=1\nnothing num/s=x,";
-        assert_eq!(calls(said), 1500);
+    fn the_lines_of_smbtorture_are_added_up() {
+        let printed = "1: num/s=1200,avslat=0.8\n2: num/s=300,avslat=1\nnothing num/s=x,";
+        assert_eq!(calls(printed), 1500);
     }
 }

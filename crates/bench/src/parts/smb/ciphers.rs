@@ -1,52 +1,38 @@
 //! Signing and encryption alone, on one core.
 
-use crate::figure::FiguresOrSkip;
 use crate::figure::{Bar, Figure};
+use crate::measured::{Measured, MeasuredOrReason};
+use crate::turns::{Bars, Contender, Turn, compare};
+use filermark_engine::sys::thread_cpu;
+use filermark_smbwire::crypto::seal::TRANSFORM;
 use filermark_smbwire::crypto::{Cipher, Opener, Sealer, Signer, SigningAlgorithm};
 use filermark_smbwire::smb2::header::LEN;
+use ring::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use std::time::{Duration, Instant};
 
-const MESSAGE: usize = 64 << 10;
-const WINDOW: Duration = Duration::from_millis(300);
+/// Data of a message, in bytes.
+const DATA: usize = 64 << 10;
+const MIB_PER_MESSAGE: f64 = DATA as f64 / (1 << 20) as f64;
+const WINDOW: Duration = Duration::from_millis(200);
+/// Bytes that are authenticated and not encrypted, as those of a transform header.
+const ASSOCIATED: [u8; 32] = [3; 32];
+const KEY: [u8; 32] = [7; 32];
+/// Sealing also makes the nonce and writes the transform header.
+const OF_RING: Bars = Bars {
+    cpu_at_most: Some(1.15),
+    rate_at_least: None,
+};
 
-/// GB/s over messages of 64 KiB.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
-    let mut figures = Vec::new();
+/// Messages of 64 KiB: sealing beside ring alone, where ring has the cipher; opening; signing.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
+    let mut measured = Measured::default();
     for cipher in [
         Cipher::Aes128Gcm,
         Cipher::Aes256Gcm,
         Cipher::Aes128Ccm,
         Cipher::Aes256Ccm,
     ] {
-        let mut sealer = Sealer::new(cipher, &[7; 32]);
-        let opener = Opener::new(cipher, &[7; 32]);
-        let plain = message();
-        let mut sealed = plain.clone();
-        let seal = (0..rounds).map(|_| {
-            rate(|| {
-                sealed.copy_from_slice(&plain);
-                sealer.seal(1, &mut sealed);
-            })
-        });
-        let bar = match cipher {
-            Cipher::Aes128Gcm => Bar::AtLeast(2.0),
-            _ => Bar::More,
-        };
-        let seal: Vec<_> = seal.collect();
-        figures.push(Figure::new(format!("{}: seal", cipher.name()), "GB/s", seal).bar(bar));
-        let mut open = Vec::new();
-        for _ in 0..rounds {
-            let mut failed = false;
-            let mut copy = sealed.clone();
-            open.push(rate(|| {
-                copy.copy_from_slice(&sealed);
-                failed |= opener.open(1, &mut copy).is_err();
-            }));
-            if failed {
-                return Err(format!("{} does not open what it sealed", cipher.name()));
-            }
-        }
-        figures.push(Figure::new(format!("{}: open", cipher.name()), "GB/s", open).bar(bar));
+        measured.add(encryption(cipher, rounds)?);
     }
     for algorithm in [
         SigningAlgorithm::HmacSha256,
@@ -54,28 +40,102 @@ pub fn measure(rounds: u32) -> FiguresOrSkip {
         SigningAlgorithm::AesGmac,
     ] {
         let signer = Signer::new(algorithm, &[7; 16]);
-        let mut message = message().split_off(filermark_smbwire::crypto::seal::TRANSFORM);
-        let rates = (0..rounds).map(|_| rate(|| signer.sign(&mut message)));
+        let mut message = message().split_off(TRANSFORM);
+        let rates = (0..rounds).map(|_| mib_per_s(|| signer.sign(&mut message)));
+        let rates = rates.collect::<Result<_, _>>()?;
         let name = format!("{}: sign", algorithm.name());
-        figures.push(Figure::new(name, "GB/s", rates.collect()).bar(Bar::More));
+        measured.add(Figure::new(name, "MiB/s", rates).bar(Bar::More));
     }
-    Ok(figures)
+    Ok(measured)
 }
 
-/// A message of SMB2 behind room for a transform header.
+fn encryption(cipher: Cipher, rounds: u32) -> MeasuredOrReason {
+    let mut sealer = Sealer::new(cipher, &KEY);
+    let opener = Opener::new(cipher, &KEY);
+    let plain = message();
+    let mut sealed = plain.clone();
+    let seal = || {
+        turn(|| {
+            sealed.copy_from_slice(&plain);
+            sealer.seal(1, &mut sealed);
+        })
+    };
+    let of = format!("{}: seal", cipher.name());
+    let mut contenders = vec![Contender::filermark(seal)];
+    if let Some(key) = ring_key(cipher)? {
+        let plain = vec![0x5a; DATA];
+        let mut sealed = plain.clone();
+        contenders.push(Contender::other("ring alone", OF_RING, move || {
+            turn(|| {
+                sealed.copy_from_slice(&plain);
+                let nonce = Nonce::assume_unique_for_key([1; aead::NONCE_LEN]);
+                let tag = key.seal_in_place_separate_tag(
+                    nonce,
+                    Aad::from(ASSOCIATED),
+                    std::hint::black_box(&mut sealed),
+                );
+                let _ = std::hint::black_box(tag);
+            })
+        }));
+    }
+    let has_peer = contenders.len() > 1;
+    let compared = compare(&of, "MiB/s", rounds, contenders)?;
+    let mut measured = match has_peer {
+        true => Measured::from(compared),
+        false => compared.figures().into(),
+    };
+    let mut failed = false;
+    let mut copy = sealed.clone();
+    let rates = (0..rounds).map(|_| {
+        mib_per_s(|| {
+            copy.copy_from_slice(&sealed);
+            failed |= opener.open(1, &mut copy).is_err();
+        })
+    });
+    let rates = rates.collect::<Result<_, _>>()?;
+    if failed {
+        return Err(format!("{} does not open what it sealed", cipher.name()));
+    }
+    let name = format!("{}: open", cipher.name());
+    measured.add(Figure::new(name, "MiB/s", rates).bar(Bar::More));
+    Ok(measured)
+}
+
+fn ring_key(cipher: Cipher) -> Result<Option<LessSafeKey>, String> {
+    let (algorithm, length) = match cipher {
+        Cipher::Aes128Gcm => (&aead::AES_128_GCM, 16),
+        Cipher::Aes256Gcm => (&aead::AES_256_GCM, 32),
+        _ => return Ok(None),
+    };
+    let key = UnboundKey::new(algorithm, &KEY[..length]).map_err(|e| e.to_string())?;
+    Ok(Some(LessSafeKey::new(key)))
+}
+
+/// A message of SMB2 behind space for a transform header.
 fn message() -> Vec<u8> {
-    let mut message = vec![0x5a; filermark_smbwire::crypto::seal::TRANSFORM + LEN + MESSAGE];
-    let at = filermark_smbwire::crypto::seal::TRANSFORM;
-    message[at..at + 4].copy_from_slice(b"\xFESMB");
+    let mut message = vec![0x5a; TRANSFORM + LEN + DATA];
+    message[TRANSFORM..TRANSFORM + 4].copy_from_slice(b"\xFESMB");
     message
 }
 
-fn rate(mut work: impl FnMut()) -> f64 {
-    let began = Instant::now();
-    let mut count = 0u64;
-    while began.elapsed() < WINDOW {
-        work();
-        count += 1;
-    }
-    count as f64 * MESSAGE as f64 / began.elapsed().as_secs_f64() / 1e9
+/// One turn, counted in MiB.
+fn turn(mut work: impl FnMut()) -> Result<Turn, String> {
+    Turn::measure(
+        || thread_cpu().0,
+        || {
+            let began = Instant::now();
+            let mut count = 0u64;
+            while began.elapsed() < WINDOW {
+                work();
+                count += 1;
+            }
+            Ok(count as f64 * MIB_PER_MESSAGE)
+        },
+    )
+}
+
+/// MiB per second of processor time.
+fn mib_per_s(work: impl FnMut()) -> Result<f64, String> {
+    let turn = turn(work)?;
+    Ok(turn.ops / turn.cpu_ns * 1e9)
 }

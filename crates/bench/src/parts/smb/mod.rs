@@ -1,11 +1,11 @@
-//! What the SMB driver costs: beside smbtorture and smbclient doing the same calls on the
-//! same server, its ciphers alone, and thousands of sessions.
+//! The SMB driver: beside smbtorture and smbclient on the same server, its ciphers alone, and
+//! thousands of sessions.
 
 mod beside;
 mod ciphers;
 mod sessions;
 
-use crate::figure::FiguresOrSkip;
+use crate::measured::{Measured, MeasuredOrReason};
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::{
@@ -22,17 +22,18 @@ use std::sync::Arc;
 
 pub use sessions::{COMMAND, serve};
 
-/// The run's directory on the share.
+/// The directory of the run on the share.
 const RUN_DIR: &str = "filermark.bench";
 /// Longest wait for replies.
-const PATIENCE: Nanos = Nanos::from_secs(60);
+const REPLY_TIMEOUT: Nanos = Nanos::from_secs(60);
 
-/// All of it.
-pub fn measure(rounds: u32) -> FiguresOrSkip {
-    let mut figures = ciphers::measure(rounds)?;
-    figures.extend(beside::measure(rounds)?);
-    figures.extend(sessions::measure()?);
-    Ok(figures)
+/// Measures all of them.
+pub fn measure(rounds: u32) -> MeasuredOrReason {
+    let mut measured = Measured::default();
+    measured.add(ciphers::measure(rounds)?);
+    measured.add(beside::measure(rounds)?);
+    measured.add(sessions::measure()?);
+    Ok(measured)
 }
 
 /// A plan for a server on this host.
@@ -95,20 +96,20 @@ impl Shard {
         };
         match self.driver.submit(&request) {
             Submit::Queued => Ok(()),
-            other => Err(format!("{action:?} was not taken: {other:?}")),
+            other => Err(format!("{action:?} was not queued: {other:?}")),
         }
     }
 
-    /// Waits for replies and gives how many came; all of them good ones.
+    /// Waits for replies and returns their number; an error is an `Err`.
     fn turn(&mut self) -> Result<usize, String> {
         self.done.clear();
         self.driver.flush();
-        let limit = self.clock.now() + PATIENCE;
+        let limit = self.clock.now() + REPLY_TIMEOUT;
         while self.done.is_empty() {
             let polled = self.driver.poll(limit, &mut self.done);
             polled.map_err(|e| e.to_string())?;
             if self.clock.now() >= limit {
-                return Err("no reply in a minute".into());
+                return Err("no reply within 60 s".into());
             }
         }
         match self.done.iter().find(|c| c.outcome.status != Status::Ok) {
@@ -125,7 +126,7 @@ impl Shard {
         Ok(())
     }
 
-    /// One operation of the first proc, to its end.
+    /// One operation of the first proc, until it ends.
     fn run(&mut self, action: Action) -> Result<(), String> {
         self.submit(0, action)?;
         self.wait(1)
@@ -139,9 +140,9 @@ impl Shard {
         let mut sent = depth;
         let mut ended = 0;
         while ended < count {
-            let came = self.turn()?;
-            ended += came;
-            for _ in 0..came {
+            let replies = self.turn()?;
+            ended += replies;
+            for _ in 0..replies {
                 if sent < count {
                     self.submit(0, Action::Session(action))?;
                     sent += 1;
@@ -152,7 +153,7 @@ impl Shard {
     }
 }
 
-/// The file that everything is about.
+/// The file that is opened and read.
 const FILE: ProcPath = ProcPath {
     dir: PROC_DIR,
     name: Some(Name::new(NameKind::File, 1)),

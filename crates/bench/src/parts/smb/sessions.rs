@@ -1,12 +1,10 @@
-//! Thousands of sessions from one machine: how long they take to set up, what each holds,
-//! and a call on every one. The server is canned (SMB 2.1, anonymous) and in a process of
-//! its own: smbd has a process per connection, and five thousand of those are more than
-//! this machine's memory.
+//! Thousands of sessions of one machine: the time to set them up, the memory of each, and a call on
+//! each. The server has canned replies (SMB 2.1, anonymous) and is a process of its own: smbd has a
+//! process per connection, and 5,000 of these take more memory than this machine has.
 
 use super::{Shard, plan};
 use crate::cpu;
-use crate::figure::FiguresOrSkip;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Bar, Figure, Figures};
 use filermark_engine::driver::Action;
 use filermark_engine::session_action::SessionAction;
 use filermark_model::Secret;
@@ -24,12 +22,12 @@ use std::time::Instant;
 pub const COMMAND: &str = "serve-smb-sessions";
 
 const SESSIONS: u32 = 5_000;
-/// Rounds of a call on every session.
+/// Calls on each session.
 const ROUNDS: usize = 20;
 const STACK: usize = 128 << 10;
 
-/// See the module.
-pub fn measure() -> FiguresOrSkip {
+/// Measures one set of sessions.
+pub fn measure() -> Figures {
     let server = Server::start()?;
     let plan = plan(server.port, Dialect::V210, Auth::Anonymous, Secret::NONE);
     let idle = cpu::resident_bytes();
@@ -60,7 +58,7 @@ pub fn measure() -> FiguresOrSkip {
     ])
 }
 
-/// The other process; it ends when this is dropped, or with this process.
+/// The process of the server; it ends when this is dropped, or with this process.
 struct Server {
     child: Child,
     port: u16,
@@ -80,7 +78,10 @@ impl Server {
             let _ = BufReader::new(said).read_line(&mut line);
         }
         let mut server = Self { child, port: 0 };
-        server.port = line.trim().parse().map_err(|_| "it did not start")?;
+        server.port = line
+            .trim()
+            .parse()
+            .map_err(|_| "the server did not start")?;
         Ok(server)
     }
 }
@@ -92,7 +93,7 @@ impl Drop for Server {
     }
 }
 
-/// The other side: serves until its input ends.
+/// The server: serves until its standard input ends.
 pub fn serve() -> ExitCode {
     filermark_net::open_files_limit(20_000);
     let Ok(listener) = TcpListener::bind("127.0.0.1:0") else {
@@ -103,8 +104,8 @@ pub fn serve() -> ExitCode {
     };
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let talk = move || talk(stream);
-            let started = thread::Builder::new().stack_size(STACK).spawn(talk);
+            let serve = move || serve_connection(stream);
+            let started = thread::Builder::new().stack_size(STACK).spawn(serve);
             if started.is_err() {
                 return;
             }
@@ -117,7 +118,7 @@ pub fn serve() -> ExitCode {
 }
 
 /// Answers one connection until it ends.
-fn talk(mut stream: TcpStream) {
+fn serve_connection(mut stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let mut setups = 0;
     let mut mark = [0; frame::MARK];

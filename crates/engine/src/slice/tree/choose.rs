@@ -7,7 +7,7 @@ use crate::proc::{ChosenAction, PendingEffect};
 use filermark_model::rng::hash3;
 use filermark_model::transfer_bytes::GEOMETRIC_PART;
 use filermark_model::workload::HotSpot;
-use filermark_model::{Bucket, Nanos, Op, Rng};
+use filermark_model::{Bucket, Nanos, Op, PosixOp, Rng};
 
 /// Mapped ranges begin at whole multiples of this, in bytes.
 const PAGE: u64 = 4096;
@@ -19,22 +19,48 @@ const LOCK_ALIGN: u64 = 4096;
 impl TreeSlice {
     /// Decides on which file `op` works, at about `now`.
     pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> ChosenAction {
-        match op {
-            Op::Mkdir => return self.make_name(rng, TreePool::Dirs),
-            Op::Rmdir => return self.remove_name(rng, TreePool::Dirs),
-            Op::Create => return self.make_name(rng, TreePool::Files),
-            Op::Unlink => return self.remove_name(rng, TreePool::Files),
-            Op::Unlink2 => return self.remove_name(rng, TreePool::Full),
-            Op::Rename => return self.rename(rng),
-            Op::Append => return self.append(rng),
-            Op::Copyfile => return self.copy(rng),
-            _ => {}
+        // Operations of other protocols: no workload on mounted file systems has them.
+        let Some(of_tree) = op.posix() else {
+            return ChosenAction::Impossible;
+        };
+        match of_tree {
+            PosixOp::Mkdir => self.make_name(rng, TreePool::Dirs),
+            PosixOp::Rmdir => self.remove_name(rng, TreePool::Dirs),
+            PosixOp::Create => self.make_name(rng, TreePool::Files),
+            PosixOp::Unlink => self.remove_name(rng, TreePool::Files),
+            PosixOp::Unlink2 => self.remove_name(rng, TreePool::Full),
+            PosixOp::Rename => self.rename(rng),
+            PosixOp::Append => self.append(rng),
+            PosixOp::Copyfile => self.copy(rng),
+            PosixOp::Read
+            | PosixOp::ReadFile
+            | PosixOp::MmapRead
+            | PosixOp::ReadRandom
+            | PosixOp::Write
+            | PosixOp::WriteFile
+            | PosixOp::MmapWrite
+            | PosixOp::WriteRandom
+            | PosixOp::Rmw
+            | PosixOp::Locking
+            | PosixOp::Access
+            | PosixOp::Stat
+            | PosixOp::Chmod
+            | PosixOp::Readdir
+            | PosixOp::Statfs
+            | PosixOp::Pathconf
+            | PosixOp::Custom1
+            | PosixOp::Custom2 => self.on_existing(rng, of_tree, now),
         }
-        let Some((bucket, number)) = self.pick(rng, op) else {
+    }
+
+    /// An operation on a file that is there.
+    fn on_existing(&mut self, rng: &mut Rng, op: PosixOp, now: Nanos) -> ChosenAction {
+        let Some((bucket, number)) = self.pick(rng, op.op()) else {
             return ChosenAction::Impossible;
         };
         self.count_access(bucket, number);
-        plain(self.transfer(rng, op, now, bucket, number))
+        self.transfer(rng, op, now, bucket, number)
+            .map_or(ChosenAction::Impossible, plain)
     }
 
     /// Puts the books right after an operation.
@@ -45,19 +71,19 @@ impl TreeSlice {
     fn transfer(
         &mut self,
         rng: &mut Rng,
-        op: Op,
+        op: PosixOp,
         now: Nanos,
         bucket: Bucket,
         number: u64,
-    ) -> FileAction {
+    ) -> Option<FileAction> {
         let file = self.existing(bucket, number);
         let content = self.content(bucket, number);
         let size = self.sizes.created(bucket, number);
-        match op {
-            Op::Read | Op::ReadRandom => {
-                let (offset, length) = match op {
-                    Op::Read => self.in_sequence(rng, op, bucket, number, size),
-                    _ => self.at_random(rng, op, now, size),
+        Some(match op {
+            PosixOp::Read | PosixOp::ReadRandom => {
+                let (offset, length) = match op == PosixOp::Read {
+                    true => self.in_sequence(rng, op, bucket, number, size),
+                    false => self.at_random(rng, op, now, size),
                 };
                 let io = self.read_io(rng);
                 FileAction::Read {
@@ -68,10 +94,10 @@ impl TreeSlice {
                     io,
                 }
             }
-            Op::Write | Op::WriteRandom => {
-                let (offset, length) = match op {
-                    Op::Write => self.in_sequence(rng, op, bucket, number, size),
-                    _ => self.at_random(rng, op, now, size),
+            PosixOp::Write | PosixOp::WriteRandom => {
+                let (offset, length) = match op == PosixOp::Write {
+                    true => self.in_sequence(rng, op, bucket, number, size),
+                    false => self.at_random(rng, op, now, size),
                 };
                 let io = self.write_io(rng);
                 FileAction::Write {
@@ -82,7 +108,7 @@ impl TreeSlice {
                     io,
                 }
             }
-            Op::Rmw => {
+            PosixOp::Rmw => {
                 let (offset, length) = self.at_random(rng, op, now, size);
                 let io = self.write_io(rng);
                 FileAction::Rmw {
@@ -93,7 +119,7 @@ impl TreeSlice {
                     io,
                 }
             }
-            Op::ReadFile => {
+            PosixOp::ReadFile => {
                 let (seed, io) = (rng.next_u64(), self.read_io(rng));
                 FileAction::ReadFile {
                     file,
@@ -103,7 +129,7 @@ impl TreeSlice {
                     io,
                 }
             }
-            Op::WriteFile => {
+            PosixOp::WriteFile => {
                 let (seed, io) = (rng.next_u64(), self.write_io(rng));
                 FileAction::WriteFile {
                     file,
@@ -113,7 +139,7 @@ impl TreeSlice {
                     io,
                 }
             }
-            Op::MmapRead => {
+            PosixOp::MmapRead => {
                 let length = self.draw_length(rng, op);
                 let (offset, length) = range(rng, size, length, PAGE, None);
                 FileAction::MmapRead {
@@ -123,7 +149,7 @@ impl TreeSlice {
                     length,
                 }
             }
-            Op::MmapWrite => {
+            PosixOp::MmapWrite => {
                 let length = self.setup.workload.write_transfers.draw(rng);
                 let (offset, length) = range(rng, size, length, PAGE, None);
                 let commit = self.write_io(rng).commit;
@@ -135,7 +161,7 @@ impl TreeSlice {
                     commit,
                 }
             }
-            Op::Locking => {
+            PosixOp::Locking => {
                 let length = u64::from(self.setup.workload.write_transfers.draw(rng));
                 let offset = rng.below(LOCK_SPAN / LOCK_ALIGN) * LOCK_ALIGN;
                 let exclusive = rng.percent(50.0);
@@ -146,21 +172,30 @@ impl TreeSlice {
                     exclusive,
                 }
             }
-            Op::Access => FileAction::Access { file },
-            Op::Chmod => FileAction::Chmod {
+            PosixOp::Access => FileAction::Access { file },
+            PosixOp::Chmod => FileAction::Chmod {
                 file,
                 mode: 0o600 | (rng.below(2) as u32 * 0o044),
             },
-            Op::Readdir => FileAction::Readdir {
+            PosixOp::Readdir => FileAction::Readdir {
                 dir: file.dir,
                 bucket,
             },
-            Op::Statfs => FileAction::Statfs { file },
-            Op::Pathconf => FileAction::Pathconf { file },
-            Op::Custom1 => FileAction::Custom { which: 0, file },
-            Op::Custom2 => FileAction::Custom { which: 1, file },
-            _ => FileAction::Stat { file },
-        }
+            PosixOp::Statfs => FileAction::Statfs { file },
+            PosixOp::Pathconf => FileAction::Pathconf { file },
+            PosixOp::Custom1 => FileAction::Custom { which: 0, file },
+            PosixOp::Custom2 => FileAction::Custom { which: 1, file },
+            PosixOp::Stat => FileAction::Stat { file },
+            // These make, remove, rename, lengthen or copy: they have choices of their own.
+            PosixOp::Mkdir
+            | PosixOp::Rmdir
+            | PosixOp::Create
+            | PosixOp::Unlink
+            | PosixOp::Unlink2
+            | PosixOp::Rename
+            | PosixOp::Append
+            | PosixOp::Copyfile => return None,
+        })
     }
 
     /// A bucket of those that `op` may touch, and a file of it.
@@ -207,18 +242,18 @@ impl TreeSlice {
     fn in_sequence(
         &mut self,
         rng: &mut Rng,
-        op: Op,
+        op: PosixOp,
         bucket: Bucket,
         number: u64,
         size: u64,
     ) -> (u64, u32) {
         let length = self.draw_length(rng, op);
-        let lane = usize::from(bucket.number() / 2) * 2 + usize::from(op == Op::Write);
+        let lane = usize::from(bucket.number() / 2) * 2 + usize::from(op == PosixOp::Write);
         let key = number as usize * 4 + lane;
         self.state.advance(key, size, length)
     }
 
-    fn at_random(&self, rng: &mut Rng, op: Op, now: Nanos, size: u64) -> (u64, u32) {
+    fn at_random(&self, rng: &mut Rng, op: PosixOp, now: Nanos, size: u64) -> (u64, u32) {
         let length = self.draw_length(rng, op);
         let workload = &self.setup.workload;
         let align = u64::from(workload.attributes.random_align_bytes.max(1));
@@ -226,11 +261,12 @@ impl TreeSlice {
         range(rng, size, length, align, spot)
     }
 
-    fn draw_length(&self, rng: &mut Rng, op: Op) -> u32 {
+    fn draw_length(&self, rng: &mut Rng, op: PosixOp) -> u32 {
         let workload = &self.setup.workload;
-        match op {
-            Op::Read | Op::ReadRandom | Op::MmapRead => workload.read_length(op, rng),
-            _ => workload.write_transfers.draw(rng),
+        let reads = matches!(op, PosixOp::Read | PosixOp::ReadRandom | PosixOp::MmapRead);
+        match reads {
+            true => workload.read_length(op.op(), rng),
+            false => workload.write_transfers.draw(rng),
         }
     }
 
@@ -283,7 +319,7 @@ impl TreeSlice {
         }
         match self.make_name(rng, pool) {
             ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
-            other => other,
+            prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
         }
     }
 
@@ -294,7 +330,7 @@ impl TreeSlice {
             TreePool::Dirs => FileAction::Rmdir {
                 file: self.named(pool.bucket(), number, FileKind::MadeDir),
             },
-            _ => FileAction::Unlink {
+            TreePool::Files | TreePool::Full => FileAction::Unlink {
                 file: self.file(pool.bucket(), number),
             },
         };
@@ -314,9 +350,9 @@ impl TreeSlice {
         let mine = (n - index).div_ceil(count);
         let number = rng.below(mine) * count + index;
         let from = self.existing(Bucket::RENAME, number);
-        let kind = match from.kind {
-            FileKind::Renamed => FileKind::File,
-            _ => FileKind::Renamed,
+        let kind = match from.kind == FileKind::Renamed {
+            true => FileKind::File,
+            false => FileKind::Renamed,
         };
         let to = FileRef { kind, ..from };
         self.count_access(Bucket::RENAME, number);

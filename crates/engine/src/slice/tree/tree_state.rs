@@ -108,7 +108,7 @@ impl TreeState {
     pub fn initial_count(&self, pool: TreePool) -> u64 {
         match pool {
             TreePool::Dirs => 0,
-            _ => self.pool_count() / 2,
+            TreePool::Files | TreePool::Full => self.pool_count() / 2,
         }
     }
 

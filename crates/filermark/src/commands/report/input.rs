@@ -1,4 +1,4 @@
-//! What a report can be made from, told by its first bytes.
+//! What a report can be made from, recognized by its first bytes.
 
 use std::io::Read;
 use std::path::Path;
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_by_content() {
+    fn kinds_are_recognized_by_content() {
         for (start, kind) in [
             (&b"{\"type\":\"run\",\"schema\":1}\n"[..], InputKind::Record),
             (b"\xef\xbb\xbf\n <?xml version='1.0'?>", InputKind::Xml),

@@ -1,22 +1,21 @@
 //! Where a report goes: to a file, with its chart beside it, or to standard output.
 
-use crate::cli::report::Format;
-use crate::exit::CommandError;
-use crate::files::write_whole;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::write_whole;
+use filermark_report::{FORMS, Form, HTML, Report, ReportError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// The form that a file's name asks for; a page, where it says nothing.
-pub fn format_of(out: &Path) -> Format {
+pub fn form_of(out: &Path) -> &'static Form {
     let extension = out.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "txt" => Format::Text,
-        "pdf" => Format::Pdf,
-        "json" => Format::Json,
-        "png" => Format::Png,
-        "svg" => Format::Svg,
-        _ => Format::Html,
-    }
+    let is_named = |form: &&Form| extension.eq_ignore_ascii_case(form.output.extension());
+    FORMS.iter().find(is_named).unwrap_or(&FORMS[0])
+}
+
+/// Whether a form is the page, which has its chart beside it.
+pub fn is_page(form: &Form) -> bool {
+    form.name == HTML.name
 }
 
 /// Whether standard output is meant.
@@ -25,19 +24,38 @@ pub fn is_stdout(out: &Path) -> bool {
 }
 
 /// Writes a report; says so where it is a file.
-pub fn deliver(out: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+pub fn deliver(out: &Path, form: &Form, bytes: &[u8]) -> Result<(), CommandError> {
     if !is_stdout(out) {
         write_whole(out, bytes).map_err(CommandError::Failed)?;
         eprintln!("Creating {}", out.display());
         return Ok(());
     }
-    let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"%PDF-");
-    if std::io::stdout().is_terminal() && !is_text {
-        let sentence = "this is no text for a terminal: give -o FILE";
-        return Err(CommandError::Usage(vec![sentence.into()]));
+    if std::io::stdout().is_terminal() && !form.output.is_text() {
+        return Err(CommandError::Usage(vec![format!(
+            "-f {} is not text that a terminal can show: give -o FILE",
+            form.name
+        )]));
     }
     crate::stdout::print_bytes(bytes);
     Ok(())
+}
+
+/// Writes the results chart beside a page; `draw` makes it in a form.
+pub fn deliver_chart(
+    out: &Path,
+    form: &Form,
+    draw: impl FnOnce(&Form) -> Report,
+) -> Result<(), CommandError> {
+    let Some(picture) = chart_beside(out).filter(|_| is_page(form)) else {
+        return Ok(());
+    };
+    let form = form_of(&picture);
+    match draw(form) {
+        Ok(png) => deliver(&picture, form, &png),
+        // A record without a measured point has no chart, and its page says so.
+        Err(ReportError::NothingToDraw(_)) => Ok(()),
+        Err(why) => Err(CommandError::of(why)),
+    }
 }
 
 /// The file of the chart that stands beside a page; none beside standard output, nor
@@ -52,15 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_the_form() {
-        for (name, format) in [
-            ("mine.html", Format::Html),
-            ("mine.TXT", Format::Text),
-            ("a.b/mine.pdf", Format::Pdf),
-            ("-", Format::Html),
-            ("mine", Format::Html),
+    fn file_names_determine_the_form() {
+        for (name, form) in [
+            ("mine.html", "html"),
+            ("mine.TXT", "text"),
+            ("a.b/mine.pdf", "pdf"),
+            ("mine.summary", "summary"),
+            ("-", "html"),
+            ("mine", "html"),
+            ("mine.other", "html"),
         ] {
-            assert_eq!(format_of(Path::new(name)), format, "{name}");
+            assert_eq!(form_of(Path::new(name)).name, form, "{name}");
         }
         assert_eq!(chart_beside(Path::new("-")), None);
         assert_eq!(

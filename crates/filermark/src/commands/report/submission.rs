@@ -1,15 +1,13 @@
 //! Reports of a submission.
 
 use super::output;
-use crate::browser;
-use crate::cli::report::{Format, ReportArgs};
+use crate::cli::ReportArgs;
 use crate::commands::bundle::now;
 use crate::commands::subedit::read_submission;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{read_named, refuse_inputs};
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{read_named, refuse_inputs};
 use filermark_report::{
-    Edition, Extras, IMAGE_BYTES_MAX, Image, Templates, record_sections, results_svg,
-    submission_html, submission_json, submission_summary, submission_text,
+    Extras, IMAGE_BYTES_MAX, Image, ReportError, SubmissionForm, Templates, record_sections,
 };
 use filermark_results::RunRecord;
 use filermark_results::reader::read_from;
@@ -28,28 +26,17 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Command
     }
     let document = read_submission(input)?;
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
-    let format = args.format.unwrap_or_else(|| output::format_of(out));
-    let page = || {
-        let mut extras = extras(args, input, &document);
-        add_details(&mut extras, input, &document, templates)?;
-        submission_html(&document, &extras, templates).map_err(CommandError::of)
-    };
-    let bytes = match format {
-        Format::Html => page()?.into_bytes(),
-        Format::Text => {
+    let form = args.format.unwrap_or_else(|| output::form_of(out));
+    let made = match form.submission {
+        SubmissionForm::Bare(make) => make(&document),
+        SubmissionForm::Laid(make) => {
             let mut extras = extras(args, input, &document);
             add_details(&mut extras, input, &document, templates)?;
-            let text = submission_text(&document, &extras, templates);
-            text.map_err(CommandError::of)?.into_bytes()
+            let laid = make(&document, &extras, templates);
+            laid.map(String::into_bytes).map_err(ReportError::from)
         }
-        Format::Summary => submission_summary(&document).into_bytes(),
-        Format::Json => format!("{:#}\n", submission_json(&document)).into_bytes(),
-        Format::Pdf => {
-            browser::pdf(&page()?, args.browser.as_deref()).map_err(CommandError::Failed)?
-        }
-        Format::Svg => chart(&document)?.into_bytes(),
-        Format::Png => super::png(&chart(&document)?)?,
     };
+    let bytes = super::finished(args, form, made)?;
     let folder = input.parent().unwrap_or(Path::new(""));
     let diagrams = document.diagram_files();
     let diagrams: Vec<PathBuf> = diagrams.iter().map(|name| folder.join(name)).collect();
@@ -58,23 +45,18 @@ pub fn report(args: &ReportArgs, input: &Path, templates: &Templates) -> Command
     if let Some(beside) = output::chart_beside(out) {
         refuse_inputs(&beside, &diagrams)?;
     }
-    output::deliver(out, &bytes)?;
-    if let (Format::Html, Some(beside), Ok(svg)) =
-        (format, output::chart_beside(out), chart(&document))
-    {
-        output::deliver(&beside, &super::png(&svg)?)?;
-    }
+    output::deliver(out, form, &bytes)?;
+    output::deliver_chart(out, form, |png| match png.submission {
+        SubmissionForm::Bare(make) => make(&document),
+        SubmissionForm::Laid(_) => Err(ReportError::NothingToDraw("this form is no drawing")),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What belongs to the report and lies beside the submission: its diagrams.
 fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
-    let edition = match args.review {
-        true => Edition::Reviewer,
-        false => Edition::Public,
-    };
     let mut extras = Extras {
-        edition,
+        edition: super::edition(args),
         generated: now().readable(),
         ..Extras::default()
     };
@@ -158,13 +140,4 @@ fn image(folder: &Path, name: &str) -> Result<Image, String> {
     let bytes = read_named(folder, name, IMAGE_BYTES_MAX)
         .map_err(|why| format!("{why}: the diagram is missing"))?;
     Image::new(name, bytes)
-}
-
-/// The results chart of the first result.
-fn chart(document: &Document) -> Result<String, CommandError> {
-    let results = document.results();
-    let drawn = results.first().and_then(|(_, curve)| results_svg(curve));
-    drawn.ok_or_else(|| {
-        CommandError::of("there is nothing to draw: the submission has no load point")
-    })
 }

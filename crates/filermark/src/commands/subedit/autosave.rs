@@ -2,7 +2,8 @@
 //! other, with a comment behind it that says where the session was and what was being
 //! typed there.
 
-use crate::files::{folder_of, read_limited, write_whole};
+use filermark_cli_kit::files::{folder_of, read_limited, write_whole};
+use filermark_model::text::one_line;
 use filermark_submission::{Document, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ impl Autosave {
         Some(aside.shown())
     }
 
-    /// Tells on stderr that there is one, where nobody is asked.
+    /// Reports on stderr that there is one, where there is no dialogue.
     pub fn print_if_found(&self) {
         if self.path.exists() {
             eprintln!(
@@ -103,10 +104,9 @@ impl Autosave {
     }
 }
 
-/// A comment may not hold `--`, and controls belong to nobody's text.
+/// A comment may not hold `--`.
 fn escaped(text: &str) -> String {
-    let text: String = text.chars().filter(|c| !c.is_control()).collect();
-    text.replace('&', "&amp;").replace('-', "&#45;")
+    one_line(text).replace('&', "&amp;").replace('-', "&#45;")
 }
 
 fn unescaped(text: &str) -> String {

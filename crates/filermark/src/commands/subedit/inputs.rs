@@ -1,14 +1,15 @@
 //! What a submission is made of: summary files, rc files, run records, each read once,
 //! and held against each other.
 
-use crate::exit::CommandError;
-use crate::files::read_limited;
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::read_limited;
 use filermark_config::params::{Kind, Parameter};
 use filermark_config::{Sources, resolve};
 use filermark_model::plan::RunPlan;
 use filermark_model::secret::Secret;
+use filermark_results::outputs::{OUTPUTS, RECORD};
 use filermark_results::sfssum_reader::UNKNOWN;
-use filermark_results::{Curve, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
+use filermark_results::{Curve, Role, RunRecord, Summary, parse_sfssum, read_record, read_sfssum};
 use filermark_results::{sfssum, sfssum_txt};
 use filermark_submission::{
     Document, ResultFile, RunFiles, XML_LEN_MAX, fill, mismatches, read_xml,
@@ -199,18 +200,17 @@ fn is_record(path: &Path) -> Result<bool, CommandError> {
 /// The run record of the same run, where it lies beside the summary.
 fn record_beside(summary: &Path) -> Option<PathBuf> {
     let name = summary.file_name()?.to_str()?;
-    let rest = name.strip_prefix("sfssum.");
-    let rest = rest.or_else(|| name.strip_prefix("sfssum_"))?;
     // A suffix may have points: `sfssum.mine.txt` is that of `mine` or of `mine.txt`.
-    let suffixes = [rest.strip_suffix(".txt"), Some(rest)]
-        .into_iter()
-        .flatten();
-    let mut paths = suffixes.map(|suffix| summary.with_file_name(format!("{suffix}.run.jsonl")));
+    let rows = OUTPUTS.iter().filter(|row| row.role == Role::Summary);
+    let suffixes = rows.filter_map(|row| row.suffix_in(name));
+    let suffixes = suffixes.flat_map(|suffix| [suffix.strip_suffix(".txt"), Some(suffix)]);
+    let suffixes = suffixes.flatten();
+    let mut paths = suffixes.map(|suffix| summary.with_file_name(RECORD.name(suffix)));
     paths.find(|path| path.is_file())
 }
 
 /// Reads a record. One beside a summary that cannot be read is a doubt: the summary is
-/// enough, but somebody should know.
+/// enough, but the user should know.
 fn read_beside(
     path: &Path,
     has_summary: bool,
@@ -268,7 +268,7 @@ fn plan_of(
     let resolved = Sources::from_rc(Some(rc))
         .map_err(|e| vec![e])
         .and_then(|mut sources| {
-            // Nobody logs in: a password that is not here must not matter.
+            // There is no log-in: a missing password must not matter.
             if sources.host.password.reveal().is_none() {
                 sources.host.password = Secret::new("not needed");
             }
@@ -363,7 +363,7 @@ fn overridden(rc: &[(String, String)], run: &[(String, String)]) -> Option<Vec<S
         }
     }
     let changed = run.iter().filter(|pair| !rc.contains(pair));
-    // Where the run's files go is said on the command line more often than not.
+    // The run's directory and suffix are mostly given on the command line.
     let changed = changed.filter(|(name, _)| !["SUFFIX", "WORK_DIR"].contains(&name.as_str()));
     let changed = changed.map(|(name, value)| format!("{name}={value}"));
     (differing * 2 <= rc.len()).then(|| changed.collect())
@@ -374,7 +374,7 @@ mod tests {
     use super::overridden;
 
     #[test]
-    fn options_of_the_command_line_are_told_from_another_rc_file() {
+    fn options_of_the_command_line_are_distinguished_from_another_rc_file() {
         let list = |text: &str| -> Vec<(String, String)> {
             let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
             pairs.map(|(n, v)| (n.to_owned(), v.to_owned())).collect()

@@ -11,7 +11,7 @@ use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Helper};
 use std::io::{BufRead, IsTerminal, Read, StdinLock};
 
-/// What somebody typed.
+/// What was typed.
 #[derive(Debug)]
 pub enum InputEvent {
     /// A line, without its end.
@@ -58,7 +58,7 @@ impl<L: LineListener> Keyboard<L> {
         Self::Pipe(std::io::stdin().lock())
     }
 
-    /// Whether somebody can be asked.
+    /// Whether questions can be asked.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal(_))
     }
@@ -125,7 +125,7 @@ impl<L: LineListener> Helper for RustylineHelper<L> {}
 impl<L> Highlighter for RustylineHelper<L> {}
 impl<L> Validator for RustylineHelper<L> {}
 
-/// It hears every change of the line; it hints nothing.
+/// Called at every change of the line; gives no hints.
 impl<L: LineListener> Hinter for RustylineHelper<L> {
     type Hint = String;
 

@@ -1,7 +1,7 @@
 //! `subedit`: from a run's files to a submission.
 //!
-//! The form, its checks and the dialogue are the room's (`filermark_submission`); here
-//! are the files ([`inputs`], [`store`]), the terminal ([`keyboard`],
+//! The form, its checks and the dialogue are in the crate `submission`; here are the
+//! files ([`inputs`], [`store`]), the terminal ([`keyboard`],
 //! [`session`]) and what is kept for the case that it is lost ([`autosave`]).
 
 mod autosave;
@@ -11,10 +11,10 @@ mod session;
 mod store;
 
 use crate::cli::SubeditArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::folder_of;
 use crate::stdout;
 use autosave::Autosave;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::folder_of;
 use filermark_submission::{Document, Fault, xsd};
 use inputs::Inputs;
 pub use inputs::read_submission;
@@ -22,10 +22,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use store::Store;
 
-/// The reason that `-n` gives where nobody has given one.
+/// The reason that `-n` gives where there is none yet.
 const MARKED: &str = "Marked as non-compliant by filermark subedit -n.";
 
-/// Does what the options say.
+/// Carries out the options.
 pub fn subedit(args: &SubeditArgs) -> CommandResult {
     if args.xsd {
         stdout::print(&xsd());

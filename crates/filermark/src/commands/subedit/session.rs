@@ -4,8 +4,8 @@
 use super::autosave::{Autosave, AutosaveContent};
 use super::keyboard::{InputEvent, Keyboard, LineListener};
 use super::store::Store;
-use crate::exit::{CommandResult, INTERRUPTED};
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandResult, INTERRUPTED};
 use filermark_submission::{Document, Editor, EditorRequest, EditorStep, read_xml};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGTERM};
@@ -22,7 +22,7 @@ struct Shared {
     line: String,
     /// The editor's revision that the autosave has.
     kept: u64,
-    /// Whether it was told that nothing can be kept.
+    /// Whether the warning that nothing can be kept was printed.
     is_warned: bool,
     /// Whether the last moment has been: a terminal that is lost comes as the end of
     /// the input and as a signal, in either order.
@@ -31,7 +31,7 @@ struct Shared {
 
 type Handle = Arc<Mutex<Shared>>;
 
-/// Nobody panics while holding it; if somebody did, the typing still matters.
+/// No code panics while holding it; after a panic the typed text still matters.
 fn lock(handle: &Handle) -> MutexGuard<'_, Shared> {
     handle.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -46,7 +46,7 @@ impl Shared {
         self.write("");
     }
 
-    /// Whether it could be written; if not, that is told once.
+    /// Whether it could be written; a failure is reported once.
     fn write(&mut self, typed: &str) -> bool {
         let (document, at) = (self.editor.snapshot(), self.editor.path());
         let kept = self.autosave.keep(&document, &at, typed);
@@ -73,7 +73,7 @@ impl Shared {
     }
 }
 
-/// What became of work that nobody has saved.
+/// What became of unsaved work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnsavedOutcome {
     /// There was none.
@@ -84,7 +84,7 @@ enum UnsavedOutcome {
     Lost,
 }
 
-/// The keyboard's ears.
+/// Takes in what the keyboard reads.
 struct SessionListener(Handle);
 
 impl LineListener for SessionListener {
@@ -97,7 +97,7 @@ impl LineListener for SessionListener {
     }
 }
 
-/// Edits a document till somebody ends it.
+/// Edits a document until `.q` or the end of the input.
 pub fn session(document: Document, store: Store, output: &Path) -> CommandResult {
     let autosave = Autosave::beside(output);
     let shared = Arc::new(Mutex::new(Shared {
@@ -140,7 +140,7 @@ fn converse(
                 state.editor.abandon()
             }
             // Ctrl-D at an empty line is .q; asked twice, or in the middle of a line,
-            // nobody is there any more.
+            // the terminal is gone.
             InputEvent::End
                 if keyboard.is_terminal() && state.line.is_empty() && !state.editor.is_asked() =>
             {
@@ -177,7 +177,7 @@ fn carry_out(state: &mut Shared, store: &Store, turn: EditorStep) -> EditorReque
     turn.request
 }
 
-/// The input is at its end, and nobody has quit.
+/// The input is at its end, without `.q`.
 fn end(state: &mut Shared) -> ExitCode {
     state.editor.end_entry();
     let shown = state.autosave.shown();
@@ -208,7 +208,7 @@ fn end(state: &mut Shared) -> ExitCode {
 enum AutosaveOffer {
     Nothing,
     Accepted(AutosaveContent),
-    /// Nobody answers.
+    /// There was no answer.
     NoAnswer,
 }
 

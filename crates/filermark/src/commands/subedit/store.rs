@@ -2,9 +2,9 @@
 
 use super::inputs::{FILE_LEN_MAX, Inputs, Source};
 use crate::commands::bundle::now;
-use crate::exit::CommandError;
-use crate::files::{folder_of, read_limited, read_named, write_whole};
-use filermark_archive::{Bundle, Role, secrets};
+use filermark_archive::{Bundle, Role, role_of_name, secrets};
+use filermark_cli_kit::exit::CommandError;
+use filermark_cli_kit::files::{folder_of, read_limited, read_named, write_whole};
 use filermark_submission::{Document, ResultFile, XML_LEN_MAX, write_xml};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Store {
             }
             let role = match is_rc {
                 true => Role::Rc,
-                false => Role::of_name(&source.file.name),
+                false => role_of_name(&source.file.name),
             };
             add(&mut bundle, &source.file.name, content, role)?;
         }
@@ -134,7 +134,7 @@ fn xml_of(document: &Document) -> Result<Vec<u8>, String> {
     let xml = write_xml(document).into_bytes();
     match xml.len() > XML_LEN_MAX {
         true => Err(format!(
-            "the submission is larger than {} MiB, and nobody could read it again; shorten its texts",
+            "the submission is larger than {} MiB, which is more than can be read again; shorten its texts",
             XML_LEN_MAX >> 20
         )),
         false => Ok(xml),
@@ -167,7 +167,7 @@ fn unchanged(source: &Source) -> Result<Vec<u8>, String> {
 fn refuse_password(path: &Path, content: &[u8]) -> Result<(), String> {
     match secrets(&String::from_utf8_lossy(content)).first() {
         Some((line, name)) => Err(format!(
-            "{}:{line}: {name} is in this rc file, and everybody who gets the zip could read it; take it out (PASSWORD_FILE or FILERMARK_PASSWORD do as well)",
+            "{}:{line}: {name} is in this rc file, and the zip would disclose it; take it out (use PASSWORD_FILE or FILERMARK_PASSWORD)",
             path.display()
         )),
         None => Ok(()),

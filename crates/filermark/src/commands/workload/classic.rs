@@ -3,16 +3,16 @@
 
 use super::sequence;
 use crate::cli::ShowArgs;
-use crate::exit::CommandError;
+use filermark_cli_kit::exit::CommandError;
 use filermark_config::definitions::ClassicDefinitions;
 use filermark_model::benchmark::{ClassicWork, SHIPPED};
+use filermark_model::text::one_line;
 use filermark_model::text::quoted;
 use filermark_model::units::counted;
 use filermark_model::{Benchmark, Bytes, Severity, SizeDistribution};
 use filermark_report::{sequence_dot, sequence_svg};
 use filermark_results::definition_fingerprint;
 use filermark_results::figures::plain;
-use filermark_results::text::one_line;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

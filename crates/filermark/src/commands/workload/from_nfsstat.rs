@@ -1,11 +1,11 @@
-//! `workload from-nfsstat`: a server's statistics in, a mix file out. The mix file is the
-//! product; what became of the counts is talk.
+//! `workload from-nfsstat`: a server's statistics in, a mix file out. The mix file goes to
+//! stdout; how the counts were used goes to stderr.
 
 use crate::cli::FromNfsstatArgs;
-use crate::exit::{CommandError, CommandResult};
-use crate::files::{read_limited, refuse_inputs, write_whole};
-use crate::live::print_stderr_line;
 use crate::stdout;
+use filermark_cli_kit::exit::{CommandError, CommandResult};
+use filermark_cli_kit::files::{read_limited, refuse_inputs, write_whole};
+use filermark_cli_kit::view::print_stderr_line;
 use filermark_config::nfsstat::{
     Dialect, MixOfCounts, Statistics, TEXT_BYTES_MAX, Version, mix_file, read_statistics,
 };
@@ -118,7 +118,7 @@ fn read(path: &Path) -> Result<Statistics, CommandError> {
     let wrong = |text: String| CommandError::Usage(vec![text]);
     let (name, bytes) = if path == Path::new(STDIN) {
         let mut bytes = Vec::new();
-        // One byte more, so that it is told when there are too many.
+        // One byte more, so that too many are noticed.
         let limit = TEXT_BYTES_MAX as u64 + 1;
         std::io::stdin()
             .take(limit)
@@ -134,7 +134,7 @@ fn read(path: &Path) -> Result<Statistics, CommandError> {
     Ok(read_statistics(&name, &text)?)
 }
 
-/// Tells what was read, what was left out, and how the mix differs.
+/// Prints what was read, what was left out, and how the mix differs.
 fn print(made: &MixOfCounts, near: &Benchmark) {
     print_stderr_line(format!("{}: {}", made.file, made.what()));
     for (version, calls) in &made.others {

@@ -69,7 +69,7 @@ pub fn list(registry: &Registry) -> String {
     out
 }
 
-/// The least that tells what a workload is.
+/// A workload in one line.
 pub fn workload_line(w: &WorkloadObject) -> String {
     let ops = counted(w.mix.shares().len() as u64, "operation");
     let (read, write) = (mean(&w.read_transfers), mean(&w.write_transfers));
@@ -79,7 +79,7 @@ pub fn workload_line(w: &WorkloadObject) -> String {
     )
 }
 
-/// The least that tells what a benchmark is.
+/// A benchmark in one line.
 pub fn benchmark_line(b: &Benchmark, experimental: bool) -> String {
     let Some(work) = b.composite() else {
         return format!("benchmark {}", b.name);

@@ -38,7 +38,7 @@ pub enum Expect {
     /// VALID, and the counts are those of the proxy. (A busy machine may make the point INVALID by
     /// rules on the generator alone; these are left out of account.)
     Right,
-    /// Right, or told by one of these rules if the procs came to ask for what is wrong: INVALID,
+    /// Right, or reported by one of these rules if the procs came to ask for what is wrong: INVALID,
     /// or a warning where they asked too seldom for that.
     RightOr(&'static [Rule]),
     /// It ends in good order (0, 4 where no point counts, 1 where a point failed), and one of these
@@ -60,7 +60,7 @@ impl Expect {
     }
 }
 
-/// What a proxy and its test tell each other.
+/// What a proxy and its test send each other.
 #[derive(Debug, Default)]
 pub struct ProxyState {
     /// The server does wrong from now on.
@@ -98,7 +98,7 @@ pub struct Row {
     pub begins: Begins,
     pub expect: Expect,
     pub sweep: Sweep,
-    pub told: Arc<ProxyState>,
+    pub report_text: Arc<ProxyState>,
     /// Operations of which only RUN has any, and which make one call each.
     pub only_in_run: &'static [filermark_model::Op],
     /// So many replies of these kinds belong to no operation, at most.
@@ -142,7 +142,7 @@ impl Row {
     /// What is not as it has to be.
     fn run(&self) -> Option<String> {
         if self.begins == Begins::AtOnce {
-            self.told.wrong.store(true, Ordering::Relaxed);
+            self.report_text.wrong.store(true, Ordering::Relaxed);
         }
         let ended = self.sweep.run();
         let record = ended.path(&format!("{}.run.jsonl", self.sweep.name()));
@@ -158,7 +158,7 @@ impl Row {
                 return Err(format!("{word:?} on stderr"));
             }
         }
-        if !self.told.wrong.load(Ordering::Relaxed) {
+        if !self.report_text.wrong.load(Ordering::Relaxed) {
             return Err("the server never did wrong".into());
         }
         match self.expect {
@@ -166,11 +166,11 @@ impl Row {
             Expect::Invalid(rules) => broken(ended, record.ok_or("no record")?, rules),
             Expect::RightOr(rules) => {
                 let record = record.ok_or("no record")?;
-                let told = |_| match is_complete(record) && is_warned(record, rules) {
+                let report_text = |_| match is_complete(record) && is_warned(record, rules) {
                     true => Ok(()),
                     false => self.right(ended, record),
                 };
-                broken(ended, record, rules).or_else(told)
+                broken(ended, record, rules).or_else(report_text)
             }
             Expect::Fails(words) => {
                 if record.is_some_and(is_valid) {
@@ -212,7 +212,7 @@ impl Row {
         // with a connection, whose calls were sent again; replies after the end of the wait.
         let again = *stats.counters.get("retransmits").unwrap_or(&0);
         let beyond = self.other_count + again + sum(|op| op.open_count);
-        let passed = self.told.replies_of_run.load(Ordering::Relaxed);
+        let passed = self.report_text.replies_of_run.load(Ordering::Relaxed);
         println!(
             "{}: {counted} in the record, {passed} passed by, {again} again",
             self.name

@@ -74,8 +74,8 @@ pub(super) fn row(
     call: Option<Call>,
     answer: Answer,
 ) -> Row {
-    let told = Arc::new(ProxyState::default());
-    let own = Arc::clone(&told);
+    let report_text = Arc::new(ProxyState::default());
+    let own = Arc::clone(&report_text);
     let mut asked: HashMap<(usize, u32), Asked> = HashMap::new();
     let mut memory = Memory::default();
     let script = move |passing: &ProxiedMessage<'_>| {
@@ -122,7 +122,7 @@ pub(super) fn row(
         begins,
         expect,
         sweep,
-        told,
+        report_text,
         only_in_run: &[Op::Access],
         // Nothing but the operation calls ACCESS.
         other_count: 0,
@@ -272,7 +272,7 @@ use Begins::{AtOnce, InInit, InRun};
 use Expect::{Fails, Invalid, Right, RightOr};
 
 #[test]
-fn what_comes_of_servers_of_nfs_that_do_wrong() {
+fn slow_what_comes_of_servers_of_nfs_that_do_wrong() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let row =

@@ -106,7 +106,7 @@ fn with_mix(mut row: Row) -> Row {
 }
 
 #[test]
-fn data_that_is_lost_or_changed_makes_a_run_over_nfs_invalid() {
+fn slow_data_that_is_lost_or_changed_makes_a_run_over_nfs_invalid() {
     let _turn = beside_others();
     let server = serve(ServerOptions::default());
     let lost = Invalid(&[Rule::DataLost]);

@@ -98,8 +98,8 @@ pub(super) fn row(
     request: Option<Request>,
     answer: Answer,
 ) -> Row {
-    let told = Arc::new(ProxyState::default());
-    let own = Arc::clone(&told);
+    let report_text = Arc::new(ProxyState::default());
+    let own = Arc::clone(&report_text);
     let mut memory = Memory::default();
     let script = move |passing: &ProxiedMessage<'_>| {
         let mut message = passing.message.to_vec();
@@ -147,7 +147,7 @@ pub(super) fn row(
         begins,
         expect,
         sweep,
-        told,
+        report_text,
         only_in_run: &[Op::QueryFile, Op::QueryPath, Op::QueryFs, Op::QuerySecurity],
         other_count: OTHER_COUNT,
         proxy: Box::new(proxy),

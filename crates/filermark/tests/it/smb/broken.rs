@@ -7,8 +7,8 @@ use filermark_testbed::{Samba, SambaOptions};
 use std::time::Duration;
 
 /// A sweep long enough to be disturbed in its RUN.
-fn long(samba: &Samba, spoken: ProtocolCase) -> Sweep {
-    sweep(samba, Samba::DATA, spoken)
+fn long(samba: &Samba, case: ProtocolCase) -> Sweep {
+    sweep(samba, Samba::DATA, case)
         .set("LOAD", 200)
         .set("RUNTIME", 4)
         .set("RPC_TIMEOUT_MS", 500)
@@ -29,8 +29,8 @@ fn a_connection_that_dies_in_run_is_made_anew() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
-        let mut started = long(&samba, spoken).start();
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+        let mut started = long(&samba, case).start();
         in_run(&mut started);
         let pid = samba.status().expect("smbstatus").sessions[0].pid;
         samba.kill_connection(pid).expect("kill a connection");
@@ -53,7 +53,7 @@ fn a_connection_that_falls_silent_is_given_up() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    // What the stopped process holds open nobody else may have to wait for.
+    // No other process may have to wait for what the stopped one holds open.
     let mut started = long(&samba, ProtocolCase::Smb311).start();
     in_run(&mut started);
     let pid = samba.status().expect("smbstatus").sessions[0].pid;
@@ -95,8 +95,8 @@ fn a_disk_that_fills_up_ends_the_sweep() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
-        let ended = sweep(&samba, Samba::SMALL, spoken)
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+        let ended = sweep(&samba, Samba::SMALL, case)
             .set("LOAD", 400)
             .set("SPACE_CHECK", "off")
             .set("FILESET_MB_PER_OP", 0.1)
@@ -106,7 +106,7 @@ fn a_disk_that_fills_up_ends_the_sweep() {
     }
 }
 
-/// Somebody else's files are left alone.
+/// Foreign files are left alone.
 #[test]
 fn what_is_not_ours_stays() {
     let _turn = beside_others();
@@ -114,7 +114,7 @@ fn what_is_not_ours_stays() {
         return;
     };
     let files = samba.files(Samba::DATA);
-    std::fs::write(files.join("precious"), b"mine").expect("a file of somebody else");
+    std::fs::write(files.join("precious"), b"mine").expect("a foreign file");
     sweep(&samba, Samba::DATA, ProtocolCase::Smb311).succeed();
     assert_eq!(files_below(&files), [files.join("precious")]);
 }

@@ -1,4 +1,4 @@
-//! SMB against Samba: short sweeps, and what its user is told when something is wrong.
+//! SMB against Samba: short sweeps, and its messages when something is wrong.
 //!
 //! `sweeps` measures, `protected` looks at signing and encryption from the outside,
 //! `wire` lets tshark count and time, `refused` is for what cannot begin, `broken` for
@@ -62,8 +62,8 @@ pub fn readable() -> SambaOptions {
 }
 
 /// A short run against a share of Samba as its user.
-pub fn sweep(samba: &Samba, share: &str, spoken: ProtocolCase) -> Sweep {
-    let (protocol, benchmark, dialect) = match spoken {
+pub fn sweep(samba: &Samba, share: &str, case: ProtocolCase) -> Sweep {
+    let (protocol, benchmark, dialect) = match case {
         ProtocolCase::Smb1 => ("cifs", "general-smb1", "NT1"),
         ProtocolCase::Smb202 => ("smb", "general-smb2", "2.0.2"),
         ProtocolCase::Smb311 => ("smb", "general-smb2", "3.1.1"),
@@ -100,16 +100,16 @@ pub fn assert_empty(samba: &Samba, share: &str) {
     assert!(left.is_empty(), "left on the server: {left:?}");
 }
 
-/// The password is nowhere: not in what was said, not in any file of the run.
+/// The password is nowhere: not in the output, not in any file of the run.
 #[track_caller]
 pub fn assert_secret(ended: &Ended) {
     for text in [&ended.stdout, &ended.stderr] {
-        assert!(!text.contains(Samba::PASSWORD), "the password is told");
+        assert!(!text.contains(Samba::PASSWORD), "the password is disclosed");
     }
     for file in files_below(&ended.path("")) {
         let bytes = std::fs::read(&file).unwrap_or_default();
-        let told = String::from_utf8_lossy(&bytes).contains(Samba::PASSWORD);
-        assert!(!told, "the password is in {}", file.display());
+        let report_text = String::from_utf8_lossy(&bytes).contains(Samba::PASSWORD);
+        assert!(!report_text, "the password is in {}", file.display());
     }
 }
 

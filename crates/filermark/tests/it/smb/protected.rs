@@ -22,14 +22,18 @@ fn sessions_in_run(samba: &Samba, sweep: &Sweep) -> Vec<SmbSession> {
 
 /// Dialect, how the server signs, and how it encrypts, as smbstatus says it.
 #[track_caller]
-fn assert_all(sessions: &[SmbSession], spoken: ProtocolCase, signing: &str, cipher: &str) {
+fn assert_all(sessions: &[SmbSession], protocol_case: ProtocolCase, signing: &str, cipher: &str) {
     for session in sessions {
         let seen = (
             session.dialect.as_str(),
             session.signing.cipher.as_str(),
             session.encryption.cipher.as_str(),
         );
-        assert_eq!(seen, (spoken.status_name(), signing, cipher), "{session:?}");
+        assert_eq!(
+            seen,
+            (protocol_case.status_name(), signing, cipher),
+            "{session:?}"
+        );
         assert_eq!(session.user, Samba::USER);
     }
 }
@@ -45,14 +49,14 @@ fn a_server_that_demands_signatures_and_encryption_gets_them() {
     let Some(mut samba) = samba(demanding(SmbEncryption::Off)) else {
         return;
     };
-    for (spoken, signing) in [
+    for (protocol_case, signing) in [
         (ProtocolCase::Smb1, "HMAC-MD5"),
         (ProtocolCase::Smb202, "HMAC-SHA256"),
         (ProtocolCase::Smb311, "AES-128-GMAC"),
     ] {
-        let run = sweep(&samba, Samba::DATA, spoken).set("RUNTIME", 2);
+        let run = sweep(&samba, Samba::DATA, protocol_case).set("RUNTIME", 2);
         let sessions = sessions_in_run(&samba, &run);
-        assert_all(&sessions, spoken, signing, "-");
+        assert_all(&sessions, protocol_case, signing, "-");
         assert!(
             sessions.iter().all(|s| s.signing.degree == "full"),
             "{sessions:?}"
@@ -115,7 +119,7 @@ fn a_sealed_share_is_measured() {
     assert_empty(&samba, Samba::SEALED);
 }
 
-/// tshark, told the password, finds every message encrypted and well-formed inside, or
+/// tshark, given the password, finds every message encrypted and well-formed inside, or
 /// signed, and every signature right.
 #[test]
 fn tshark_reads_what_is_sealed_and_checks_what_is_signed() {
@@ -126,7 +130,7 @@ fn tshark_reads_what_is_sealed_and_checks_what_is_signed() {
     let Some(samba) = samba(options) else {
         return;
     };
-    for (spoken, signing, encryption) in [
+    for (protocol_case, signing, encryption) in [
         (ProtocolCase::Smb202, "required", "off"),
         (ProtocolCase::Smb311, "required", "off"),
         (ProtocolCase::Smb311, "auto", "aes-256-gcm"),
@@ -136,7 +140,7 @@ fn tshark_reads_what_is_sealed_and_checks_what_is_signed() {
         let Some(capture) = available(capture) else {
             return;
         };
-        let ended = sweep(&samba, Samba::DATA, spoken)
+        let ended = sweep(&samba, Samba::DATA, protocol_case)
             .set("PROCS", 2)
             .set("INIT_WINDOW", 2)
             .set("FILESET_MB_PER_OP", 0.005)
@@ -146,7 +150,7 @@ fn tshark_reads_what_is_sealed_and_checks_what_is_signed() {
         assert_sound(&ended);
         let pcap = capture.stop().expect("the capture ends");
         let pcap = pcap.with_password(Samba::PASSWORD).expect("preferences");
-        let case = format!("{spoken:?} {signing} {encryption}");
+        let case = format!("{protocol_case:?} {signing} {encryption}");
         assert_eq!(
             (pcap.malformed().expect("tshark"), pcap.dropped()),
             (0, 0),

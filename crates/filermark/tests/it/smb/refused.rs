@@ -12,11 +12,11 @@ fn a_wrong_password_is_tried_once() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for (done, spoken) in [ProtocolCase::Smb1, ProtocolCase::Smb311]
+    for (done, case) in [ProtocolCase::Smb1, ProtocolCase::Smb311]
         .into_iter()
         .enumerate()
     {
-        let ended = sweep(&samba, Samba::DATA, spoken)
+        let ended = sweep(&samba, Samba::DATA, case)
             .set("PROCS", 8)
             .env(PASSWORD, "not-it")
             .fail(1);
@@ -30,9 +30,9 @@ fn a_wrong_password_is_tried_once() {
     }
 }
 
-/// A server that lets strangers in as guests: that is not who was asked for.
+/// A server that accepts unknown users as guests: that is not the requested user.
 #[test]
-fn nobody_becomes_a_guest_unasked() {
+fn no_session_becomes_a_guest_session_unasked() {
     let _turn = beside_others();
     let options = SambaOptions {
         guests: SmbGuests::WrongPasswords,
@@ -49,12 +49,12 @@ fn nobody_becomes_a_guest_unasked() {
 }
 
 #[test]
-fn shares_that_cannot_be_used_are_told_apart() {
+fn shares_that_cannot_be_used_are_distinguished() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         for (share, parts) in [
             (
                 "missing",
@@ -63,7 +63,7 @@ fn shares_that_cannot_be_used_are_told_apart() {
             (Samba::BOB, &["STATUS_ACCESS_DENIED", r"\\127.0.0.1\bob"]),
             (Samba::READ_ONLY, &[r"\\127.0.0.1\readonly", "read-only"]),
         ] {
-            let ended = sweep(&samba, share, spoken).fail(1);
+            let ended = sweep(&samba, share, case).fail(1);
             ended.assert_sentence(parts);
             assert_secret(&ended);
             assert_empty(&samba, Samba::DATA);
@@ -72,7 +72,7 @@ fn shares_that_cannot_be_used_are_told_apart() {
 }
 
 #[test]
-fn a_referral_is_told_in_plain_words() {
+fn a_referral_is_reported_in_plain_words() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
@@ -85,13 +85,13 @@ fn a_referral_is_told_in_plain_words() {
 
 /// The server's lowest and highest dialect, what is spoken, and what the sentence says.
 #[test]
-fn a_dialect_that_the_server_refuses_is_told_with_what_it_offers() {
+fn a_dialect_that_the_server_refuses_is_reported_with_what_it_offers() {
     let _turn = beside_others();
     let between = |lowest, highest| SambaOptions {
         dialects: (lowest, highest),
         ..SambaOptions::default()
     };
-    for (options, spoken, parts) in [
+    for (options, case, parts) in [
         (
             between("SMB2_02", "SMB3_11"),
             ProtocolCase::Smb1,
@@ -111,14 +111,14 @@ fn a_dialect_that_the_server_refuses_is_told_with_what_it_offers() {
         let Some(samba) = samba(options) else {
             return;
         };
-        let ended = sweep(&samba, Samba::DATA, spoken).fail(1);
+        let ended = sweep(&samba, Samba::DATA, case).fail(1);
         ended.assert_sentence(parts);
         assert!(samba.logons().is_empty(), "{:?}", samba.logons());
     }
 }
 
 #[test]
-fn protection_that_one_side_refuses_is_told() {
+fn protection_that_one_side_refuses_is_reported() {
     let _turn = beside_others();
     let signed = SambaOptions {
         signing: SmbSigning::Mandatory,
@@ -159,11 +159,11 @@ fn protection_that_one_side_refuses_is_told() {
             &["SMB_ENCRYPTION"],
         ),
     ];
-    for (options, spoken, change, parts) in cases {
+    for (options, case, change, parts) in cases {
         let Some(samba) = samba(options) else {
             return;
         };
-        let ended = change(sweep(&samba, Samba::DATA, spoken)).fail(1);
+        let ended = change(sweep(&samba, Samba::DATA, case)).fail(1);
         ended.assert_sentence(parts);
         assert!(samba.logons().len() <= 1, "{:?}", samba.logons());
     }
@@ -175,9 +175,9 @@ fn a_file_set_that_does_not_fit_is_refused_before_init() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         // 39 TiB: more than the file system behind any share of a test has.
-        let ended = sweep(&samba, Samba::DATA, spoken)
+        let ended = sweep(&samba, Samba::DATA, case)
             .set("LOAD", 400)
             .set("FILESET_MB_PER_OP", 100_000)
             .fail(1);

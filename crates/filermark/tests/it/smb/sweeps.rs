@@ -52,8 +52,8 @@ fn alone_samba_is_measured_on_old_and_new_dialects() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in ProtocolCase::ALL {
-        let sweep = sweep(&samba, Samba::DATA, spoken)
+    for case in ProtocolCase::ALL {
+        let sweep = sweep(&samba, Samba::DATA, case)
             .set("LOAD", "100 200 300")
             .set("PROCS", 10)
             .set("WARMUP_TIME", 1)
@@ -63,13 +63,13 @@ fn alone_samba_is_measured_on_old_and_new_dialects() {
         assert_empty(&samba, Samba::DATA);
         let log = ended.file("sfslog");
         let rows: Vec<&str> = log.lines().filter_map(|l| l.split(' ').next()).collect();
-        let table = match spoken {
+        let table = match case {
             ProtocolCase::Smb1 => CIFS_ROWS,
             _ => SMB2_ROWS,
         };
         let in_order: Vec<&str> = rows.into_iter().filter(|row| table.contains(row)).collect();
         assert!(in_order.starts_with(&table), "{in_order:?}: {log}");
-        let column = match spoken {
+        let column = match case {
             ProtocolCase::Smb1 => "CIFS",
             _ => "SMB2",
         };
@@ -86,13 +86,13 @@ fn alone_samba_is_measured_on_old_and_new_dialects() {
 
 /// DEBUG flags 4, 10 and 13 of the seed's table 3 are not NFS's alone.
 #[test]
-fn debug_flags_tell_of_calls_failures_and_fitting_files() {
+fn debug_flags_log_calls_failures_and_matching_files() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
-        let sweep = sweep(&samba, Samba::DATA, spoken)
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+        let sweep = sweep(&samba, Samba::DATA, case)
             .set("LOAD", 200)
             .set("PROCS", 2)
             .set("DEBUG", "4,10,13");
@@ -106,7 +106,7 @@ fn debug_flags_tell_of_calls_failures_and_fitting_files() {
         let physical = ended.point(1).stats.expect("figures").physical_count();
         assert!(
             sent >= answered && answered as u64 >= physical,
-            "{spoken:?}: {sent} {answered}"
+            "{case:?}: {sent} {answered}"
         );
         assert!(physical > 0);
         assert!(
@@ -126,8 +126,8 @@ fn alone_what_samba_keeps_is_right() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
-        let sweep = sweep(&samba, Samba::DATA, spoken)
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+        let sweep = sweep(&samba, Samba::DATA, case)
             .set("LOAD", 300)
             .set("PROCS", 10)
             .set("RUNTIME", 3)
@@ -171,7 +171,7 @@ fn two_shares_over_ipv6_are_measured() {
 }
 
 #[test]
-fn guests_and_nobody_are_measured() {
+fn guests_and_user_nobody_are_measured() {
     let _turn = beside_others();
     let options = SambaOptions {
         guests: SmbGuests::UnknownUsers,
@@ -235,8 +235,8 @@ fn a_ticket_instead_of_a_password() {
     };
     let cache = kdc.log_in(Samba::USER, Samba::PASSWORD).expect("a ticket");
     let (name, value) = kdc.environment();
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
-        let ended = sweep(&samba, Samba::DATA, spoken)
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+        let ended = sweep(&samba, Samba::DATA, case)
             .set("MNT_POINTS", r"\\localhost\data")
             .set("SMB_AUTH", "kerberos")
             .unset("USERNAME")

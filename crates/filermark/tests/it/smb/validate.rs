@@ -17,8 +17,8 @@ fn samba_passes_and_is_left_as_it_was() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
-    for (spoken, dialect) in [(ProtocolCase::Smb1, "NT1"), (ProtocolCase::Smb311, "3.1.1")] {
-        let run = sweep(&samba, Samba::DATA, spoken).command("validate");
+    for (case, dialect) in [(ProtocolCase::Smb1, "NT1"), (ProtocolCase::Smb311, "3.1.1")] {
+        let run = sweep(&samba, Samba::DATA, case).command("validate");
         let ended = run.arg("--json").run();
         assert!(ended.is_complete(), "{}", ended.stderr);
         let json = ended.json();
@@ -37,7 +37,7 @@ fn samba_passes_and_is_left_as_it_was() {
 }
 
 #[test]
-fn a_share_that_is_not_there_or_not_to_be_written_to_is_told() {
+fn a_share_that_is_not_there_or_not_to_be_written_to_is_reported() {
     let _turn = beside_others();
     let Some(samba) = samba(SambaOptions::default()) else {
         return;

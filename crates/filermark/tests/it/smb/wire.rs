@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Messages of each kind of call, by protocol.
-fn messages(spoken: ProtocolCase, kind: &str) -> &'static [&'static str] {
-    match (spoken, kind) {
+fn messages(case: ProtocolCase, kind: &str) -> &'static [&'static str] {
+    match (case, kind) {
         (_, "ECHO") => &["ECHO"],
         (_, "CLOSE") => &["CLOSE"],
         (_, "FLUSH") => &["FLUSH"],
@@ -45,11 +45,11 @@ fn messages(spoken: ProtocolCase, kind: &str) -> &'static [&'static str] {
 }
 
 /// Messages by name that the record counts at its one point.
-fn counted(ended: &Ended, spoken: ProtocolCase) -> BTreeMap<String, u64> {
+fn counted(ended: &Ended, case: ProtocolCase) -> BTreeMap<String, u64> {
     let stats = ended.point(1).stats.expect("figures");
     let mut counts = BTreeMap::new();
     for (kind, count) in &stats.counters {
-        for name in messages(spoken, kind) {
+        for name in messages(case, kind) {
             *counts.entry((*name).to_owned()).or_insert(0) += count;
         }
     }
@@ -62,13 +62,13 @@ fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
     let Some(samba) = samba(readable()) else {
         return;
     };
-    for spoken in ProtocolCase::ALL {
+    for case in ProtocolCase::ALL {
         let capture = Capture::start_smb(samba.sandbox(), samba.interface(), &[samba.port()]);
         let Some(capture) = available(capture) else {
             return;
         };
         // KEEP: RUN is then the last thing that is asked.
-        let ended = sweep(&samba, Samba::DATA, spoken)
+        let ended = sweep(&samba, Samba::DATA, case)
             .set("LOAD", 300)
             .set("PROCS", 6)
             .set("RUNTIME", 4)
@@ -79,14 +79,14 @@ fn alone_tshark_finds_every_message_of_a_run_well_formed_and_counted() {
             .succeed();
         let pcap = capture.stop().expect("the capture ends");
         let odd = (pcap.malformed().expect("tshark"), pcap.dropped());
-        assert_eq!(odd, (0, 0), "{spoken:?}");
-        let ours = counted(&ended, spoken);
+        assert_eq!(odd, (0, 0), "{case:?}");
+        let ours = counted(&ended, case);
         // The server is left alone for a tenth of a second between INIT and RUN; behind RUN
         // the marker is given its last words over a connection of its own.
         let theirs = between_pauses(&frames(&pcap), |frame| frame == "NEGOTIATE");
         let found = theirs.iter().find(|frames| commands(frames) == ours);
-        let found = found.unwrap_or_else(|| panic!("{spoken:?}: {ours:?}\nnot in {theirs:?}"));
-        assert_physical(&ended, spoken, found);
+        let found = found.unwrap_or_else(|| panic!("{case:?}: {ours:?}\nnot in {theirs:?}"));
+        assert_physical(&ended, case, found);
         clear(&samba);
     }
 }
@@ -110,8 +110,8 @@ fn commands(frames: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 }
 
 /// The frame of an operation, which it may need several of.
-fn frame_of(spoken: ProtocolCase, op: Op) -> &'static str {
-    match (spoken, op) {
+fn frame_of(case: ProtocolCase, op: Op) -> &'static str {
+    match (case, op) {
         (_, Op::Echo) => "ECHO",
         (_, Op::Close) => "CLOSE",
         (_, Op::Flush) => "FLUSH",
@@ -157,7 +157,7 @@ fn table(sfslog: &str) -> BTreeMap<&str, (u64, u64)> {
 /// The physical operations of sfslog are the frames on the wire, kind by kind. Only those
 /// that began in RUN and did not end in it (`late_count`, `open_count`) have frames that are
 /// in no count.
-fn assert_physical(ended: &Ended, spoken: ProtocolCase, frames: &BTreeMap<String, u64>) {
+fn assert_physical(ended: &Ended, case: ProtocolCase, frames: &BTreeMap<String, u64>) {
     let (sfslog, record) = (ended.file("sfslog"), ended.record());
     let (table, protocol) = (table(&sfslog), record.run.plan.benchmark.protocol);
     let stats = record.points[0].measured().expect("measured");
@@ -168,23 +168,23 @@ fn assert_physical(ended: &Ended, spoken: ProtocolCase, frames: &BTreeMap<String
         let name: String = protocol.op_name(op.op).to_uppercase();
         let name = &name[..name.len().min(30)];
         let (logical, physical) = table.get(name).copied().unwrap_or_default();
-        assert_eq!(logical, op.success_count, "{spoken:?} {name}:\n{sfslog}");
-        let sum = kinds.entry(frame_of(spoken, op.op)).or_default();
+        assert_eq!(logical, op.success_count, "{case:?} {name}:\n{sfslog}");
+        let sum = kinds.entry(frame_of(case, op.op)).or_default();
         *sum = (sum.0 + physical, sum.1 + op.late_count + op.open_count);
     }
     let total: u64 = kinds.values().map(|(physical, _)| physical).sum();
     let line = format!("OPERATIONS: {total}\n");
-    assert!(sfslog.contains(&line), "{spoken:?}: {line} in:\n{sfslog}");
+    assert!(sfslog.contains(&line), "{case:?}: {line} in:\n{sfslog}");
     assert!(kinds.len() >= 10, "{kinds:?}");
     for (kind, (physical, late)) in kinds {
         let sent = frames.get(kind).copied().unwrap_or(0);
-        println!("{spoken:?} {kind}: {physical} in sfslog, {sent} on the wire, {late} late");
+        println!("{case:?} {kind}: {physical} in sfslog, {sent} on the wire, {late} late");
         let is_one = !kind.starts_with("READ") && !kind.starts_with("WRITE");
         match late {
-            _ if is_one => assert_eq!(physical + late, sent, "{spoken:?} {kind}"),
-            0 => assert_eq!(physical, sent, "{spoken:?} {kind}"),
+            _ if is_one => assert_eq!(physical + late, sent, "{case:?} {kind}"),
+            0 => assert_eq!(physical, sent, "{case:?} {kind}"),
             // Transfers may take several frames.
-            late => assert!(physical + late <= sent, "{spoken:?} {kind}"),
+            late => assert!(physical + late <= sent, "{case:?} {kind}"),
         }
     }
 }
@@ -208,9 +208,9 @@ fn alone_tshark_measures_the_same_service_times() {
     let Some(samba) = samba(readable()) else {
         return;
     };
-    for spoken in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
+    for case in [ProtocolCase::Smb1, ProtocolCase::Smb311] {
         when_quiet(|| {
-            let Some(times) = service_times(&samba, spoken) else {
+            let Some(times) = service_times(&samba, case) else {
                 return Ok(());
             };
             let near =
@@ -224,13 +224,13 @@ fn alone_tshark_measures_the_same_service_times() {
 }
 
 /// Mean service times in us, of the record and of the capture of the same run.
-fn service_times(samba: &Samba, spoken: ProtocolCase) -> Option<Vec<(f64, f64)>> {
+fn service_times(samba: &Samba, case: ProtocolCase) -> Option<Vec<(f64, f64)>> {
     let (sandbox, server) = (samba.sandbox(), samba.address());
     let delay = Duration::from_millis(7);
     let proxy = sandbox.run(|| SmbProxy::delaying(server, delay).expect("a proxy"));
     let port = proxy.address().port();
     let capture = available(Capture::start_smb(sandbox, samba.interface(), &[port]))?;
-    let ended = sweep(samba, Samba::DATA, spoken)
+    let ended = sweep(samba, Samba::DATA, case)
         .set("SMB_PORT", port)
         // tshark reads no longer messages on a port that is not 445.
         .set("BLOCK_SIZE", 64)
@@ -246,7 +246,7 @@ fn service_times(samba: &Samba, spoken: ProtocolCase) -> Option<Vec<(f64, f64)>>
     let times = pcap.smb_times().expect("tshark");
     let stats = ended.point(1).stats.expect("figures");
     // One message each, and of many more calls than INIT makes of them.
-    let ops: &[(Op, &str)] = match spoken {
+    let ops: &[(Op, &str)] = match case {
         ProtocolCase::Smb1 => &[
             (Op::QueryFile, "TRANS2_QUERY_FILE_INFORMATION"),
             (Op::QueryPath, "TRANS2_QUERY_PATH_INFORMATION"),

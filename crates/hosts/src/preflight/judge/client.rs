@@ -1,4 +1,4 @@
-//! One client, as the judges see it.
+//! The data about one client for its checks.
 
 use crate::launch::ssh::SshClient;
 use crate::preflight::needs::Needs;
@@ -7,7 +7,7 @@ use filermark_link::facts::HostFacts;
 use filermark_model::launch::HostPlan;
 use filermark_model::plan::DriverPlan;
 
-/// One client, as the judges see it.
+/// The data about one client for its checks.
 pub(in crate::preflight) struct Client<'a> {
     pub at: usize,
     pub name: &'a str,

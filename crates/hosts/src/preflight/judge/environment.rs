@@ -1,5 +1,4 @@
-//! What is around a client's program: processor, virtual machine, firewall, SELinux,
-//! other load.
+//! Checks of a client's environment: processor, virtual machine, firewall, SELinux, other load.
 
 use super::client::Client;
 use crate::launch::ssh::quote;
@@ -8,22 +7,22 @@ use filermark_link::facts::FirewallFacts;
 use filermark_model::launch::LauncherKind;
 use filermark_model::units::counted;
 
-/// Other processes that take more than this share of all cores are told `[own]`.
+/// Other processes that use more than this share of all cores cause a warning `[own]`.
 const OTHERS_SHARE_MAX: f64 = 0.10;
-/// A load average beyond this share of the cores is told `[own]`.
+/// A load average above this share of the cores causes a warning `[own]`.
 const LOAD_SHARE_MAX: f64 = 0.25;
 /// ... but not below this.
 const LOAD_MIN: f64 = 1.0;
 
-/// How the processors' frequencies are chosen.
+/// The frequency governors of the processors.
 pub(super) fn cpu(client: &Client<'_>) -> Check {
     let (name, governors) = (client.name, &client.facts.governors);
     match governors.as_slice() {
-        [] => Check::ok(name, "cpu", "no frequency scaling to be seen"),
+        [] => Check::ok(name, "cpu", "no frequency scaling"),
         [one] if one == "performance" => Check::ok(name, "cpu", "governor performance"),
         others => {
             let sentence = format!(
-                "governor {}: processors that slow down between operations make them look slow (netmist's manual wants every power saving off)",
+                "governor {}: processors that reduce their frequency between operations increase latencies (netmist's manual requires power saving to be off)",
                 others.join(", ")
             );
             Check::warning(name, "cpu", sentence).fix("sudo cpupower frequency-set -g performance")
@@ -35,33 +34,32 @@ pub(super) fn cpu(client: &Client<'_>) -> Check {
 pub(super) fn machine(client: &Client<'_>) -> Check {
     let (name, environment) = (client.name, &client.facts.environment);
     if environment.virtualization.is_empty() {
-        return Check::ok(name, "machine", "not a virtual one, as far as can be seen");
+        return Check::ok(name, "machine", "no virtual machine detected");
     }
     let what = environment.virtualization.trim_start_matches("yes").trim();
-    let what = format!("a virtual one {what}").trim_end().to_owned();
+    let what = format!("a virtual machine {what}").trim_end().to_owned();
     if client.has_clock_service {
-        let sentence = format!("{what}; its clock will be held against the time service");
+        let sentence = format!("{what}; its clock will be compared with the time service");
         return Check::ok(name, "machine", sentence);
     }
     let sentence = format!(
-        "{what}: its clock may run unevenly and others may take its processors; PIT_SERVER holds the clock against another machine's (`filermark clock` there)"
+        "{what}: its clock may run unevenly and other machines may use its processors; PIT_SERVER compares the clock with that of another machine (`filermark clock` there)"
     );
     Check::warning(name, "machine", sentence).fix("filermark clock")
 }
 
-/// SELinux stays as it is; it is only known whom to ask.
+/// SELinux is not changed; the message names the command that shows denials.
 pub(super) fn selinux(client: &Client<'_>) -> Option<Check> {
     let mode = match client.facts.selinux_enforcing? {
         true => "enforcing",
         false => "permissive",
     };
-    let sentence = format!(
-        "{mode}; nothing here needs it off (`ausearch -m avc -ts recent` tells what it denied)"
-    );
+    let sentence =
+        format!("{mode}; it can stay enabled (`ausearch -m avc -ts recent` shows what it denied)");
     Some(Check::ok(client.name, "selinux", sentence))
 }
 
-/// What else the host does.
+/// Other load on the host.
 pub(super) fn load(client: &Client<'_>) -> Check {
     let (name, load) = (client.name, &client.facts.load);
     let cores = f64::from(client.facts.environment.core_count.max(1));
@@ -69,7 +67,7 @@ pub(super) fn load(client: &Client<'_>) -> Check {
     let mut found = format!("load average {average:.2} on {cores} cores");
     if let Some(busy) = load.busiest.as_ref().filter(|b| b.percent >= 1.0) {
         found += &format!(
-            "; busiest beside this program while preflight looked: {} (pid {}), {:.2} of {cores} cores",
+            "; busiest other process during the check: {} (pid {}), {:.2} of {cores} cores",
             busy.name,
             busy.pid,
             (busy.percent / 100.0).min(cores)
@@ -79,25 +77,27 @@ pub(super) fn load(client: &Client<'_>) -> Check {
     if !others && average <= (cores * LOAD_SHARE_MAX).max(LOAD_MIN) {
         return Check::ok(name, "load", found);
     }
-    let sentence = format!("{found}: another load takes what the measurement needs");
+    let sentence = format!("{found}: other load uses resources that the measurement needs");
     Check::warning(name, "load", sentence).fix("top -b -n 1 -o %CPU | head -15")
 }
 
-/// Rules of a packet filter, against what has to get through. It stays switched on.
+/// Rules of a packet filter that may block the run's connections. The filter stays enabled.
 pub(super) fn firewall(client: &Client<'_>) -> Check {
     let (name, rules) = (client.name, &client.facts.firewall);
-    let way = match client.host.launcher {
+    let ports = match client.host.launcher {
         LauncherKind::Local => "the agent needs no port".to_owned(),
         LauncherKind::Ssh => "over SSH no other port has to be open".to_owned(),
         LauncherKind::Connect(port) => format!("port {port} is open, the agent was reached"),
-        LauncherKind::Slurm | LauncherKind::Accept => "the agent's way out is open".to_owned(),
+        LauncherKind::Slurm | LauncherKind::Accept => {
+            "the agent can connect to the prime".to_owned()
+        }
     };
     if let Some(why) = &rules.unreadable {
-        let sentence = format!("its rules are not for this user to see ({why}); {way}");
+        let sentence = format!("this user may not list its rules ({why}); {ports}");
         return Check::ok(name, "firewall", sentence);
     }
     if rules.rule_count == 0 && !rules.may_drop() {
-        return Check::ok(name, "firewall", format!("no rules; {way}"));
+        return Check::ok(name, "firewall", format!("no rules; {ports}"));
     }
     let found = rules_text(rules);
     let unreached: Vec<&str> = client
@@ -108,11 +108,11 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
         .map(|s| s.host.as_str())
         .collect();
     if unreached.is_empty() || !rules.may_drop() {
-        let sentence = format!("{found}; none is in the way: {way}");
+        let sentence = format!("{found}; none blocks the run: {ports}");
         return Check::ok(name, "firewall", sentence);
     }
     let sentence = format!(
-        "{found}, and {} cannot be reached: TCP has to get out to {}",
+        "{found}, and {} cannot be reached: outgoing TCP to {} must be allowed",
         unreached.join(", "),
         client.driver.describe().ports
     );
@@ -123,7 +123,7 @@ pub(super) fn firewall(client: &Client<'_>) -> Check {
     Check::warning(name, "firewall", sentence).fix(command)
 }
 
-/// The rules in a few words.
+/// A short description of the rules.
 pub(super) fn rules_text(rules: &FirewallFacts) -> String {
     let mut found = counted(rules.rule_count.into(), "rule");
     if rules.drop_rule_count > 0 {
@@ -146,7 +146,7 @@ mod tests {
     use filermark_link::facts::{BusyProcess, ServerInfo, ServiceInfo};
 
     #[test]
-    fn power_saving_is_told() {
+    fn power_saving_is_reported() {
         let mut made = HealthyClient::new();
         assert_eq!(cpu(&made.client()).verdict, CheckStatus::Ok);
         made.facts.governors = vec!["performance".into()];
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn another_load_is_told_with_its_name() {
+    fn other_load_is_reported_with_its_name() {
         let mut made = HealthyClient::new();
         made.facts.environment.core_count = 8;
         made.facts.environment.load_average = 1.5;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firewall_is_in_the_way_only_where_something_is_not_reached() {
+    fn a_firewall_is_a_warning_only_if_a_server_is_not_reached() {
         let mut made = HealthyClient::new();
         assert_eq!(firewall(&made.client()).verdict, CheckStatus::Ok);
         made.facts.firewall.rule_count = 3;
@@ -190,7 +190,7 @@ mod tests {
         let check = firewall(&made.client());
         assert_eq!(check.verdict, CheckStatus::Ok);
         assert!(
-            check.sentence.contains("none is in the way"),
+            check.sentence.contains("none blocks the run"),
             "{}",
             check.sentence
         );
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn virtual_machines_want_a_time_service_and_selinux_stays() {
+    fn virtual_machines_need_a_time_service_and_selinux_stays_enabled() {
         let mut made = HealthyClient::new();
         assert_eq!(machine(&made.client()).verdict, CheckStatus::Ok);
         made.facts.environment.virtualization = "yes (KVM)".into();
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(machine(&made.client()).verdict, CheckStatus::Ok);
         assert_eq!(selinux(&made.client()), None);
         made.facts.selinux_enforcing = Some(true);
-        let check = selinux(&made.client()).expect("it is there");
+        let check = selinux(&made.client()).expect("SELinux is reported");
         assert_eq!((check.verdict, check.command), (CheckStatus::Ok, None));
     }
 }

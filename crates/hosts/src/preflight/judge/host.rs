@@ -1,4 +1,4 @@
-//! Whether a client has what the plan needs of it: program, clock, memory, limits.
+//! Checks of a client against the plan: program, clock, memory, limits.
 
 use super::client::Client;
 use crate::admin::install::setcap_command;
@@ -8,25 +8,25 @@ use filermark_link::clocks::ClockOffset;
 use filermark_model::Bytes;
 use filermark_model::units::counted;
 
-/// Times of day further apart than this are told, in nanoseconds `[own]`.
+/// Times of day that differ by more than this cause a warning, in nanoseconds `[own]`.
 const CLOCKS_APART_NS: u64 = 100_000_000;
-/// A bound of a clock's offset beyond this is told, in nanoseconds `[own]`.
+/// A bound of a clock's offset above this causes a warning, in nanoseconds `[own]`.
 const CLOCK_BOUND_NS: u64 = 20_000_000;
 
-/// The program, and what the host is.
+/// The program, and the description of the host.
 pub(super) fn host(client: &Client<'_>) -> Vec<Check> {
     let (name, facts) = (client.name, client.facts);
     let mut checks = Vec::new();
     if let Some(hello) = &facts.hello {
-        // Another build would not have been let in.
+        // Another build would have been refused.
         let sentence = format!(
-            "filermark {}, build {}, as here",
+            "filermark {}, build {}, the same as on the prime",
             hello.version, hello.build
         );
         checks.push(Check::ok(name, "version", sentence));
     }
     let environment = &facts.environment;
-    let mut parts = vec![format!("calls itself {}", environment.host)];
+    let mut parts = vec![format!("host name {}", environment.host)];
     if !facts.addresses.is_empty() {
         const SHOWN: usize = 4;
         parts.push(facts.addresses[..facts.addresses.len().min(SHOWN)].join(", "));
@@ -39,8 +39,8 @@ pub(super) fn host(client: &Client<'_>) -> Vec<Check> {
     checks
 }
 
-/// RESVPORT=on: whether the program there may call from low ports. A capability that the
-/// program has on the prime is no part of the file that `install` copies.
+/// RESVPORT=on: whether the program on the client may use source ports below 1024. A capability
+/// of the program on the prime is not part of the file that `install` copies.
 pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
     let (name, facts) = (client.name, client.facts);
     match (client.driver.facts().reserved_ports, facts.low_ports?) {
@@ -51,7 +51,7 @@ pub(super) fn low_ports(client: &Client<'_>) -> Option<Check> {
         }
         (true, false) => {
             let sentence = "the program may not call from source ports below 1024 (RESVPORT=on): \
-                 this user is not root, and the file there has no capability for it; `install` \
+                 this user is not root, and the file on the client has no capability for it; `install` \
                  copies none";
             let check = Check::failure(name, "ports", sentence);
             let Some(program) = &facts.program else {
@@ -69,7 +69,7 @@ fn own_name(client: &Client<'_>) -> Option<Check> {
         return None;
     }
     let sentence = format!(
-        "/etc/hosts there gives its own name a loopback address ({line}): whoever it tells its name or address may be sent astray (the Emerald training of 2018 wants that line gone); write its own address there"
+        "/etc/hosts there maps its own name to a loopback address ({line}): peers may get an address that they cannot use (the Emerald training of 2018 requires that line to be removed); use the host's own address"
     );
     Some(Check::warning(client.name, "name", sentence).fix("${EDITOR:-vi} /etc/hosts"))
 }
@@ -82,24 +82,24 @@ pub(super) fn clock(client: &Client<'_>) -> Option<Check> {
         ..
     } = client.clock?;
     let (name, apart) = (client.name, unix_offset_ns.unsigned_abs());
-    let way = if unix_offset_ns < 0 {
+    let direction = if unix_offset_ns < 0 {
         "behind"
     } else {
         "ahead of"
     };
     let found = format!(
-        "time of day {} {way} the prime's, known within {}",
+        "time of day {} {direction} the prime's, known within {}",
         span(apart),
         span(error_ns)
     );
     Some(if apart > CLOCKS_APART_NS.saturating_add(error_ns) {
         let sentence = format!(
-            "{found}; phases start at one instant all the same, but the times in logs and of files do not fit together"
+            "{found}; phases start at the same time nevertheless, but the times in logs and of files do not agree"
         );
         Check::warning(name, "clock", sentence).fix("chronyc makestep")
     } else if error_ns > CLOCK_BOUND_NS {
         let sentence = format!(
-            "{found}: its clock cannot be known better than that over so slow a way, and phases start no better together"
+            "{found}: the connection is too slow to know the offset better, and phases start no more exactly than that"
         );
         Check::warning(name, "clock", sentence)
     } else {
@@ -115,7 +115,7 @@ fn span(ns: u64) -> String {
     }
 }
 
-/// Memory, against the definition's figure and our own.
+/// Memory, against the definition's figure and that of the program.
 pub(super) fn memory(client: &Client<'_>) -> Option<Check> {
     let (name, needs) = (client.name, &client.needs);
     let available = client.facts.memory_available_bytes?;
@@ -129,13 +129,13 @@ pub(super) fn memory(client: &Client<'_>) -> Option<Check> {
         Check::failure(name, "memory", sentence)
     } else if available < needs.advised_memory_bytes {
         let sentence = format!(
-            "{free} available; the largest load wants {} for {procs} on this client, the page cache included (the manual of the 2014 generation; the Emerald training of 2018): more clients, or a smaller LOAD",
+            "{free} available; the largest load needs {} for {procs} on this client, the page cache included (the manual of the 2014 generation; the Emerald training of 2018): more clients, or a smaller LOAD",
             Bytes(needs.advised_memory_bytes)
         );
         Check::warning(name, "memory", sentence)
     } else {
         let wanted = needs.advised_memory_bytes.max(needs.own_memory_bytes);
-        let sentence = format!("{free} available, {} wanted for {procs}", Bytes(wanted));
+        let sentence = format!("{free} available, {} needed for {procs}", Bytes(wanted));
         Check::ok(name, "memory", sentence)
     })
 }
@@ -143,7 +143,7 @@ pub(super) fn memory(client: &Client<'_>) -> Option<Check> {
 /// Open files and threads.
 pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
     let (name, needs, limits) = (client.name, &client.needs, &client.facts.limits);
-    // Agents raise the soft limit to the hard one by themselves.
+    // Agents raise the soft limit to the hard one.
     let hard = limits.open_files_hard.unwrap_or(u64::MAX);
     let procs = counted(needs.proc_count, "proc");
     let (least, best) = (needs.open_files_min, needs.open_files_best);
@@ -156,7 +156,7 @@ pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
         Check::failure(name, "files", sentence).fix(raise(best))
     } else if hard < best {
         let sentence = format!(
-            "open files are limited to {hard}; with {best}, {procs} need not close files that they will use again (netmist's manual advises a large limit)"
+            "open files are limited to {hard}; with {best}, {procs} need not close files that are used again (netmist's manual advises a large limit)"
         );
         Check::warning(name, "files", sentence).fix(raise(best))
     } else {
@@ -166,7 +166,7 @@ pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
         Check::ok(
             name,
             "files",
-            format!("{limit} open files allowed, {best} wanted"),
+            format!("{limit} open files allowed, {best} needed"),
         )
     };
     let mut checks = vec![files];
@@ -184,8 +184,8 @@ pub(super) fn limits(client: &Client<'_>) -> Vec<Check> {
     checks
 }
 
-/// Clients that are one host: pairs of names.
-pub(super) fn twins(clients: &[Client<'_>]) -> Vec<Check> {
+/// Clients on the same host: pairs of names.
+pub(super) fn same_hosts(clients: &[Client<'_>]) -> Vec<Check> {
     let mut checks = Vec::new();
     for (at, client) in clients.iter().enumerate() {
         let is_same = |other: &&Client<'_>| {
@@ -194,7 +194,7 @@ pub(super) fn twins(clients: &[Client<'_>]) -> Vec<Check> {
         };
         if let Some(first) = clients[..at].iter().find(is_same) {
             let sentence = format!(
-                "is the same host as {} ({}): it makes the load of both, and has the memory and the cores of one",
+                "is the same host as {} ({}): one host with its memory and cores generates the load of both",
                 first.name, client.facts.environment.host
             );
             checks.push(Check::warning(client.name, "host", sentence));
@@ -210,7 +210,7 @@ mod tests {
     use crate::preflight::check::CheckStatus;
 
     #[test]
-    fn memory_is_held_against_both_figures() {
+    fn memory_is_compared_with_both_figures() {
         let mut made = HealthyClient::new();
         made.needs.own_memory_bytes = 1 << 30;
         made.needs.advised_memory_bytes = 4 << 30;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_held_against_the_plan() {
+    fn limits_are_compared_with_the_plan() {
         let mut made = HealthyClient::new();
         (made.needs.open_files_min, made.needs.open_files_best) = (500, 2000);
         let verdicts = |made: &HealthyClient| -> Vec<CheckStatus> {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_differ_are_told() {
+    fn clocks_that_differ_are_reported() {
         let mut made = HealthyClient::new();
         let of = |made: &mut HealthyClient, apart: i64, bound: u64| {
             made.clock = Some(ClockOffset {
@@ -271,19 +271,19 @@ mod tests {
     }
 
     #[test]
-    fn one_host_under_two_names_is_told() {
+    fn one_host_with_two_names_is_reported() {
         let (mut one, mut two) = (HealthyClient::new(), HealthyClient::new());
         one.host.client = "a".into();
         two.host.client = "b".into();
-        let checks = twins(&[one.client(), two.client()]);
+        let checks = same_hosts(&[one.client(), two.client()]);
         assert_eq!(checks.len(), 1);
         assert_eq!(checks[0].host, "b");
         two.facts.environment.host = "elsewhere".into();
-        assert!(twins(&[one.client(), two.client()]).is_empty());
+        assert!(same_hosts(&[one.client(), two.client()]).is_empty());
     }
 
     #[test]
-    fn the_trap_of_the_hosts_file_matters_to_many_only() {
+    fn a_loopback_line_for_its_own_name_matters_only_with_several_clients() {
         let mut made = HealthyClient::new();
         made.facts.own_name.loopback_line = Some("127.0.1.1 h1".into());
         assert!(own_name(&made.client()).is_some());

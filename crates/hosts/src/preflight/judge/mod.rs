@@ -1,5 +1,5 @@
-//! Judging: facts in, lines out. Nothing here looks at anything by itself, so that it
-//! can be tried with made-up facts.
+//! Evaluation: facts in, checks out. Nothing here reads the system, so it can be tested with
+//! invented facts.
 
 mod client;
 mod environment;
@@ -20,30 +20,30 @@ use filermark_link::clocks::ClockOffset;
 use filermark_link::facts::HostFacts;
 use filermark_link::message::FreeSpace;
 use filermark_link::space;
-use filermark_link::watched_space::unwatched;
+use filermark_link::watched_space::not_monitored;
 use filermark_model::launch::LaunchPlan;
 use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
 
-/// What was found at one client.
+/// The data of one client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientReport {
-    /// What its agent says.
+    /// The facts from its agent.
     pub facts: Option<HostFacts>,
     /// Its clock.
     pub clock: Option<ClockOffset>,
-    /// Why there is no agent, or none any more.
+    /// Why there is no agent, or not any more.
     pub lost_reason: Option<String>,
-    /// SSH does not reach it, which has been told.
+    /// SSH cannot reach it, which is reported already.
     pub unreached: bool,
 }
 
-/// All lines about clients whose agents were asked, and about what they share.
+/// All checks of clients whose agents answered, and of what they share.
 pub(super) fn clients(
     plan: &RunPlan,
     launch: &LaunchPlan,
     found: &[ClientReport],
-    sightings: &[ProbeResult],
+    probe_results: &[ProbeResult],
 ) -> Vec<Check> {
     let facts = |at: usize| found.get(at).and_then(|f| f.facts.as_ref());
     let cores = |at: usize| facts(at).map_or(1, |f| f.environment.core_count);
@@ -72,15 +72,19 @@ pub(super) fn clients(
     for client in &there {
         checks.extend(one(client, &there));
     }
-    checks.extend(host::twins(&there));
-    for sighting in sightings {
-        checks.extend(mounts::sameness(&there, sighting, plan.shares_trees()));
+    checks.extend(host::same_hosts(&there));
+    for sighting in probe_results {
+        checks.extend(mounts::same_file_system(
+            &there,
+            sighting,
+            plan.shares_trees(),
+        ));
     }
-    let of_client = |at| Some((at, space::of_its_own(plan, at, facts(at)?.free.clone())));
+    let of_client = |at| Some((at, space::of_own_mounts(plan, at, facts(at)?.free.clone())));
     let known: BTreeMap<usize, Vec<FreeSpace>> =
         (0..plan.clients.len()).filter_map(of_client).collect();
-    let unwatched = unwatched(plan, &known);
-    checks.extend(unwatched.map(|text| Check::warning(ALL, "stop-if", text)));
+    let not_monitored = not_monitored(plan, &known);
+    checks.extend(not_monitored.map(|text| Check::warning(ALL, "stop-if", text)));
     let free: Vec<Vec<FreeSpace>> = (0..plan.clients.len())
         .map(|at| known.get(&at).cloned().unwrap_or_default())
         .collect();
@@ -105,7 +109,7 @@ fn one(client: &Client<'_>, all: &[Client<'_>]) -> Vec<Check> {
     checks
 }
 
-/// Free space against the largest load point, as a run will judge it.
+/// Free space against the largest load point, by the rule of a run.
 fn free_space(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Vec<Check> {
     if free.iter().all(Vec::is_empty) {
         return Vec::new();
@@ -119,7 +123,7 @@ fn free_space(plan: &RunPlan, free: &[Vec<FreeSpace>]) -> Vec<Check> {
     checks.extend(verdict.warnings.into_iter().map(warn));
     if checks.is_empty() {
         let wanted = Bytes(space::need_bytes(plan));
-        let sentence = format!("the largest load point fits: it may take {wanted}");
+        let sentence = format!("the largest load point fits: it may need {wanted}");
         checks.push(Check::ok(ALL, "space", sentence));
     }
     checks

@@ -1,4 +1,4 @@
-//! Whether clients are known by one name everywhere, and let SSH in.
+//! Checks whether clients have one name everywhere, and accept SSH.
 
 use crate::launch::ssh::quote;
 use crate::preflight::check::Check;
@@ -8,22 +8,22 @@ use filermark_model::launch::{HostPlan, LauncherKind};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// What the prime found out about the way to a client.
+/// What the prime found out about a client's name and SSH.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::preflight) struct ClientRoute {
-    /// Where SSH's configuration sends its name.
+    /// The name that SSH's configuration maps the client's name to.
     pub destination: Option<Destination>,
-    /// What the name leads to; `None`: it is not for this host to look up.
+    /// The lookup of the name; `None`: this host does not look it up.
     pub name: Option<ForwardLookup>,
-    /// How long SSH took; or why it failed.
+    /// How long SSH took, or why it failed.
     pub ssh: Option<Result<Duration, String>>,
 }
 
-/// One or two lines about the way to a client.
-pub(in crate::preflight) fn judge(host: &HostPlan, approach: &ClientRoute) -> Vec<Check> {
+/// One or two checks of a client's name and SSH.
+pub(in crate::preflight) fn judge(host: &HostPlan, route: &ClientRoute) -> Vec<Check> {
     let client = host.client.as_str();
-    let mut checks = vec![name(host, approach)];
-    match &approach.ssh {
+    let mut checks = vec![name(host, route)];
+    match &route.ssh {
         Some(Ok(took)) => {
             let ms = took.as_millis();
             checks.push(Check::ok(
@@ -40,95 +40,95 @@ pub(in crate::preflight) fn judge(host: &HostPlan, approach: &ClientRoute) -> Ve
     checks
 }
 
-fn name(host: &HostPlan, approach: &ClientRoute) -> Check {
+fn name(host: &HostPlan, route: &ClientRoute) -> Check {
     let client = host.client.as_str();
-    let jump = approach.destination.as_ref().and_then(|d| d.jump.as_ref());
+    let jump = route.destination.as_ref().and_then(|d| d.jump.as_ref());
     if let Some(jump) = jump {
-        let sentence = format!("is reached through '{jump}', which looks its name up");
+        let sentence = format!("is reached through '{jump}', where its name is looked up");
         return Check::ok(client, "name", sentence);
     }
-    let Some(look) = &approach.name else {
+    let Some(lookup) = &route.name else {
         let sentence = match host.launcher {
             LauncherKind::Local => "is this host",
-            LauncherKind::Slurm => "is a node of Slurm's, which knows its address",
-            LauncherKind::Accept => "comes by itself; its name is not looked up",
+            LauncherKind::Slurm => "is a Slurm node, whose address Slurm knows",
+            LauncherKind::Accept => "connects to the prime; its name is not looked up",
             LauncherKind::Ssh | LauncherKind::Connect(_) => "is not looked up",
         };
         return Check::ok(client, "name", sentence);
     };
-    let addresses = match &look.addresses {
+    let addresses = match &lookup.addresses {
         Ok(addresses) => addresses,
-        Err(reason) => return no_address(client, look, reason, approach),
+        Err(reason) => return no_address(client, lookup, reason, route),
     };
-    if let Some(line) = &look.loopback_line {
+    if let Some(line) = &lookup.loopback_line {
         let sentence = format!(
-            "/etc/hosts of this host gives it a loopback address ({line}), so that this host would be measured in its place: write its own address there"
+            "/etc/hosts of this host maps it to a loopback address ({line}), so this host would be used in its place: use its own address"
         );
         return Check::failure(client, "name", sentence).fix("${EDITOR:-vi} /etc/hosts");
     }
-    both_ways(client, look, addresses)
+    reverse_lookup(client, lookup, addresses)
 }
 
-fn no_address(client: &str, look: &ForwardLookup, reason: &str, approach: &ClientRoute) -> Check {
-    if matches!(approach.ssh, Some(Ok(_))) {
+fn no_address(client: &str, lookup: &ForwardLookup, reason: &str, route: &ClientRoute) -> Check {
+    if matches!(route.ssh, Some(Ok(_))) {
         let sentence = format!(
-            "{} has no address by this host's name service ({reason}); SSH finds it all the same",
-            look.name
+            "{} has no address in this host's name service ({reason}), but SSH can reach it",
+            lookup.name
         );
         return Check::warning(client, "name", sentence);
     }
     let sentence = format!(
-        "{} has no address ({reason}): correct CLIENTS, or make it known to the name service, to /etc/hosts or to SSH's configuration (HostName)",
-        look.name
+        "{} has no address ({reason}): correct CLIENTS, or add it to the name service, /etc/hosts or SSH's configuration (HostName)",
+        lookup.name
     );
     Check::failure(client, "name", sentence).fix(format!(
         "echo {} | sudo tee -a /etc/hosts",
-        quote(&format!("ADDRESS {}", look.name))
+        quote(&format!("ADDRESS {}", lookup.name))
     ))
 }
 
 /// Slides E: "the most common problem".
-fn both_ways(client: &str, look: &ForwardLookup, addresses: &[IpAddr]) -> Check {
+fn reverse_lookup(client: &str, lookup: &ForwardLookup, addresses: &[IpAddr]) -> Check {
     let shown: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let shown = shown.join(", ");
-    let is_literal = look.name.parse::<IpAddr>().is_ok();
-    let mut astray = Vec::new();
+    let is_literal = lookup.name.parse::<IpAddr>().is_ok();
+    let mut mismatches = Vec::new();
     let mut known = Vec::new();
-    for (address, back) in &look.back {
+    for (address, back) in &lookup.back {
         match back {
             ReverseLookup::Names(names)
-                if is_literal || names.iter().any(|n| same(n, &look.name)) =>
+                if is_literal || names.iter().any(|n| same(n, &lookup.name)) =>
             {
                 known.extend(names.first().cloned());
             }
             ReverseLookup::Names(names) => {
-                astray.push(format!("{address} leads back to {}", names.join(", ")))
+                mismatches.push(format!("{address} resolves to {}", names.join(", ")))
             }
             ReverseLookup::NoName if is_literal => {}
-            ReverseLookup::NoName => astray.push(format!("no name leads back from {address}")),
+            ReverseLookup::NoName => mismatches.push(format!("{address} resolves to no name")),
             ReverseLookup::Unknown(why) => {
-                let sentence = format!("{shown}; the way back could not be asked ({why})");
+                let sentence = format!("{shown}; the reverse lookup failed ({why})");
                 return Check::ok(client, "name", sentence);
             }
         }
     }
-    if astray.is_empty() {
+    if mismatches.is_empty() {
         let sentence = match (is_literal, known.first()) {
             (true, Some(name)) => format!("{shown} is {name}"),
             (true, None) => format!("{shown}, without a name"),
-            (false, _) => format!("{} is {shown}, and back", look.name),
+            (false, _) => format!("{} is {shown}, also in reverse", lookup.name),
         };
         return Check::ok(client, "name", sentence);
     }
     let sentence = format!(
-        "{} is {shown}, but {}: a server that exports to names knows it by another one, or by none (the Emerald training of 2018 wants both ways to agree)",
-        look.name,
-        astray.join("; ")
+        "{} is {shown}, but {}: a server that exports to host names sees another name, or none (the Emerald training of 2018 requires both lookups to agree)",
+        lookup.name,
+        mismatches.join("; ")
     );
     Check::warning(client, "name", sentence)
 }
 
-/// Whether two names are one: a short one is the beginning of the whole one.
+/// Whether two names are the same; a short name equals the first label of a long one.
 fn same(a: &str, b: &str) -> bool {
     let first = |name: &str| name.split('.').next().unwrap_or("").to_ascii_lowercase();
     let (a, b) = (a.trim_end_matches('.'), b.trim_end_matches('.'));
@@ -161,12 +161,12 @@ mod tests {
         }
     }
 
-    fn name_check(approach: &ClientRoute) -> Check {
-        judge(&ssh_host(), approach).remove(0)
+    fn name_check(route: &ClientRoute) -> Check {
+        judge(&ssh_host(), route).remove(0)
     }
 
     #[test]
-    fn both_ways_must_agree() {
+    fn forward_and_reverse_lookup_must_agree() {
         let back =
             |names: &[&str]| ReverseLookup::Names(names.iter().map(|n| (*n).into()).collect());
         for good in [
@@ -188,32 +188,32 @@ mod tests {
 
     #[test]
     fn a_name_without_address_or_with_loopback_fails() {
-        let mut approach = found("h2", ReverseLookup::NoName);
-        let look = approach.name.as_mut().unwrap();
-        look.loopback_line = Some("127.0.1.1 h2".into());
-        let check = name_check(&approach);
+        let mut route = found("h2", ReverseLookup::NoName);
+        let lookup = route.name.as_mut().unwrap();
+        lookup.loopback_line = Some("127.0.1.1 h2".into());
+        let check = name_check(&route);
         assert_eq!(check.verdict, CheckStatus::Failure);
         assert!(check.sentence.contains("127.0.1.1 h2"));
-        let look = approach.name.as_mut().unwrap();
-        look.addresses = Err("unknown".into());
-        assert_eq!(name_check(&approach).verdict, CheckStatus::Failure);
-        approach.ssh = Some(Ok(Duration::from_millis(3)));
-        assert_eq!(name_check(&approach).verdict, CheckStatus::Warning);
-        approach.destination = Some(Destination {
+        let lookup = route.name.as_mut().unwrap();
+        lookup.addresses = Err("unknown".into());
+        assert_eq!(name_check(&route).verdict, CheckStatus::Failure);
+        route.ssh = Some(Ok(Duration::from_millis(3)));
+        assert_eq!(name_check(&route).verdict, CheckStatus::Warning);
+        route.destination = Some(Destination {
             host_name: "h2".into(),
             jump: Some("gate".into()),
         });
-        assert_eq!(name_check(&approach).verdict, CheckStatus::Ok);
+        assert_eq!(name_check(&route).verdict, CheckStatus::Ok);
     }
 
     #[test]
-    fn ssh_tells_how_long_it_took_or_what_mends_it() {
-        let mut approach = found("h2", ReverseLookup::Names(vec!["h2".into()]));
-        approach.ssh = Some(Ok(Duration::from_millis(12)));
-        let check = judge(&ssh_host(), &approach).remove(1);
+    fn ssh_reports_its_duration_or_the_command_that_fixes_it() {
+        let mut route = found("h2", ReverseLookup::Names(vec!["h2".into()]));
+        route.ssh = Some(Ok(Duration::from_millis(12)));
+        let check = judge(&ssh_host(), &route).remove(1);
         assert_eq!(check.sentence, "answers without a password (12 ms)");
-        approach.ssh = Some(Err("denied; `filermark keys -r RC` sets it up".into()));
-        let check = judge(&ssh_host(), &approach).remove(1);
+        route.ssh = Some(Err("denied; `filermark keys -r RC` sets it up".into()));
+        let check = judge(&ssh_host(), &route).remove(1);
         assert_eq!(check.verdict, CheckStatus::Failure);
         assert_eq!(check.command.as_deref(), Some("filermark keys -r RC"));
         let local = judge(&HostPlan::local("here".into()), &ClientRoute::default());

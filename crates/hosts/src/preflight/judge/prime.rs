@@ -1,4 +1,4 @@
-//! Whether the prime's own host will do.
+//! Checks of the prime's host.
 
 use super::environment::rules_text;
 use crate::launch::AGENT_PORT;
@@ -9,19 +9,19 @@ use filermark_link::facts::FirewallFacts;
 use filermark_model::Bytes;
 use filermark_model::launch::{LaunchPlan, LauncherKind};
 
-/// Descriptors of the prime for each agent: its streams, and what is open for a
-/// moment while it is started.
+/// Descriptors of the prime for each agent: its streams, and those that are open for a short
+/// time while it is started.
 const FILES_PER_AGENT: u64 = 8;
-/// ... and for itself.
+/// Descriptors of the prime itself.
 const FILES_OWN: u64 = 128;
 /// Threads and processes for each agent.
 const THREADS_PER_AGENT: u64 = 5;
-/// ... and for itself.
+/// Threads and processes of the prime itself.
 const THREADS_OWN: u64 = 64;
-/// Less free space for results is told `[own]`: a sweep's record with its histograms.
+/// Less free space for results causes a warning `[own]`: a sweep's record has histograms.
 const RESULTS_MIN: Bytes = Bytes::from_mib(256);
 
-/// The lines about it. `lost_count`: agents that should have come and did not.
+/// The checks of the prime's host. `lost_count`: agents that should have connected and did not.
 pub(in crate::preflight) fn judge(
     facts: &PrimeFacts,
     plan: &LaunchPlan,
@@ -29,8 +29,8 @@ pub(in crate::preflight) fn judge(
 ) -> Vec<Check> {
     let mut checks = limits(facts, plan.hosts.len() as u64);
     checks.push(results(&facts.results));
-    if let Some(door) = &facts.listen_port {
-        checks.extend(judge_listen_port(door, plan, lost_count));
+    if let Some(listen_port) = &facts.listen_port {
+        checks.extend(judge_listen_port(listen_port, plan, lost_count));
     }
     checks
 }
@@ -51,7 +51,7 @@ fn limits(facts: &PrimeFacts, agents: u64) -> Vec<Check> {
             Check::ok(
                 PRIME,
                 "files",
-                format!("{limit} open files allowed, {files} wanted"),
+                format!("{limit} open files allowed, {files} needed"),
             )
         }
     });
@@ -68,7 +68,7 @@ fn results(dir: &ResultDir) -> Check {
     let path = dir.path.display();
     if let Some(reason) = &dir.unwritable {
         let sentence = format!(
-            "no results can be written to {path} ({}: {reason}): choose another directory (-d, WORK_DIR)",
+            "results cannot be written to {path} ({}: {reason}): choose another directory (-d, WORK_DIR)",
             dir.nearest.display()
         );
         return Check::failure(PRIME, "results", sentence);
@@ -86,22 +86,22 @@ fn results(dir: &ResultDir) -> Check {
         }
         free => {
             let free = free.map_or("unknown".into(), |b| Bytes(b).to_string());
-            Check::ok(
-                PRIME,
-                "results",
-                format!("{path} can be written to, {free} free"),
-            )
+            Check::ok(PRIME, "results", format!("{path} is writable, {free} free"))
         }
     }
 }
 
-fn judge_listen_port(door: &ListenPort, plan: &LaunchPlan, lost_count: usize) -> Vec<Check> {
+fn judge_listen_port(listen_port: &ListenPort, plan: &LaunchPlan, lost_count: usize) -> Vec<Check> {
     let come = |l: LauncherKind| matches!(l, LauncherKind::Accept | LauncherKind::Slurm);
-    let comers = plan.hosts.iter().filter(|h| come(h.launcher)).count();
-    let mut checks = vec![listen_port_firewall(&door.firewall, plan, lost_count)];
-    if let Some(most) = door.waiting_max.filter(|most| *most < comers as u64) {
+    let agents = plan.hosts.iter().filter(|h| come(h.launcher)).count();
+    let mut checks = vec![listen_port_firewall(
+        &listen_port.firewall,
+        plan,
+        lost_count,
+    )];
+    if let Some(most) = listen_port.waiting_max.filter(|most| *most < agents as u64) {
         let sentence = format!(
-            "net.core.somaxconn is {most}: of {comers} agents that come at once, some have to try again (netmist's manual advises 65536)"
+            "net.core.somaxconn is {most}: of {agents} agents that connect at once, some must retry (netmist's manual advises 65536)"
         );
         let command = "sudo sysctl -w net.core.somaxconn=65536";
         checks.push(Check::warning(PRIME, "sysctl", sentence).fix(command));
@@ -110,7 +110,7 @@ fn judge_listen_port(door: &ListenPort, plan: &LaunchPlan, lost_count: usize) ->
 }
 
 fn listen_port_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: usize) -> Check {
-    // Slurm's agents are told the port that the system chose, unless one is set.
+    // Slurm's agents get the port that the system chose, unless one is set.
     let is_accept = |h: &filermark_model::launch::HostPlan| h.launcher == LauncherKind::Accept;
     let fallback = plan.hosts.iter().any(is_accept).then_some(AGENT_PORT);
     let port = plan
@@ -122,21 +122,24 @@ fn listen_port_firewall(rules: &FirewallFacts, plan: &LaunchPlan, lost_count: us
         format!("port {p}")
     });
     if let Some(why) = &rules.unreadable {
-        let sentence = format!(
-            "its rules are not for this user to see ({why}); {shown} has to be open, agents come to it"
-        );
+        let sentence =
+            format!("this user may not list its rules ({why}); {shown} must be open for agents");
         return Check::ok(PRIME, "firewall", sentence);
     }
     if !rules.may_drop() {
-        return Check::ok(PRIME, "firewall", "no rule drops anything; agents may come");
+        return Check::ok(
+            PRIME,
+            "firewall",
+            "no rule drops packets; agents can connect",
+        );
     }
     let found = rules_text(rules);
     if lost_count == 0 {
-        let sentence = format!("{found}; none is in the way: all agents came");
+        let sentence = format!("{found}; none blocks agents: all are connected");
         return Check::ok(PRIME, "firewall", sentence);
     }
     let sentence = format!(
-        "{found}, and agents did not come: {shown} has to be open for TCP from the clients"
+        "{found}, and agents did not connect: {shown} must be open for TCP from the clients"
     );
     let number = port.map_or("PORT".into(), |p| p.to_string());
     let command = match rules.manager.as_deref() {
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn results_need_a_place() {
+    fn results_need_a_writable_directory() {
         let mut found = facts();
         found.results.free_bytes = Some(1 << 20);
         assert_eq!(results(&found.results).verdict, CheckStatus::Warning);
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_door_must_be_open_for_those_who_come() {
+    fn the_listen_port_must_be_open_for_agents() {
         let mut found = facts();
         found.listen_port = Some(ListenPort {
             firewall: FirewallFacts {

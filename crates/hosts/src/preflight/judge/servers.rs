@@ -1,4 +1,4 @@
-//! Whether a client reaches the servers, and may mount and write.
+//! Checks whether a client can reach the servers, mount and write.
 
 use super::client::Client;
 use crate::launch::ssh::quote;
@@ -7,11 +7,11 @@ use filermark_link::facts::{ExportInfo, ServerInfo};
 use filermark_model::Bytes;
 use filermark_model::plan::{DriverFacts, MountPoint};
 
-/// A connection that takes longer to be made is told, in microseconds `[own]`: the
-/// way is no local network.
+/// A connection that takes longer causes a warning, in microseconds `[own]`: it is not a local
+/// network.
 const CONNECT_US_MAX: u64 = 20_000;
 
-/// The lines about the servers of one client.
+/// The checks of the servers of one client.
 pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for server in &client.facts.servers {
@@ -36,7 +36,7 @@ fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
             "" => String::new(),
             address => format!(" at {address}"),
         };
-        // Without an address no service was asked.
+        // Without an address no service was contacted.
         let is_unknown = service.name == "name";
         let advice = match is_unknown {
             true => String::new(),
@@ -70,23 +70,23 @@ fn services(client: &Client<'_>, server: &ServerInfo) -> Check {
         Some(us) if us > CONNECT_US_MAX => Check::warning(
             name,
             "server",
-            format!("{sentence}: the way there is part of every response time"),
+            format!("{sentence}: the latency of the connection is part of every response time"),
         ),
         _ => Check::ok(name, "server", sentence),
     }
 }
 
-/// What may help where a service does not answer.
+/// Advice for a service that does not answer.
 fn advice(facts: &DriverFacts, service: &str, transport: &str) -> String {
-    let up = format!("; is the server up, and does a firewall let {transport} through?");
+    let up = format!("; check that the server is up and that no firewall blocks {transport}");
     let mut more = facts.service_advice.iter();
     match more.find(|(name, _)| *name == service) {
-        Some((_, sentence)) => format!("{up} {sentence}"),
+        Some((_, sentence)) => format!("{up}; {sentence}"),
         None => up,
     }
 }
 
-/// A command of a driver for this server.
+/// A command of a driver with the name and port of this server.
 fn command(template: &str, host: &str, address: &str) -> String {
     let port = address.rsplit(':').next().unwrap_or_default();
     template
@@ -95,31 +95,35 @@ fn command(template: &str, host: &str, address: &str) -> String {
 }
 
 fn judge_export(client: &Client<'_>, server: &ServerInfo, export: &ExportInfo) -> Check {
-    let place = MountPoint {
+    let mount_point = MountPoint {
         host: server.host.clone(),
         path: export.path.clone(),
     };
-    let mounts = if place.is_share() { "opens" } else { "mounts" };
+    let mounts = if mount_point.is_share() {
+        "opens"
+    } else {
+        "mounts"
+    };
     match &export.writable {
         Ok(true) => {
             let free = export
                 .free_bytes
                 .map_or(String::new(), |b| format!(", {} free", Bytes(b)));
-            let sentence = format!("{place} {mounts} and may be written to{free}");
+            let sentence = format!("{mount_point} {mounts} and is writable{free}");
             Check::ok(client.name, "mount", sentence)
         }
         Ok(false) => {
             let user = client.driver.describe().user;
             let parameter = client.driver.facts().user_parameter;
             let sentence = format!(
-                "{place} {mounts}, but the server does not let {user} make files there: change its owner or mode, let it be written to, or name another user ({parameter})"
+                "{mount_point} {mounts}, but {user} may not create files there: change its owner or mode, export it read-write, or set another user ({parameter})"
             );
             Check::failure(client.name, "mount", sentence)
         }
         Err(reason) => {
             let check = Check::failure(client.name, "mount", reason.clone());
             match client.driver.facts().export_command {
-                Some(shows) => check.fix(command(shows, &server.host, "")),
+                Some(command_template) => check.fix(command(command_template, &server.host, "")),
                 None => check,
             }
         }
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_judged_by_their_answers() {
+    fn servers_are_judged_by_their_replies() {
         let verdicts = |checks: &[Check]| checks.iter().map(|c| c.verdict).collect::<Vec<_>>();
         let good = server(Ok(120), Ok(true));
         assert_eq!(verdicts(&good), [CheckStatus::Ok, CheckStatus::Ok]);

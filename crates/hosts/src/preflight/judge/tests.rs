@@ -1,4 +1,4 @@
-//! Made-up clients for the judges' tests, and the judges together.
+//! Invented clients for the tests of the checks, and all checks together.
 
 use super::*;
 use crate::preflight::check::CheckStatus;
@@ -8,7 +8,7 @@ use filermark_model::launch::{HostPlan, LauncherKind};
 use filermark_model::plan::{DriverPlan, MountPoint};
 use filermark_results::Environment;
 
-/// A client that nothing is wrong with.
+/// A client without problems.
 pub struct HealthyClient {
     pub at: usize,
     pub host: HostPlan,
@@ -69,7 +69,7 @@ impl HealthyClient {
     }
 }
 
-/// A directory that is there and can be written to.
+/// A directory that exists and is writable.
 pub fn mounted(kind: &str, source: &str, path: &str) -> MountInfo {
     MountInfo {
         mount: MountPoint {
@@ -119,7 +119,7 @@ fn space_is_judged_as_a_run_will() {
 }
 
 #[test]
-fn who_is_lost_is_told_and_the_others_are_judged() {
+fn a_lost_client_is_reported_and_the_others_are_checked() {
     let plan = filermark_results::testing::plan();
     let launch = LaunchPlan::local(["a".to_owned(), "b".to_owned()]);
     let found = [
@@ -147,13 +147,13 @@ fn who_is_lost_is_told_and_the_others_are_judged() {
 }
 
 #[test]
-fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
+fn low_ports_are_checked_with_resvport_only_and_a_missing_capability_is_reported() {
     let mut made = HealthyClient::new();
     made.facts.low_ports = Some(false);
     made.facts.program = Some("/home/me/my files/filermark".into());
     assert!(
         host::low_ports(&made.client()).is_none(),
-        "nobody wants them"
+        "they are not needed"
     );
     let DriverPlan::Nfs(nfs) = &mut made.driver else {
         panic!("a plan for NFS");
@@ -162,7 +162,7 @@ fn low_ports_are_asked_for_with_resvport_only_and_a_lost_capability_is_told() {
     let check = host::low_ports(&made.client()).expect("a check");
     assert_eq!(check.verdict, CheckStatus::Failure);
     assert!(check.sentence.contains("RESVPORT=on"), "{check:?}");
-    let command = check.command.expect("what to type");
+    let command = check.command.expect("a command");
     let remote = r"'sudo setcap cap_net_bind_service=+ep '\''/home/me/my files/filermark'\'''";
     assert_eq!(command, format!("ssh -t h1 {remote}"));
     // The user, the port and the program are those of the launcher.

@@ -1,7 +1,6 @@
-//! The kernel's network settings against the advice of the sources: slides E (client
-//! tunes) and manual N (Linux setup). Advice is a floor: modern kernels have more in
-//! many places, and nobody is told to lower that. Only what matters for the driver in
-//! use is looked at.
+//! The kernel's network settings against the advice of the sources: slides E (client tunes) and
+//! manual N (Linux setup). Advised values are minimums: kernels may have higher defaults, which
+//! are accepted. Only settings that matter for the driver in use are checked.
 
 use super::client::Client;
 use crate::launch::ssh::quote;
@@ -9,32 +8,32 @@ use crate::preflight::check::Check;
 use filermark_link::facts::MountEntry;
 use filermark_model::plan::{Connections, Target};
 
-/// From this speed on the advice for ten-gigabit interfaces counts, in megabits.
+/// From this speed on the advice for ten-gigabit interfaces applies, in megabits.
 const FAST_MBPS: u32 = 10_000;
-/// The source of most of it, as the user can find it.
+/// The source of most settings, as named in messages.
 const EMERALD: &str = "the Emerald training of 2018";
-/// Requests that a kernel's NFS client may have under way (slides E).
+/// Requests in flight that an NFS client of the kernel may have (slides E).
 const SLOTS: u64 = 128;
 
 /// A setting and its advice.
 struct SettingAdvice {
     name: &'static str,
-    /// Which of its words is meant, from 0.
+    /// Which number of the value is meant, from 0.
     field_index: usize,
     bound: SettingBound,
     /// Why it matters.
     why: &'static str,
 }
 
-/// What is advised.
+/// The advised bound.
 #[derive(Clone, Copy)]
 enum SettingBound {
     AtLeast(u64),
     AtMost(u64),
 }
 
-/// Buffers that nobody sets hold back what is under way on a connection.
-const WINDOW: &str = "it bounds what is under way on a connection";
+/// Default buffers limit the data in flight on a connection.
+const WINDOW: &str = "it limits the data in flight on a connection";
 
 const fn at_least(name: &'static str, value: u64, why: &'static str) -> SettingAdvice {
     SettingAdvice {
@@ -45,7 +44,7 @@ const fn at_least(name: &'static str, value: u64, why: &'static str) -> SettingA
     }
 }
 
-/// For whoever uses the network.
+/// For all drivers that use the network.
 const BUFFERS: &[SettingAdvice] = &[
     at_least("net.core.rmem_default", 131_071, WINDOW),
     at_least("net.core.rmem_max", 131_071, WINDOW),
@@ -65,37 +64,38 @@ const BUFFERS: &[SettingAdvice] = &[
 const BACKLOG: SettingAdvice = at_least(
     "net.core.netdev_max_backlog",
     300_000,
-    "packets that come faster than they are worked off are dropped",
+    "packets that arrive faster than they are processed are dropped",
 );
 
-/// For the driver that makes a connection per proc.
+/// For the driver with a connection per proc.
 const FIN_TIMEOUT: SettingAdvice = SettingAdvice {
     name: "net.ipv4.tcp_fin_timeout",
     field_index: 0,
     bound: SettingBound::AtMost(5),
-    why: "the ports of closed connections are free again only after so many seconds",
+    why: "the ports of closed connections can be used again only after that many seconds",
 };
 
-/// The lines about it: one for each setting that is not as advised, or one for all.
+/// One check for each setting that is not as advised, or one for all.
 pub(super) fn judge(client: &Client<'_>) -> Vec<Check> {
     let name = client.name;
     let advice = advice_for(client);
     if advice.is_empty() {
-        let sentence = "nothing is measured over the network: its settings do not matter";
+        let sentence = "the network is not measured: its settings do not matter";
         return vec![Check::ok(name, "sysctl", sentence)];
     }
-    let looked = advice
+    let checked = advice
         .iter()
         .filter(|a| client.facts.sysctls.contains_key(a.name));
-    let looked = looked.count();
-    let mut checks: Vec<Check> = advice.iter().filter_map(|a| astray(client, a)).collect();
+    let checked = checked.count();
+    let mut checks: Vec<Check> = advice.iter().filter_map(|a| deviation(client, a)).collect();
     checks.extend(slots(client));
     if checks.is_empty() {
-        let unseen = match advice.len() - looked {
+        let unreadable = match advice.len() - checked {
             0 => String::new(),
-            unseen => format!(" ({unseen} more cannot be seen there)"),
+            unreadable => format!(" ({unreadable} more cannot be read there)"),
         };
-        let sentence = format!("{looked} network settings as {EMERALD} advises, or better{unseen}");
+        let sentence =
+            format!("{checked} network settings as {EMERALD} advises, or better{unreadable}");
         checks.push(Check::ok(name, "sysctl", sentence));
     }
     checks
@@ -126,30 +126,30 @@ fn advice_for<'a>(client: &Client<'_>) -> Vec<&'a SettingAdvice> {
     advice
 }
 
-fn astray(client: &Client<'_>, advice: &SettingAdvice) -> Option<Check> {
+fn deviation(client: &Client<'_>, advice: &SettingAdvice) -> Option<Check> {
     let value = client.facts.sysctls.get(advice.name)?;
-    let words: Vec<&str> = value.split(' ').collect();
-    let found: u64 = words.get(advice.field_index)?.parse().ok()?;
+    let numbers: Vec<&str> = value.split(' ').collect();
+    let found: u64 = numbers.get(advice.field_index)?.parse().ok()?;
     let (wanted, bound) = match advice.bound {
         SettingBound::AtLeast(least) if found < least => (least, "at least"),
         SettingBound::AtMost(most) if found > most => (most, "at most"),
         SettingBound::AtLeast(_) | SettingBound::AtMost(_) => return None,
     };
-    // The words that are not meant stay as they are.
-    let mut mended: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-    mended[advice.field_index] = wanted.to_string();
+    // The other numbers of the value do not change.
+    let mut fixed: Vec<String> = numbers.iter().map(|w| (*w).to_owned()).collect();
+    fixed[advice.field_index] = wanted.to_string();
     let sentence = format!(
         "{} is {value}, {EMERALD} advises {bound} {wanted}: {}",
         advice.name, advice.why
     );
-    let command = match mended.as_slice() {
+    let command = match fixed.as_slice() {
         [one] => format!("sudo sysctl -w {}={}", advice.name, quote(one)),
         many => format!("sudo sysctl -w {}={}", advice.name, quote(&many.join(" "))),
     };
     Some(Check::warning(client.name, "sysctl", sentence).fix(command))
 }
 
-/// Newer kernels take more slots as they need them, up to a limit of its own.
+/// Newer kernels add slots up to a limit of their own.
 fn slots(client: &Client<'_>) -> Option<Check> {
     const SLOT_TABLE: &str = "sunrpc.tcp_slot_table_entries";
     let mounts = &client.facts.mounts;
@@ -163,7 +163,7 @@ fn slots(client: &Client<'_>) -> Option<Check> {
         return None;
     }
     let sentence = format!(
-        "{SLOT_TABLE} is {now} and may become {most}, {EMERALD} advises {SLOTS}: it bounds the requests that an NFS mount has under way"
+        "{SLOT_TABLE} is {now} and may grow to {most}, {EMERALD} advises {SLOTS}: it limits the requests in flight of an NFS mount"
     );
     let command = format!("sudo sysctl -w {SLOT_TABLE}={SLOTS}");
     Some(Check::warning(client.name, "sysctl", sentence).fix(command))
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn low_settings_are_told_with_command_and_source() {
+    fn low_settings_are_reported_with_command_and_source() {
         let mut made = HealthyClient::new();
         with(
             &mut made,
@@ -209,13 +209,13 @@ mod tests {
         );
         assert!(checks.iter().all(|c| c.verdict == CheckStatus::Warning));
         assert!(checks.iter().all(|c| c.sentence.contains("Emerald")));
-        // A fast interface wants more.
+        // A fast interface needs more.
         made.facts.nic_mbps = Some(25_000);
         assert_eq!(judge(&made.client()).len(), 4);
     }
 
     #[test]
-    fn only_what_the_driver_uses_is_looked_at() {
+    fn only_settings_of_the_driver_are_checked() {
         let mut made = HealthyClient::new();
         made.driver = DriverPlan::Posix(PosixPlan::default());
         made.facts.mounts = vec![mounted("ext4", "/dev/vda1", "/mnt/a")];
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_matter_where_the_kernel_cannot_take_more() {
+    fn slots_matter_only_if_the_kernel_cannot_add_more() {
         let mut made = HealthyClient::new();
         made.driver = DriverPlan::Posix(PosixPlan::default());
         made.facts.mounts = vec![mounted("nfs", "nas:/vol", "/mnt/a")];

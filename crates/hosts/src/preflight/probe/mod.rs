@@ -1,5 +1,4 @@
-//! What the prime looks at from its own host. Facts only; nothing here says whether
-//! they are good.
+//! What the prime inspects from its own host. Facts only, without evaluation.
 
 pub(super) mod prime;
 pub(super) mod ssh;

@@ -1,4 +1,4 @@
-//! What the prime finds at its own host.
+//! Facts about the prime's own host.
 
 use filermark_link::facts::{FirewallFacts, LimitFacts};
 use filermark_link::own_host::{firewall, system};
@@ -6,43 +6,43 @@ use filermark_model::launch::{LaunchPlan, LauncherKind};
 use rustix::fs::{Access, AtFlags, CWD, accessat, statvfs};
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::preflight) struct PrimeFacts {
     pub limits: LimitFacts,
     pub results: ResultDir,
-    /// Where agents come to it: what may be in their way.
+    /// The port that agents connect to, and what may block it.
     pub listen_port: Option<ListenPort>,
 }
 
-/// Where the results will be.
+/// The directory of the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::preflight) struct ResultDir {
-    /// As the plan says.
+    /// The path in the plan.
     pub path: PathBuf,
-    /// It, or the directory above it that is there.
+    /// The directory itself, or its nearest existing parent.
     pub nearest: PathBuf,
-    /// Why nothing can be written there.
+    /// Why it is not writable.
     pub unwritable: Option<String>,
     /// Free, in bytes.
     pub free_bytes: Option<u64>,
 }
 
-/// What is between the prime and agents that come to it.
+/// The port that agents connect to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::preflight) struct ListenPort {
     pub firewall: FirewallFacts,
-    /// Connections that may wait to be taken, by the kernel's limit.
+    /// The kernel's limit of connections that wait to be accepted.
     pub waiting_max: Option<u64>,
 }
 
-/// Looks.
-pub(in crate::preflight) fn look(plan: &LaunchPlan, dir: &Path) -> PrimeFacts {
+/// Collects the facts.
+pub(in crate::preflight) fn inspect(plan: &LaunchPlan, dir: &Path) -> PrimeFacts {
     let come = |h: &filermark_model::launch::HostPlan| {
         matches!(h.launcher, LauncherKind::Accept | LauncherKind::Slurm)
     };
-    let door = plan.hosts.iter().any(come).then(|| ListenPort {
-        firewall: firewall::look(),
+    let listen_port = plan.hosts.iter().any(come).then(|| ListenPort {
+        firewall: firewall::inspect(),
         waiting_max: system::sysctls()
             .get("net.core.somaxconn")
             .and_then(|v| v.parse().ok()),
@@ -50,11 +50,11 @@ pub(in crate::preflight) fn look(plan: &LaunchPlan, dir: &Path) -> PrimeFacts {
     PrimeFacts {
         limits: system::limits(),
         results: result_dir(dir),
-        listen_port: door,
+        listen_port,
     }
 }
 
-/// Makes nothing: looks at the nearest directory that is there.
+/// Creates nothing: inspects the nearest existing directory.
 fn result_dir(dir: &Path) -> ResultDir {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let nearest = whole.ancestors().find(|d| d.exists());
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_directory_is_looked_at_and_not_made() {
+    fn a_result_directory_is_inspected_and_not_created() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b");
         let found = result_dir(&deep);
@@ -96,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn only_who_waits_for_agents_looks_at_the_door() {
+    fn the_listen_port_is_inspected_only_if_agents_connect_to_it() {
         let mut plan = LaunchPlan::local(["a".to_owned()]);
         let dir = Path::new("/");
-        assert_eq!(look(&plan, dir).listen_port, None);
+        assert_eq!(inspect(&plan, dir).listen_port, None);
         plan.hosts[0].launcher = LauncherKind::Accept;
-        assert!(look(&plan, dir).listen_port.is_some());
+        assert!(inspect(&plan, dir).listen_port.is_some());
     }
 }

@@ -1,5 +1,5 @@
-//! What the user's SSH client makes of a host's name, and whether the host answers it
-//! without a question.
+//! The configuration of the user's SSH client for a host, and whether the host accepts this
+//! user without prompts.
 
 use crate::admin::HostLimits;
 use crate::admin::remote::{self, RemoteError};
@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 /// How long a host may take to answer; ssh's own limit of the connection is 10 s.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
-/// Where SSH's configuration sends a client's name.
+/// The destination in SSH's configuration for a client's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::preflight) struct Destination {
     /// The name or address that is looked up.
     pub host_name: String,
-    /// The host in between that looks it up; or the command that makes the connection.
+    /// The jump host that looks the name up; or the command that makes the connection.
     pub jump: Option<String>,
 }
 
-/// Asks ssh. One that does not tell takes the name as it is.
+/// Queries ssh. If it does not answer, the name is used unchanged.
 pub(in crate::preflight) fn destination(client: &SshClient, host: &HostPlan) -> Destination {
-    let said = client.configuration(host).unwrap_or_default();
-    destination_in(&said, bare(&host.client))
+    let output = client.configuration(host).unwrap_or_default();
+    destination_in(&output, bare(&host.client))
 }
 
 fn destination_in(configuration: &str, name: &str) -> Destination {
@@ -42,8 +42,8 @@ fn destination_in(configuration: &str, name: &str) -> Destination {
     }
 }
 
-/// How long it took till the host had carried out a command that does nothing; or why
-/// it did not, with the next thing to try. Nothing is asked, no key is taken unseen.
+/// How long the host took to run a command that does nothing; or why it did not, with advice.
+/// There are no prompts, and no unknown host key is accepted.
 pub(in crate::preflight) fn answer(
     client: &SshClient,
     host: &HostPlan,
@@ -59,7 +59,7 @@ pub(in crate::preflight) fn answer(
         Ok(reply) if reply.exit == ProcessExit::Code(0) => Ok(began.elapsed()),
         Ok(reply) => Err(reply
             .meaning
-            .unwrap_or_else(|| format!("ssh ended with {:?} and no word", reply.exit))),
+            .unwrap_or_else(|| format!("ssh ended with {:?} and no message", reply.exit))),
         Err(RemoteError::Failed(why)) => Err(why),
         Err(RemoteError::Stopped) => Err("stopped on request".into()),
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_configuration_says_where_a_name_leads() {
+    fn the_destination_is_read_from_the_configuration() {
         let text = "host h2\nuser root\nhostname 10.0.0.2\nport 22\nproxyjump none\n";
         let plain = destination_in(text, "h2");
         assert_eq!((plain.host_name.as_str(), plain.jump), ("10.0.0.2", None));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ssh_that_fails_is_told() {
+    fn an_ssh_that_fails_is_reported() {
         let mut plan = filermark_model::launch::LaunchPlan::local(["h".to_owned()]);
         let host = plan.hosts[0].clone();
         let stop = StopFlag::new();

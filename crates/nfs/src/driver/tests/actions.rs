@@ -3,6 +3,7 @@
 use super::fake::{ServerAction, created_reply, good, listing_reply, refusal, reply};
 use super::*;
 use crate::driver::status;
+use filermark_driver_kit::sockets::WireProtocol;
 use filermark_onc::nfs3::{Args, Createhow3, Nfsstat3, Procedure};
 use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, ReplyHeader, RpcRefusal};
 use filermark_onc::xdr;
@@ -291,9 +292,9 @@ fn service_time_is_from_the_write_to_the_read() {
     let token = bench.submit(0, getattr());
     // Time between submission and flush does not count.
     std::thread::sleep(Duration::from_millis(30));
-    let before = bench.shard.core.clock.now();
+    let before = bench.shard.core.state.clock.now();
     let outcome = bench.wait(1)[&token];
-    let after = bench.shard.core.clock.now();
+    let after = bench.shard.core.state.clock.now();
     assert!(outcome.sent >= before && outcome.done <= after);
     let service = outcome.done.since(outcome.sent);
     assert!(service >= Nanos::from_millis(20), "{service:?}");
@@ -345,7 +346,10 @@ fn what_does_not_fit_is_told_to_come_again() {
     assert!(matches!(bench.shard.submit(&request), Submit::Busy));
     // Once some have ended there is room again.
     bench.shard.flush();
-    bench.shard.core.fail_all(0);
+    let core = &mut bench.shard.core;
+    while let Some(slot) = core.calls.first(0) {
+        core.fail_call(slot, Status::Disconnected);
+    }
     let mut done = Vec::new();
     bench
         .shard

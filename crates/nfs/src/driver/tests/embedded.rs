@@ -336,7 +336,7 @@ fn many_idle_procs_cost_little() {
     }
     all_ok(&bench.wait(PROCS as usize));
     assert_eq!(bench.shard.conns.len(), PROCS as usize);
-    assert!(bench.shard.conns.iter().all(|c| c.holds_no_buffer()));
+    assert!(bench.shard.conns.iter().all(|c| c.buffer_bytes() == 0));
     assert!(bench.shard.io.pool.kept_bytes() <= 32 << 20);
     assert_eq!(bench.counters().get("retransmits"), None);
 }

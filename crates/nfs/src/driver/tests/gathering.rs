@@ -54,7 +54,7 @@ pub(super) fn write_to(object: u32, offset: u64, length: u32) -> Action {
 }
 
 pub(super) fn settle(bench: &mut Bench) {
-    let soon = bench.shard.core.clock.now() + Nanos::from_secs(20);
+    let soon = bench.shard.core.state.clock.now() + Nanos::from_secs(20);
     bench.shard.make_stable(soon).expect("sockets work");
     assert!(bench.shard.core.gather.is_empty());
     assert_eq!(bench.shard.core.gather.ranges.used(), 0);
@@ -176,7 +176,7 @@ fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
     // The COMMIT goes out once the fourth WRITE is answered.
     let mut none = Vec::new();
     while bench.shard.core.gather.idle(0).is_some() {
-        let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+        let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(5);
         bench.shard.flush();
         bench.shard.poll(soon, &mut none).expect("sockets work");
     }
@@ -507,9 +507,12 @@ fn survive(seed: u64) {
             started += 1;
         }
         bench.shard.flush();
-        let soon = bench.shard.core.clock.now() + Nanos::from_secs(20);
+        let soon = bench.shard.core.state.clock.now() + Nanos::from_secs(20);
         bench.shard.poll(soon, &mut done).expect("sockets work");
-        assert!(bench.shard.core.clock.now() < soon, "seed {seed}: it hangs");
+        assert!(
+            bench.shard.core.state.clock.now() < soon,
+            "seed {seed}: it hangs"
+        );
         for completion in done.drain(..) {
             let (at, action) = open.remove(&completion.token).expect("known");
             let status = completion.outcome.status;

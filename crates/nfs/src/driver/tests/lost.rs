@@ -134,7 +134,7 @@ fn the_wish_to_stop_ends_the_wait_for_a_server() {
     drop(bench.server.take());
     bench.submit(0, getattr());
     let mut done = Vec::new();
-    let soon = bench.shard.core.clock.now() + Nanos::from_millis(50);
+    let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(50);
     bench.shard.poll(soon, &mut done).expect("sockets work");
     assert!(done.is_empty());
     bench.stop.raise();
@@ -156,7 +156,7 @@ fn an_idle_connection_that_is_closed_is_made_again_when_it_is_needed() {
     assert_eq!(bench.status(getattr()), Status::Ok);
     std::thread::sleep(Duration::from_millis(20));
     let mut done = Vec::new();
-    let soon = bench.shard.core.clock.now() + Nanos::from_millis(20);
+    let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(20);
     bench.shard.poll(soon, &mut done).expect("sockets work");
     assert!(!bench.shard.conns[0].is_up());
     assert_eq!(bench.status(getattr()), Status::Ok);
@@ -176,7 +176,7 @@ fn the_wish_to_stop_ends_waits_for_replies_and_jukeboxes() {
     bench.submit(0, getattr());
     bench.submit(1, Action::Null);
     let mut done = Vec::new();
-    let soon = bench.shard.core.clock.now() + Nanos::from_millis(50);
+    let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(50);
     bench.shard.flush();
     bench.shard.poll(soon, &mut done).expect("sockets work");
     assert!(done.is_empty());

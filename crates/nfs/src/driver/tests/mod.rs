@@ -13,10 +13,10 @@ mod upkeep;
 mod v2;
 
 use super::NfsDriver;
-use super::core::FileSystem;
+use super::core::{Core, FileSystem};
 use super::open::MountState;
-use super::shard::Shard;
 use fake::{Fake, ReceivedCall, ServerAction};
+use filermark_driver_kit::sockets;
 use filermark_engine::clock::Clock;
 use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_engine::driver::*;
@@ -27,6 +27,8 @@ use filermark_model::plan::{Connections, IpChoice, MountPoint, NfsPlan, NfsVersi
 use filermark_onc::nfs3::Fh;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+type Shard = sockets::Shard<Core>;
 
 /// Transfer size that the fake server is driven with.
 const SIZE: u32 = 4096;
@@ -151,12 +153,12 @@ impl Bench {
 
     /// Waits for this many completions.
     fn wait(&mut self, count: usize) -> BTreeMap<u32, Outcome> {
-        let deadline = self.shard.core.clock.now() + Nanos::from_secs(20);
+        let deadline = self.shard.core.state.clock.now() + Nanos::from_secs(20);
         let mut done = Vec::new();
         while done.len() < count {
             self.shard.flush();
             self.shard.poll(deadline, &mut done).expect("sockets work");
-            let now = self.shard.core.clock.now();
+            let now = self.shard.core.state.clock.now();
             assert!(now < deadline, "{} of {count} came", done.len());
         }
         assert_eq!(done.len(), count);

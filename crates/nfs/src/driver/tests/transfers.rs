@@ -400,7 +400,7 @@ fn what_waits_to_be_sent_is_bounded() {
     }
     bench.shard.flush();
     let mut done = Vec::new();
-    let soon = bench.shard.core.clock.now() + Nanos::from_millis(50);
+    let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(50);
     bench.shard.poll(soon, &mut done).expect("sockets work");
     assert!(done.is_empty());
     let unsent: usize = bench.shard.conns.iter().map(|c| c.unsent_len()).sum();
@@ -410,5 +410,5 @@ fn what_waits_to_be_sent_is_bounded() {
     );
     drop(closed);
     assert!(bench.wait(400).values().all(|o| o.status == Status::Ok));
-    assert!(bench.shard.conns.iter().all(|c| c.holds_no_buffer()));
+    assert!(bench.shard.conns.iter().all(|c| c.buffer_bytes() == 0));
 }

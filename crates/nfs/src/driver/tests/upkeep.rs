@@ -188,7 +188,7 @@ fn only_reads_of_lost_ranges_are_excused_while_they_go_again() {
     let mut none = Vec::new();
     while !bench.shard.core.ops.get(0).resending {
         bench.shard.flush();
-        let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+        let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(5);
         bench.shard.poll(soon, &mut none).expect("sockets work");
     }
     assert!(none.is_empty());
@@ -282,7 +282,7 @@ fn older_data_that_goes_again_does_not_stay_over_newer_data() {
         let mut none = Vec::new();
         while server.lock().expect("ok").held.is_none() {
             bench.shard.flush();
-            let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+            let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(5);
             bench.shard.poll(soon, &mut none).expect("sockets work");
         }
         assert!(none.is_empty());
@@ -403,10 +403,10 @@ fn what_is_given_up_ends_without_success_when_its_calls_do() {
         let mut none = Vec::new();
         while all.lock().expect("ok").is_empty() {
             bench.shard.flush();
-            let soon = bench.shard.core.clock.now() + Nanos::from_millis(5);
+            let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(5);
             bench.shard.poll(soon, &mut none).expect("sockets work");
         }
-        let now = bench.shard.core.clock.now();
+        let now = bench.shard.core.state.clock.now();
         bench.shard.make_stable(now).expect("sockets work");
         assert!(none.is_empty());
         bench.submit(0, getattr());

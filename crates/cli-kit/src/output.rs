@@ -1,0 +1,75 @@
+//! Standard output: the results of a subcommand, as text or JSON.
+
+use crate::exit::{CommandError, CommandResult};
+use crate::interrupt;
+use clap::Args;
+use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
+
+/// The form of a subcommand's output.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OutputArgs {
+    /// Print the product as JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Print no colours (also: NO_COLOR, or no terminal)
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Whether the environment permits colours: it has no NO_COLOR (no-color.org), and TERM is not
+/// `dumb`.
+pub fn colour_wanted() -> bool {
+    let is_set = |name| std::env::var_os(name).filter(|v| !v.is_empty());
+    is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Columns that tables may take: COLUMNS of the environment, or 100.
+pub fn width() -> usize {
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|c| c.parse().ok())
+        .unwrap_or(100)
+}
+
+/// Prints a value as JSON.
+pub fn print_json(value: &serde_json::Value) {
+    print(&format!("{value:#}\n"));
+}
+
+/// Prints a text. A reader that closed the pipe is no error; any other failure is remembered,
+/// and the program ends with it ([`ended`]).
+pub fn print(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+/// Prints bytes, as [`print`] does text.
+pub fn print_bytes(bytes: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    remember(stdout.write_all(bytes).and_then(|()| stdout.flush()));
+}
+
+/// The first failure of standard output.
+static FAILURE: OnceLock<String> = OnceLock::new();
+
+/// Remembers the result of a write to standard output, as [`print`] does.
+pub fn remember(result: std::io::Result<()>) {
+    match result {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            let _ = FAILURE.set(format!("standard output cannot be written: {e}"));
+        }
+        _ => {}
+    }
+}
+
+/// The result of a subcommand, or a failure where standard output could not be written. A
+/// program that a signal ended keeps the exit code of the signal.
+///
+/// # Errors
+/// That of the subcommand, or of standard output.
+pub fn ended(ended: CommandResult) -> CommandResult {
+    match (ended, FAILURE.get()) {
+        (Ok(_), Some(why)) if !interrupt::wished() => Err(CommandError::Failed(why.clone())),
+        (ended, _) => ended,
+    }
+}

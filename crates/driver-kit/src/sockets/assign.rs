@@ -1,0 +1,66 @@
+//! Which connections a shard has and which procs use them.
+
+use super::protocol::WireProtocol;
+use super::shard::Conn;
+use filermark_model::plan::{Connections, Transport};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::SocketAddr;
+
+/// Hands out connections to procs. `K` is what connections are shared for: a server, a share.
+#[derive(Debug)]
+pub struct ConnectionAssigner<P: WireProtocol, K> {
+    rule: Connections,
+    transport: Transport,
+    /// The shard's number and how many there are.
+    shard: (u32, u32),
+    conns: Vec<Conn<P>>,
+    /// Per target: its first connection, and how many procs it has.
+    targets: HashMap<K, (u32, u32)>,
+}
+
+impl<P: WireProtocol, K: Eq + Hash> ConnectionAssigner<P, K> {
+    /// For the shard with this number of so many.
+    pub fn new(rule: Connections, transport: Transport, shard: u32, shards: u32) -> Self {
+        Self {
+            rule,
+            transport,
+            shard: (shard, shards.max(1)),
+            conns: Vec::new(),
+            targets: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, peer: SocketAddr, state: P::Conn) -> u32 {
+        let number = self.conns.len() as u32;
+        let conn = Conn::new(number, peer, state, self.transport);
+        self.conns.push(conn);
+        number
+    }
+
+    /// The connection of the next proc that works on this target, which is at `peer`.
+    pub fn next(&mut self, target: K, peer: SocketAddr, state: impl Fn() -> P::Conn) -> u32 {
+        let per_target = match self.rule {
+            Connections::PerProc => return self.add(peer, state()),
+            // This shard's part of the agent's connections.
+            Connections::Shared(count) => {
+                let (shard, shards) = self.shard;
+                (count / shards + u32::from(shard < count % shards)).max(1)
+            }
+        };
+        let next = self.conns.len() as u32;
+        let (first, procs) = self.targets.entry(target).or_insert((next, 0));
+        let (first, nth) = (*first, std::mem::replace(procs, *procs + 1));
+        if nth == 0 {
+            for _ in 0..per_target {
+                self.add(peer, state());
+            }
+        }
+        first + nth % per_target
+    }
+
+    /// The connections that were handed out.
+    pub fn finish(self) -> Vec<Conn<P>> {
+        self.conns
+    }
+}

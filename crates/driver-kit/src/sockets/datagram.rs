@@ -1,0 +1,309 @@
+//! A UDP socket with one server.
+//!
+//! There is nothing to connect: one message of the set-up shows that somebody is there, and is
+//! sent again until it is answered. From then on the socket is never broken. Every call is a
+//! datagram; all that are due leave in one system call. What is lost on the way shows only in
+//! the reply that does not come, and goes again alone when its time is over.
+
+use super::late::late_datagram;
+use super::protocol::{Event, Incident, WireProtocol, fail_all, stamp};
+use super::shard::Io;
+use super::state::Timer;
+use filermark_engine::driver::Status;
+use filermark_net::{BATCH, ConnectOptions, Datagrams, Ready, Received, Sent, is_unreachable};
+use std::io;
+use std::net::SocketAddr;
+
+/// Calls are encoded up to about this many bytes before they are sent.
+const CHUNK: usize = 256 << 10;
+/// How many looks at one socket in a turn before others get theirs.
+const LOOKS_MAX: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No socket yet.
+    Closed,
+    /// A message of the set-up is under way.
+    Setup,
+    Up,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Datagram<P: WireProtocol> {
+    number: u32,
+    peer: SocketAddr,
+    protocol: P::Conn,
+    socket: Option<Datagrams>,
+    state: State,
+    /// The stage of waiting for the answer to the set-up.
+    stage: u8,
+    /// Datagrams that the system took (low half).
+    sent: u32,
+    /// The system has no room; it will say when it has.
+    is_blocked: bool,
+    /// The network says that the server cannot be reached, and no message has come since.
+    is_unreachable: bool,
+    /// Why the server cannot be reached.
+    failure: Option<Box<str>>,
+}
+
+impl<P: WireProtocol> Datagram<P> {
+    pub(super) fn new(number: u32, peer: SocketAddr, protocol: P::Conn) -> Self {
+        Self {
+            number,
+            peer,
+            protocol,
+            socket: None,
+            state: State::Closed,
+            stage: 0,
+            sent: 0,
+            is_blocked: false,
+            is_unreachable: false,
+            failure: None,
+        }
+    }
+
+    pub(super) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    pub(super) fn protocol(&self) -> &P::Conn {
+        &self.protocol
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.state == State::Up
+    }
+
+    pub(super) fn failure(&self) -> Option<&str> {
+        match self.state {
+            State::Up => None,
+            State::Closed | State::Setup => self.failure.as_deref(),
+        }
+    }
+
+    pub(super) fn socket(&self) -> Option<&Datagrams> {
+        self.socket.as_ref()
+    }
+
+    /// Makes the socket and begins the set-up.
+    pub(super) fn connect(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        let options = ConnectOptions {
+            reserved_port: io.settings.reserved_port,
+        };
+        let socket = Datagrams::connect(self.peer, options, io.settings.buffers)?;
+        report_small_buffers(&socket, io);
+        io.reactor.add(&socket, self.number.into())?;
+        self.socket = Some(socket);
+        self.state = State::Setup;
+        self.stage = 0;
+        self.failure = None;
+        let (conn, setup) = (self.number, 0);
+        let at = core.state().now + io.settings.connect_timeout;
+        core.state_mut().start(at, Timer::Setup { conn, setup });
+        let event = core.connected(self.number, &mut self.protocol);
+        self.handle(event);
+        self.ask(core, io);
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Up => self.state = State::Up,
+            Event::Refused(reason) => self.failure = Some(reason.into()),
+            Event::Lost(error) => self.failure = Some(error.to_string().into()),
+            // Nothing waits for room, and the set-up is sent again in its time.
+            Event::Nothing | Event::Replies | Event::Send | Event::SetupAgain => {}
+        }
+    }
+
+    /// Sends the message of the set-up, as long as it is not answered.
+    pub(super) fn ask(&mut self, core: &mut P, io: &mut Io) {
+        let Some(socket) = &self.socket else { return };
+        if self.state != State::Setup || self.failure.is_some() {
+            return;
+        }
+        io.send.clear();
+        core.own_bytes(&mut self.protocol, &mut io.send);
+        let whole = P::STREAM_MARK.min(io.send.len())..io.send.len();
+        io.system_calls.writes += 1;
+        let sent = socket.send(&io.send, &[whole]);
+        self.note_send_errors(sent, core);
+        let at = core.state().now + io.settings.waits.of(self.stage);
+        self.stage = io.settings.waits.after(self.stage);
+        // The only epoch there is: the socket is never made anew.
+        let (conn, epoch) = (self.number, 0);
+        core.state_mut().start(at, Timer::Reconnect { conn, epoch });
+    }
+
+    /// The set-up should have been answered by now.
+    pub(super) fn setup_timed_out(&mut self) {
+        if self.state == State::Setup {
+            self.failure.get_or_insert(P::NO_ANSWER.into());
+        }
+    }
+
+    /// Sends what is in the queue.
+    pub(super) fn pump(&mut self, core: &mut P, io: &mut Io) {
+        while self.state == State::Up && !self.is_blocked && self.send_batch(core, io) {}
+    }
+
+    /// Whether something was sent.
+    fn send_batch(&mut self, core: &mut P, io: &mut Io) -> bool {
+        let Some(socket) = &self.socket else {
+            return false;
+        };
+        io.send.clear();
+        io.pieces.clear();
+        while io.pieces.len() < BATCH && io.send.len() < CHUNK {
+            let start = io.send.len();
+            if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
+                break;
+            }
+            let at = self.sent.wrapping_add(io.pieces.len() as u32);
+            core.calls_mut().encoded(self.number, at);
+            io.pieces.push(start + P::STREAM_MARK..io.send.len());
+        }
+        if io.pieces.is_empty() {
+            return false;
+        }
+        core.state_mut().tick();
+        io.system_calls.writes += 1;
+        let sent = socket.send(&io.send, &io.pieces);
+        self.sent = self.sent.wrapping_add(sent.taken as u32);
+        stamp(core, self.number, self.sent, true);
+        if sent.blocked {
+            // Nothing is kept of the bytes: the rest is encoded again.
+            core.calls_mut().rewind_unsent(self.number);
+            self.is_blocked = true;
+        }
+        self.note_send_errors(sent, core);
+        true
+    }
+
+    /// The system reported errors while datagrams were sent.
+    fn note_send_errors(&mut self, sent: Sent, core: &mut P) {
+        if let Some(error) = sent.last_error {
+            self.note_socket_errors(&error, (sent.unreachable, sent.unsent), core);
+        }
+    }
+
+    /// The network said so many times that the server cannot be reached, and so many datagrams
+    /// were not sent for another reason; this error was the last.
+    fn note_socket_errors(
+        &mut self,
+        error: &io::Error,
+        (unreachable, unsent): (u32, u32),
+        core: &mut P,
+    ) {
+        tracing::debug!(peer = %self.peer, %error, "error about a datagram");
+        core.count(Incident::Unreachable, unreachable.into());
+        core.count(Incident::SendError, unsent.into());
+        // What this host has no room for, or does not let out, says nothing about the server.
+        self.is_unreachable |= unreachable > 0;
+        if self.state == State::Setup && unreachable + unsent > 0 {
+            self.failure = Some(error_text(error));
+        }
+    }
+
+    /// The reactor says that something happened.
+    pub(super) fn ready(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
+        if self.state == State::Closed {
+            return;
+        }
+        if ready.readable || ready.broken {
+            self.receive(core, io);
+        }
+        if ready.writable && self.is_blocked {
+            self.is_blocked = false;
+            self.pump(core, io);
+        }
+    }
+
+    fn receive(&mut self, core: &mut P, io: &mut Io) {
+        for _ in 0..LOOKS_MAX {
+            let Some(socket) = &self.socket else { return };
+            io.system_calls.reads += 1;
+            match socket.receive(&mut io.scratch, &mut io.arrivals) {
+                Received::WouldBlock => return,
+                Received::SocketError(error) => {
+                    let counts = match is_unreachable(&error) {
+                        true => (1, 0),
+                        false => (0, 1),
+                    };
+                    self.note_socket_errors(&error, counts, core);
+                }
+                Received::Some { count, more } => {
+                    self.take(count, core, io);
+                    if !more {
+                        return;
+                    }
+                }
+            }
+        }
+        io.unread.push(self.number.into());
+    }
+
+    /// Hands every datagram of a look to the protocol.
+    fn take(&mut self, count: usize, core: &mut P, io: &mut Io) {
+        let now = core.state_mut().tick();
+        for nth in 0..count {
+            let Some((message, age)) = io.arrivals.get(&mut io.scratch, nth) else {
+                core.count(Incident::BadDatagram, 1);
+                continue;
+            };
+            // The time of waking up is this host's own: what came, came when the kernel noted it.
+            let at = now.since(age);
+            match core.receive(self.number, &mut self.protocol, message, at) {
+                Ok(_) => self.is_unreachable = false,
+                Err(_) => core.count(Incident::BadDatagram, 1),
+            }
+        }
+        let event = core.after_read(self.number, &mut self.protocol);
+        self.handle(event);
+    }
+
+    /// The reply to the call in this slot did not come in time.
+    pub(super) fn reply_timed_out(&mut self, slot: u32, core: &mut P, io: &Io) {
+        let status = match self.is_unreachable {
+            true => Status::Disconnected,
+            false => Status::TimedOut,
+        };
+        late_datagram(core, slot, status, &io.settings);
+    }
+
+    /// The run is to stop: nothing waits for a server that is gone.
+    pub(super) fn give_up_waiting(&mut self, core: &mut P) {
+        if self.is_unreachable {
+            fail_all(core, self.number);
+        }
+    }
+}
+
+/// Says once for a shard that the system gives smaller buffers than are needed.
+fn report_small_buffers(socket: &Datagrams, io: &mut Io) {
+    let (given, wanted) = (socket.buffers(), io.settings.buffers);
+    let is_small = given.receive < wanted.receive || given.send < wanted.send;
+    if is_small && !std::mem::replace(&mut io.reported_buffers, true) {
+        tracing::warn!(
+            "UDP sockets have buffers of {} and {} bytes (receive, send) where {} and {} are \
+             needed for everything under way: what does not fit is lost on this host; raise \
+             net.core.rmem_max and net.core.wmem_max",
+            given.receive,
+            given.send,
+            wanted.receive,
+            wanted.send
+        );
+    }
+}
+
+/// What the system said, in words that say what it means for datagrams.
+fn error_text(error: &io::Error) -> Box<str> {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            "nobody listens on this UDP port (ICMP port unreachable)".into()
+        }
+        _ => error.to_string().into(),
+    }
+}

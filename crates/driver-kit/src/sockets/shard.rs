@@ -1,0 +1,419 @@
+//! The loop of one shard: timers, sockets, completions.
+
+use super::datagram::Datagram;
+use super::late::{late_call, next_wake};
+use super::protocol::WireProtocol;
+use super::settings::SocketSettings;
+use super::state::Timer;
+use super::stream::Stream;
+use filermark_engine::driver::{Completion, DriverError, ObjectId, Request, ShardDriver, Submit};
+use filermark_model::Nanos;
+use filermark_model::plan::Transport;
+use filermark_net::{Arrivals, BATCH, BufferPool, Link, Reactor, Ready, open_files_limit};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Duration;
+
+/// How often the wish to stop is looked at, at least.
+const STOP_CHECK: Nanos = Nanos::from_millis(100);
+/// One read, in bytes.
+const SCRATCH: usize = 1 << 20;
+/// Memory that connections without anything under way leave to others, in bytes.
+const POOL_BYTES: usize = 32 << 20;
+
+/// What all connections of a shard share.
+#[derive(Debug)]
+pub struct Io {
+    /// Buffers of connections that have something under way between turns.
+    pub pool: BufferPool,
+    /// How often the system was called.
+    pub system_calls: SystemCalls,
+    pub(super) reactor: Reactor,
+    pub(super) settings: SocketSettings,
+    /// What is read lands here, and is worked on in place.
+    pub(super) scratch: Vec<u8>,
+    /// What is sent is encoded here.
+    pub(super) send: Vec<u8>,
+    /// Where in `send` the datagrams are.
+    pub(super) pieces: Vec<Range<usize>>,
+    pub(super) arrivals: Arrivals,
+    /// Connections with more to read than one turn allows.
+    pub(super) unread: Vec<u64>,
+    /// That the system gives smaller buffers than were wanted has been said.
+    pub(super) reported_buffers: bool,
+}
+
+/// System calls of a shard since it was opened, for tests: a batch is to cost few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SystemCalls {
+    /// Waits for sockets.
+    pub waits: u64,
+    /// Writes, and batches of datagrams that were sent.
+    pub writes: u64,
+    /// Reads, and batches of datagrams that were received.
+    pub reads: u64,
+}
+
+/// One connection of a shard, over what carries its calls.
+#[derive(Debug)]
+pub struct Conn<P: WireProtocol>(Transported<P>);
+
+#[derive(Debug)]
+enum Transported<P: WireProtocol> {
+    Stream(Stream<P>),
+    Datagram(Datagram<P>),
+}
+
+/// Does the same with either.
+macro_rules! either {
+    ($conn:expr, $inner:ident => $do:expr) => {
+        match $conn {
+            Transported::Stream($inner) => $do,
+            Transported::Datagram($inner) => $do,
+        }
+    };
+}
+
+impl<P: WireProtocol> Conn<P> {
+    pub(super) fn new(number: u32, peer: SocketAddr, state: P::Conn, transport: Transport) -> Self {
+        Self(match transport {
+            Transport::Tcp => Transported::Stream(Stream::new(number, peer, state)),
+            Transport::Udp => Transported::Datagram(Datagram::new(number, peer, state)),
+        })
+    }
+
+    /// Whether calls can go.
+    pub fn is_up(&self) -> bool {
+        either!(&self.0, conn => conn.is_up())
+    }
+
+    /// Why the last attempt to connect failed, if it did.
+    fn failure(&self) -> Option<&str> {
+        either!(&self.0, conn => conn.failure())
+    }
+
+    fn place(&self, core: &P) -> String {
+        either!(&self.0, conn => core.place(conn.protocol(), conn.peer()))
+    }
+
+    /// Bytes that were encoded and that the system has not taken.
+    pub fn unsent_len(&self) -> usize {
+        match &self.0 {
+            Transported::Stream(stream) => stream.link().map_or(0, Link::unsent_len),
+            Transported::Datagram(_) => 0,
+        }
+    }
+
+    /// Memory of its own buffers, in bytes: none when nothing is under way.
+    pub fn buffer_bytes(&self) -> usize {
+        match &self.0 {
+            Transported::Stream(stream) => stream.link().map_or(0, Link::buffer_bytes),
+            Transported::Datagram(_) => 0,
+        }
+    }
+
+    /// The port of this end.
+    pub fn local_port(&self) -> Option<u16> {
+        let address = match &self.0 {
+            Transported::Stream(stream) => stream.link()?.local_addr(),
+            Transported::Datagram(datagram) => datagram.socket()?.local_addr(),
+        };
+        Some(address.ok()?.port())
+    }
+
+    fn connect(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        either!(&mut self.0, conn => conn.connect(core, io))
+    }
+
+    fn pump(&mut self, core: &mut P, io: &mut Io) {
+        either!(&mut self.0, conn => conn.pump(core, io));
+    }
+
+    fn ready(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
+        either!(&mut self.0, conn => conn.ready(ready, core, io));
+    }
+
+    fn try_again(&mut self, epoch: u32, core: &mut P, io: &mut Io) {
+        match &mut self.0 {
+            Transported::Stream(stream) => stream.try_again(epoch, core),
+            Transported::Datagram(datagram) => datagram.ask(core, io),
+        }
+    }
+
+    fn setup_timed_out(&mut self, setup: u32, core: &mut P, io: &mut Io) {
+        match &mut self.0 {
+            Transported::Stream(stream) => stream.setup_timed_out(setup, core, io),
+            Transported::Datagram(datagram) => datagram.setup_timed_out(),
+        }
+    }
+
+    fn reply_timed_out(&mut self, slot: u32, core: &mut P, io: &mut Io) {
+        either!(&mut self.0, conn => conn.reply_timed_out(slot, core, io));
+    }
+
+    fn give_up_waiting(&mut self, core: &mut P) {
+        either!(&mut self.0, conn => conn.give_up_waiting(core));
+    }
+}
+
+/// Carries out the requests of all procs of one thread.
+#[derive(Debug)]
+pub struct Shard<P: WireProtocol> {
+    /// The state of the protocol.
+    pub core: P,
+    /// The connections; those of calls are indices into it.
+    pub conns: Vec<Conn<P>>,
+    /// What the connections share.
+    pub io: Io,
+    ready: Vec<Ready>,
+}
+
+impl<P: WireProtocol> Shard<P> {
+    /// A shard that is not connected yet.
+    ///
+    /// # Errors
+    /// The system has no more files.
+    pub fn new(
+        core: P,
+        conns: Vec<Conn<P>>,
+        settings: SocketSettings,
+    ) -> Result<Self, DriverError> {
+        // As many connections as the system allows; where that is not enough,
+        // connecting says so.
+        open_files_limit(u64::MAX);
+        let reactor = Reactor::new().map_err(|error| DriverError {
+            place: "this client".to_owned(),
+            step: "make an event queue".to_owned(),
+            reason: error.to_string(),
+            advice: "raise the limit of open files (ulimit -n)".to_owned(),
+        })?;
+        let io = Io {
+            reactor,
+            settings,
+            pool: BufferPool::new(POOL_BYTES),
+            scratch: vec![0; SCRATCH],
+            send: Vec::with_capacity(SCRATCH / 2),
+            pieces: Vec::with_capacity(BATCH),
+            arrivals: Arrivals::new(settings.datagram_max),
+            unread: Vec::new(),
+            reported_buffers: false,
+            system_calls: SystemCalls::default(),
+        };
+        Ok(Self {
+            core,
+            conns,
+            io,
+            ready: Vec::new(),
+        })
+    }
+
+    /// Connects everything, a bounded number at a time: servers queue a limited number, and
+    /// some start a process for each.
+    ///
+    /// # Errors
+    /// One could not be set up; the run is to stop.
+    pub fn connect_all(&mut self) -> Result<(), DriverError> {
+        let mut next = 0;
+        while next < self.conns.len() {
+            let count = match next {
+                0 if P::FIRST_ALONE => 1,
+                _ => P::CONNECTING_MAX,
+            };
+            let end = self.conns.len().min(next + count);
+            for conn in &mut self.conns[next..end] {
+                self.core.state_mut().tick();
+                if let Err(error) = conn.connect(&mut self.core, &mut self.io) {
+                    return Err(not_connected(&self.core, conn, &error.to_string()));
+                }
+            }
+            while let Some(waiting) = self.conns[next..end].iter().find(|c| !c.is_up()) {
+                if let Some(failure) = waiting.failure() {
+                    return Err(not_connected(&self.core, waiting, failure));
+                }
+                if self.core.state().stop.is_raised() {
+                    return Err(not_connected(&self.core, waiting, "the run was stopped"));
+                }
+                self.core.state_mut().tick();
+                self.send_dirty();
+                self.turn(Nanos::MAX)?;
+                self.core.state_mut().tick();
+                self.run_timers();
+            }
+            next = end;
+        }
+        self.send_dirty();
+        Ok(())
+    }
+
+    /// Waits for the network until the next timer, `until` at most, and works on what comes.
+    fn turn(&mut self, until: Nanos) -> Result<(), DriverError> {
+        let timeout = match self.io.unread.is_empty() {
+            true => {
+                let until = until.min(next_wake(&self.core, &self.io.settings));
+                // Never for long: the run may be to stop.
+                until.since(self.core.state().now).min(STOP_CHECK)
+            }
+            false => Nanos::ZERO,
+        };
+        let timeout = Duration::from_nanos(timeout.0);
+        self.io.system_calls.waits += 1;
+        self.io
+            .reactor
+            .wait(Some(timeout), &mut self.ready)
+            .map_err(|error| self.cannot_wait(&error))?;
+        for key in self.io.unread.drain(..) {
+            self.ready.push(Ready {
+                key,
+                readable: true,
+                writable: false,
+                ended: false,
+                broken: false,
+            });
+        }
+        for ready in &self.ready {
+            if let Some(conn) = self.conns.get_mut(ready.key as u32 as usize) {
+                conn.ready(*ready, &mut self.core, &mut self.io);
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn cannot_wait(&self, error: &io::Error) -> DriverError {
+        let first = self.conns.first();
+        DriverError {
+            place: first.map_or_else(String::new, |conn| conn.place(&self.core)),
+            step: "wait for replies".to_owned(),
+            reason: error.to_string(),
+            advice: String::new(),
+        }
+    }
+
+    /// Does what is due by now without anything having come.
+    fn run_timers(&mut self) {
+        while let Some(timer) = self.core.state_mut().due() {
+            self.fire(timer);
+        }
+        while let Some(slot) = late_call(&self.core, &self.io.settings) {
+            let conn = self.core.calls().get(slot).conn;
+            let Some(conn) = self.conns.get_mut(conn as usize) else {
+                break;
+            };
+            conn.reply_timed_out(slot, &mut self.core, &mut self.io);
+        }
+    }
+
+    fn fire(&mut self, timer: Timer<P::Timer>) {
+        let (core, io) = (&mut self.core, &mut self.io);
+        match timer {
+            Timer::Protocol(timer) => core.fire(timer),
+            Timer::Reconnect { conn, epoch } => {
+                if let Some(conn) = self.conns.get_mut(conn as usize) {
+                    conn.try_again(epoch, core, io);
+                }
+            }
+            Timer::Setup { conn, setup } => {
+                if let Some(conn) = self.conns.get_mut(conn as usize) {
+                    conn.setup_timed_out(setup, core, io);
+                }
+            }
+        }
+    }
+
+    /// Once the run is to stop, nothing waits for a server that is gone.
+    fn check_stop(&mut self) {
+        let state = self.core.state_mut();
+        let is_raised = state.stop.is_raised();
+        if is_raised && !state.stopping {
+            state.stopping_at = state.now;
+            for conn in &mut self.conns {
+                conn.give_up_waiting(&mut self.core);
+            }
+            self.core.stopping();
+        }
+        self.core.state_mut().stopping = is_raised;
+    }
+
+    fn send_dirty(&mut self) {
+        let mut place = 0;
+        while let Some(conn) = self.core.calls_mut().next_dirty(place) {
+            place += 1;
+            self.conns[conn as usize].pump(&mut self.core, &mut self.io);
+        }
+    }
+
+    /// Lets the protocol make everything stable, until `deadline`.
+    fn settle(&mut self, deadline: Nanos) -> Result<(), DriverError> {
+        loop {
+            let now = self.core.state_mut().tick();
+            self.run_timers();
+            self.check_stop();
+            let is_waiting = self.core.settle();
+            if !is_waiting || now >= deadline || self.core.state().stopping {
+                return Ok(());
+            }
+            self.send_dirty();
+            self.turn(deadline)?;
+        }
+    }
+}
+
+impl<P: WireProtocol> ShardDriver for Shard<P> {
+    fn submit(&mut self, request: &Request) -> Submit {
+        self.core.submit(request)
+    }
+
+    fn flush(&mut self) {
+        self.send_dirty();
+    }
+
+    fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError> {
+        loop {
+            self.core.state_mut().tick();
+            self.run_timers();
+            self.check_stop();
+            self.send_dirty();
+            if self.core.state().done.is_empty() {
+                self.turn(deadline)?;
+            }
+            let completed = &mut self.core.state_mut().done;
+            if !completed.is_empty() {
+                done.append(completed);
+                return Ok(());
+            }
+            if self.core.state_mut().tick() >= deadline {
+                return Ok(());
+            }
+        }
+    }
+
+    fn make_stable(&mut self, deadline: Nanos) -> Result<(), DriverError> {
+        self.core.begin_settling();
+        let ended = self.settle(deadline);
+        self.core.end_settling();
+        ended
+    }
+
+    fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
+        self.core.take_counters(into);
+    }
+
+    fn transfer_bytes(&self) -> (u32, u32) {
+        self.core.transfer_bytes()
+    }
+
+    fn forget_objects(&mut self, proc: u32, from: ObjectId) {
+        self.core.forget_objects(proc, from);
+    }
+}
+
+fn not_connected<P: WireProtocol>(core: &P, conn: &Conn<P>, reason: &str) -> DriverError {
+    DriverError {
+        place: conn.place(core),
+        step: P::CONNECT_STEP.to_owned(),
+        reason: reason.to_owned(),
+        advice: core.connect_advice().to_owned(),
+    }
+}

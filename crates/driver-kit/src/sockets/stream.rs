@@ -1,0 +1,402 @@
+//! A TCP connection: made when it is needed, set up, fed from the queue of its calls, made
+//! anew when it breaks.
+
+use super::late::late_on_stream;
+use super::protocol::{Event, Incident, OnLoss, WireProtocol, fail_all, fail_encoded, stamp};
+use super::shard::Io;
+use super::state::Timer;
+use filermark_engine::driver::Status;
+use filermark_model::Nanos;
+use filermark_net::{ConnectOptions, Link, Ready};
+use std::io;
+use std::net::SocketAddr;
+
+/// Calls are encoded up to about this many bytes before a write: what the system
+/// has not taken yet stays below that and one call.
+const CHUNK: usize = 256 << 10;
+/// A connection that has brought replies is tried again at once; from then on,
+/// until there is a reply again, after this wait, doubled each time.
+const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
+const BACKOFF_MAX: Nanos = Nanos::from_secs(1);
+/// How many reads of one connection in a turn before others get theirs.
+const READS_MAX: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No connection; one is made when there is a call for it.
+    Closed,
+    /// No connection, and a timer says when to try again.
+    Waiting,
+    Connecting,
+    /// The protocol sets it up; calls wait.
+    Setup,
+    Up,
+    /// The server has refused the set-up: for good.
+    Refused,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Stream<P: WireProtocol> {
+    number: u32,
+    peer: SocketAddr,
+    protocol: P::Conn,
+    link: Option<Link>,
+    state: State,
+    /// Counts set-ups, so that the time-out of an earlier one is recognised.
+    setup: u32,
+    /// Counts connections, so that events of an earlier one are recognised.
+    epoch: u32,
+    /// Bytes encoded for, and taken by, the present connection (low halves).
+    encoded: u32,
+    sent: u32,
+    backoff: Nanos,
+    was_up: bool,
+    /// Since when the server could not be reached.
+    down_since: Option<Nanos>,
+    /// Why the last attempt failed.
+    failure: Option<Box<str>>,
+}
+
+impl<P: WireProtocol> Stream<P> {
+    pub(super) fn new(number: u32, peer: SocketAddr, protocol: P::Conn) -> Self {
+        Self {
+            number,
+            peer,
+            protocol,
+            link: None,
+            state: State::Closed,
+            setup: 0,
+            epoch: 0,
+            encoded: 0,
+            sent: 0,
+            backoff: Nanos::ZERO,
+            was_up: false,
+            down_since: None,
+            failure: None,
+        }
+    }
+
+    pub(super) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    pub(super) fn protocol(&self) -> &P::Conn {
+        &self.protocol
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.state == State::Up
+    }
+
+    fn is_connected(&self) -> bool {
+        matches!(self.state, State::Setup | State::Up)
+    }
+
+    /// Why the last attempt to connect failed, if it did.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    pub(super) fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
+    }
+
+    fn unsent_len(&self) -> usize {
+        self.link.as_ref().map_or(0, Link::unsent_len)
+    }
+
+    /// Begins to connect.
+    pub(super) fn connect(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        let options = ConnectOptions {
+            reserved_port: io.settings.reserved_port,
+        };
+        self.epoch = self.epoch.wrapping_add(1);
+        let link = Link::connect(self.peer, options)?;
+        io.reactor.add(&link, self.key())?;
+        self.link = Some(link);
+        self.state = State::Connecting;
+        self.failure = None;
+        self.encoded = 0;
+        self.sent = 0;
+        self.limit_setup(core, io);
+        Ok(())
+    }
+
+    /// Connection and set-up must be there in time.
+    fn limit_setup(&mut self, core: &mut P, io: &Io) {
+        self.setup = self.setup.wrapping_add(1);
+        let (conn, setup) = (self.number, self.setup);
+        let at = core.state().now + io.settings.connect_timeout;
+        core.state_mut().start(at, Timer::Setup { conn, setup });
+    }
+
+    fn key(&self) -> u64 {
+        u64::from(self.epoch) << 32 | u64::from(self.number)
+    }
+
+    /// Sends what is in the queue: everything that fits in one write.
+    pub(super) fn pump(&mut self, core: &mut P, io: &mut Io) {
+        let is_wanted = core.calls().first(self.number).is_some();
+        match self.state {
+            State::Refused if is_wanted => return fail_all(core, self.number),
+            State::Closed if is_wanted => self.connect_again(core, io),
+            _ => {}
+        }
+        if self.is_connected()
+            && let Err(error) = self.send_all(core, io)
+        {
+            self.lost(core, io, &error);
+        }
+    }
+
+    fn connect_again(&mut self, core: &mut P, io: &mut Io) {
+        if self.was_up {
+            if !core.may_reconnect(&mut self.protocol) {
+                return self.wait(BACKOFF_MIN, core);
+            }
+            core.count(Incident::Reconnect, 1);
+        }
+        if let Err(error) = self.connect(core, io) {
+            self.lost(core, io, &error);
+        }
+    }
+
+    fn send_all(&mut self, core: &mut P, io: &mut Io) -> io::Result<()> {
+        let Some(link) = &mut self.link else {
+            return Ok(());
+        };
+        if link.unsent_len() > 0 {
+            core.state_mut().tick();
+            io.system_calls.writes += 1;
+            let taken = link.send_rest(&mut io.pool)?;
+            self.sent = self.sent.wrapping_add(taken as u32);
+            stamp(core, self.number, self.sent, false);
+            if link.unsent_len() > 0 {
+                return Ok(());
+            }
+        }
+        loop {
+            io.send.clear();
+            core.own_bytes(&mut self.protocol, &mut io.send);
+            while self.state == State::Up && io.send.len() < CHUNK {
+                let at = self.encoded.wrapping_add(io.send.len() as u32);
+                if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
+                    break;
+                }
+                core.calls_mut().encoded(self.number, at);
+            }
+            if io.send.is_empty() {
+                return Ok(());
+            }
+            self.encoded = self.encoded.wrapping_add(io.send.len() as u32);
+            core.state_mut().tick();
+            io.system_calls.writes += 1;
+            let taken = link.send(&mut io.send, &mut io.pool)?;
+            self.sent = self.sent.wrapping_add(taken as u32);
+            stamp(core, self.number, self.sent, false);
+            if link.unsent_len() > 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The reactor says that something happened.
+    pub(super) fn ready(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
+        if (ready.key >> 32) as u32 != self.epoch {
+            return;
+        }
+        if self.state == State::Connecting {
+            self.finish_connect(ready, core, io);
+        }
+        if self.is_connected() && (ready.readable || ready.broken) {
+            self.receive(ready.ended || ready.broken, core, io);
+        }
+        if ready.writable && self.is_connected() {
+            let is_blocked = self.unsent_len() > 0;
+            if is_blocked || core.calls().next_to_encode(self.number).is_some() {
+                self.pump(core, io);
+            }
+        }
+    }
+
+    fn finish_connect(&mut self, ready: Ready, core: &mut P, io: &mut Io) {
+        let connected = self.link.as_ref().map_or(Ok(false), Link::connected);
+        let outcome = match connected {
+            Ok(true) => {
+                self.state = State::Setup;
+                let event = core.connected(self.number, &mut self.protocol);
+                self.handle(event, core, io)
+            }
+            Ok(false) if !ready.broken => Ok(()),
+            Ok(false) => Err(io::ErrorKind::ConnectionReset.into()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = outcome {
+            self.lost(core, io, &error);
+        }
+    }
+
+    /// Reads until nothing is left, or to the end of the stream.
+    fn receive(&mut self, to_the_end: bool, core: &mut P, io: &mut Io) {
+        for _ in 0..READS_MAX {
+            match self.receive_once(core, io) {
+                Ok(Some(more)) if more || to_the_end => {}
+                Ok(_) => return,
+                Err(error) => return self.lost(core, io, &error),
+            }
+            if !self.is_connected() {
+                return;
+            }
+        }
+        io.unread.push(self.key());
+    }
+
+    /// Whether there may be more to read; `None`: there was nothing.
+    fn receive_once(&mut self, core: &mut P, io: &mut Io) -> io::Result<Option<bool>> {
+        let Some(link) = &mut self.link else {
+            return Ok(None);
+        };
+        io.system_calls.reads += 1;
+        let Some(input) = link.receive(&mut io.scratch)? else {
+            return Ok(None);
+        };
+        // The time of waking up is this host's own: what came, came when the kernel noted it.
+        let at = core.state_mut().tick().since(input.age);
+        let bytes = io.scratch.get_mut(..input.scratch_len).unwrap_or_default();
+        let (number, protocol) = (self.number, &mut self.protocol);
+        let fed = link.feed(bytes, &mut io.pool, |bytes| {
+            core.receive(number, protocol, bytes, at)
+        });
+        if let Err(error) = fed {
+            core.count(Incident::StreamError, 1);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        let event = core.after_read(self.number, &mut self.protocol);
+        if matches!(event, Event::Replies | Event::Up) {
+            self.backoff = Nanos::ZERO;
+        }
+        self.handle(event, core, io)?;
+        Ok(Some(input.more))
+    }
+
+    fn handle(&mut self, event: Event, core: &mut P, io: &mut Io) -> io::Result<()> {
+        match event {
+            Event::Nothing => {}
+            // What waits for room may go. (What waits for the socket goes when that has room.)
+            Event::Replies => {
+                let waits = core.calls().next_to_encode(self.number).is_some();
+                if waits && self.unsent_len() == 0 {
+                    core.calls_mut().mark_dirty(self.number);
+                }
+            }
+            Event::Send => core.calls_mut().mark_dirty(self.number),
+            Event::SetupAgain => {
+                self.state = State::Setup;
+                self.limit_setup(core, io);
+                core.calls_mut().mark_dirty(self.number);
+            }
+            Event::Up => {
+                self.state = State::Up;
+                self.failure = None;
+                self.was_up = true;
+                self.down_since = None;
+                core.calls_mut().mark_dirty(self.number);
+            }
+            Event::Lost(error) => return Err(error),
+            Event::Refused(reason) => self.refused(core, io, reason),
+        }
+        Ok(())
+    }
+
+    /// The server has refused the set-up: nothing that is tried again can help.
+    fn refused(&mut self, core: &mut P, io: &mut Io, reason: String) {
+        tracing::debug!(peer = %self.peer, reason, "set-up refused");
+        core.count(Incident::ConnectFailure, 1);
+        self.failure = Some(reason.into());
+        self.close(Status::Disconnected, core, io);
+        self.state = State::Refused;
+        fail_all(core, self.number);
+    }
+
+    /// The connection broke, or could not be made: it is tried again, at once or
+    /// after a while, if there is something to send.
+    fn lost(&mut self, core: &mut P, io: &mut Io, error: &io::Error) {
+        tracing::debug!(peer = %self.peer, %error, "connection lost");
+        if self.state != State::Up {
+            core.count(Incident::ConnectFailure, 1);
+        }
+        self.failure = Some(error.to_string().into());
+        self.close(Status::Disconnected, core, io);
+        if core.calls().first(self.number).is_none() {
+            return;
+        }
+        // A server that cannot be reached for as long as a reply may take is gone.
+        let now = core.state().now;
+        let down_since = *self.down_since.get_or_insert(now);
+        let is_gone = now.since(down_since) >= io.settings.gone_after;
+        if is_gone || core.state().stop.is_raised() {
+            return fail_all(core, self.number);
+        }
+        let wait = self.backoff;
+        self.backoff = Nanos(wait.0 * 2).clamp(BACKOFF_MIN, BACKOFF_MAX);
+        match wait {
+            Nanos::ZERO => core.calls_mut().mark_dirty(self.number),
+            wait => self.wait(wait, core),
+        }
+    }
+
+    fn wait(&mut self, time: Nanos, core: &mut P) {
+        self.state = State::Waiting;
+        let (conn, epoch) = (self.number, self.epoch);
+        let at = core.state().now + time;
+        core.state_mut().start(at, Timer::Reconnect { conn, epoch });
+    }
+
+    /// Ends the connection. Calls that were under way on it go again, or end with `status`.
+    fn close(&mut self, status: Status, core: &mut P, io: &mut Io) {
+        self.state = State::Closed;
+        self.epoch = self.epoch.wrapping_add(1);
+        if let Some(link) = self.link.take() {
+            io.reactor.forget(&link);
+            link.close(&mut io.pool);
+        }
+        core.closed(self.number, &mut self.protocol);
+        match P::ON_LOSS {
+            OnLoss::SendAgain => core.calls_mut().rewind(self.number),
+            OnLoss::Fail => fail_encoded(core, self.number, status),
+        }
+    }
+
+    /// The wait after a failure is over.
+    pub(super) fn try_again(&mut self, epoch: u32, core: &mut P) {
+        if self.state == State::Waiting && epoch == self.epoch {
+            self.state = State::Closed;
+            core.calls_mut().mark_dirty(self.number);
+        }
+    }
+
+    /// The connection should be set up by now.
+    pub(super) fn setup_timed_out(&mut self, setup: u32, core: &mut P, io: &mut Io) {
+        let is_being_made = matches!(self.state, State::Connecting | State::Setup);
+        if is_being_made && setup == self.setup {
+            self.lost(core, io, &io::ErrorKind::TimedOut.into());
+        }
+    }
+
+    /// The reply to the call in this slot did not come in time.
+    pub(super) fn reply_timed_out(&mut self, slot: u32, core: &mut P, io: &mut Io) {
+        if late_on_stream(core, slot, self.is_up(), &io.settings) {
+            core.count(Incident::Timeout, 1);
+            self.close(Status::TimedOut, core, io);
+            core.calls_mut().mark_dirty(self.number);
+        }
+    }
+
+    /// The run is to stop: nothing waits for a connection any more.
+    pub(super) fn give_up_waiting(&mut self, core: &mut P) {
+        if !self.is_up() {
+            fail_all(core, self.number);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The loop with a protocol that neither NFS nor SMB is: as NFSv4.1 it has a session with slots
+//! and sequence numbers, which outlives its connection, a set-up of two steps, and calls of the
+//! server on the same connection.
+
+mod peer;
+mod session;
+
+use super::*;
+use filermark_engine::clock::Clock;
+use filermark_engine::driver::{
+    Action, Completion, Outcome, Request, ShardDriver, Status, StopFlag, Submit,
+};
+use filermark_model::Nanos;
+use filermark_model::plan::{Connections, Transport};
+use peer::{Answer, Peer};
+use session::{ConnState, Core};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// A protocol whose calls go again after a loss, and one whose calls end.
+type Again = Core<true>;
+type Fails = Core<false>;
+
+const REPLY_TIMEOUT: Nanos = Nanos::from_secs(5);
+
+/// A shard whose procs share one connection to a peer.
+fn open<const AGAIN: bool>(peer: &Peer, procs: usize) -> Result<Shard<Core<AGAIN>>, String> {
+    let rule = Connections::Shared(1);
+    let mut conns = ConnectionAssigner::new(rule, Transport::Tcp, 0, 1);
+    for _ in 0..procs {
+        conns.next((), peer.address, ConnState::default);
+    }
+    let conns = conns.finish();
+    let core = Core::new(
+        // Nothing is late but where a test says so.
+        LoopState::new(Clock::virtual_at_zero(), StopFlag::new()),
+        Calls::new(conns.len(), 0, 0),
+    );
+    let settings = SocketSettings {
+        retries: 2,
+        ..SocketSettings::streams(Nanos::from_secs(10), REPLY_TIMEOUT)
+    };
+    let mut shard = Shard::new(core, conns, settings).expect("files are left");
+    match shard.connect_all() {
+        Ok(()) => Ok(shard),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn submit<const AGAIN: bool>(shard: &mut Shard<Core<AGAIN>>, tokens: std::ops::Range<u32>) {
+    for token in tokens {
+        let request = Request {
+            token,
+            proc: token,
+            action: Action::Null,
+        };
+        assert!(matches!(shard.submit(&request), Submit::Queued));
+    }
+}
+
+/// Goes on until `is_over`.
+fn run<const AGAIN: bool>(
+    shard: &mut Shard<Core<AGAIN>>,
+    mut is_over: impl FnMut(&[Completion]) -> bool,
+) -> BTreeMap<u32, Outcome> {
+    let began = Instant::now();
+    let mut done = Vec::new();
+    while !is_over(&done) {
+        assert!(began.elapsed() < LONG, "{} came", done.len());
+        shard.flush();
+        let now = shard.core.state.now;
+        shard.poll(now, &mut done).expect("sockets work");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    done.iter().map(|d| (d.token, d.outcome)).collect()
+}
+
+/// Waits for so many completions.
+fn wait<const AGAIN: bool>(shard: &mut Shard<Core<AGAIN>>, count: usize) -> BTreeMap<u32, Outcome> {
+    let outcomes = run(shard, |done| done.len() >= count);
+    assert_eq!(outcomes.len(), count);
+    outcomes
+}
+
+fn all_ok(outcomes: &BTreeMap<u32, Outcome>) -> bool {
+    outcomes.values().all(|o| o.status == Status::Ok)
+}
+
+#[test]
+fn a_session_is_set_up_and_no_more_goes_than_it_has_slots() {
+    let peer = Peer::start(2, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&peer, 6).expect("it is let in");
+    assert_eq!(shard.core.slots.len(), 2, "as the peer said");
+    submit(&mut shard, 0..6);
+    assert!(all_ok(&wait(&mut shard, 6)));
+    let seen = peer.end();
+    assert_eq!(seen.set_ups, 1);
+    assert_eq!(seen.executed.len(), 6);
+    assert_eq!(seen.most_at_once, 2);
+    assert!(shard.core.incidents.is_empty());
+}
+
+/// What is due in one turn leaves in one write.
+#[test]
+fn calls_of_one_turn_leave_together() {
+    let peer = Peer::start(200, |_, message| vec![Answer::Reply(message)]);
+    let mut shard = open::<true>(&peer, 100).expect("it is let in");
+    // The two messages of the set-up.
+    assert_eq!(shard.io.system_calls.writes, 2);
+    for (from, writes) in [(0, 3), (100, 4)] {
+        submit(&mut shard, from..from + 100);
+        assert!(all_ok(&wait(&mut shard, 100)));
+        assert_eq!(shard.io.system_calls.writes, writes);
+    }
+    assert!(shard.conns.iter().all(|c| c.buffer_bytes() == 0));
+}
+
+#[test]
+fn the_servers_own_calls_are_answered_on_the_same_connection() {
+    let peer = Peer::start(4, |nth, message| {
+        vec![Answer::Call(nth as u32), Answer::Reply(message)]
+    });
+    let mut shard = open::<true>(&peer, 4).expect("it is let in");
+    submit(&mut shard, 0..4);
+    assert!(all_ok(&wait(&mut shard, 4)));
+    let mut answered = Vec::new();
+    run(&mut shard, |_| {
+        answered.append(&mut peer.end().answered);
+        answered.len() == 4
+    });
+    assert_eq!(answered, [0, 1, 2, 3]);
+}
+
+/// The peer has executed the call and the reply is lost with the connection: the call goes
+/// again in its slot with its number, behind a new set-up, and is not executed again.
+#[test]
+fn calls_are_replayed_in_their_slots_on_the_next_connection() {
+    let peer = Peer::start(2, |nth, message| match nth {
+        0 => vec![Answer::Keep(message), Answer::Close],
+        _ => vec![Answer::Reply(message)],
+    });
+    let mut shard = open::<true>(&peer, 3).expect("it is let in");
+    submit(&mut shard, 0..3);
+    assert!(all_ok(&wait(&mut shard, 3)));
+    let seen = peer.end();
+    assert_eq!(seen.set_ups, 2);
+    let mut executed = seen.executed;
+    executed.sort_unstable();
+    assert_eq!(executed, [0, 1, 2], "each once");
+    assert_eq!(seen.replayed, [0]);
+    let incidents = &shard.core.incidents;
+    // Two had gone in one write.
+    assert_eq!((incidents["Reconnect"], incidents["Retransmit"]), (1, 2));
+}
+
+#[test]
+fn calls_that_do_not_go_again_end_and_what_waits_goes_on_the_next_connection() {
+    let peer = Peer::start(2, |nth, message| match nth {
+        // Both slots are taken.
+        0 => vec![],
+        1 => vec![Answer::Close],
+        _ => vec![Answer::Reply(message)],
+    });
+    let mut shard = open::<false>(&peer, 3).expect("it is let in");
+    submit(&mut shard, 0..3);
+    let outcomes = wait(&mut shard, 3);
+    let status = |token| outcomes[&token].status;
+    assert_eq!([0, 1].map(status), [Status::Disconnected; 2]);
+    assert_eq!(status(2), Status::Ok);
+    assert_eq!(shard.core.incidents["Reconnect"], 1);
+    assert!(!shard.core.incidents.contains_key("Retransmit"));
+}
+
+/// The first call is not answered, and its time is over.
+fn late<const AGAIN: bool>(shard: &mut Shard<Core<AGAIN>>, peer: &Peer) -> Outcome {
+    submit(shard, 0..1);
+    run(shard, |_| peer.call_count() == 1);
+    let limit = shard.core.state.now + REPLY_TIMEOUT;
+    let clock = shard.core.state.clock.clone();
+    clock.sleep_until(Nanos(limit.0 - 1));
+    assert!(run(shard, once()).is_empty(), "not yet");
+    clock.sleep_until(limit);
+    let outcome = wait(shard, 1)[&0];
+    assert_eq!(shard.core.incidents["Timeout"], 1);
+    outcome
+}
+
+fn once() -> impl FnMut(&[Completion]) -> bool {
+    let mut turns = 0;
+    move |_| {
+        turns += 1;
+        turns > 1
+    }
+}
+
+#[test]
+fn a_late_reply_ends_the_connection_and_its_calls_go_again_or_end() {
+    let silent_once = |nth, message| match nth {
+        0 => vec![],
+        _ => vec![Answer::Reply(message)],
+    };
+    let peer = Peer::start(4, silent_once);
+    let mut again = open::<true>(&peer, 1).expect("it is let in");
+    let outcome = late(&mut again, &peer);
+    assert_eq!((outcome.status, outcome.physical), (Status::Ok, 1));
+    assert_eq!(again.core.incidents["Retransmit"], 1);
+    let peer = Peer::start(4, silent_once);
+    let mut fails = open::<false>(&peer, 1).expect("it is let in");
+    let outcome = late(&mut fails, &peer);
+    assert_eq!((outcome.status, outcome.physical), (Status::TimedOut, 0));
+    assert_eq!(outcome.done.since(outcome.sent), REPLY_TIMEOUT);
+    submit(&mut fails, 1..2);
+    assert!(all_ok(&wait(&mut fails, 1)), "on the next connection");
+}
+
+/// With one slot, the second call waits for room and is late there: it ends by itself.
+#[test]
+fn a_call_that_waits_for_room_too_long_ends_without_harm_to_the_connection() {
+    let peer = Peer::start(1, |nth, message| match nth {
+        0 => vec![],
+        _ => vec![Answer::Reply(message)],
+    });
+    let mut shard = open::<false>(&peer, 2).expect("it is let in");
+    submit(&mut shard, 0..2);
+    shard.flush();
+    let slot = shard.core.calls.next_to_encode(0).expect("it waits");
+    assert_eq!(shard.core.calls.get(slot).op, 1);
+    let io = &shard.io;
+    assert!(!late::late_on_stream(
+        &mut shard.core,
+        slot,
+        true,
+        &io.settings
+    ));
+    let outcome = wait(&mut shard, 1)[&1];
+    assert_eq!(outcome.status, Status::TimedOut);
+    assert!(shard.conns[0].is_up());
+    assert!(shard.core.incidents.is_empty());
+}
+
+#[test]
+fn a_refused_set_up_is_final_and_is_said() {
+    let peer = Peer::refusing();
+    let error = open::<true>(&peer, 1).expect_err("it is not let in");
+    assert!(
+        error.contains("set a session up: no such client"),
+        "{error}"
+    );
+    assert!(error.contains("; ask the peer"), "{error}");
+    assert!(error.contains(&peer.address.to_string()), "{error}");
+    assert_eq!(peer.end().set_ups, 1, "and not tried again");
+}
+
+#[test]
+fn a_peer_that_closes_while_a_shard_is_opened_is_said() {
+    let peer = Peer::closing();
+    let error = open::<true>(&peer, 1).expect_err("it is closed");
+    assert!(error.contains("set a session up"), "{error}");
+}
+
+#[test]
+fn the_wish_to_stop_ends_the_wait_for_a_peer_that_is_gone() {
+    let peer = Peer::start(4, |_, _| vec![Answer::Close]);
+    let mut shard = open::<true>(&peer, 1).expect("it is let in");
+    drop(peer);
+    submit(&mut shard, 0..1);
+    shard.core.state.stop.raise();
+    assert_eq!(wait(&mut shard, 1)[&0].status, Status::Disconnected);
+}
+
+#[test]
+fn streams_out_of_step_are_counted_and_left() {
+    let peer = Peer::start(4, |nth, message| match nth {
+        0 => vec![Answer::Garbage],
+        _ => vec![Answer::Reply(message)],
+    });
+    let mut shard = open::<true>(&peer, 1).expect("it is let in");
+    submit(&mut shard, 0..1);
+    assert!(all_ok(&wait(&mut shard, 1)));
+    assert_eq!(shard.core.incidents["StreamError"], 1);
+    assert_eq!(shard.core.incidents["Reconnect"], 1);
+}
+
+#[test]
+fn procs_share_connections_or_have_their_own() {
+    let address = "127.0.0.1:9".parse().expect("sound");
+    for (rule, shard, shards, wanted) in [
+        (Connections::PerProc, 0, 2, [0, 1, 2, 3, 4].as_slice()),
+        (Connections::Shared(2), 0, 1, &[0, 1, 0, 1, 0]),
+        // This shard's part of three.
+        (Connections::Shared(3), 1, 2, &[0, 0, 0, 0, 0]),
+        (Connections::Shared(0), 0, 1, &[0, 0, 0, 0, 0]),
+    ] {
+        let mut conns = ConnectionAssigner::<Again, _>::new(rule, Transport::Tcp, shard, shards);
+        let next = |_| conns.next("a", address, ConnState::default);
+        let used: Vec<u32> = (0..5).map(next).collect();
+        assert_eq!(used, wanted, "{rule:?}");
+    }
+    let mut conns =
+        ConnectionAssigner::<Fails, _>::new(Connections::Shared(2), Transport::Tcp, 0, 1);
+    let mut next = |target| conns.next(target, address, ConnState::default);
+    let used = ["a", "b", "a", "b", "a"].map(&mut next);
+    assert_eq!(used, [0, 2, 1, 3, 0], "targets do not mix");
+    assert_eq!(conns.finish().len(), 4);
+}

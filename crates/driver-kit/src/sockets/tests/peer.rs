@@ -1,0 +1,222 @@
+//! The other side: a server of sessions that does as a test says.
+
+use super::session::{MESSAGE, Message};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// What the server does about a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answer {
+    /// Executes it and replies.
+    Reply(Message),
+    /// Executes it and keeps the reply.
+    Keep(Message),
+    /// Makes a call of its own.
+    Call(u32),
+    /// Sends what is no message.
+    Garbage,
+    /// Closes the connection.
+    Close,
+}
+
+/// What the server has seen.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Calls that came, without those that came again after their execution.
+    calls: usize,
+    /// Set-ups that began.
+    pub(super) set_ups: usize,
+    /// Calls that were executed: the number of their first transmission.
+    pub(super) executed: Vec<usize>,
+    /// Calls that came again and had been executed.
+    pub(super) replayed: Vec<usize>,
+    /// Answers to calls of its own.
+    pub(super) answered: Vec<u32>,
+    /// The highest slot in use, plus one.
+    pub(super) most_at_once: u8,
+}
+
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    seen: Arc<Mutex<Seen>>,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the server keeps of a slot: the number of the last call, and which one it was.
+type Cache = Vec<Option<(u16, usize)>>;
+
+struct Script<F> {
+    slots: u8,
+    lets_in: bool,
+    /// Calls so far that are no replays.
+    nth: usize,
+    script: F,
+    seen: Arc<Mutex<Seen>>,
+    cache: Cache,
+}
+
+impl Peer {
+    /// Lets everybody in with so many slots; what it does about the nth call is `script`'s.
+    pub(super) fn start(
+        slots: u8,
+        script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
+    ) -> Self {
+        Self::with(slots, true, script)
+    }
+
+    /// Lets nobody in.
+    pub(super) fn refusing() -> Self {
+        Self::with(0, false, |_, _| Vec::new())
+    }
+
+    /// Closes every connection that it takes.
+    pub(super) fn closing() -> Self {
+        Self::run(drop, Arc::default())
+    }
+
+    fn with(
+        slots: u8,
+        lets_in: bool,
+        script: impl FnMut(usize, Message) -> Vec<Answer> + Send + 'static,
+    ) -> Self {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let mut script = Script {
+            slots,
+            lets_in,
+            nth: 0,
+            script,
+            seen: seen.clone(),
+            cache: vec![None; slots.into()],
+        };
+        Self::run(move |stream| script.serve(stream), seen)
+    }
+
+    fn run(mut serve: impl FnMut(TcpStream) + Send + 'static, seen: Arc<Mutex<Seen>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = is_over.clone();
+        let thread = std::thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                if over.load(Ordering::Acquire) {
+                    return;
+                }
+                serve(stream);
+            }
+        });
+        Self {
+            address,
+            seen,
+            is_over,
+            thread: Some(thread),
+        }
+    }
+
+    /// How many calls have come, without those that came again after their execution.
+    pub(super) fn call_count(&self) -> usize {
+        self.seen.lock().expect("no panic").calls
+    }
+
+    /// What it has seen by now.
+    pub(super) fn end(&self) -> Seen {
+        std::mem::take(&mut self.seen.lock().expect("no panic"))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+        // It may be at a connection that lives on; then it ends with that.
+        let _ = TcpStream::connect(self.address);
+        drop(self.thread.take());
+    }
+}
+
+impl<F: FnMut(usize, Message) -> Vec<Answer>> Script<F> {
+    /// One connection, to its end.
+    fn serve(&mut self, mut stream: TcpStream) {
+        let mut bytes = [0; MESSAGE];
+        while stream.read_exact(&mut bytes).is_ok() {
+            let mut out = Vec::new();
+            let goes_on = self.take(Message::read(&bytes), &mut out);
+            if stream.write_all(&out).is_err() || !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Whether the connection goes on.
+    fn take(&mut self, message: Message, out: &mut Vec<u8>) -> bool {
+        let mut seen = self.seen.lock().expect("no panic");
+        match message.kind {
+            b'E' => {
+                seen.set_ups += 1;
+                let kind = if self.lets_in { b'e' } else { b'x' };
+                Message::new(kind).put(out);
+                true
+            }
+            b'C' => {
+                let slot = self.slots;
+                Message {
+                    slot,
+                    ..Message::new(b'c')
+                }
+                .put(out);
+                true
+            }
+            b'b' => {
+                seen.answered.push(message.token);
+                true
+            }
+            _ => {
+                drop(seen);
+                self.call(message, out)
+            }
+        }
+    }
+
+    fn call(&mut self, message: Message, out: &mut Vec<u8>) -> bool {
+        let kept = self.cache[usize::from(message.slot)];
+        if let Some((number, nth)) = kept
+            && number == message.number
+        {
+            self.seen.lock().expect("no panic").replayed.push(nth);
+            Message {
+                kind: b's',
+                ..message
+            }
+            .put(out);
+            return true;
+        }
+        let nth = self.nth;
+        self.nth += 1;
+        self.seen.lock().expect("no panic").calls += 1;
+        let mut goes_on = true;
+        for answer in (self.script)(nth, message) {
+            match answer {
+                Answer::Reply(call) | Answer::Keep(call) => {
+                    let mut seen = self.seen.lock().expect("no panic");
+                    seen.executed.push(nth);
+                    seen.most_at_once = seen.most_at_once.max(call.slot + 1);
+                    self.cache[usize::from(call.slot)] = Some((call.number, nth));
+                    if let Answer::Reply(_) = answer {
+                        Message { kind: b's', ..call }.put(out);
+                    }
+                }
+                Answer::Call(token) => Message {
+                    token,
+                    ..Message::new(b'B')
+                }
+                .put(out),
+                Answer::Garbage => out.extend_from_slice(&[0; MESSAGE]),
+                Answer::Close => goes_on = false,
+            }
+        }
+        goes_on
+    }
+}

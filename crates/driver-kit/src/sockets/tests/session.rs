@@ -1,0 +1,297 @@
+//! A protocol with sessions, as small as it can be. Messages have eight bytes.
+
+use super::super::*;
+use crate::extends;
+use filermark_engine::driver::{Completion, ObjectId, Request, Status, Submit};
+use filermark_model::Nanos;
+use filermark_net::FrameProgress;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+/// Bytes of a message.
+pub(super) const MESSAGE: usize = 8;
+
+/// One message, of either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    /// `E`, `C`: the steps of the set-up; `S`: a call in a slot; `B`: a call of the server.
+    /// Answers have the small letter; `x` refuses.
+    pub(super) kind: u8,
+    pub(super) slot: u8,
+    pub(super) number: u16,
+    pub(super) token: u32,
+}
+
+impl Message {
+    pub(super) fn new(kind: u8) -> Self {
+        Self {
+            kind,
+            slot: 0,
+            number: 0,
+            token: 0,
+        }
+    }
+
+    pub(super) fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[self.kind, self.slot]);
+        out.extend_from_slice(&self.number.to_be_bytes());
+        out.extend_from_slice(&self.token.to_be_bytes());
+    }
+
+    pub(super) fn read(bytes: &[u8; MESSAGE]) -> Self {
+        let [kind, slot, n0, n1, t0, t1, t2, t3] = *bytes;
+        Self {
+            kind,
+            slot,
+            number: u16::from_be_bytes([n0, n1]),
+            token: u32::from_be_bytes([t0, t1, t2, t3]),
+        }
+    }
+}
+
+/// A slot of the session: the number of its call, and whether one is under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slot {
+    number: u16,
+    is_taken: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    base: CallBase,
+    /// Its slot in the session, once it has one.
+    slot: Option<u8>,
+}
+
+extends!(Call, CallBase);
+
+impl From<CallBase> for Call {
+    fn from(base: CallBase) -> Self {
+        Self { base, slot: None }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Op {
+    base: OpBase,
+}
+
+extends!(Op, OpBase);
+
+impl From<OpBase> for Op {
+    fn from(base: OpBase) -> Self {
+        Self { base }
+    }
+}
+
+/// What is kept of a connection: what the protocol has to send, and what came.
+#[derive(Debug, Default)]
+pub(super) struct ConnState {
+    own: Vec<u8>,
+    event: Event,
+}
+
+/// The state of a shard; calls go `AGAIN` after a loss.
+#[derive(Debug)]
+pub(super) struct Core<const AGAIN: bool> {
+    pub(super) state: LoopState<Infallible>,
+    pub(super) calls: Calls<Call>,
+    ops: Ops<Op>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) incidents: BTreeMap<String, u64>,
+}
+
+impl<const AGAIN: bool> Core<AGAIN> {
+    pub(super) fn new(state: LoopState<Infallible>, calls: Calls<Call>) -> Self {
+        Self {
+            state,
+            calls,
+            ops: Ops::default(),
+            slots: Vec::new(),
+            incidents: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, state: &mut ConnState, message: Message, at: Nanos) {
+        match message.kind {
+            b'e' => {
+                Message::new(b'C').put(&mut state.own);
+                state.event = Event::Send;
+            }
+            b'c' => {
+                let count = message.slot.into();
+                // A session that lives on has its slots as they were.
+                if self.slots.len() != count {
+                    self.slots = vec![Slot::default(); count];
+                }
+                state.event = Event::Up;
+            }
+            b'x' => state.event = Event::Refused("no such client".to_owned()),
+            b'B' => {
+                let kind = b'b';
+                Message { kind, ..message }.put(&mut state.own);
+                state.event = Event::Send;
+            }
+            _ => {
+                self.answered(message, at);
+                if matches!(state.event, Event::Nothing) {
+                    state.event = Event::Replies;
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, message: Message, at: Nanos) {
+        let Some(slot) = self.calls.find(message.token) else {
+            return;
+        };
+        let number = self.slots[usize::from(message.slot)].number;
+        assert_eq!(number, message.number, "the number of the call");
+        self.over(slot, Status::Ok, at);
+    }
+
+    fn over(&mut self, slot: u32, status: Status, now: Nanos) {
+        let call = self.calls.get(slot);
+        let (op, session_slot) = (call.op, call.slot);
+        if let Some(taken) = session_slot.and_then(|s| self.slots.get_mut(usize::from(s))) {
+            taken.is_taken = false;
+        }
+        self.calls.end(slot);
+        let ended = self.ops.get_mut(op);
+        ended.fail(status);
+        ended.outcome.physical += u32::from(status == Status::Ok);
+        ended.note_done(now);
+        self.state.done.push(Completion {
+            token: ended.token,
+            outcome: ended.outcome,
+        });
+        self.ops.end(op);
+    }
+}
+
+impl<const AGAIN: bool> WireProtocol for Core<AGAIN> {
+    type Call = Call;
+    type Conn = ConnState;
+    type Timer = Infallible;
+
+    const CONNECT_STEP: &'static str = "set a session up";
+    const CONNECTING_MAX: usize = 4;
+    const ON_LOSS: OnLoss = match AGAIN {
+        true => OnLoss::SendAgain,
+        false => OnLoss::Fail,
+    };
+
+    fn calls(&self) -> &Calls<Call> {
+        &self.calls
+    }
+
+    fn calls_mut(&mut self) -> &mut Calls<Call> {
+        &mut self.calls
+    }
+
+    fn state(&self) -> &LoopState<Infallible> {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut LoopState<Infallible> {
+        &mut self.state
+    }
+
+    fn submit(&mut self, request: &Request) -> Submit {
+        let op = self.ops.begin(request);
+        self.calls.begin(op, 0, self.state.now).expect("room");
+        Submit::Queued
+    }
+
+    fn connected(&mut self, _conn: u32, state: &mut ConnState) -> Event {
+        Message::new(b'E').put(&mut state.own);
+        Event::Send
+    }
+
+    fn closed(&mut self, _conn: u32, state: &mut ConnState) {
+        *state = ConnState::default();
+        if !AGAIN {
+            self.slots.clear();
+        }
+    }
+
+    fn own_bytes(&mut self, state: &mut ConnState, out: &mut Vec<u8>) {
+        out.append(&mut state.own);
+    }
+
+    fn encode_next(&mut self, conn: u32, _state: &mut ConnState, out: &mut Vec<u8>) -> bool {
+        let Some(slot) = self.calls.next_to_encode(conn) else {
+            return false;
+        };
+        let call = self.calls.get_mut(slot);
+        let free = self.slots.iter().position(|s| !s.is_taken);
+        let Some(session_slot) = call.slot.or(free.map(|s| s as u8)) else {
+            return false;
+        };
+        let place = &mut self.slots[usize::from(session_slot)];
+        // What goes again goes with the number that it had.
+        place.number += u16::from(call.slot.is_none());
+        place.is_taken = true;
+        call.slot = Some(session_slot);
+        let message = Message {
+            kind: b'S',
+            slot: session_slot,
+            number: place.number,
+            token: call.xid,
+        };
+        message.put(out);
+        true
+    }
+
+    fn call_sent(&mut self, slot: u32) {
+        let (op, now) = (self.calls.get(slot).op, self.state.now);
+        self.ops.get_mut(op).stamp_sent(now);
+    }
+
+    fn receive(
+        &mut self,
+        _conn: u32,
+        state: &mut ConnState,
+        bytes: &mut [u8],
+        at: Nanos,
+    ) -> Received {
+        let (whole, rest) = bytes.as_chunks::<MESSAGE>();
+        for message in whole {
+            if message[0] == 0 {
+                return Err("no message begins with 0".into());
+            }
+            self.take(state, Message::read(message), at);
+        }
+        Ok(FrameProgress {
+            consumed: bytes.len() - rest.len(),
+            wanted: MESSAGE - rest.len(),
+        })
+    }
+
+    fn after_read(&mut self, _conn: u32, state: &mut ConnState) -> Event {
+        std::mem::take(&mut state.event)
+    }
+
+    fn fail_call(&mut self, slot: u32, status: Status) {
+        let now = self.state.now;
+        self.over(slot, status, now);
+    }
+
+    fn count(&mut self, incident: Incident, times: u64) {
+        *self.incidents.entry(format!("{incident:?}")).or_default() += times;
+    }
+
+    fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
+        into.append(&mut self.incidents);
+    }
+
+    fn transfer_bytes(&self) -> (u32, u32) {
+        (0, 0)
+    }
+
+    fn forget_objects(&mut self, _proc: u32, _from: ObjectId) {}
+
+    fn connect_advice(&self) -> &'static str {
+        "ask the peer"
+    }
+}

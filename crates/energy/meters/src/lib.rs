@@ -1,0 +1,23 @@
+//! Reads power meters, sensors and sFlow as they measure, and writes an energy log.
+//!
+//! Every source is behind one trait, [`Meter`]; [`open()`] makes one of a
+//! [`SourceSpec`](filermark_energy_data::setup::SourceSpec). [`collect`] reads them all, each in
+//! a thread of its own, and has one thread that writes. This room knows sockets and clocks;
+//! it knows nothing of runs, and of what figures mean no more than their unit.
+
+pub mod collect;
+mod command;
+mod figure;
+mod hwmon;
+mod meter;
+mod open;
+mod rapl;
+mod redfish;
+mod scpi;
+mod secret;
+mod simulated;
+mod snmp;
+mod waiting;
+
+pub use meter::{Meter, MeterError, Sample};
+pub use open::open;

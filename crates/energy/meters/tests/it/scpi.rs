@@ -1,0 +1,163 @@
+//! The line protocol against devices on a loopback port.
+
+use crate::device::{Device, Wattmeter};
+use crate::{LIMIT, SHORT, failure, figure, meter, read};
+use filermark_energy_data::Quantity;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn source(device: &Device) -> String {
+    format!("scpi://{}", device.address())
+}
+
+#[test]
+fn all_figures_come_with_one_query() {
+    let wattmeter = Wattmeter::new();
+    let device = Device::start(move |stream| wattmeter.serve(stream));
+    let mut meter = meter(&source(&device), LIMIT);
+    for _ in 0..3 {
+        let sample = read(&mut *meter);
+        assert_eq!(sample.at, None);
+        assert_eq!(
+            sample.values,
+            [
+                (Quantity::Power, 535.2),
+                (Quantity::Voltage, 230.1),
+                (Quantity::Current, 2.341),
+                (Quantity::ApparentPower, 538.66),
+                (Quantity::PowerFactor, 0.9936),
+                (Quantity::Frequency, 49.998),
+                (Quantity::VoltageDistortion, 1.85),
+            ]
+        );
+    }
+    assert_eq!(device.connections(), 1);
+}
+
+#[test]
+fn what_the_meter_has_not_got_is_missing() {
+    let wattmeter = Wattmeter {
+        harmonics: false,
+        ..Wattmeter::new()
+    };
+    let answer = wattmeter.answer.clone();
+    let device = Device::start(move |stream| wattmeter.serve(stream));
+    let mut meter = meter(&source(&device), LIMIT);
+    let sample = read(&mut *meter);
+    assert_eq!(figure(&sample, Quantity::VoltageDistortion), None);
+    assert_eq!(sample.values.len(), 6);
+    *answer.lock().expect("an answer") = Some("INF,230.1E+00,NAN,NAN,NAN,NAN,NAN".into());
+    let sample = read(&mut *meter);
+    assert_eq!(sample.values, [(Quantity::Voltage, 230.1)]);
+    *answer.lock().expect("an answer") = Some(["NAN"; 7].join(","));
+    assert!(failure(&mut *meter, LIMIT).contains("no figure at all"));
+    *answer.lock().expect("an answer") = None;
+    assert_eq!(figure(&read(&mut *meter), Quantity::Power), Some(535.2));
+    assert_eq!(device.connections(), 2);
+}
+
+#[test]
+fn an_input_that_is_not_there_is_told() {
+    let wattmeter = Wattmeter::new();
+    let device = Device::start(move |stream| wattmeter.serve(stream));
+    let mut meter = meter(&format!("{}?element=2", source(&device)), LIMIT);
+    let said = failure(&mut *meter, LIMIT);
+    assert!(said.contains("has it an input 2"), "{said}");
+}
+
+#[test]
+fn a_device_that_comes_back_is_read_again() {
+    let wattmeter = Wattmeter::new();
+    let first = std::sync::atomic::AtomicBool::new(true);
+    let device = Device::start(move |stream| {
+        if !first.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            wattmeter.serve(stream);
+        }
+    });
+    let mut meter = meter(&source(&device), LIMIT);
+    let said = failure(&mut *meter, LIMIT);
+    assert!(said.starts_with(&source(&device)), "{said}");
+    assert_eq!(figure(&read(&mut *meter), Quantity::Power), Some(535.2));
+}
+
+#[test]
+fn nobody_there_is_told() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = port.local_addr().expect("an address");
+    drop(port);
+    let mut meter = meter(&format!("scpi://{address}"), LIMIT);
+    let said = failure(&mut *meter, LIMIT);
+    assert!(said.contains("the meter's line port"), "{said}");
+}
+
+/// Nothing more is read or sent until the other side has gone.
+fn until_gone(mut stream: &TcpStream) {
+    let mut bytes = [0; 64];
+    while matches!(stream.read(&mut bytes), Ok(len) if len > 0) {}
+}
+
+#[test]
+fn a_mute_device_takes_no_longer_than_the_limit() {
+    let device = Device::start(|stream| until_gone(&stream));
+    let mut meter = meter(&source(&device), SHORT);
+    for _ in 0..2 {
+        let said = failure(&mut *meter, SHORT);
+        assert!(
+            said.contains("ask who it is: no answer within 0.4 s"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_device_that_drips_takes_no_longer_than_the_limit() {
+    let device = Device::start(|mut stream| {
+        while stream.write_all(b"x").is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let said = failure(&mut *meter(&source(&device), SHORT), SHORT);
+    assert!(said.contains("no answer within"), "{said}");
+}
+
+#[test]
+fn an_answer_without_end_is_cut() {
+    let device = Device::start(|mut stream| while stream.write_all(&[b'1'; 4096]).is_ok() {});
+    let said = failure(&mut *meter(&source(&device), LIMIT), LIMIT);
+    assert!(said.contains("1024 bytes without an end of line"), "{said}");
+}
+
+#[test]
+fn nonsense_is_told_and_tamed() {
+    for (answer, wanted) in [
+        (&b"SSH-2.0-OpenSSH_9.2\r\n"[..], "no instrument's name"),
+        (b"\x1b[2Ja,b\n", "no instrument's name"),
+        (b"\xff\xfe\n", "is no text"),
+        (b"a,b,c,d\nmore\n", "more than it was asked"),
+        (b"a,b,c,d\n", "no answer within"),
+    ] {
+        let device = Device::start(move |mut stream| {
+            if stream.write_all(answer).is_ok() {
+                until_gone(&stream);
+            }
+        });
+        let said = failure(&mut *meter(&source(&device), SHORT), SHORT);
+        assert!(said.contains(wanted), "{said}");
+        assert!(!said.contains('\x1b'), "{said:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_comes_late_is_nobodys() {
+    let wattmeter = Wattmeter::new();
+    let device = Device::start(move |mut stream| {
+        // What was asked on a connection before comes on this one, first of all.
+        let _ = stream.write_all(b"1,1,1,1,1,1,1\n");
+        wattmeter.serve(stream);
+    });
+    let said = failure(&mut *meter(&source(&device), SHORT), SHORT);
+    assert!(
+        said.contains("instrument's name") || said.contains("more than"),
+        "{said}"
+    );
+}

@@ -1,0 +1,145 @@
+//! Figures of the energy report as text.
+
+use filermark_energy_data::reduce::{Stats, efficiency_decimals, shown_decimals};
+use filermark_report::parts::number;
+
+/// Stands where there is no figure.
+pub const NONE: &str = "–";
+
+/// A figure with so many decimals, the others cut off and not rounded.
+///
+/// Efficiency is shown so because a figure that is rounded up claims more than was
+/// measured; and so the training's table shows it (slides E, "Data reduction"): 1502 W
+/// and 5000 MiB/s are 3.3289 MiB/s per W, and it prints 3.32. What a computer's arithmetic
+/// leaves below a whole hundredth (1.9999999999999998) is that hundredth: nine decimals are
+/// rounded to before.
+pub fn cut(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.9}");
+    match text.split_once('.') {
+        Some((whole, fraction)) if decimals > 0 => {
+            format!("{whole}.{}", &fraction[..decimals.min(fraction.len())])
+        }
+        Some((whole, _)) => whole.to_owned(),
+        None => text,
+    }
+}
+
+/// MiB/s per W as every form shows it, [`cut`] and never rounded up: two decimals, and three
+/// significant digits below 1, where small servers would have none in two decimals. What is
+/// no number is `–`.
+pub fn efficiency(value: Option<f64>) -> String {
+    sound(value).map_or(NONE.into(), |v| cut(v, efficiency_decimals(v)))
+}
+
+/// Only a figure that is one.
+pub fn sound(value: Option<f64>) -> Option<f64> {
+    value.filter(|v| v.is_finite())
+}
+
+/// The mean of a figure that is there.
+pub fn mean(stats: Option<Stats>) -> Option<f64> {
+    sound(stats.map(|s| s.mean))
+}
+
+/// With so many decimals and thousands separators; `–` where there is none.
+pub fn fixed(value: Option<f64>, decimals: usize) -> String {
+    sound(value).map_or(NONE.into(), |v| number(v, decimals))
+}
+
+/// About three digits, or all in front of the point, with thousands separators.
+pub fn short(value: Option<f64>) -> String {
+    sound(value).map_or(NONE.into(), |v| number(v, shown_decimals(v)))
+}
+
+/// The same without separators, as the seed's table has it.
+pub fn plain(value: Option<f64>) -> String {
+    sound(value).map_or(NONE.into(), |v| {
+        let decimals = shown_decimals(v);
+        format!("{v:.decimals$}")
+    })
+}
+
+/// What is mostly a whole number: without decimals where it is one.
+pub fn loads(value: Option<f64>) -> String {
+    match sound(value) {
+        Some(v) if v.fract() == 0.0 => number(v, 0),
+        value => short(value),
+    }
+}
+
+/// A share as percent.
+pub fn percent(share: Option<f64>) -> String {
+    fixed(share.map(|s| s * 100.0), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filermark_energy_data::reduce::testing::{SEED_ROWS, reduction};
+
+    #[test]
+    fn efficiency_is_cut_and_never_rounded_up() {
+        for (value, shown) in [
+            (3.3289, "3.32"),
+            (2.0, "2.00"),
+            (1.999_999_999_999_999_8, "2.00"),
+            (1.999_99, "1.99"),
+            (0.0, "0.00"),
+            (8.61, "8.61"),
+            (123_456.789, "123456.78"),
+        ] {
+            assert_eq!(cut(value, 2), shown, "{value}");
+        }
+        assert_eq!(cut(7.99, 0), "7");
+        for (value, shown) in [
+            (3.3289, "3.32"),
+            (1.0, "1.00"),
+            (0.999_999_999_9, "1.00"),
+            (0.999_99, "0.999"),
+            (0.5, "0.500"),
+            (0.033_49, "0.0334"),
+            (0.009_05, "0.00905"),
+            (0.009_059_9, "0.00905"),
+            (0.000_012_349, "0.0000123"),
+            (0.000_000_012_3, "0.000000012"),
+            (1e-12, "0.00"),
+            (0.0, "0.00"),
+            (-0.033_49, "-0.0334"),
+        ] {
+            assert_eq!(efficiency(Some(value)), shown, "{value}");
+        }
+        assert_eq!(efficiency(None), NONE);
+        assert_eq!(efficiency(Some(f64::NAN)), NONE);
+        assert_eq!(efficiency(Some(f64::INFINITY)), NONE);
+    }
+
+    #[test]
+    fn the_seeds_table_comes_out_to_the_digit() {
+        let reduction = reduction();
+        let points = &reduction.workloads[0].points;
+        assert_eq!(points.len(), SEED_ROWS.len());
+        for (point, (run, mib_per_s, power_w, shown)) in points.iter().zip(SEED_ROWS) {
+            assert_eq!(point.number, run);
+            assert_eq!(plain(mean(point.traffic_mib_per_s)), mib_per_s);
+            assert_eq!(plain(mean(point.power_w)), power_w);
+            assert_eq!(efficiency(point.mib_per_s_per_w), shown, "run {run}");
+        }
+    }
+
+    #[test]
+    fn figures_have_about_three_digits() {
+        for (value, shown) in [
+            (0.0, "0.00"),
+            (0.1234, "0.123"),
+            (1.239, "1.24"),
+            (35.26, "35.3"),
+            (1_499.85, "1500"),
+            (-12.5, "-12.5"),
+        ] {
+            assert_eq!(plain(Some(value)), shown);
+        }
+        assert_eq!(short(Some(21_000.0)), "21,000");
+        assert_eq!(percent(Some(0.875)), "87.5");
+        assert_eq!(short(Some(f64::NAN)), NONE);
+    }
+}

@@ -1,0 +1,177 @@
+//! What enumerations and runs are called in the energy report.
+
+use super::figures::{NONE, plain};
+use filermark_energy_data::reduce::{
+    EnergyRule, PointEfficiency, SeriesKind, SourceView, TrafficFrom, WorkloadReduction,
+};
+use filermark_model::Severity;
+use filermark_results::text::{one_line, severity_label};
+
+/// Stands beside figures that a simulator made up.
+pub const SIMULATED: &str = "simulated figures";
+
+/// What else the report is not.
+pub const NO_PROGRAMME_RESULT: &str =
+    "It is not a result of any efficiency programme, and no such programme has looked at it.";
+
+/// Where the rules are described.
+pub const RULES_PAGE: &str = "Each rule, with its limit and where that comes from: the documentation's reference/energy-rules.md. The rules are made after those of efficiency programmes, e.g. SNIA Emerald's file-access measurement.";
+
+/// Most characters of a name that a table or a legend shows.
+const NAME_CHARS_MAX: usize = 60;
+
+/// A name from outside: on one line, and not longer than a table bears.
+pub fn name(text: &str) -> String {
+    let line = one_line(text);
+    match line.chars().count() > NAME_CHARS_MAX {
+        false => line,
+        true => {
+            let kept: String = line.chars().take(NAME_CHARS_MAX - 1).collect();
+            format!("{kept}…")
+        }
+    }
+}
+
+/// A load in its unit: `100 BUILDS`.
+pub fn load(run: &WorkloadReduction, load: Option<f64>) -> String {
+    match load.filter(|l| l.is_finite()) {
+        None => NONE.into(),
+        Some(load) if load.fract() == 0.0 => format!("{load:.0} {}", name(&run.load_unit)),
+        Some(_) => format!("{} {}", plain(load), name(&run.load_unit)),
+    }
+}
+
+/// Where MiB/s come from, for people.
+pub const fn traffic_from(from: TrafficFrom) -> &'static str {
+    match from {
+        TrafficFrom::Sflow => "switch (sFlow)",
+        TrafficFrom::Clients => "clients' count",
+        TrafficFrom::Nowhere => "nowhere",
+    }
+}
+
+/// Whether a source's figures are measured, and what its power is made of.
+pub const fn source_figures(source: &SourceView) -> &'static str {
+    match (source.simulated, source.power_of_product) {
+        (true, _) => SIMULATED,
+        (false, true) => "measured; power is U x I x PF",
+        (false, false) => "measured",
+    }
+}
+
+/// The head of the column of MiB/s: the seed's, where it is true.
+pub const fn traffic_head(from: TrafficFrom) -> &'static str {
+    match from {
+        TrafficFrom::Sflow => "sFlow MiB/sec",
+        TrafficFrom::Clients => "Clients' MiB/sec",
+        TrafficFrom::Nowhere => "MiB/sec",
+    }
+}
+
+/// Whether a load point counts by the run's own rules; they know nothing of energy.
+pub const fn run_counts(valid: Option<bool>) -> &'static str {
+    match valid {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not told",
+    }
+}
+
+/// What the energy side says of a load point: the worst of its findings and of its run's.
+/// That the run itself does not count the point is the run's verdict, and not repeated.
+pub fn energy_verdict(run: &WorkloadReduction, point: &PointEfficiency) -> &'static str {
+    let all = point.findings.iter().chain(&run.findings);
+    let of_energy = all.filter(|f| f.rule != EnergyRule::PointInvalid);
+    match of_energy.map(|f| f.severity).max() {
+        None | Some(Severity::Note) => "ok",
+        Some(worst) => severity_label(worst),
+    }
+}
+
+/// A rule as reference/energy-rules.md and the JSON name it.
+pub const fn rule(rule: EnergyRule) -> &'static str {
+    match rule {
+        EnergyRule::NoData => "no-data",
+        EnergyRule::SampleInterval => "sample-interval",
+        EnergyRule::Gap => "gap",
+        EnergyRule::Stability => "stability",
+        EnergyRule::Environment => "environment",
+        EnergyRule::Supply => "supply",
+        EnergyRule::Clock => "clock",
+        EnergyRule::Overlap => "overlap",
+        EnergyRule::Ports => "ports",
+        EnergyRule::Data => "data",
+        EnergyRule::Resolution => "resolution",
+        EnergyRule::Disclosure => "disclosure",
+        EnergyRule::Simulated => "simulated",
+        EnergyRule::Coverage => "coverage",
+        EnergyRule::PointInvalid => "point-invalid",
+    }
+}
+
+/// A kind of series as columns name it, with its unit last.
+pub const fn column(kind: SeriesKind) -> &'static str {
+    match kind {
+        SeriesKind::Power => "power_w",
+        SeriesKind::Meter => "meter_w",
+        SeriesKind::Traffic => "traffic_mib_per_s",
+        SeriesKind::Interface => "interface_mib_per_s",
+        SeriesKind::Throughput => "client_mib_per_s",
+        SeriesKind::Temperature => "temperature_c",
+        SeriesKind::Humidity => "humidity_pcnt",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_called_as_the_json_calls_them() {
+        use EnergyRule as R;
+        for known in [
+            R::NoData,
+            R::SampleInterval,
+            R::Gap,
+            R::Stability,
+            R::Environment,
+            R::Supply,
+            R::Clock,
+            R::Overlap,
+            R::Ports,
+            R::Data,
+            R::Resolution,
+            R::Disclosure,
+            R::Simulated,
+            R::Coverage,
+            R::PointInvalid,
+        ] {
+            assert_eq!(serde_json::json!(known), rule(known));
+        }
+    }
+
+    #[test]
+    fn the_energy_sides_verdict_is_not_the_runs() {
+        let reduction = filermark_energy_data::reduce::testing::reduction();
+        let mut run = reduction.workloads[1].clone();
+        let verdicts = |run: &WorkloadReduction| -> Vec<&str> {
+            let points = run.points.iter();
+            points.map(|p| energy_verdict(run, p)).collect()
+        };
+        let told = verdicts(&run);
+        assert_eq!(told[..5], ["ok", "ok", "warning", "invalid", "warning"]);
+        // Without the energy side's own finding only the run's is left.
+        run.points[3].findings.remove(0);
+        assert_eq!(verdicts(&run)[3], "ok");
+        run.findings = run.points[2].findings.clone();
+        run.findings[0].rule = EnergyRule::Overlap;
+        run.findings[0].severity = Severity::Invalid;
+        assert!(verdicts(&run).iter().all(|v| *v == "invalid"));
+    }
+
+    #[test]
+    fn names_are_short_and_move_no_cursor() {
+        assert_eq!(name("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
+        assert_eq!(name(&"x".repeat(100)).chars().count(), NAME_CHARS_MAX);
+    }
+}

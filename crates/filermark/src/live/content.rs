@@ -1,0 +1,46 @@
+//! What the view of a run shows: the run, and what goes on beside it.
+
+use super::state::ViewState;
+use filermark_cli_kit::companion::Status;
+use filermark_cli_kit::view::{Content, DrawTime, Style};
+use filermark_prime::Progress;
+use std::time::Duration;
+
+/// A run, and what goes on beside it.
+pub struct RunContent {
+    state: ViewState,
+    beside: Option<Box<dyn Status>>,
+}
+
+impl RunContent {
+    /// A run that has not begun.
+    pub fn new(state: ViewState) -> Self {
+        Self {
+            state,
+            beside: None,
+        }
+    }
+
+    /// Takes in an event of the run, `passed` after the view began.
+    pub fn on_progress(&mut self, progress: &Progress<'_>, passed: Duration) {
+        self.state.on_progress(progress, passed);
+    }
+
+    /// Takes in the present state of what goes on beside the run.
+    pub fn set_status(&mut self, status: Box<dyn Status>) {
+        self.beside = Some(status);
+    }
+}
+
+impl Content for RunContent {
+    fn stop(&mut self) {
+        self.state.stop();
+    }
+
+    fn lines(&self, now: &DrawTime, style: Style) -> Vec<String> {
+        let mut lines = self.state.lines(now, style);
+        let beside = self.beside.iter();
+        lines.extend(beside.flat_map(|status| status.lines(style)));
+        lines
+    }
+}

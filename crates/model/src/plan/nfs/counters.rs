@@ -1,0 +1,113 @@
+//! What the NFS driver counts beside the operations.
+
+use crate::counter::{
+    COMMIT_FAILURES, CounterDecl, DUPLICATE_REPLIES, END_COMMITS, END_LOST_WRITES, LOST_WRITES,
+    READ_COMMITS, RETRANSMITS, SEND_ERRORS, UNCOMMITTED_WRITES, UNSTABLE_WRITES, WRITE_COMMITS,
+    counters, shared,
+};
+
+const fn c(name: &'static str, text: &'static str) -> CounterDecl {
+    CounterDecl::new(name, text)
+}
+
+counters! {
+    /// What the NFS driver counts beside the operations.
+    NfsCounter {
+        Retransmits = c(RETRANSMITS, "Calls sent again with the same xid.")
+            .warns("calls were sent again: their reply did not come in time (over UDP: call or reply was lost; each waits UDP_TIMEOUT_MS at least), or their connection was lost");
+        LateReplies = c("late_replies", "UDP: replies to calls that had been given up.")
+            .warns("replies came after their operation had been given up");
+        PortUnreachable = c(
+            "port_unreachable",
+            "UDP: answers of the network that the server cannot be reached, or that nothing listens on its port.",
+        )
+        .warns("times the network answered that nothing listens on the server's port")
+        .explains_shortfall(3);
+        SendErrors = c(
+            SEND_ERRORS,
+            "UDP: datagrams that this host did not send: no room, or a firewall rule of its own.",
+        )
+        .warns("datagrams were not sent by this host: no room, or a firewall rule of its own");
+        DuplicateReplies = c(
+            DUPLICATE_REPLIES,
+            "UDP: replies to calls that had been answered already.",
+        )
+        .notes("replies came to calls that had been answered: an earlier sending was late, not lost, or the network made two of one");
+        Reconnects = shared::RECONNECTS;
+        VerifierChanges = c(
+            "verifier_changes",
+            "Changes of a file system's write verifier that were seen.",
+        )
+        .warns("times a load-making thread saw the server's write verifier change (it restarted, or lost unstable data); writes under the old one went again");
+        LostWrites = c(
+            LOST_WRITES,
+            "Writes that the server had answered UNSTABLE and lost before their COMMIT; they went again.",
+        )
+        .warns("writes that the server had answered UNSTABLE were lost before their COMMIT, and went again");
+        ExcusedReads = c(
+            "excused_reads",
+            "READ replies that showed what was there before writes that the server had lost, and that had not gone again yet.",
+        )
+        .notes("reads showed what was there before writes that the server had lost and that had not gone again yet");
+        CommitFailures = c(
+            COMMIT_FAILURES,
+            "COMMITs of what was written, and WRITEs of lost data, that were refused or not answered.",
+        )
+        .warns("COMMITs of what was written, or WRITEs of lost data, were refused or not answered; the data goes into the next COMMIT of its file");
+        LessStable = c(
+            "less_stable",
+            "WRITE replies that were less stable than FILE_SYNC, which was asked for.",
+        )
+        .warns("WRITE replies were less stable than FILE_SYNC, which was asked for, against RFC 1813 (section 3.3.7); a COMMIT followed");
+        Timeouts = shared::TIMEOUTS;
+        BadReplies = shared::BAD_REPLIES;
+        StreamErrors = shared::STREAM_ERRORS;
+        ReaddirRestarts = c(
+            "readdir_restarts",
+            "Listings begun anew because the cookie was stale.",
+        )
+        .notes("listings begun anew because the server's cookie was stale");
+        JukeboxWaits = c("jukebox_waits", "Waits after NFS3ERR_JUKEBOX.")
+            .notes("times the server asked to try later (NFS3ERR_JUKEBOX)");
+        ShortReads = shared::SHORT_READS;
+        ShortWrites = shared::SHORT_WRITES;
+        ConnectFailures = shared::CONNECT_FAILURES;
+        EarlyEofs = shared::EARLY_EOF_READS;
+        Rewrites = c(
+            "rewrites",
+            "WRITEs that went again because a write verifier had changed.",
+        );
+        WriteCommits = c(
+            WRITE_COMMITS,
+            "COMMITs of what was written, as against those that the mix asks for.",
+        );
+        EndCommits = c(
+            END_COMMITS,
+            "Of these, those for what was left when all operations of RUN were over.",
+        );
+        ReadCommits = c(
+            READ_COMMITS,
+            "COMMITs of reads that showed something wrong and asked for the verifier.",
+        );
+        UnstableWrites = c(
+            UNSTABLE_WRITES,
+            "Logical writes that the server answered UNSTABLE.",
+        );
+        EndLostWrites = c(
+            END_LOST_WRITES,
+            "Writes that the server lost before their COMMIT, when all operations of RUN were over.",
+        );
+        UncommittedWrites = c(
+            UNCOMMITTED_WRITES,
+            "Writes that the server had answered UNSTABLE and that no COMMIT confirmed.",
+        );
+        ReplaysAccepted = c(
+            "replays_accepted",
+            "Retransmitted calls whose refusal shows that they had been executed.",
+        );
+        StaleReplies = shared::STALE_REPLIES;
+        CheckedBytes = shared::CHECKED;
+        UndecidedBytes = shared::UNDECIDED;
+        VerifyErrors = shared::WRONG_READS;
+    }
+}

@@ -1,0 +1,162 @@
+//! What the program has to know of the NFS driver, and the protocols that it speaks.
+
+use super::{NfsCounter, NfsPlan};
+use crate::counter::CounterDecl;
+use crate::op::{Op, OpSet};
+use crate::plan::Labels;
+use crate::plan::facts::{DriverFacts, DriverSettings, DriverText, Target};
+use crate::plan::network::{Transport, transfers_text};
+use crate::protocol::{NfsVersion, ProtocolDecl};
+use crate::units::{Bytes, Nanos};
+
+/// NFS version 2.
+pub(in crate::plan) const NFS2: ProtocolDecl = ProtocolDecl {
+    title: "NFS version 2",
+    sfssum_name: "NFS2",
+    driver_word: "nfs2",
+    fs_word: Some("nfs"),
+    benchmark: Some("nfs2-1997"),
+    ops: Op::NFS2,
+    op_names: |_| None,
+    is_sequential: false,
+    nfs_version: Some(NfsVersion::V2),
+};
+
+/// NFS version 3.
+pub(in crate::plan) const NFS3: ProtocolDecl = ProtocolDecl {
+    title: "NFS version 3",
+    sfssum_name: "NFS3",
+    driver_word: "nfs3",
+    benchmark: Some("general-nfs3"),
+    ops: Op::NFS3,
+    nfs_version: Some(NfsVersion::V3),
+    ..NFS2
+};
+
+/// The port of NFS (RFC 1813, section 5.2).
+const NFS_PORT: u16 = 2049;
+
+const WITHOUT_PORTMAPPER: (&str, &str) = (
+    "portmapper",
+    "With NFS_PORT and MOUNT_PORT it is not needed",
+);
+const WITHOUT_UDP: (&str, &str) = (
+    "nfs",
+    "Many servers are built without UDP by now: TCP=on goes over TCP",
+);
+
+impl DriverSettings for NfsPlan {
+    fn facts(&self) -> DriverFacts {
+        let (commit, validates) = match self.version {
+            NfsVersion::V2 => (None, "NFSv2"),
+            NfsVersion::V3 => (Some(self.commit), "NFSv3"),
+        };
+        let resend_after = match self.transport {
+            Transport::Tcp => None,
+            Transport::Udp => Some(Nanos::from_millis(u64::from(self.udp_timeout_ms))),
+        };
+        DriverFacts {
+            target: Target::Server,
+            transport: Some(self.transport),
+            ip: Some(self.ip),
+            port: Some(self.nfs_port.unwrap_or(NFS_PORT)),
+            reserved_ports: self.resvport,
+            connections: Some(self.connections),
+            biods: (self.biod_max_reads, self.biod_max_writes),
+            commit,
+            resend_after,
+            validates: Some(validates),
+            service_advice: match self.transport {
+                Transport::Tcp => &[WITHOUT_PORTMAPPER],
+                Transport::Udp => &[WITHOUT_PORTMAPPER, WITHOUT_UDP],
+            },
+            service_command: "rpcinfo -p {host}",
+            export_command: Some("showmount -e {host}"),
+            user_parameter: "SFS_NFS_USER_ID",
+            ..DriverFacts::default()
+        }
+    }
+
+    fn describe(&self) -> DriverText {
+        let summary = format!(
+            "NFSv{} over {}, {}, {}, uid {} gid {}",
+            self.version.number(),
+            self.transport.name(),
+            self.connections.text(self.transport),
+            self.transfers(),
+            self.uid,
+            self.gid
+        );
+        DriverText {
+            protocol: format!("NFSv{}", self.version.number()),
+            user: format!("user {}", self.uid),
+            ports: "the ports of NFS (2049), MOUNT and portmapper (111)".to_owned(),
+            ..DriverText::of(summary)
+        }
+    }
+
+    fn ops(&self) -> OpSet {
+        match self.version {
+            NfsVersion::V2 => OpSet::NFS2,
+            NfsVersion::V3 => OpSet::NFS3,
+        }
+    }
+
+    fn counters(&self) -> &'static [CounterDecl] {
+        NfsCounter::ALL
+    }
+
+    fn labels(&self) -> Labels {
+        &[
+            ("block_size_max", "BLOCK_SIZE"),
+            ("biod_max_reads", "BIOD_MAX_READS"),
+            ("biod_max_writes", "BIOD_MAX_WRITES"),
+            ("commit", "COMMIT"),
+            ("commit.policy", "COMMIT policy"),
+            (
+                "commit.writes",
+                "logical writes to a file before its COMMIT",
+            ),
+            ("commit.mib", "MiB written to a file before its COMMIT"),
+            ("commit.files", "most files with uncommitted data per proc"),
+            ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
+            ("rpc_retries", "RPC_RETRIES"),
+            ("connections", "connections"),
+            ("nfs_port", "NFS_PORT"),
+            ("mount_port", "MOUNT_PORT"),
+            ("transport", "transport (TCP)"),
+            ("udp_timeout_ms", "UDP_TIMEOUT_MS"),
+        ]
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[
+            "uid",
+            "gid",
+            "gids",
+            "machine_name",
+            "resvport",
+            "nfs_port",
+            "mount_port",
+            "portmap_port",
+            "transport",
+            "udp_timeout_ms",
+            "ip",
+        ]
+    }
+}
+
+impl NfsPlan {
+    /// The transfers in text: what version and transport carry is the most, whatever is asked.
+    fn transfers(&self) -> String {
+        let limit = self.version.transfer_bytes_max(self.transport);
+        match (self.block_size_max, limit) {
+            (Some(asked), Some(limit)) => transfers_text(Some(asked.min(limit))),
+            (None, Some(limit)) => format!(
+                "transfers as the server prefers, {} at most",
+                Bytes(u64::from(limit))
+            ),
+            (asked, None) => transfers_text(asked),
+        }
+    }
+}

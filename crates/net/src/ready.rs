@@ -1,0 +1,65 @@
+//! What the modules of all systems have in common: events, interests, datagrams that came.
+
+use filermark_model::Nanos;
+
+/// Datagrams of one system call, at most.
+pub const BATCH: usize = 64;
+
+/// How many events one wait brings at most.
+pub(crate) const EVENTS_MAX: usize = 1024;
+
+/// What a socket is ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The key it was added with.
+    pub key: u64,
+    /// There is something to read, or the end of the stream.
+    pub readable: bool,
+    /// There is room to write, or the connection has been made.
+    pub writable: bool,
+    /// The peer may send no more: read on to the end of the stream, which is reported
+    /// once.
+    pub ended: bool,
+    /// The connection broke or was refused.
+    pub broken: bool,
+}
+
+/// What a level-triggered socket is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Nothing: a broken connection may be reported all the same.
+    Nothing,
+    /// Something to read, or the end of the stream.
+    Read,
+    /// Room to write.
+    Write,
+}
+
+/// A datagram that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReceivedDatagram {
+    /// Bytes of it that were kept.
+    pub(crate) len: usize,
+    /// It was longer than its room: the rest is lost.
+    pub(crate) cut: bool,
+    /// How long ago it had arrived at this host; no time where that is not known.
+    pub(crate) age: Nanos,
+}
+
+impl ReceivedDatagram {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self {
+        len: 0,
+        cut: false,
+        age: Nanos::ZERO,
+    };
+}
+
+/// Which buffer of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketBuffer {
+    /// What came and was not read.
+    Receive,
+    /// What was sent and has not left.
+    Send,
+}

@@ -1,0 +1,11 @@
+//! What reports of other crates are made of, so that they look like those of this one:
+//! charts with their axes, tables of a text, figures and findings in words. A page is laid
+//! out by [`Templates`](crate::Templates), whose style sheets the charts need.
+
+pub use crate::charts::{Area, ChartWidth, axes_at, legend};
+pub use crate::format::{count, number};
+pub use crate::html::Chart;
+pub use crate::scale::{Scale, nice_step, tick_label};
+pub use crate::svg::{Anchor, Svg};
+pub use crate::text::{heads, table};
+pub use crate::view::messages;

@@ -1,0 +1,269 @@
+//! SMB over the loop of the driver kit: a handshake makes the session of a connection, and a
+//! window says how many calls may go.
+//!
+//! A call that has gone out is not sent again: an operation of SMB changes what is open, and a
+//! lost connection takes that with it. A logon that the server has refused is never tried
+//! again: accounts are locked after a few.
+
+use super::calls::{Call, CallOutcome};
+use super::core::{Core, Timer};
+use super::counters::Tally;
+use super::session::{MessageOutcome, SessionProtocol};
+use crate::login::Login;
+use filermark_driver_kit::sockets::{
+    Calls, Event, Incident, LoopState, OnLoss, Received, WireProtocol,
+};
+use filermark_engine::driver::{ObjectId, Request, Status, Submit};
+use filermark_model::Nanos;
+use filermark_net::FrameProgress;
+use filermark_smbwire::error::SetupError;
+use filermark_smbwire::frame::{self, Front};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What is kept of a connection.
+#[derive(Debug)]
+pub(crate) struct ConnState {
+    login: Arc<Login>,
+    session: SessionProtocol,
+    /// What has come of the messages of a read so far.
+    outcome: MessageOutcome,
+    /// It is the one that finds out, after a loss, whether the user is still let in.
+    tries_first: bool,
+}
+
+impl ConnState {
+    pub(crate) fn new(login: Arc<Login>) -> Self {
+        Self {
+            login,
+            session: SessionProtocol::default(),
+            outcome: MessageOutcome::NoEvent,
+            tries_first: false,
+        }
+    }
+
+    /// The server does not let the user in, or there is nothing to log in with.
+    fn refused(&self, error: &SetupError) -> Event {
+        let error = self.login.explain(error);
+        let advice = match error.advice.is_empty() {
+            true => String::new(),
+            false => format!("; {}", error.advice),
+        };
+        Event::Refused(format!("{}{advice}", error.reason))
+    }
+}
+
+impl WireProtocol for Core {
+    type Call = Call;
+    type Conn = ConnState;
+    type Timer = Timer;
+
+    const CONNECT_STEP: &'static str = "set an SMB session up";
+    /// Each session begins with a process or thread of the server.
+    const CONNECTING_MAX: usize = 64;
+    /// A user that the server does not take is to be refused once, not once per proc.
+    const FIRST_ALONE: bool = true;
+    const ON_LOSS: OnLoss = OnLoss::Fail;
+
+    fn calls(&self) -> &Calls<Call> {
+        &self.calls
+    }
+
+    fn calls_mut(&mut self) -> &mut Calls<Call> {
+        &mut self.calls
+    }
+
+    fn state(&self) -> &LoopState<Timer> {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut LoopState<Timer> {
+        &mut self.state
+    }
+
+    fn submit(&mut self, request: &Request) -> Submit {
+        Self::submit(self, request)
+    }
+
+    fn connected(&mut self, _conn: u32, state: &mut ConnState) -> Event {
+        match state.session.begin(&state.login) {
+            Ok(()) => Event::Send,
+            Err(error) => state.refused(&error),
+        }
+    }
+
+    fn may_reconnect(&mut self, state: &mut ConnState) -> bool {
+        let first = state.login.try_again(self.state.now);
+        state.tries_first = first == Some(true);
+        first.is_some()
+    }
+
+    fn closed(&mut self, conn: u32, state: &mut ConnState) {
+        self.end_epoch(conn);
+        if std::mem::take(&mut state.tries_first) {
+            state.login.end_trial();
+        }
+        state.outcome = MessageOutcome::NoEvent;
+        state.session.end();
+    }
+
+    fn own_bytes(&mut self, state: &mut ConnState, out: &mut Vec<u8>) {
+        state.session.take_setup(out);
+    }
+
+    #[inline]
+    fn encode_next(&mut self, conn: u32, state: &mut ConnState, out: &mut Vec<u8>) -> bool {
+        state.session.encode_next(conn, self, out)
+    }
+
+    #[inline]
+    fn call_sent(&mut self, slot: u32) {
+        let call = self.calls.get(slot);
+        tracing::trace!(target: "filermark_smb::rpc", conn = call.conn, call = slot, kind = ?call.kind, messages = call.left, "sent");
+        self.counters.call(call.kind);
+        self.ops.get_mut(call.op).stamp_sent(self.state.now);
+    }
+
+    #[inline]
+    fn receive(
+        &mut self,
+        conn: u32,
+        state: &mut ConnState,
+        bytes: &mut [u8],
+        at: Nanos,
+    ) -> Received {
+        let (session, outcome) = (&mut state.session, &mut state.outcome);
+        let progress = split(bytes, session.message_max(), |message| {
+            *outcome = outcome.with(session.message(conn, message, self, at));
+        });
+        Ok(progress?)
+    }
+
+    #[inline]
+    fn after_read(&mut self, conn: u32, state: &mut ConnState) -> Event {
+        match std::mem::take(&mut state.outcome) {
+            MessageOutcome::NoEvent => Event::Nothing,
+            MessageOutcome::Replies => Event::Replies,
+            outcome => self.after_setup_or_end(conn, state, outcome),
+        }
+    }
+
+    fn fail_call(&mut self, slot: u32, status: Status) {
+        let now = self.state.now;
+        self.end_call(slot, CallOutcome::Ends(status), 0, now);
+    }
+
+    fn count(&mut self, incident: Incident, times: u64) {
+        let tally = match incident {
+            Incident::Reconnect => Tally::Reconnects,
+            Incident::ConnectFailure => Tally::ConnectFailures,
+            Incident::Timeout => Tally::Timeouts,
+            Incident::StreamError => Tally::StreamErrors,
+            // Calls go once, and over streams.
+            Incident::Retransmit
+            | Incident::BadDatagram
+            | Incident::Unreachable
+            | Incident::SendError => return,
+        };
+        self.counters.add_many(tally, times);
+    }
+
+    fn take_counters(&mut self, into: &mut BTreeMap<String, u64>) {
+        self.counters.take(into);
+    }
+
+    fn transfer_bytes(&self) -> (u32, u32) {
+        let sizes = self.transfers.iter().copied();
+        sizes
+            .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)))
+            .unwrap_or_default()
+    }
+
+    fn forget_objects(&mut self, proc: u32, from: ObjectId) {
+        if let Some(proc) = self.procs.get_mut(proc as usize) {
+            proc.forget_objects(from);
+        }
+    }
+
+    fn place(&self, state: &ConnState, peer: SocketAddr) -> String {
+        format!("{} ({peer})", state.login.place)
+    }
+
+    fn connect_advice(&self) -> &'static str {
+        "check that the server runs and how many sessions it allows (and open files \
+         here: ulimit -n); CONNECTIONS=N lets procs share"
+    }
+}
+
+impl Core {
+    #[cold]
+    fn after_setup_or_end(
+        &mut self,
+        conn: u32,
+        state: &mut ConnState,
+        outcome: MessageOutcome,
+    ) -> Event {
+        match outcome {
+            MessageOutcome::NoEvent => Event::Nothing,
+            MessageOutcome::Replies => Event::Replies,
+            MessageOutcome::Expired => match state.session.renew(&state.login, self) {
+                Ok(true) => Event::SetupAgain,
+                Ok(false) => Event::Nothing,
+                Err(error) => state.refused(&error),
+            },
+            MessageOutcome::Send => Event::Send,
+            MessageOutcome::SessionDeleted => {
+                Event::Lost(io::Error::other("the server has ended the session"))
+            }
+            MessageOutcome::Ready => {
+                state.login.let_in(self.state.now);
+                state.tries_first = false;
+                self.transfers[conn as usize] = state.session.transfers(&self.settings);
+                Event::Up
+            }
+            MessageOutcome::Refused => match state.session.take_refusal() {
+                Some(error) if Login::is_final(&error) => state.refused(&error),
+                // A server that is just coming up, or too busy: it may do later.
+                Some(error) => Event::Lost(io::Error::other(error.to_string())),
+                None => Event::Nothing,
+            },
+            MessageOutcome::ProtocolError => Event::Lost(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a forged message",
+            )),
+        }
+    }
+}
+
+/// Gives every whole message in `bytes` to `each`, and says what is left.
+fn split(
+    bytes: &mut [u8],
+    max: usize,
+    mut each: impl FnMut(&mut [u8]),
+) -> Result<FrameProgress, frame::FrameError> {
+    let mut at = 0;
+    loop {
+        let rest = bytes.get_mut(at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(FrameProgress {
+                consumed: at,
+                wanted: 0,
+            });
+        }
+        match frame::front(rest, max)? {
+            Front::Complete(len) => {
+                let whole = frame::MARK + len;
+                each(rest.get_mut(frame::MARK..whole).unwrap_or_default());
+                at += whole;
+            }
+            Front::Incomplete(wanted) => {
+                return Ok(FrameProgress {
+                    consumed: at,
+                    wanted,
+                });
+            }
+        }
+    }
+}
