@@ -289,7 +289,11 @@ fn refusals_have_advice() {
         samba.sandbox().run(|| {
             for (path, reason, advice) in [
                 (Samba::READ_ONLY, "", "read-only"),
-                (r"data\closed", "STATUS_ACCESS_DENIED", "user alice has no permission"),
+                (
+                    r"data\closed",
+                    "STATUS_ACCESS_DENIED",
+                    "user alice has no permission",
+                ),
                 (r"data\missing", "NOT_FOUND", "no such directory"),
                 ("nosuch", "BAD_NETWORK_NAME", "no share of this name"),
                 (Samba::BOB, "ACCESS_DENIED", "has no access to this share"),
