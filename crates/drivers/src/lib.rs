@@ -19,18 +19,18 @@ pub fn find(plan: &DriverPlan) -> Option<&'static DriverSpec> {
     find_in(DRIVERS, plan)
 }
 
-/// The same, of a list.
+/// The driver of a plan in a list of drivers.
 pub fn find_in<'a>(drivers: &[&'a DriverSpec], plan: &DriverPlan) -> Option<&'a DriverSpec> {
     let name = plan.name();
     drivers.iter().copied().find(|driver| driver.name == name)
 }
 
-/// Makes the driver of a plan, with its settings. Nothing is reached yet.
+/// Makes the driver of a plan, with its settings. It connects to nothing yet.
 ///
 /// # Errors
 /// This program does not have it.
 pub fn open(plan: &DriverPlan) -> Result<Arc<dyn Driver>, String> {
     find(plan)
         .and_then(|driver| (driver.open)(plan))
-        .ok_or_else(|| format!("this program has no driver '{}'", plan.name()))
+        .ok_or_else(|| format!("this build has no driver '{}'", plan.name()))
 }

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 #[cfg(windows)]
 use std::os::windows::io::{AsSocket, BorrowedSocket};
 
-/// A UDP socket that never blocks and hears one peer alone.
+/// A UDP socket that never blocks and receives from one peer only.
 ///
 /// It holds no buffer of its own: what the system does not take stays the caller's,
 /// and what came lies in the caller's scratch buffer.
@@ -25,23 +25,23 @@ pub struct Datagrams {
 /// What became of datagrams that were handed to the system.
 #[derive(Debug)]
 pub struct Sent {
-    /// So many at the front are gone, or lost on the way: what is lost with
-    /// datagrams is for whoever waits for an answer.
+    /// So many at the front are sent, or lost on the way: the caller notices lost
+    /// datagrams by missing answers.
     pub taken: usize,
-    /// The system has no room: the rest goes when the reactor says writable.
+    /// The socket buffer is full: send the rest when the reactor reports the socket writable.
     pub blocked: bool,
-    /// Times the network said about one of these datagrams or an earlier one that nobody
-    /// can be reached ([`is_unreachable`]). Not the end of the socket.
+    /// Times the network reported one of these datagrams or an earlier one as undeliverable
+    /// ([`is_unreachable`]). Not the end of the socket.
     pub unreachable: u32,
-    /// Datagrams that this host did not send for another reason: no room, or a firewall
-    /// rule of its own.
+    /// Datagrams that this host did not send for another reason: no buffer space, or a
+    /// firewall rule of its own.
     pub unsent: u32,
-    /// The last of what was told, of either kind.
+    /// The last error, of either kind.
     pub last_error: Option<io::Error>,
 }
 
-/// Whether an error of a datagram socket says that nobody can be reached: nobody listens
-/// on the port, the host is down, there is no route.
+/// Whether an error of a datagram socket means that the peer is unreachable: the port is
+/// closed, the host is down, there is no route.
 pub fn is_unreachable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -49,25 +49,25 @@ pub fn is_unreachable(error: &io::Error) -> bool {
     )
 }
 
-/// What a look at the socket brought.
+/// The result of one call of `receive`.
 #[derive(Debug)]
 pub enum Received {
     /// Nothing is there.
     WouldBlock,
-    /// So many datagrams; more may be there if it is all that one look takes.
+    /// So many datagrams; more may be there if it is the maximum of one call.
     Some {
         /// How many.
         count: usize,
-        /// More may be waiting: look again.
+        /// More may be waiting: receive again.
         more: bool,
     },
-    /// The network told something about a datagram that was sent earlier: nobody
-    /// listens on the port, no route. Look again: datagrams may be there as well.
+    /// The network reported an error of a datagram that was sent earlier: the port is
+    /// closed, no route. Receive again: datagrams may be there as well.
     SocketError(io::Error),
 }
 
-/// Notes on the datagrams of one look, in the order in which they lie in the
-/// scratch buffer. Made once, used for every look.
+/// Lengths and ages of the datagrams of one call of `receive`, in their order in the
+/// scratch buffer. Made once, used for every call.
 #[derive(Debug)]
 pub struct Arrivals {
     notes: [ReceivedDatagram; BATCH],
@@ -75,11 +75,11 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// For datagrams of up to `room` bytes: longer ones are cut off, and told so.
-    pub fn new(room: usize) -> Self {
+    /// For datagrams of up to `capacity` bytes: longer ones are cut off and marked as cut.
+    pub fn new(capacity: usize) -> Self {
         Self {
             notes: [ReceivedDatagram::NONE; BATCH],
-            capacity: room.max(1),
+            capacity: capacity.max(1),
         }
     }
 
@@ -133,14 +133,14 @@ impl Datagrams {
             unsent: 0,
             last_error: None,
         };
-        // What an earlier datagram met is told instead of sending this one: it is
-        // tried once more. Whether what was told said that nobody can be reached:
-        let mut told_before = None;
+        // The error of an earlier datagram is returned instead of sending this one, which is
+        // tried once more. Whether that error was \"unreachable\":
+        let mut error_before = None;
         while let Some(rest) = ranges.get(sent.taken..).filter(|rest| !rest.is_empty()) {
             match system::send_many(&self.socket, bytes, rest) {
                 Ok(taken) => {
                     sent.taken += taken.max(1);
-                    told_before = None;
+                    error_before = None;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     sent.blocked = true;
@@ -149,12 +149,12 @@ impl Datagrams {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     let unreachable = is_unreachable(&error);
-                    // Told twice about one datagram counts once.
-                    sent.unreachable += u32::from(unreachable && told_before != Some(true));
-                    let given_up = told_before.is_some();
+                    // Two errors of one datagram count once.
+                    sent.unreachable += u32::from(unreachable && error_before != Some(true));
+                    let given_up = error_before.is_some();
                     sent.unsent += u32::from(given_up && !unreachable);
                     sent.taken += usize::from(given_up);
-                    told_before = (!given_up).then_some(unreachable);
+                    error_before = (!given_up).then_some(unreachable);
                     sent.last_error = Some(error);
                 }
             }
@@ -162,15 +162,15 @@ impl Datagrams {
         sent
     }
 
-    /// Takes what came, [`BATCH`] datagrams at most and as many as `scratch` has room
-    /// for, in one system call.
+    /// Takes what came, [`BATCH`] datagrams at most and as many as fit into
+    /// `scratch`, in one system call.
     pub fn receive(&self, scratch: &mut [u8], arrivals: &mut Arrivals) -> Received {
-        let room = arrivals.capacity;
-        match system::receive_many(&self.socket, scratch, room, &mut arrivals.notes) {
+        let capacity = arrivals.capacity;
+        match system::receive_many(&self.socket, scratch, capacity, &mut arrivals.notes) {
             Ok(0) => Received::WouldBlock,
             Ok(count) => Received::Some {
                 count,
-                more: count == BATCH.min(scratch.len() / room),
+                more: count == BATCH.min(scratch.len() / capacity),
             },
             Err(error) if error.kind() == ErrorKind::WouldBlock => Received::WouldBlock,
             Err(error) if error.kind() == ErrorKind::Interrupted => Received::Some {

@@ -1,7 +1,7 @@
 //! Sockets without waiting, for drivers and for the embedded server: readiness, TCP
 //! connections and datagram sockets, coalesced writes. It moves bytes and knows no protocol.
 //!
-//! * [`Reactor`] says which sockets are ready.
+//! * [`Reactor`] reports which sockets are ready.
 //! * [`Link`] is one connection: it takes whatever was encoded in one write, keeps
 //!   only what the system did not take, and hands out what came in place.
 //! * [`Datagrams`] is one UDP socket with one peer: many datagrams per system call in

@@ -148,8 +148,8 @@ impl Reactor {
         timeout: Option<Timespec>,
         ready: &mut Vec<Ready>,
     ) -> rustix::io::Result<()> {
-        let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
-        let (events, _) = epoll::wait(&self.epoll, &mut room[..], timeout.as_ref())?;
+        let mut events = [const { MaybeUninit::uninit() }; EVENTS_MAX];
+        let (events, _) = epoll::wait(&self.epoll, &mut events[..], timeout.as_ref())?;
         ready.extend(events.iter().map(Ready::from));
         Ok(())
     }

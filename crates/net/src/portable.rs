@@ -51,10 +51,10 @@ impl Reactor {
     /// # Errors
     /// The system's, as a rule "too many open files".
     pub fn new() -> io::Result<Self> {
-        let room = NonZeroUsize::new(EVENTS_MAX).unwrap_or(NonZeroUsize::MIN);
+        let capacity = NonZeroUsize::new(EVENTS_MAX).unwrap_or(NonZeroUsize::MIN);
         Ok(Self {
             poller: Arc::new(Poller::new()?),
-            events: Events::with_capacity(room),
+            events: Events::with_capacity(capacity),
             woken: Arc::default(),
             waker_key: 0,
         })
@@ -213,22 +213,22 @@ pub(crate) fn send_many(
     Ok(taken)
 }
 
-/// Receives up to [`BATCH`] datagrams, each into its own `room` bytes of `into`, and notes
-/// them in `came` in the order in which they lie there. Returns how many; 0 if there is no
-/// room for any.
+/// Receives up to [`BATCH`] datagrams, each into its own `capacity` bytes of `into`, and notes
+/// them in `came` in the order in which they lie there. Returns how many; 0 if not
+/// even one fits.
 ///
 /// # Errors
 /// `WouldBlock`: none is there. Otherwise the system's for the first datagram.
 pub(crate) fn receive_many(
     socket: &UdpSocket,
     into: &mut [u8],
-    room: usize,
+    capacity: usize,
     came: &mut [ReceivedDatagram; BATCH],
 ) -> io::Result<usize> {
     // The standard library does not say that a datagram was cut: it is received whole.
     let mut whole = [0; DATAGRAM_MAX];
     let mut count = 0;
-    for (note, part) in came.iter_mut().zip(into.chunks_exact_mut(room.max(1))) {
+    for (note, part) in came.iter_mut().zip(into.chunks_exact_mut(capacity.max(1))) {
         let len = match socket.recv(&mut whole) {
             Ok(len) => len,
             Err(error) if count == 0 => return Err(error),

@@ -15,7 +15,7 @@ pub struct Ready {
     pub key: u64,
     /// There is something to read, or the end of the stream.
     pub readable: bool,
-    /// There is room to write, or the connection has been made.
+    /// The socket can take bytes, or the connection has been made.
     pub writable: bool,
     /// The peer may send no more: read on to the end of the stream, which is reported
     /// once.
@@ -31,7 +31,7 @@ pub enum Interest {
     Nothing,
     /// Something to read, or the end of the stream.
     Read,
-    /// Room to write.
+    /// Space in the send buffer.
     Write,
 }
 
@@ -40,7 +40,7 @@ pub enum Interest {
 pub(crate) struct ReceivedDatagram {
     /// Bytes of it that were kept.
     pub(crate) len: usize,
-    /// It was longer than its room: the rest is lost.
+    /// It was longer than its part of the buffer: the rest is lost.
     pub(crate) cut: bool,
     /// How long ago it had arrived at this host; no time where that is not known.
     pub(crate) age: Nanos,

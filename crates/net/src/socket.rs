@@ -42,7 +42,7 @@ fn bind_free_reserved(socket: &Socket, domain: Domain) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(io::Error::new(
                     error.kind(),
-                    "source ports below 1024 are for root (or CAP_NET_BIND_SERVICE) alone",
+                    "source ports below 1024 need root or CAP_NET_BIND_SERVICE",
                 ));
             }
             other => return other,
@@ -99,7 +99,7 @@ pub(super) fn start_connect(peer: SocketAddr, options: ConnectOptions) -> io::Re
     Err(last.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into()))
 }
 
-/// A UDP socket that hears one peer alone. Whether anybody is there is not known
+/// A UDP socket that receives from one peer only. Whether the peer exists is not known
 /// before an answer comes.
 ///
 /// # Errors
@@ -126,14 +126,14 @@ pub struct BufferSizes {
 }
 
 /// Raises a socket's buffers to `wanted` as far as the system allows, and returns
-/// what they are then. What does not fit is lost without a word, so the caller
-/// tells its user when it is less.
+/// what they are then. Datagrams that do not fit are lost without an error, so the
+/// caller reports it when the buffers are smaller.
 ///
 /// # Errors
-/// The system does not tell the sizes.
+/// The system does not return the sizes.
 pub fn raise_buffers(socket: &UdpSocket, wanted: BufferSizes) -> io::Result<BufferSizes> {
     let options = SockRef::from(socket);
-    // Linux keeps twice what it is asked for, and counts all of it.
+    // Linux allocates twice the requested size, and returns that.
     let (receive, send) = (wanted.receive.div_ceil(2), wanted.send.div_ceil(2));
     if options.recv_buffer_size()? < wanted.receive {
         let _ = options.set_recv_buffer_size(receive);

@@ -53,7 +53,7 @@ fn an_edge_is_reported_once_and_again_with_new_bytes() {
     reactor.add(&near, 7).expect("added");
     let first = wait(&mut reactor);
     assert!(first.iter().all(|r| r.key == 7 && r.writable), "{first:?}");
-    assert!(is_quiet(&mut reactor), "an edge is over when it is told");
+    assert!(is_quiet(&mut reactor), "an edge is reported once");
     for _ in 0..3 {
         far.write_all(&[1, 2]).expect("sent");
         wait_readable(&mut reactor, 7);
@@ -74,7 +74,7 @@ fn a_level_is_reported_as_long_as_it_lasts_and_wanted() {
     let (mut near, mut far) = pair();
     let mut reactor = reactor();
     reactor.watch(&near, 3, Interest::Read).expect("added");
-    assert!(is_quiet(&mut reactor), "room to write is not asked for");
+    assert!(is_quiet(&mut reactor), "write readiness is not requested");
     far.write_all(&[1, 2]).expect("sent");
     wait_readable(&mut reactor, 3);
     wait_readable(&mut reactor, 3);
@@ -117,7 +117,7 @@ fn a_listener_is_readable_and_a_waker_ends_the_wait() {
         assert_eq!(wait_readable(&mut reactor, 9).key, 9);
         thread.join().expect("it woke us");
     }
-    // What came while nobody waited is not lost, and is told once.
+    // A wake-up while no thread waits is not lost, and is reported once.
     waker.wake();
     waker.wake();
     wait_readable(&mut reactor, 9);

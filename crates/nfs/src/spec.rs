@@ -32,7 +32,7 @@ fn check(plan: &DriverPlan, what: Validate<'_>) -> Option<Validated> {
     );
     Some(Validated {
         report,
-        // Nobody logs in.
+        // NFS has no login.
         user_is_refused: false,
     })
 }

@@ -1,5 +1,5 @@
-//! A look at servers before a run: which of their services take connections (over
-//! UDP: answer a NULL call), how quickly, and whether exports mount. Makes nothing on
+//! Inspects servers before a run: which of their services accept connections (over UDP:
+//! answer a NULL call), how quickly, and whether exports can be mounted. Creates nothing on
 //! the server.
 
 pub(crate) mod servers;
@@ -16,7 +16,7 @@ use filermark_onc::portmap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Longest waits of a look, in milliseconds: a run is more patient.
+/// Longest waits of the survey, in milliseconds: a run has longer limits.
 const WAIT_MS_MAX: u32 = 5_000;
 
 /// A service of a server.

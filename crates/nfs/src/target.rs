@@ -13,7 +13,7 @@ pub(crate) use advice::{Service, explain, refused};
 pub(crate) use datagrams::ask;
 pub use datagrams::fragments;
 pub use negotiate::{MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, negotiate};
-pub(crate) use resolve::{Patience, addresses};
+pub(crate) use resolve::{JukeboxRetries, addresses};
 
 use crate::client::{FileClient, MountClient, Nfs3Client, RpcOptions};
 use filermark_model::plan::{MountPoint, NfsPlan, NfsVersion, Transport};
@@ -90,13 +90,13 @@ impl Target {
         Nfs3Client::new(self.nfs_address, credential(plan), nfs_options(plan))
     }
 
-    /// What the user should know about this way to the server; a sentence each.
+    /// Warnings about the transport and the export; a sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.datagram_warnings();
         let lists_sys = self.auth_flavors.contains(&AuthFlavor::Sys);
         if self.auth_flavors.contains(&AuthFlavor::None) && !lists_sys {
             warnings.push(
-                "the export lists AUTH_NONE and not AUTH_SYS: AUTH_SYS is used all the same, but the server may take every user for the anonymous one"
+                "the export lists AUTH_NONE and not AUTH_SYS: AUTH_SYS is used, but the server may treat every user as anonymous; export the path with sec=sys"
                     .to_owned(),
             );
         }
@@ -117,7 +117,7 @@ impl Target {
         }
     }
 
-    /// What the server is and says of itself, for the record: name, value.
+    /// Facts about the server, for the record: name, value.
     pub fn facts(&self) -> Vec<(String, String)> {
         let info = &self.fsinfo;
         let mut facts = vec![

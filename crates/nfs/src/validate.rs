@@ -1,10 +1,10 @@
-//! Does a server speak NFS correctly, version 2 or 3? Small checks, each on its own.
+//! Checks whether a server implements NFS version 2 or 3 correctly. Checks are small and independent.
 //!
 //! A check makes what it needs in a directory of its own below the claimed run
-//! directory, which is removed afterwards whatever came out. It fails only where
+//! directory, which is removed afterwards whatever the result. It fails only where
 //! RFC 1094 or RFC 1813 (or RFC 5531 below them) demands something else; where the RFC
 //! leaves the choice, or a server refuses what has to be refused in another way than the
-//! RFC names, that is told as a note. Nothing here is measured.
+//! RFC names, that is a note. Nothing here is measured.
 
 mod bench;
 mod both;

@@ -1,8 +1,8 @@
 //! NFSv2 seen as NFSv3: its statuses, attributes and results in the types of version 3, so
-//! that everything above the wire is written once. What version 2 does not tell is filled
-//! in with what follows from it; each function says what.
+//! that everything above the wire is written once. What version 2 does not return is
+//! filled in with what follows from it; each function documents what.
 //!
-//! Knows no sockets and no state.
+//! It has no sockets and no state.
 
 use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs2::{self, FHSIZE, FILE_BYTES_MAX, Fhandle, MAXDATA, Sattr};
@@ -48,8 +48,8 @@ pub(crate) const fn procedure_name(version: NfsVersion, procedure: Procedure) ->
     }
 }
 
-/// What SETATTR and CREATE are given. Sizes that version 2 has no room for become the
-/// largest it has; a time of the server's is told as in RFC 1094's successors: mtime's
+/// The attributes of SETATTR and CREATE. Sizes that version 2 cannot represent become its
+/// largest; a time of the server's is sent as in RFC 1094's successors: mtime's
 /// microseconds are a million (X/Open's XNFS), which servers know. That means both times,
 /// and in atime alone it would be no time at all: so the server's clock for either is the
 /// server's clock for both.
@@ -79,7 +79,7 @@ pub(crate) fn sattr(attributes: &Sattr3) -> Sattr {
     }
 }
 
-/// Attributes. Kinds that version 3 has no name for are told as regular files; the space
+/// Attributes. Kinds that version 3 has no name for become regular files; the space
 /// taken is blocks of 512 bytes, as servers on Unix count whatever `blocksize` says.
 pub(crate) fn fattr(a: &nfs2::Fattr) -> Fattr3 {
     const BLOCK_BYTES: u64 = 512;
@@ -235,7 +235,7 @@ pub(crate) fn link(results: nfs2::StatRes) -> LinkRes {
     results.map_or_else(failed, |()| Ok(LinkWcc::default()))
 }
 
-/// STATFS: blocks as bytes; how many files there may be is not told.
+/// STATFS: blocks as bytes; it does not return the number of files.
 pub(crate) fn statfs(results: nfs2::StatfsRes) -> FsstatRes {
     let ok = match results {
         Ok(ok) => ok,

@@ -154,7 +154,7 @@ fn nothing_is_allocated_per_operation() {
     }
 }
 
-/// The table of what waits for a COMMIT has its room in advance: it fills up for the first time
+/// The table of data that waits for a COMMIT is allocated in advance: it fills up for the first time
 /// while load is made.
 fn fill_table(shard: &mut dyn ShardDriver, done: &mut Vec<Completion>) {
     let files = 1..=16;

@@ -200,8 +200,8 @@ impl Sides {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY;
                 let dir = rustix::fs::openat(&self.bucket, ".", flags, Mode::empty());
                 self.listing.clear();
-                let room = self.listing.spare_capacity_mut();
-                let mut listing = rustix::fs::RawDir::new(dir.expect("open"), room);
+                let spare = self.listing.spare_capacity_mut();
+                let mut listing = rustix::fs::RawDir::new(dir.expect("open"), spare);
                 while let Some(entry) = listing.next() {
                     entry.expect("entry");
                 }

@@ -1,6 +1,5 @@
-//! Handles that are kept open: one that has not been used for long gives way
-//! ("second chance": a use costs one byte and no reordering). All room is taken when
-//! the cache is made; nothing is allocated later.
+//! A cache of open handles, with the replacement policy "second chance" (a use costs one
+//! byte and no reordering). All memory is allocated when the cache is made.
 
 const NONE: u32 = u32::MAX;
 
@@ -29,7 +28,7 @@ pub(crate) struct Cache<T> {
 }
 
 impl<T> Cache<T> {
-    /// Room for so many handles; two at least, so that an operation on two files
+    /// Capacity for so many handles; two at least, so that an operation on two files
     /// never loses one by opening the other.
     pub(crate) fn new(capacity: usize) -> Self {
         let capacity = capacity.clamp(2, 1 << 20);
@@ -63,7 +62,7 @@ impl<T> Cache<T> {
         Some(slot)
     }
 
-    /// Keeps a handle; where there is no room another one is dropped, but never the
+    /// Keeps a handle; a full cache closes another one, but never the
     /// one that was found or put last.
     pub(crate) fn put(&mut self, key: u64, value: T) -> u32 {
         self.remove(key);

@@ -71,7 +71,7 @@ impl MountSession for MountDir {
     fn lacking(&mut self, claim: &Claim, dir: &Dir) -> Result<Vec<String>, DriverError> {
         probe::lacking(dir).map_err(|e| {
             let place = format!("{}/{}", self.mount, claim.dir_name);
-            error(&place, "see what the file system can do", e)
+            error(&place, "probe the file system", e)
         })
     }
 
@@ -81,7 +81,7 @@ impl MountSession for MountDir {
             .map(|space| Some(space.into()))
             .map_err(|e| DriverError {
                 place: self.mount.to_string(),
-                step: "ask for its free space (statvfs)".to_owned(),
+                step: "get its free space (statvfs)".to_owned(),
                 reason: e.to_string(),
                 advice: String::new(),
             })

@@ -15,9 +15,9 @@
 //! error what went wrong
 //! ```
 //!
-//! The end of its input tells it to end. One that does not answer within 30 s, or
-//! ends by itself, fails the operation and is started anew for the next one. Its
-//! standard error is ours.
+//! The end of its input is the request to end. If it does not answer within 30 s, or
+//! ends by itself, the operation fails and the next one starts it again. It inherits
+//! our standard error.
 
 use crate::counters::{Counters, Tally};
 use crate::status::{CUSTOM_ERROR, CUSTOM_GARBAGE};
@@ -56,7 +56,7 @@ struct Program {
     argv: Vec<String>,
     running: Option<RunningProgram>,
     line: Vec<u8>,
-    told: bool,
+    reported: bool,
 }
 
 impl CustomPrograms {
@@ -68,7 +68,7 @@ impl CustomPrograms {
             argv: argv.clone(),
             running: None,
             line: Vec::new(),
-            told: false,
+            reported: false,
         };
         Self {
             programs: [program("custom1", first), program("custom2", second)],
@@ -115,14 +115,18 @@ impl Program {
         self.line.push(b' ');
         self.line.extend_from_slice(path.as_bytes());
         self.line.push(b'\n');
-        running.question.wait_for_room(stop)?;
+        running.question.wait_until_writable(stop)?;
         running.question.write_all(&self.line)?;
         running.read_line(&mut self.line, stop)?;
         let answer = parse(&self.line);
-        if answer.is_err() && !self.told {
-            self.told = true;
-            let said = quoted(String::from_utf8_lossy(&self.line).trim_end());
-            tracing::warn!(program = self.name, said, "a custom program failed");
+        if answer.is_err() && !self.reported {
+            self.reported = true;
+            let line = quoted(String::from_utf8_lossy(&self.line).trim_end());
+            tracing::warn!(
+                program = self.name,
+                answer = line,
+                "a custom program reported an error or sent an invalid answer"
+            );
         }
         answer
     }
@@ -147,9 +151,9 @@ impl ProgramInput {
         Ok(pipe.write_all(line)?)
     }
 
-    /// Waits until the program's pipe has room: one that answers without reading
-    /// fills it in the end.
-    fn wait_for_room(&self, stop: &StopFlag) -> Result<()> {
+    /// Waits until the program's pipe takes bytes: a program that answers without reading
+    /// eventually fills it.
+    fn wait_until_writable(&self, stop: &StopFlag) -> Result<()> {
         let pipe = self.0.as_ref().ok_or(Errno::PIPE)?;
         let limit = Instant::now() + ANSWER_LIMIT;
         while !writable_within(pipe, LOOK_EVERY)? {

@@ -56,9 +56,9 @@ impl PosixDriver {
         let top = run_dir::reach(mount)?;
         let found = RunDir::open(&top, mount, claim).map_err(|e| DriverError {
             place: format!("{mount}/{}", claim.dir_name),
-            step: "find the run's directory".to_owned(),
+            step: "open the run's directory".to_owned(),
             reason: e.to_string(),
-            advice: "has something removed or unmounted it since the run began?".to_owned(),
+            advice: "check whether it was removed or unmounted since the run began".to_owned(),
         })?;
         let found = Arc::new(found);
         places.insert(key, found.clone());
@@ -99,8 +99,8 @@ impl PosixDriver {
         };
         let tree = setup.tree.clone().ok_or_else(|| {
             refuse(
-                "the benchmark has no workload objects",
-                "the driver of mounted file systems needs a benchmark such as SWBUILD",
+                "the benchmark has no workload objects, which the driver of mounted file systems needs",
+                "use a benchmark with workload objects, such as SWBUILD",
             )
         })?;
         let place = self.place(&setup.mount, claim)?;
@@ -166,7 +166,7 @@ impl LoadDriver for PosixDriver {
         let synced = self.place(mount, claim)?.dir.sync_all();
         synced.map_err(|e| DriverError {
             place: mount.to_string(),
-            step: "INIT: write out what was filled (syncfs)".to_owned(),
+            step: "INIT: write the file set to storage (syncfs)".to_owned(),
             reason: e.to_string(),
             advice: status::fatal_advice(e.0).unwrap_or("").to_owned(),
         })

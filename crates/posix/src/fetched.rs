@@ -4,7 +4,7 @@
 //! | module | counts |
 //! |---|---|
 //! | `nfs` | bytes that the NFS client read from the server, per mount |
-//! | `cifs` | the same of the SMB client, per share |
+//! | `cifs` | bytes that the SMB client read from the server, per share |
 //! | `block` | bytes read from a block device |
 //!
 //! Linux only. What a meter reads is made by the kernel from its memory, so that a

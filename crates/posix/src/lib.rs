@@ -1,9 +1,9 @@
 //! The driver of mounted file systems: netmist's operations by system calls.
 //!
-//! Knows the engine's driver contract and the platform; knows nothing of mixes,
+//! It uses the interface of drivers and the platform; it does not depend on mixes,
 //! load points or results.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
 //! | `driver` | claims directories, opens shards |
 //! | `claim` | making, marking, emptying and removing a run's directory; what its file system can do |
@@ -12,8 +12,8 @@
 //! | `handles`, `cache`, `names`, `buffer` | open directories and files, names and memory without the heap |
 //! | `custom` | the user's own programs |
 //! | `spec` | the driver in the list of drivers |
-//! | `survey` | looks at mounted directories before a run |
-//! | `status`, `counters` | error numbers in words; what is counted besides |
+//! | `survey` | inspects mounted directories before a run |
+//! | `status`, `counters` | error numbers as text; counters of the driver |
 //! | `sys` | the platform |
 //!
 //! What is measured: from just before the first system call of an operation to just

@@ -39,7 +39,7 @@ pub(crate) fn share(
         let needed = RESERVED.saturating_add(all_procs.saturating_mul(NEEDED_PER_PROC));
         return Err(DriverError {
             place: "this client".to_owned(),
-            step: "share out file descriptors".to_owned(),
+            step: "divide the file descriptors among the procs".to_owned(),
             reason: format!(
                 "{}: {all_procs} procs need {needed}, the limit is {}",
                 Errno::MFILE,
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_gets_a_share_and_all_fit() {
+    fn every_proc_gets_a_share_and_all_fit() {
         for (limit, procs) in [(1024, 10), (1024, 70), (1 << 20, 10_000), (524_288, 7)] {
             let share = share(Some(limit), &plan(None), procs, 1).expect("enough");
             assert!(share.files >= 2 && share.dirs >= 2, "{share:?}");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_needed_is_enough() {
+    fn the_reported_need_is_enough() {
         for (procs, max) in [(1, None), (300, None), (7, Some(1)), (40, Some(500))] {
             let plan = plan(max);
             let (least, best) = plan.open_files_per_proc();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_are_told_with_the_number_needed() {
+    fn too_few_are_an_error_with_the_number_needed() {
         let error = share(Some(1024), &plan(None), 1000, 1)
             .expect_err("too few")
             .to_string();

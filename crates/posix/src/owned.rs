@@ -37,7 +37,7 @@ impl Owned {
             OwnerFileStatus::Unwritten if made || is_alone(&dir)? => {
                 if let Err(e) = self.write(&dir) {
                     if made {
-                        self.unmake(parent, name, &dir);
+                        self.undo(parent, name, &dir);
                     }
                     return Err(e);
                 }
@@ -85,7 +85,7 @@ impl Owned {
     /// Takes a directory away again whose owner file cannot be written (the file system is full,
     /// say): nothing may be made in it, since CLEANUP would not enter it. One whose owner file
     /// another proc has written meanwhile stays.
-    fn unmake(&self, parent: &Dir, name: &CStr, dir: &Dir) {
+    fn undo(&self, parent: &Dir, name: &CStr, dir: &Dir) {
         let is_unwritten = matches!(self.look(dir), Ok(OwnerFileStatus::Unwritten));
         if is_unwritten && is_alone(dir).unwrap_or(false) {
             // Why the owner file cannot be written is what the user has to know.

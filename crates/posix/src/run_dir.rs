@@ -54,8 +54,8 @@ impl RunDir {
         })
     }
 
-    /// Whether the path still leads to the directory that was claimed. When it
-    /// cannot be told, it counts as there.
+    /// Whether the path still leads to the directory that was claimed. If
+    /// that cannot be determined, it counts as there.
     pub(crate) fn is_there(&self) -> bool {
         match Dir::open_top(&self.path).and_then(|dir| dir.id()) {
             Ok(id) => id == self.id,
@@ -64,15 +64,15 @@ impl RunDir {
     }
 }
 
-/// Opens the directory that a mount point names, and looks at it; a file system that
-/// does not answer is told after a while.
+/// Opens the directory that a mount point names, and calls statvfs on it; a file system that
+/// does not answer within a time limit is an error.
 ///
 /// # Errors
 /// In one sentence: missing, no directory, no permission, hanging ...
 pub(crate) fn reach(mount: &MountPoint) -> Result<Dir, DriverError> {
     let error = |reason: String, advice: &str| DriverError {
         place: mount.to_string(),
-        step: "reach the directory".to_owned(),
+        step: "open the directory".to_owned(),
         reason,
         advice: advice.to_owned(),
     };
@@ -80,7 +80,7 @@ pub(crate) fn reach(mount: &MountPoint) -> Result<Dir, DriverError> {
     let path = PathBuf::from(&mount.path);
     let asking = move || {
         let dir = Dir::open_top(&path).and_then(|dir| dir.space().map(|_| dir));
-        // Nobody may be listening any more.
+        // The receiver may have timed out.
         let _ = answer.send(dir);
     };
     std::thread::Builder::new()
@@ -92,20 +92,22 @@ pub(crate) fn reach(mount: &MountPoint) -> Result<Dir, DriverError> {
         Ok(Err(e)) => Err(error(e.to_string(), reach_advice(e))),
         Err(RecvTimeoutError::Timeout) => Err(error(
             format!("it has not answered for {} s", ANSWER_LIMIT.as_secs()),
-            "is its server up? A mount that hangs can be removed with umount -f or -l",
+            "check that its server is up; a mount that hangs can be removed with umount -f or -l",
         )),
-        Err(RecvTimeoutError::Disconnected) => Err(error("the look at it failed".to_owned(), "")),
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(error("the thread that opens it failed".to_owned(), ""))
+        }
     }
 }
 
 fn reach_advice(e: Errno) -> &'static str {
     match e {
         Errno::NOENT => {
-            "is the file system mounted on this client? Make the directory if it is to be there"
+            "check that the file system is mounted on this client, or make the directory"
         }
-        Errno::NOTDIR => "name a directory",
+        Errno::NOTDIR => "give a directory",
         Errno::ACCES | Errno::PERM => {
-            "run as a user who may enter it, or look at its permissions and the export's"
+            "run as a user who may enter it, or change its permissions or those of the export"
         }
         other => crate::status::fatal_advice(other.0).unwrap_or(""),
     }

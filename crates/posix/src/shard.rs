@@ -54,7 +54,7 @@ pub struct PosixShard {
     buffer: Buffer,
     /// What is written.
     outgoing: Buffer,
-    /// Room for directory listings.
+    /// Buffer for directory listings.
     listing: Vec<u8>,
     counters: Counters,
     transfer_bytes: (u32, u32),

@@ -28,7 +28,7 @@ names! {
     EALREADY EINPROGRESS ESTALE EDQUOT ECANCELED
 }
 
-/// A refusal's number in words: `ENOSPC: no space left on device`.
+/// An error number as text: `ENOSPC: no space left on device`.
 pub(crate) fn text(code: u32) -> String {
     match Errno(code) {
         RUN_DIR_GONE => return "the run's directory is gone".to_owned(),
@@ -37,7 +37,7 @@ pub(crate) fn text(code: u32) -> String {
             return "a directory of this name is there, with the owner file of another run"
                 .to_owned();
         }
-        CUSTOM_GARBAGE => return "the custom program's answer made no sense".to_owned(),
+        CUSTOM_GARBAGE => return "the custom program sent an invalid answer".to_owned(),
         _ => {}
     }
     let number = i32::try_from(code).unwrap_or(i32::MAX);
@@ -54,31 +54,31 @@ pub(crate) fn text(code: u32) -> String {
     }
 }
 
-/// What to try, for refusals after which going on makes no sense.
+/// Advice for errors after which the run cannot go on.
 pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
     Some(match Errno(code) {
         Errno::NOSPC => {
-            "the file system is full: free some space, or ask for less load or smaller files"
+            "the file system is full: free some space, or use a smaller load or smaller files"
         }
-        Errno::DQUOT => "the quota is used up: raise it, or ask for less load or smaller files",
+        Errno::DQUOT => "the quota is used up: raise it, or use a smaller load or smaller files",
         Errno::ROFS => {
-            "the file system is read-only: was it remounted after an error? Look at the kernel's log"
+            "the file system is read-only: check the kernel's log for an error after which it was remounted"
         }
-        Errno::STALE => "the server does not know the directory any more: mount it again",
+        Errno::STALE => {
+            "the server does not know the directory any more: mount the file system again"
+        }
         Errno::MFILE => "too few file descriptors: raise the limit (ulimit -n), or lower MAX_FD",
         Errno::NFILE => {
             "the system has no file descriptors left: raise fs.file-max, or lower MAX_FD"
         }
         Errno::NOTCONN | Errno::NODEV => {
-            "the file system behind the mount is gone: mount it again and look at its log"
+            "the file system behind the mount is gone: check its log and mount it again"
         }
         NOT_OURS => {
             "Filermark leaves it alone: move it away, or choose another suffix (-s); \
-             .filermark-owner in it says whose it is"
+             .filermark-owner in it names its run"
         }
-        RUN_DIR_GONE => {
-            "has the file system been unmounted, or has somebody removed the directory?"
-        }
+        RUN_DIR_GONE => "check whether the file system was unmounted or the directory was removed",
         _ => return None,
     })
 }

@@ -34,7 +34,7 @@ pub(crate) fn look(driver: &DriverPlan, what: &Survey<'_>) -> Surveyed {
             }
             Some(Err(reason)) => Err(reason),
             None => Err(format!(
-                "{mount}: not looked at within {} s; is its server up?",
+                "{mount}: no answer within {} s; check that its server is up",
                 SURVEY_MAX.as_secs()
             )),
         };

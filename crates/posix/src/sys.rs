@@ -1,7 +1,7 @@
 //! The platform: directories and files by handles, and what differs between
-//! systems. Everything above speaks in [`Dir`], [`File`] and [`Errno`].
+//! systems. Everything above uses [`Dir`], [`File`] and [`Errno`].
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
 //! | `unix` | directories and files of all Unix systems |
 //! | `linux` | what only Linux has; [`own`] for the rest |

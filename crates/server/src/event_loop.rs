@@ -53,8 +53,8 @@ pub(crate) fn now_ns() -> u64 {
         .wrapping_add(now.tv_nsec as u64)
 }
 
-/// Asks the system to wake this thread exactly when it wants to be, and before others that wait for
-/// the processor. Where that is refused, replies that are held back leave later; by how much is
+/// Asks the system to wake this thread exactly when its timers expire, and before others that wait
+/// for the processor. Where that is refused, replies that are held back leave later; by how much is
 /// measured.
 fn ask_for_precision() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -135,7 +135,7 @@ impl EventLoop {
         })
     }
 
-    /// Runs until told to stop.
+    /// Runs until it is stopped.
     pub(crate) fn run(mut self) {
         if self.service.shared.faults.delays_replies() {
             ask_for_precision();
@@ -225,8 +225,8 @@ impl EventLoop {
             return;
         };
         conn.token = token;
-        let fate = body(self, &mut conn);
-        if fate == ConnState::Close || conn.is_finished() {
+        let state = body(self, &mut conn);
+        if state == ConnState::Close || conn.is_finished() {
             if conn.is_finished() {
                 conn.peer.session.settle();
             }
@@ -319,7 +319,7 @@ impl EventLoop {
             return ConnState::Keep;
         }
         let mut input = std::mem::take(&mut self.input);
-        let fate = match (&conn.stream).read(&mut input) {
+        let state = match (&conn.stream).read(&mut input) {
             Ok(0) => {
                 conn.at_end = true;
                 // A record cut off by the end was never a request.
@@ -332,7 +332,7 @@ impl EventLoop {
             },
         };
         self.input = input;
-        fate
+        state
     }
 
     /// Serves every complete record of the input, in order, and sends the replies; input that
@@ -342,16 +342,16 @@ impl EventLoop {
         let received_ns = if delays { now_ns() } else { 0 };
         let mut out = std::mem::take(&mut self.out);
         out.clear();
-        let mut fate = ConnState::Keep;
-        while fate == ConnState::Keep {
+        let mut state = ConnState::Keep;
+        while state == ConnState::Keep {
             if out.len() >= BATCH || conn.is_blocked() {
-                fate = conn.send(&mut out);
+                state = conn.send(&mut out);
                 if conn.is_blocked() {
                     break;
                 }
             }
             match self.next(conn, &mut input, received_ns, &mut out) {
-                Some(next) => fate = next,
+                Some(next) => state = next,
                 None => break,
             }
         }
@@ -363,7 +363,11 @@ impl EventLoop {
         let few = self.conns.len() <= FEW;
         conn.reader.trim(if few { self.max_record } else { INPUT });
         self.out = out;
-        if fate == ConnState::Close { fate } else { sent }
+        if state == ConnState::Close {
+            state
+        } else {
+            sent
+        }
     }
 
     /// Serves the next record of the input, if it is complete; a reply that is to leave with

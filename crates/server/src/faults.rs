@@ -56,7 +56,7 @@ impl FaultSequence {
     }
 }
 
-/// All faults of one server, ready to be asked.
+/// All faults of one server.
 #[derive(Debug)]
 pub(crate) struct Faults {
     delays: [Option<DelayDistribution>; Procedure::COUNT],

@@ -1,8 +1,8 @@
 //! The embedded NFS server, versions 2 and 3: an in-memory file system behind the shared codecs.
 //!
-//! It is the server of the demo, and in tests the peer whose every answer is known: it counts
-//! exactly what it was asked, and injects delays, errors, lost replies and lost connections in
-//! known amounts. It must not know the engine, the drivers or the command line, and prints nothing.
+//! It is the server of the demo, and in tests the peer whose replies are known: it counts the
+//! requests exactly, and injects delays, errors, lost replies and lost connections in known
+//! amounts. It does not depend on the engine, the drivers or the command line, and prints nothing.
 //!
 //! | part | knows |
 //! |---|---|

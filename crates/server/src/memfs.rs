@@ -1,10 +1,10 @@
 //! A file system in memory with the semantics that NFSv3 promises (RFC 1813).
 //!
-//! It knows inodes, names, times, permissions and space. It must not know how any of
-//! that looks on the wire, nor who calls: bytes, sockets and faults are other rooms.
+//! It knows inodes, names, times, permissions and space. The wire format, sockets and faults
+//! are in other modules, which it does not use.
 //!
-//! One reader-writer lock guards everything: the operations that only look (the bulk of
-//! any load) share it, and each operation is atomic, so that the attributes it returns
+//! One reader-writer lock guards everything: the operations that change nothing (the bulk
+//! of any load) share it, and each operation is atomic, so that the attributes it returns
 //! belong to exactly that operation.
 
 mod data;
@@ -84,7 +84,7 @@ impl MemFs {
         self.read().root()
     }
 
-    /// The verifier that WRITE and COMMIT return. It stands for one life of the server:
+    /// The verifier that WRITE and COMMIT return. It identifies one run of the server:
     /// where it changes, clients must send uncommitted data again.
     pub fn write_verifier(&self) -> u64 {
         self.write_verifier.load(Ordering::Acquire)

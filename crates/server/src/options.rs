@@ -1,4 +1,4 @@
-//! What a server is told when it starts, and why it may not start.
+//! Options of a server, and the errors with which its start fails.
 
 use crate::faults::{DelaySpec, DropSpec, ErrorSpec, StopSpec, UnstableSpec};
 use std::io;
@@ -40,7 +40,7 @@ pub struct ServerOptions {
     pub delay: DelaySpec,
     /// Delays are served one after the other, as by a single disk: under load, requests queue.
     pub queue: bool,
-    /// Times in which the server stands still.
+    /// Times in which the server serves no requests.
     pub stop: Option<StopSpec>,
     /// Requests answered with an error instead of being done.
     pub errors: ErrorSpec,
@@ -48,7 +48,7 @@ pub struct ServerOptions {
     pub drop: DropSpec,
     /// Writes that need a COMMIT; changing write verifiers.
     pub unstable: UnstableSpec,
-    /// Most bytes that one READ or WRITE does, whatever was asked.
+    /// Most bytes that one READ or WRITE transfers, whatever count it requests.
     pub short: Option<u32>,
     /// Largest READ in bytes (FSINFO `rtmax`).
     pub rtmax: u32,
@@ -103,7 +103,7 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// The same with transfers that fit into datagrams.
+    /// These options with transfers that fit into datagrams.
     pub(crate) fn over_udp(&self) -> ServerOptions {
         let fit = |bytes: u32| bytes.min(MAX_UDP_TRANSFER);
         ServerOptions {
@@ -115,14 +115,14 @@ impl ServerOptions {
         }
     }
 
-    /// Finds what cannot work together.
+    /// Checks that the values are in range and fit together.
     ///
     /// # Errors
     /// [`ServerError::Options`] with a sentence on the first fault.
     pub fn check(&self) -> Result<(), ServerError> {
         let refuse = |problem: String| Err(ServerError::Options { problem });
         if self.listen.is_empty() {
-            return refuse("no address to listen on; name one, for example 127.0.0.1:2049".into());
+            return refuse("no address to listen on; give one, for example 127.0.0.1:2049".into());
         }
         if !(1..=1024).contains(&self.threads) {
             return refuse(format!("{} threads; choose 1 to 1024", self.threads));
@@ -133,17 +133,17 @@ impl ServerOptions {
         ] {
             if !(512..=MAX_TRANSFER).contains(&max) {
                 return refuse(format!(
-                    "a largest {name} of {max} bytes; choose 512 to {MAX_TRANSFER}"
+                    "the maximum {name} size is {max} bytes; choose 512 to {MAX_TRANSFER}"
                 ));
             }
             if preferred == 0 || preferred > max {
                 return refuse(format!(
-                    "a preferred {name} of {preferred} bytes; choose 1 to the largest, {max}"
+                    "the preferred {name} size is {preferred} bytes; choose 1 to the maximum, {max}"
                 ));
             }
         }
         if self.short == Some(0) {
-            return refuse("short transfers of 0 bytes would never end; choose 1 or more".into());
+            return refuse("short transfers of 0 bytes make no progress; choose 1 or more".into());
         }
         Ok(())
     }
@@ -153,38 +153,38 @@ impl ServerOptions {
 #[derive(Debug, Error)]
 pub enum ServerError {
     /// The options contradict themselves.
-    #[error("the server's options: {problem}")]
+    #[error("options of the server: {problem}")]
     Options {
         /// What, and what to choose.
         problem: String,
     },
-    /// An address cannot be had.
+    /// The socket cannot be bound or cannot listen.
     #[error(
-        "cannot listen on {address}: {source}; choose another address or port, or end what uses it"
+        "cannot listen on {address}: {source}; choose another address or port, or end the process that uses it"
     )]
     Listen {
         /// Which.
         address: SocketAddr,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
-    /// The port is taken for UDP.
+    /// The UDP socket cannot be bound.
     #[error(
-        "cannot take datagrams (UDP) on {address}: {source}; choose another port, end what uses it, or \
-         leave UDP out (--no-udp)"
+        "cannot receive datagrams (UDP) on {address}: {source}; choose another port, end the process \
+         that uses it, or serve TCP only (--no-udp)"
     )]
     Datagrams {
         /// Which.
         address: SocketAddr,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
     /// The system gave no event queue, wake-up or thread.
-    #[error("cannot {step}: {source}; the system may be out of files or memory (ulimit -n)")]
+    #[error("cannot {step}: {source}; check the limit of open files (ulimit -n) and free memory")]
     System {
         /// What was tried.
         step: &'static str,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,9 +1,9 @@
 //! From a record to its reply: programs, versions, procedures, and the faults on the way.
 //!
-//! Knows the codecs and the file system; knows neither sockets nor threads. Whatever comes
-//! in, something defined comes out.
+//! Uses the codecs and the file system; uses neither sockets nor threads. Every input has a
+//! defined result.
 
-// Results are the codecs' own: attributes beside the status, encoded where they stand.
+// Results are the codecs' own: attributes beside the status, encoded in place.
 #![allow(clippy::result_large_err)]
 
 mod answer;
@@ -58,7 +58,7 @@ impl Service {
         self.counters.refused.add(1);
         let malformed = matches!(error, CallError::Malformed { .. });
         let reply = match error.reply() {
-            // Anybody can send datagrams in anybody's name: what is no call gets no answer.
+            // The source address of a datagram can be forged: a malformed one gets no reply.
             Some(reply) if !(malformed && peer.is_datagram()) => reply,
             _ => return ReplyAction::Close,
         };

@@ -27,11 +27,11 @@ pub struct RunningServer {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// How often a free port is asked for that UDP has free too.
+/// Attempts to find a port that is free for TCP and UDP.
 const PORT_ATTEMPTS: usize = 32;
 
-/// Opens both transports on one port: the real address, the listener, and as many sockets for datagrams
-/// as there are to be.
+/// Opens both transports on one port: the real address, the listener, and the given number of
+/// sockets for datagrams.
 fn open(
     address: SocketAddr,
     sockets: Option<usize>,

@@ -98,7 +98,7 @@ counters! {
     replies_dropped,
     /// Connections closed on purpose.
     connections_dropped,
-    /// READs and WRITEs that did less than was asked, on purpose.
+    /// READs and WRITEs that were shortened by `--short`.
     transfers_cut,
     /// Changes of the write verifier.
     verifier_changes,

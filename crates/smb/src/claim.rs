@@ -61,7 +61,7 @@ impl MountSession for ShareSession<'_> {
         let limits = self.client.limits();
         let most = self.plan.block_size_max.unwrap_or(u32::MAX);
         let files = self.client.files();
-        // What a server does not tell stays unknown.
+        // What a server does not return stays unknown.
         let space = files.space(&self.target.dir).ok();
         let mut facts = vec![("smb address".to_owned(), files.peer().to_string())];
         facts.extend(files.server_facts());

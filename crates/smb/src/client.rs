@@ -4,15 +4,15 @@
 //! before a run, and the protocol checks of the validator. It allocates and blocks
 //! freely, so no measured operation may go through here; that is the driver's business.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
 //! | `connect` | from a mount point to a session |
-//! | `offered` | which dialects a server has, where it takes none of ours |
+//! | `offered` | which dialects a server has, if it accepts none of ours |
 //! | `files`, `requests` | files, by requests that both protocols have |
 //! | `purpose`, `facts` | what they are opened for; what servers are |
 //! | `raw` | requests and replies as they are on the wire |
 //! | `wire` | the connection |
-//! | `advice` | failures as sentences |
+//! | `advice` | reasons of failures, and advice |
 
 pub(crate) mod advice;
 mod connect;
@@ -46,9 +46,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reaches a mount point's server, logs in, enters the share; also tells at which of
-    /// the server's addresses. Once the server has refused the user, nobody who shares
-    /// `refusals` tries again.
+    /// Connects to a mount point's server, logs in and connects to the share; also returns
+    /// which of the server's addresses it uses. Once the server has refused the user, no
+    /// login that shares `refusals` tries again.
     ///
     /// # Errors
     /// Unreachable, refused, no dialect in common (with those that the server has), no

@@ -1,8 +1,8 @@
 //! Kerberos (RFC 4120, 4121) by the system's own library: a mechanism of SPNEGO.
 //!
-//! The library is opened when somebody asks for Kerberos, so that the program runs
-//! where there is none. It reads krb5.conf, knows the caches of tickets and asks the KDC;
-//! what it waits for has its own limits (a few seconds for each KDC that is silent).
+//! The library is opened when Kerberos is first used, so that the program also runs
+//! without it. It reads krb5.conf and the caches of tickets and sends requests to the KDC;
+//! its waits have its own limits (a few seconds for each KDC that does not answer).
 //! Tickets are shared by all sessions of a process: see [`Credentials`].
 
 mod gssapi;
@@ -23,39 +23,39 @@ pub struct Credentials(Arc<Credential>);
 
 impl Credentials {
     /// Those of a user: with a password from the KDC, at once and once only; without one
-    /// from the caller's cache of tickets, where an empty user is whoever it is of.
+    /// from the caller's cache of tickets, where an empty user means the owner of the cache.
     ///
     /// # Errors
     /// There is no library, no ticket, no KDC, or the KDC refuses.
     pub fn obtain(username: &str, realm: &str, password: &Secret) -> Result<Self, AuthError> {
         let library = Library::open().map_err(AuthError::Library)?;
         let principal = principal(username, realm);
-        let told = |failure: Failure| {
+        let explain = |failure: Failure| {
             let advice = match password.is_given() {
                 true => "check USERNAME, PASSWORD, DOMAIN (the realm) and krb5.conf",
                 false => "get a ticket with kinit, or give USERNAME and PASSWORD",
             };
-            let said = format!(
+            let message = format!(
                 "Kerberos: no ticket for {}: {failure}; {advice}",
                 principal.as_deref().unwrap_or("the caller")
             );
             match failure.is_refusal() {
-                true => AuthError::Refused(said),
-                false => AuthError::Library(said),
+                true => AuthError::Refused(message),
+                false => AuthError::Library(message),
             }
         };
         let name = principal.as_deref().map(|p| library.user(p)).transpose();
-        let name = name.map_err(&told)?;
+        let name = name.map_err(&explain)?;
         let credential = match (&name, password.reveal()) {
             (Some(name), Some(password)) => library.credential_with_password(name, password),
             (None, Some(_)) => {
-                let reason = "Kerberos: there is a password, but no user: set USERNAME too";
+                let reason = "Kerberos: a password is set, but no user; set USERNAME too";
                 return Err(AuthError::Library(reason.into()));
             }
             (name, None) => library.credential(name.as_ref()),
         };
-        let credential = credential.map_err(&told)?;
-        credential.check().map_err(&told)?;
+        let credential = credential.map_err(&explain)?;
+        credential.check().map_err(&explain)?;
         Ok(Self(Arc::new(credential)))
     }
 
@@ -79,7 +79,7 @@ impl Credentials {
     }
 }
 
-/// `user@REALM`; nothing for nobody in particular.
+/// `user@REALM`; `None` without a user.
 fn principal(username: &str, realm: &str) -> Option<String> {
     match (username, realm) {
         ("", _) => None,
@@ -91,7 +91,9 @@ fn principal(username: &str, realm: &str) -> Option<String> {
 
 fn refused(server: &str, failure: &Failure) -> AuthError {
     let advice = match server.parse::<IpAddr>() {
-        Ok(_) => "; tickets are for names: name the server by its name in MNT_POINTS",
+        Ok(_) => {
+            "; tickets are issued for names: give the server's name instead of its address in MNT_POINTS"
+        }
         Err(_) => "",
     };
     AuthError::Library(format!("Kerberos: cifs/{server}: {failure}{advice}"))
@@ -108,7 +110,7 @@ pub struct Client {
     done: bool,
 }
 
-/// A session's key, which nobody may see.
+/// A session's key, which `Debug` does not show.
 struct SessionKey(Vec<u8>);
 
 impl std::fmt::Debug for SessionKey {
@@ -128,11 +130,14 @@ impl Mechanism for Client {
     }
 
     fn step(&mut self, token: &[u8]) -> Result<Option<Vec<u8>>, AuthError> {
-        let told = |failure: Failure| refused(&self.server, &failure);
+        let explain = |failure: Failure| refused(&self.server, &failure);
         let (credential, target) = (&self.credentials.0, &self.target);
-        let (answer, done) = self.context.step(credential, target, token).map_err(told)?;
+        let (answer, done) = self
+            .context
+            .step(credential, target, token)
+            .map_err(explain)?;
         if done {
-            self.key = Some(SessionKey(self.context.session_key().map_err(told)?));
+            self.key = Some(SessionKey(self.context.session_key().map_err(explain)?));
             self.done = true;
         }
         Ok(Some(answer).filter(|answer| !answer.is_empty()))
@@ -169,22 +174,22 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_told_apart() {
+    fn an_address_has_its_own_advice() {
         let failure = Failure::new("not found");
-        let said = refused("192.0.2.1", &failure).to_string();
-        assert!(said.contains("cifs/192.0.2.1: not found; tickets are for names"));
+        let message = refused("192.0.2.1", &failure).to_string();
+        assert!(message.contains("cifs/192.0.2.1: not found; tickets are issued for names"));
         assert!(!refused("server", &failure).to_string().contains("names"));
     }
 
     #[test]
-    fn a_password_without_a_user_is_told() {
+    fn a_password_without_a_user_is_an_error() {
         match Credentials::obtain("", "REALM", &Secret::new("hunter2")) {
-            Err(AuthError::Library(said)) => {
+            Err(AuthError::Library(message)) => {
                 assert!(
-                    said.contains("USERNAME") || said.contains("install"),
-                    "{said}"
+                    message.contains("USERNAME") || message.contains("install"),
+                    "{message}"
                 );
-                assert!(!said.contains("hunter2"), "{said}");
+                assert!(!message.contains("hunter2"), "{message}");
             }
             other => panic!("{other:?}"),
         }

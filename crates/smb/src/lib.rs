@@ -1,7 +1,7 @@
 //! SMB from the outside: the load driver, the claims on shares, the protocol validator.
 //!
-//! Bytes are made and read by `filermark-smbwire`; this room owns the sockets, the
-//! clocks and the patience. It knows no other driver.
+//! `filermark-smbwire` encodes and decodes messages; this crate has the sockets, clocks and
+//! time limits. It does not depend on other drivers.
 
 pub mod claim;
 pub mod client;

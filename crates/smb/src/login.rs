@@ -1,8 +1,8 @@
-//! Who logs in where: what a handshake is begun with, by driver, claims and validator
-//! alike, and what its failure means.
+//! Logins: the settings of a handshake, for driver, claims and validator, and the messages
+//! for its failures.
 //!
-//! Once the server has refused the user, nobody of this process tries again: accounts
-//! are locked after a few wrong passwords.
+//! Once the server has refused the user, no part of this process tries again: accounts are
+//! locked after a few wrong passwords.
 
 use crate::driver::window::{Credits, Multiplex, Window};
 use crate::kerberos::Credentials;
@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tickets older than this are asked for anew before somebody logs in with them: servers
-/// end sessions when their tickets end.
+/// Tickets older than this are renewed before a login: servers end sessions when their
+/// tickets expire.
 const TICKETS_FRESH: Duration = Duration::from_secs(60);
-/// So long after the server has let the user in, others log in without asking.
+/// So long after a successful login, others log in without a trial.
 const OPEN_FOR: Nanos = Nanos::from_secs(2);
 
 /// The user name of a guest.
@@ -38,16 +38,16 @@ pub struct LoginRefusals(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     refused: AtomicBool,
-    /// After a loss somebody is finding out whether the user is still let in.
+    /// After a loss: one login is trying whether the server still accepts the user.
     trial: AtomicBool,
-    /// Until when everybody may log in again without asking, in nanoseconds of the
+    /// Until when all may log in again without a trial, in nanoseconds of the
     /// agent's clock.
     open_until_ns: AtomicU64,
-    /// Kerberos' tickets and when they were asked for, or why there are none.
+    /// Kerberos' tickets and when they were obtained, or why there are none.
     tickets: Mutex<Option<(Instant, Result<Credentials, AuthError>)>>,
 }
 
-/// See the module.
+/// The login of a user on a share.
 #[derive(Debug)]
 pub struct Login {
     /// The mount point as the user names it.
@@ -85,7 +85,7 @@ impl LoginRefusals {
             || matches!(&*tickets, Some((_, Err(AuthError::Refused(_)))))
     }
 
-    /// The server has refused the user: nobody tries again.
+    /// The server has refused the user: no login is tried again.
     pub(crate) fn refuse(&self) {
         self.0.refused.store(true, Ordering::Relaxed);
     }
@@ -103,9 +103,9 @@ impl Login {
         }
     }
 
-    /// Asks, after a loss, for leave to log in again: one finds out first, for the
-    /// password may have changed meanwhile, and hundreds of wrong ones at once lock an
-    /// account. `Some(true)`: this one is to find out; `None`: somebody is at it.
+    /// Whether to log in again after a loss: one login is the trial, since the password may
+    /// have changed meanwhile, and hundreds of wrong ones at once lock an account.
+    /// `Some(true)`: this one is the trial; `None`: another one is being tried.
     pub(crate) fn try_again(&self, now: Nanos) -> Option<bool> {
         let shared = &self.refusals.0;
         if now.0 < shared.open_until_ns.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ impl Login {
         (!is_busy).then_some(true)
     }
 
-    /// The server has let the user in.
+    /// The server has accepted the user.
     pub(crate) fn let_in(&self, now: Nanos) {
         let until = now + OPEN_FOR;
         let shared = &self.refusals.0;
@@ -123,13 +123,13 @@ impl Login {
         self.end_trial();
     }
 
-    /// Whoever was finding out has an answer, or its connection is gone.
+    /// The trial has an answer, or its connection is gone.
     pub(crate) fn end_trial(&self) {
         self.refusals.0.trial.store(false, Ordering::Relaxed);
     }
 
-    /// Whether trying again cannot help: the server has said no to the user, or to what
-    /// is asked for. All else may be a server that is just coming up.
+    /// Whether trying again cannot help: the server has refused the user or the settings.
+    /// Anything else may be a server that is just starting.
     pub(crate) fn is_final(error: &SetupError) -> bool {
         match error {
             SetupError::Refused { .. } => is_refusal_of_user(error),
@@ -152,18 +152,18 @@ impl Login {
 
     fn parts(&self) -> Result<(Settings, Box<dyn Authenticator>), SetupError> {
         if self.refusals.0.refused.load(Ordering::Relaxed) {
-            let reason = "the server has refused the user before; it is not tried again, for accounts are locked after a few wrong passwords";
+            let reason = "the server has refused the user before; the login is not tried again, since accounts are locked after a few wrong passwords";
             return Err(AuthError::Library(reason.into()).into());
         }
         if matches!(self.plan.auth, Auth::Ntlm { .. }) && !self.plan.password.is_given() {
-            let reason = "no password is at hand, and a wrong one is not tried: set PASSWORD_FILE, PASSWORD or FILERMARK_PASSWORD";
+            let reason = "no password is set: set PASSWORD_FILE, PASSWORD or FILERMARK_PASSWORD";
             return Err(AuthError::Library(reason.into()).into());
         }
         let mut random = [0; 32];
         let mut client_guid = [0; 16];
         let system = SystemRandom::new();
         if system.fill(&mut random).is_err() || system.fill(&mut client_guid).is_err() {
-            return Err(AuthError::Library("the system gives no random bytes".into()).into());
+            return Err(AuthError::Library("the system returns no random bytes".into()).into());
         }
         let settings = Settings {
             dialects: self.plan.dialects,
@@ -230,7 +230,7 @@ impl Login {
         tickets
     }
 
-    /// What a failed handshake means for the user, with the next thing to try. A user
+    /// The message for a failed handshake, with advice. A user
     /// that was refused is not tried again from now on.
     pub fn explain(&self, error: &SetupError) -> DriverError {
         if is_refusal_of_user(error) {
@@ -241,9 +241,9 @@ impl Login {
             step: "set an SMB session up".into(),
             reason: error.to_string(),
             advice: match (&self.plan.auth, is_refusal_of_user(error)) {
-                (Auth::Guest, true) => "the server lets no guests in: log in as a user",
+                (Auth::Guest, true) => "the server accepts no guests: log in as a user",
                 (Auth::Anonymous, true) => {
-                    "the server lets nobody in without a name: log in as a user"
+                    "the server accepts no anonymous users: log in as a user"
                 }
                 _ => advice(error, self.plan.dialects),
             }
@@ -252,7 +252,7 @@ impl Login {
     }
 }
 
-/// Whether the server has looked at the user and said no.
+/// Whether the server has refused the user.
 fn is_refusal_of_user(error: &SetupError) -> bool {
     match error {
         SetupError::GuestOnly => true,
@@ -263,7 +263,7 @@ fn is_refusal_of_user(error: &SetupError) -> bool {
     }
 }
 
-/// What servers say of a user whom they do not let in (MS-ERREF 2.3.1).
+/// Statuses with which servers refuse a user (MS-ERREF 2.3.1).
 const LOGON_REFUSALS: &[u32] = &[
     0xC000_006D, // LOGON_FAILURE
     0xC000_006A, // WRONG_PASSWORD
@@ -288,45 +288,43 @@ fn advice(error: &SetupError, dialects: (Dialect, Dialect)) -> &'static str {
             0xC000_006D | 0xC000_006A | 0xC000_0064 => {
                 "check USERNAME, PASSWORD and DOMAIN; it was tried once and is not tried again"
             }
-            0xC000_0234 => "the account is locked: have it unlocked before anything is tried again",
-            0xC000_0072 => "the account is disabled: have it enabled, or name another user",
+            0xC000_0234 => "the account is locked: have it unlocked before the next attempt",
+            0xC000_0072 => "the account is disabled: have it enabled, or use another user",
             0xC000_0071 | 0xC000_0224 => "the password has expired: set a new one",
             0xC000_0022 => {
-                "the server allows no such session: see whether it requires encryption or signing (SMB_ENCRYPTION, SMB_SIGNING), wants a newer dialect, or name another user"
+                "the server does not allow this session: check whether it requires encryption or signing (SMB_ENCRYPTION, SMB_SIGNING) or a newer dialect, or use another user"
             }
             _ => "see the server's log",
         },
         SetupError::Refused {
             status: 0xC000_00CC,
             ..
-        } => "there is no share of that name: check MNT_POINTS (smbclient -L lists the shares)",
+        } => "there is no share of this name: check MNT_POINTS (smbclient -L lists the shares)",
         SetupError::Refused {
             status: 0xC000_0022,
             ..
         } => {
-            "the user may not use this share, or it has to be encrypted (SMB_ENCRYPTION, SMB_DIALECT 3.0 or later): name another user, or have the right given"
+            "the user has no access to this share, or it requires encryption (SMB_ENCRYPTION, SMB_DIALECT 3.0 or later): use another user, or have access granted"
         }
         SetupError::NoDialect | SetupError::WrongDialect(_) => match dialects.1 {
             Dialect::Nt1 => {
-                "the server has SMB1 switched off: measure it with FS_PROTOCOL=smb, or allow NT1 there"
+                "SMB1 is disabled on the server: measure it with FS_PROTOCOL=smb, or enable NT1 there"
             }
             _ => "widen SMB_DIALECT, or set FS_PROTOCOL=cifs for an old server that has SMB1 only",
         },
         SetupError::Requires("signing") => "set SMB_SIGNING=auto or required",
         SetupError::Requires(_) => "set SMB_ENCRYPTION=auto or required",
-        // Nothing that can be asked for adds large files, Unicode or NT_CREATE_ANDX to a
-        // server of SMB1; signing and encryption can be.
+        // No setting adds large files, Unicode or NT_CREATE_ANDX to a server of SMB1;
+        // signing and encryption have settings.
         SetupError::Lacking {
             dialect: Dialect::Nt1,
             wanted,
             ..
         } if !wanted.contains("signing") && !wanted.contains("encryption") => {
-            "this server of SMB1 is too old for Filermark: measure it with FS_PROTOCOL=smb where it speaks SMB 2 or 3, or switch the missing feature on there (of Samba: large readwrite, unicode, nt pipe support)"
+            "this SMB1 server is too old for Filermark: measure it with FS_PROTOCOL=smb if it has SMB 2 or 3, or enable the missing feature there (in Samba: large readwrite, unicode, nt pipe support)"
         }
-        SetupError::Lacking { .. } => {
-            "ask for something else with SMB_SIGNING, SMB_ENCRYPTION or SMB_DIALECT"
-        }
-        SetupError::Dfs => "name the share on the server that has it in MNT_POINTS",
+        SetupError::Lacking { .. } => "change SMB_SIGNING, SMB_ENCRYPTION or SMB_DIALECT",
+        SetupError::Dfs => "give the share on the server that has it in MNT_POINTS",
         SetupError::GuestOnly => "check USERNAME and DOMAIN, or set SMB_AUTH=guest",
         SetupError::Auth(_) | SetupError::Reply { .. } | SetupError::Tampered(_) => "",
         SetupError::Refused { .. } => "see the server's log",

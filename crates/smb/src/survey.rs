@@ -1,5 +1,5 @@
-//! A look at servers before a run: whether they take connections, how quickly, whether
-//! shares let us in and may be written to. Makes nothing on the server.
+//! Inspects servers before a run: whether and how quickly they accept connections, and
+//! whether shares accept the user and can be written to. Creates nothing on the server.
 
 pub(crate) mod shares;
 
@@ -15,10 +15,10 @@ use filermark_smbwire::status;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Longest waits of a look, in milliseconds: a run is more patient.
+/// Longest waits of the survey, in milliseconds: a run has longer limits.
 const WAIT_MS_MAX: u32 = 5_000;
 
-/// A server, and the shares of it that were asked for.
+/// A server, and those of its shares that are inspected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// Its name, as the mount points give it.
@@ -59,8 +59,8 @@ pub fn hasty(plan: &SmbPlan) -> SmbPlan {
     }
 }
 
-/// Looks at mount points, server by server; once one has refused the user, nobody who
-/// shares `refusals` logs in again.
+/// Inspects mount points, server by server; once one has refused the user, no login that
+/// shares `refusals` is tried again.
 pub fn survey(mounts: &[MountPoint], plan: &SmbPlan, refusals: &LoginRefusals) -> Vec<Server> {
     let mut hosts: Vec<&str> = Vec::new();
     for mount in mounts {
@@ -114,7 +114,7 @@ fn reach(mounts: &[MountPoint], plan: &SmbPlan) -> (Option<SocketAddr>, Result<D
         Some(Err(error)) => return (None, Err(error.to_string())),
         None => Vec::new(),
     };
-    let mut first = (None, Err("it has no address".to_owned()));
+    let mut first = (None, Err("the name has no address".to_owned()));
     for address in addresses {
         match try_connection(address, plan) {
             Ok(took) => return (Some(address), Ok(took)),

@@ -30,7 +30,7 @@ impl Target {
         if share.is_empty() || !mount.is_share() {
             return Err(DriverError {
                 place: mount.to_string(),
-                step: "take the mount point apart".into(),
+                step: "parse the mount point".into(),
                 reason: "it names no share".into(),
                 advice: r"write \\server\share".into(),
             });
@@ -50,7 +50,7 @@ impl Target {
         }
     }
 
-    /// The run's directory below a mount point, for people.
+    /// The run's directory below a mount point, for messages.
     pub fn run_dir_text(mount: &MountPoint, dir_name: &str) -> String {
         format!(r"{mount}\{dir_name}")
     }
@@ -63,7 +63,7 @@ impl Target {
         let host = self.mount.host.as_str();
         let fail = |reason: String, advice: &str| DriverError {
             place: host.to_owned(),
-            step: "find its address".into(),
+            step: "look up its address".into(),
             reason,
             advice: advice.into(),
         };

@@ -4,7 +4,7 @@
 //! A check makes what it needs in a directory of its own below the claimed run directory,
 //! which is removed afterwards whatever came out. It fails only where the specification
 //! (MS-CIFS and MS-SMB for SMB1, MS-SMB2, MS-FSA below them) demands something else; where
-//! it leaves the choice, or is commonly departed from without harm, that is told as a note.
+//! it leaves a choice, or servers commonly depart from it without harm, that is a note.
 //! Nothing here is measured.
 
 mod bench;
@@ -40,7 +40,7 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 
 /// Claims the run's directory at `mount`, runs the checks in it by one dialect after the
 /// other, and gives it back. Every result goes to `sink` when it is known. A raised
-/// `stop` ends it after the present check, with everything removed. `refusals` tell
+/// `stop` ends it after the present check, with everything removed. `refusals` stores
 /// afterwards whether the server has refused the user.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ struct ValidationRun<'a> {
 const SESSION: Check = Check::new(
     "session.made",
     "SESSION",
-    "the dialect is taken, the user let in, the share entered",
+    "the server accepts the dialect, the user and the share",
     |_| Ok(()),
 )
 .by(("MS-SMB 3.3.5", "MS-SMB2 3.3.5.4, 3.3.5.5, 3.3.5.7"));
@@ -117,7 +117,7 @@ impl ValidationRun<'_> {
         let bench = Bench::new(plan, self.target, self.address, run_dir);
         let outcome = match &bench {
             Ok(_) => Ok(()),
-            Err(trouble) => Err(self.without_session(dialect, trouble)),
+            Err(error) => Err(self.without_session(dialect, error)),
         };
         let result = SESSION.result(dialect, outcome, Vec::new(), begun);
         self.checks.take(result);
@@ -133,27 +133,27 @@ impl ValidationRun<'_> {
                     bench.log_off();
                 }
             }
-            Err(trouble) if is_refusal_of_user(&trouble) => {
+            Err(error) if is_refusal_of_user(&error) => {
                 self.refusals.refuse();
-                let why = text_of(&trouble);
+                let why = text_of(&error);
                 self.checks.report.cut_short = Some(format!(
-                    "the user is not tried again, for accounts are locked after a few refusals: {why}"
+                    "the login is not tried again, since accounts are locked after a few refusals: {why}"
                 ));
             }
             Err(_) => {}
         }
     }
 
-    /// Why there is no session: lawful, or not.
-    fn without_session(&self, dialect: Dialect, trouble: &ConnectError) -> Stop {
+    /// Why there is no session: permitted by the specification, or not.
+    fn without_session(&self, dialect: Dialect, error: &ConnectError) -> Stop {
         if !self.offered.contains(&dialect) {
             return Stop::skip(format!(
                 "the server does not have it; it offers {}",
                 names_of(&self.offered)
             ));
         }
-        let why = text_of(trouble);
-        match trouble {
+        let why = text_of(error);
+        match error {
             ConnectError::Setup(error) if is_lawful(error, dialect) => {
                 Stop::skip(format!("no session: {why}"))
             }
@@ -162,9 +162,9 @@ impl ValidationRun<'_> {
     }
 }
 
-/// Whether the server does not know the user any more whom it has let in before.
-fn is_refusal_of_user(trouble: &ConnectError) -> bool {
-    match trouble {
+/// Whether the server refuses the user whom it has accepted before.
+fn is_refusal_of_user(error: &ConnectError) -> bool {
+    match error {
         ConnectError::Setup(SetupError::Refused { step, status }) => {
             step.contains("SESSION_SETUP") && *status != status::ACCESS_DENIED
         }
@@ -173,7 +173,7 @@ fn is_refusal_of_user(trouble: &ConnectError) -> bool {
 }
 
 /// Whether a server may refuse a session by a dialect that it has: where the dialect
-/// cannot protect messages as somebody wants them.
+/// cannot protect messages as server or plan require.
 const fn is_lawful(error: &SetupError, dialect: Dialect) -> bool {
     match error {
         SetupError::Requires(_) | SetupError::Lacking { .. } | SetupError::NoDialect => true,

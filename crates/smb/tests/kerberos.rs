@@ -96,9 +96,9 @@ fn inner() {
     let dialects = [Dialect::Nt1, Dialect::V202, Dialect::V300, Dialect::V311];
     match part.as_str() {
         "cache" => {
-            let nobody = Secret::NONE;
+            let no_password = Secret::NONE;
             for user in ["", Samba::USER] {
-                let tickets = Credentials::obtain(user, "", &nobody).expect("a cache");
+                let tickets = Credentials::obtain(user, "", &no_password).expect("a cache");
                 for dialect in dialects {
                     assert_eq!(log_in(&tickets, "testbed", dialect), Ok(true), "{dialect}");
                 }
@@ -135,29 +135,31 @@ fn inner() {
 
 /// What does not work says why, and the password nowhere.
 fn refusals() {
-    let said = |result: Result<Credentials, AuthError>, is_refusal: bool| {
+    let text_of = |result: Result<Credentials, AuthError>, is_refusal: bool| {
         let error = result.expect_err("refused");
         assert_eq!(
             matches!(error, AuthError::Refused(_)),
             is_refusal,
             "{error:?}"
         );
-        let said = error.to_string();
-        eprintln!("{said}");
-        said
+        let text = error.to_string();
+        eprintln!("{text}");
+        text
     };
     let wrong = Secret::new("Never-9!");
-    let told = said(Credentials::obtain(Samba::USER, Kdc::REALM, &wrong), true);
-    assert!(told.contains("alice@TESTBED.EXAMPLE") && told.contains("PASSWORD"));
-    assert!(!told.contains("Never-9!"));
-    let unknown = said(Credentials::obtain("eve", "", &wrong), true);
+    let wrong_password = text_of(Credentials::obtain(Samba::USER, Kdc::REALM, &wrong), true);
+    assert!(
+        wrong_password.contains("alice@TESTBED.EXAMPLE") && wrong_password.contains("PASSWORD")
+    );
+    assert!(!wrong_password.contains("Never-9!"));
+    let unknown = text_of(Credentials::obtain("eve", "", &wrong), true);
     assert!(unknown.contains("not found"), "{unknown}");
-    let elsewhere = said(
+    let elsewhere = text_of(
         Credentials::obtain("eve", "ELSEWHERE.EXAMPLE", &wrong),
         false,
     );
     assert!(elsewhere.contains("ELSEWHERE.EXAMPLE"), "{elsewhere}");
-    let none = said(Credentials::obtain("", "", &Secret::NONE), false);
+    let none = text_of(Credentials::obtain("", "", &Secret::NONE), false);
     assert!(none.contains("kinit"), "{none}");
     let tickets = alice().expect("a ticket");
     for server in ["missing.example", "192.0.2.1"] {
@@ -207,13 +209,13 @@ fn run(bed: &KerberosFixture, part: &str, cache: &str) {
         .env(SERVER, bed.samba.address().to_string())
         .output()
         .expect("start this program");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "{part}: {said}\n{}",
+        "{part}: {text}\n{}",
         bed.samba.log()
     );
-    eprintln!("{said}");
+    eprintln!("{text}");
 }
 
 #[test]
@@ -241,7 +243,7 @@ fn a_password_gets_tickets_of_its_own() {
 }
 
 #[test]
-fn what_fails_is_told_and_tried_once() {
+fn failures_are_reported_and_tried_once() {
     let Some(bed) = bed() else { return };
     run(&bed, "refusals", "FILE:/nonexistent/cache");
     assert!(bed.samba.logons().is_empty());

@@ -1,12 +1,12 @@
-//! The contract between a session's setup and whoever proves the user: NTLM here,
-//! Kerberos where the system's library is.
+//! The interface between a session's setup and the authentication of the user: NTLM in this
+//! crate, Kerberos where the system's library is.
 
-/// Proves who the user is, step by step, in SPNEGO tokens (RFC 4178).
+/// Authenticates the user, step by step, in SPNEGO tokens (RFC 4178).
 pub trait Authenticator: Send {
     /// Takes the server's token (the one of NEGOTIATE, perhaps empty, first) and gives ours.
     ///
     /// # Errors
-    /// The token makes no sense, or there is no way to go on.
+    /// The token is malformed, or the exchange cannot continue.
     fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError>;
 
     /// The key of the session, once it is proved; `None` for an anonymous one. 16 bytes
@@ -19,26 +19,24 @@ pub trait Authenticator: Send {
     }
 }
 
-/// Why a user cannot be proved.
+/// Why a user cannot be authenticated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// The server's token makes no sense.
-    #[error("the server's security token: {0}")]
+    /// The server's token is malformed or unexpected.
+    #[error("security token of the server: {0}")]
     Token(&'static str),
     /// There is no mechanism that both sides have.
-    #[error(
-        "the server offers none of the ways to log in that are wanted ({wanted}); it offers {offered}"
-    )]
+    #[error("the server does not offer {wanted} for the login; it offers {offered}")]
     Mechanism {
         /// What was wanted: `NTLM`.
         wanted: &'static str,
         /// What it offers.
         offered: String,
     },
-    /// The system's library says why not.
+    /// An error of the system's library, in its words.
     #[error("{0}")]
     Library(String),
-    /// Somebody has looked at the user, and said no: in the library's words.
+    /// The user is refused, in the library's words.
     #[error("{0}")]
     Refused(String),
 }

@@ -134,7 +134,7 @@ pub fn text_of_utf16(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Whether signatures are the same, in a time that does not tell where they differ.
+/// Whether signatures are equal, in a time that does not depend on where they differ.
 pub fn same(ours: &[u8], theirs: &[u8]) -> bool {
     let differing = ours.iter().zip(theirs).fold(0, |d, (a, b)| d | (a ^ b));
     ours.len() == theirs.len() && std::hint::black_box(differing) == 0

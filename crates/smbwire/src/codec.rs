@@ -104,14 +104,14 @@ pub struct Opened {
     pub attributes: u32,
 }
 
-/// The room of a file system, in bytes.
+/// The space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// All of it, or of the user's quota.
     pub total: u64,
     /// What this user may still use.
     pub available: u64,
-    /// What is free for anybody.
+    /// What is free for all users together.
     pub free: u64,
 }
 
@@ -194,7 +194,7 @@ pub struct ListPart<'a> {
     pub is_closed: bool,
 }
 
-/// See the module.
+/// The interface of a protocol's codec.
 pub trait Codec: Sized {
     /// Kinds of facts that one [`Request::Query`] may ask for.
     const INFOS_MAX: usize;
@@ -202,7 +202,7 @@ pub trait Codec: Sized {
     const LIST_BYTES: u32;
     /// Option of an open: a reparse point is opened itself. SMB1 has it in its own way.
     const OPEN_REPARSE_POINT: u32;
-    /// The end of a listing that a status tells ends the listing on the server too.
+    /// The status at the end of a listing also closes the listing on the server.
     const STATUS_CLOSES_LIST: bool;
     /// A session that has expired can be renewed on its connection.
     const RENEWS: bool;
@@ -213,7 +213,7 @@ pub trait Codec: Sized {
     /// The messages of a request, and what they cost.
     fn charges(&self, request: &Request<'_>) -> Charges;
 
-    /// Leaves room for what comes before the messages of a frame; where it is comes back.
+    /// Leaves space for what comes before the messages of a frame; returns the frame's offset.
     fn begin_frame(&self, out: &mut Vec<u8>) -> usize;
 
     /// Appends the messages of a request, with as many ids as it has messages.
@@ -223,7 +223,7 @@ pub trait Codec: Sized {
     /// number that the reply is signed with comes back.
     fn end_frame(&mut self, out: &mut [u8], start: usize) -> u32;
 
-    /// What the request is called.
+    /// The name of the request.
     fn step(request: &Request<'_>) -> &'static str;
 
     /// Whether a message with this command answers the request.
@@ -237,7 +237,7 @@ pub trait Codec: Sized {
     /// server can answer.
     fn is_refusal(status: u32) -> bool;
 
-    /// What a good message says.
+    /// The contents of a good message.
     ///
     /// # Errors
     /// It is cut, points outside of itself, or is of another structure.
@@ -263,7 +263,7 @@ pub trait Codec: Sized {
     /// As [`take`](Self::take).
     fn lease(answer: &Answer<'_>) -> Result<Option<GrantedLease>, DecodeError>;
 
-    /// The facts that a close told.
+    /// The facts in the reply to a close.
     ///
     /// # Errors
     /// As [`take`](Self::take).

@@ -2,7 +2,7 @@
 //! once a key is set up. What uses the processor's instructions does the work: `ring` for
 //! HMAC, GCM and GMAC, `aes` for CMAC and CCM.
 //!
-//! This room knows keys and bytes, and of a message just what its signature depends on.
+//! It uses keys and bytes, and of a message only what its signature depends on.
 
 pub mod keys;
 pub mod preauth;
@@ -128,7 +128,7 @@ impl fmt::Display for SigningAlgorithm {
     }
 }
 
-/// Whether two values are the same, in a time that does not tell where they differ.
+/// Whether two values are equal, in a time that does not depend on where they differ.
 pub(crate) fn same(a: &[u8; 16], b: &[u8; 16]) -> bool {
     let differences = a.iter().zip(b).fold(0, |acc, (x, y)| acc | (x ^ y));
     std::hint::black_box(differences) == 0

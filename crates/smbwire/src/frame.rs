@@ -9,10 +9,10 @@ pub const LENGTH_MAX: usize = 0x00FF_FFFF;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// The first byte of the mark is not zero.
-    #[error("the server does not speak SMB over direct TCP: a message begins with {0:#04x}")]
+    #[error("the server does not use SMB over direct TCP: a message begins with {0:#04x}")]
     Mark(u8),
     /// It is longer than anything that was asked for.
-    #[error("a message of {length} bytes is announced, {max} at most were expected")]
+    #[error("the server announces a message of {length} bytes; at most {max} were expected")]
     TooLong {
         /// As announced.
         length: usize,
@@ -21,7 +21,7 @@ pub enum FrameError {
     },
 }
 
-/// Leaves room for the mark; [`finish`] fills it.
+/// Leaves space for the mark; [`finish`] fills it.
 pub fn begin(out: &mut Vec<u8>) -> usize {
     let at = out.len();
     out.extend_from_slice(&[0; MARK]);

@@ -1,16 +1,16 @@
 //! SMB1 (NT LM 0.12), SMB 2.0.2 to 3.1.1, NTLM and SPNEGO as codecs: bytes in, bytes out.
 //!
-//! This room has no sockets and no clock, and random bytes are handed to it. Lengths
-//! and offsets from the wire are never trusted: every decoder borrows from the bytes it
-//! was given and fails where they end.
+//! It uses no sockets and no clock, and gets random bytes from its caller. Lengths and
+//! offsets from the wire are never trusted: every decoder borrows from its input and fails
+//! at the end of it.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
 //! | `bytes` | little-endian reading and writing |
 //! | `frame` | the four bytes before a message on direct TCP |
-//! | `error` | what can be wrong with bytes, and with a session |
+//! | `error` | errors of decoding and of session setup |
 //! | `status` | NTSTATUS by name |
-//! | `auth` | the contract between a session's setup and who proves the user |
+//! | `auth` | the interface between a session's setup and authentication |
 //! | `ntlm`, `spnego` | NTLMv2 and its wrapping |
 //! | `smb1`, `smb2` | the two protocols, with their handshakes |
 //! | `request`, `codec` | one request type for both, and the interface of their codecs |

@@ -1,13 +1,13 @@
-//! NTLMv2 (MS-NLMP) as a client: who knows the password proves it, and a key comes of it.
+//! NTLMv2 (MS-NLMP) as a client: proves knowledge of the password and derives a key.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
 //! | `keys` | hashes, responses, keys and signatures |
 //! | `message` | the three messages |
-//! | `av` | what the server tells about itself, and what we add |
+//! | `av` | facts that the server sends about itself, and what we add |
 //!
-//! There is no clock and no chance here: both are handed in. Passwords leave this room
-//! in no way; what is printed of an [`Identity`] names the user only.
+//! Time and random bytes come from the caller. Passwords do not leave this module; `Debug` of
+//! an [`Identity`] names the user only.
 
 mod av;
 mod client;
@@ -38,8 +38,8 @@ pub struct Identity {
     pub server: String,
     /// Random bytes, for this login only.
     pub random: [u8; 32],
-    /// The time as a FILETIME (100 ns since 1601), for servers that do not tell theirs; 0
-    /// is right for all but a few of those.
+    /// The time as a FILETIME (100 ns since 1601), for servers that do not send theirs; 0
+    /// is accepted by nearly all of those.
     pub filetime: u64,
 }
 

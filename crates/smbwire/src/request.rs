@@ -48,10 +48,10 @@ pub enum FileInfo {
 /// Facts about a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FsInfo {
-    /// Its size, and what is free for this user and for anybody where the server can
-    /// tell them apart.
+    /// Its size, and what is free for this user and for all users, where the server
+    /// distinguishes them.
     Space,
-    /// The same by the level that every server of SMB1 has.
+    /// Its size and free space, by the level that every server of SMB1 has.
     PlainSpace,
 }
 
@@ -114,7 +114,7 @@ pub enum Request<'a> {
     Close {
         /// Which.
         file: FileId,
-        /// Whether its facts are asked for; SMB1 has none to tell.
+        /// Whether its facts are requested; SMB1 returns none.
         facts: bool,
     },
     /// Reads.

@@ -1,6 +1,6 @@
 //! SMB1 as NT LM 0.12 (MS-CIFS, MS-SMB): Unicode, NT status codes, extended security.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
 //! | `header` | the 32 bytes before everything, commands |
 //! | `writer` | how a request is put together in a buffer |

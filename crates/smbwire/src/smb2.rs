@@ -6,7 +6,7 @@
 //! the session is encrypted) a transform header, then one message or a compound of them.
 //!
 //! ```text
-//! let frame = session.begin(&mut out);                 // room for mark and transform header
+//! let frame = session.begin(&mut out);                 // space for mark and transform header
 //! let message = session.request(&mut out, id, &create); // header and body
 //! let message = chain::next(&mut out, message);         // a compound: another one
 //! session.related(&mut out, id + 1, &close);
@@ -16,7 +16,7 @@
 //! for message in Messages::new(plain) { let (header, message) = message?; ... }
 //! ```
 //!
-//! This room has no sockets, no clock and no threads, and knows nothing of files that are
+//! It uses no sockets, no clock and no threads, and keeps no state of files that are
 //! read or written. [`Handshake`] is the way to a [`Session`].
 
 pub mod chain;

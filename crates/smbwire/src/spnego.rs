@@ -28,7 +28,7 @@ pub trait Mechanism: Send {
     /// Takes the server's token (empty at first) and gives ours, if there is one more.
     ///
     /// # Errors
-    /// The token makes no sense, or there is no way to go on.
+    /// The token is malformed, or the exchange cannot continue.
     fn step(&mut self, token: &[u8]) -> Result<Option<Vec<u8>>, AuthError>;
 
     /// Whether it has done its part: keys are there, or never will be.
@@ -38,7 +38,7 @@ pub trait Mechanism: Send {
     fn sign(&mut self, data: &[u8]) -> Option<Vec<u8>>;
 
     /// Whether the server signed the list of mechanisms with the key both have;
-    /// `None` where there is no key to tell.
+    /// `None` without a key.
     fn verify(&mut self, data: &[u8], mic: &[u8]) -> Option<bool>;
 
     /// The key of the session, once it is there.
@@ -64,7 +64,7 @@ pub struct Spnego<M> {
 }
 
 impl<M: Mechanism> Spnego<M> {
-    /// Nothing is said yet.
+    /// An exchange before its first token.
     pub const fn new(mechanism: M) -> Self {
         Self {
             mechanism,
@@ -122,7 +122,9 @@ impl<M: Mechanism> Spnego<M> {
         }
         if theirs.state == Some(NegState::Completed) {
             if !done || inner.is_some() {
-                return Err(AuthError::Token("it ends the exchange too early"));
+                return Err(AuthError::Token(
+                    "it ends the exchange before it is complete",
+                ));
             }
             self.finished = true;
             return Ok(Vec::new());
@@ -133,7 +135,9 @@ impl<M: Mechanism> Spnego<M> {
         };
         self.signed |= mic.is_some();
         if inner.is_none() && mic.is_none() {
-            return Err(AuthError::Token("it asks for more than there is to say"));
+            return Err(AuthError::Token(
+                "it requests another token after the last one",
+            ));
         }
         Ok(response(inner.as_deref(), mic.as_deref()))
     }
@@ -142,7 +146,9 @@ impl<M: Mechanism> Spnego<M> {
 impl<M: Mechanism> Authenticator for Spnego<M> {
     fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         if self.finished || self.rounds >= ROUNDS_MAX {
-            return Err(AuthError::Token("it goes on when all is said"));
+            return Err(AuthError::Token(
+                "it continues after the exchange is complete",
+            ));
         }
         self.rounds += 1;
         match self.rounds {

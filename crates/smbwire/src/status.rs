@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_told_by_name_or_by_number() {
+    fn a_status_is_shown_by_name_or_by_number() {
         assert_eq!(text(ACCESS_DENIED), "STATUS_ACCESS_DENIED");
         assert_eq!(text(0xC000_FFFF), "NTSTATUS 0xc000ffff");
         let errors = [SUCCESS, PENDING, BUFFER_OVERFLOW, ACCESS_DENIED].map(is_error);

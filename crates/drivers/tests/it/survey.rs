@@ -60,7 +60,7 @@ fn an_smb_server_is_reached_on_its_port_or_not() {
     assert_eq!((name, there.connected_us.is_ok()), ("smb", true));
     assert!(there.address.ends_with(&format!(":{}", plan.port)));
     assert_eq!(looks[1].services[0].name, "name");
-    // Somebody who closes what he took has let nobody in.
+    // A server that accepts and closes the connection has accepted no login.
     let closes = std::thread::spawn(move || drop(listener.accept()));
     let looks = look(&driver, &mounts[..2], true);
     assert!(looks[0].exports.iter().all(|e| e.writable.is_err()));

@@ -128,8 +128,8 @@ fn what_is_drawn_wrongly_is_told_with_its_line() {
             ),
         ),
         (
-            "title = \"A folder is listed\"",
-            "title = \"A folder \\u001b[31m is listed\"",
+            "title = \"List a directory\"",
+            "title = \"List a \\u001b[31m directory\"",
             format!(
                 "line {}, column 8: the title of state list: use",
                 name("list")

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 /// Large enough for the tests' datagrams.
-const ROOM: usize = 4096;
+const CAPACITY: usize = 4096;
 
 fn pair(buffers: BufferSizes) -> (Datagrams, UdpSocket) {
     let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -39,7 +39,7 @@ fn wait(reactor: &mut Reactor) -> Vec<Ready> {
 
 /// Every datagram that is there, cut ones as `None`.
 fn drain(ours: &Datagrams, scratch: &mut [u8]) -> Vec<Option<Vec<u8>>> {
-    let mut arrivals = Arrivals::new(ROOM);
+    let mut arrivals = Arrivals::new(CAPACITY);
     let mut seen = Vec::new();
     loop {
         match ours.receive(scratch, &mut arrivals) {
@@ -64,7 +64,7 @@ fn datagrams_keep_their_borders_in_both_directions() {
     let sent = ours.send(&bytes, &pieces);
     assert_eq!((sent.taken, sent.blocked), (100, false));
     assert!(sent.last_error.is_none());
-    let mut buffer = [0; ROOM];
+    let mut buffer = [0; CAPACITY];
     for piece in &pieces {
         let len = server.recv(&mut buffer).expect("came");
         assert_eq!(buffer[..len], bytes[piece.clone()]);
@@ -80,36 +80,36 @@ fn datagrams_keep_their_borders_in_both_directions() {
 }
 
 #[test]
-fn a_datagram_that_is_too_long_is_told_and_its_neighbours_are_whole() {
+fn a_datagram_that_is_too_long_is_marked_as_cut_and_its_neighbours_are_whole() {
     let (ours, server) = pair(BufferSizes::default());
-    for len in [10, ROOM + 1, ROOM, 0, 20] {
+    for len in [10, CAPACITY + 1, CAPACITY, 0, 20] {
         server.send(&vec![5; len]).expect("sent");
     }
-    let mut scratch = vec![0; 3 * ROOM];
+    let mut scratch = vec![0; 3 * CAPACITY];
     let seen = drain(&ours, &mut scratch);
     let lengths: Vec<_> = seen.iter().map(|s| s.as_ref().map(Vec::len)).collect();
-    assert_eq!(lengths, [Some(10), None, Some(ROOM), Some(0), Some(20)]);
+    assert_eq!(lengths, [Some(10), None, Some(CAPACITY), Some(0), Some(20)]);
 }
 
 #[test]
-fn a_closed_port_is_told_and_the_socket_lives_on() {
+fn a_closed_port_is_an_error_and_the_socket_stays_usable() {
     let (ours, server) = pair(BufferSizes::default());
     let peer = server.local_addr().expect("bound");
     drop(server);
     let two = ranges(&[4, 4]);
     ours.send(&[1; 8], &two);
-    let mut scratch = vec![0; ROOM];
-    let mut arrivals = Arrivals::new(ROOM);
+    let mut scratch = vec![0; CAPACITY];
+    let mut arrivals = Arrivals::new(CAPACITY);
     let mut reactor = Reactor::new().expect("reactor");
     reactor.add(&ours, 3).expect("add");
-    let told = loop {
+    let error = loop {
         match ours.receive(&mut scratch, &mut arrivals) {
             Received::SocketError(error) => break error,
             Received::WouldBlock => drop(wait(&mut reactor)),
-            Received::Some { .. } => panic!("nobody is there"),
+            Received::Some { .. } => panic!("the port is closed"),
         }
     };
-    assert_eq!(told.kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     // All are taken, though every one meets the answer to the one before.
     let sent = ours.send(&[1; 8], &two);
     assert_eq!((sent.taken, sent.blocked), (2, false));
@@ -125,13 +125,13 @@ fn a_closed_port_is_told_and_the_socket_lives_on() {
 }
 
 #[test]
-fn what_this_host_does_not_send_says_nothing_about_the_peer() {
+fn what_this_host_does_not_send_is_not_counted_as_unreachable() {
     let (ours, server) = pair(BufferSizes::default());
     // More than any datagram holds, between two that go.
     let sent = ours.send(&[1; 70_008], &ranges(&[4, 70_000, 4]));
     assert_eq!((sent.taken, sent.blocked), (3, false));
     assert_eq!((sent.unsent, sent.unreachable), (1, 0));
-    assert!(!is_unreachable(&sent.last_error.expect("told")));
+    assert!(!is_unreachable(&sent.last_error.expect("an error")));
     let mut buffer = [0; 16];
     for _ in 0..2 {
         assert_eq!(server.recv(&mut buffer).expect("came"), 4);
@@ -139,7 +139,7 @@ fn what_this_host_does_not_send_says_nothing_about_the_peer() {
 }
 
 #[test]
-fn a_full_socket_says_so_and_is_writable_again() {
+fn a_full_socket_is_reported_and_becomes_writable_again() {
     // The loopback takes everything at once; a pair of local sockets does not.
     let (near, server) = UnixDatagram::pair().expect("a pair");
     near.set_nonblocking(true).expect("an option");
@@ -165,7 +165,7 @@ fn a_full_socket_says_so_and_is_writable_again() {
 }
 
 #[test]
-fn buffers_grow_as_far_as_the_system_says() {
+fn buffers_grow_as_far_as_the_system_permits() {
     let wanted = BufferSizes {
         receive: 150 << 10,
         send: 150 << 10,
@@ -182,7 +182,7 @@ fn buffers_grow_as_far_as_the_system_says() {
 #[cfg_attr(feature = "portable", ignore = "Linux alone knows")]
 fn the_way_to_the_loopback_has_a_known_mtu() {
     let (ours, _server) = pair(BufferSizes::default());
-    let mtu = path_mtu(&ours.socket).expect("Linux tells");
+    let mtu = path_mtu(&ours.socket).expect("Linux knows it");
     assert!((576..=1 << 16).contains(&mtu), "{mtu}");
 }
 
@@ -190,8 +190,8 @@ fn the_way_to_the_loopback_has_a_known_mtu() {
 #[cfg_attr(feature = "portable", ignore = "Linux alone knows")]
 fn arrivals_are_known_however_late_they_are_read() {
     let (ours, server) = pair(BufferSizes::default());
-    let mut scratch = vec![0; ROOM];
-    let mut arrivals = Arrivals::new(ROOM);
+    let mut scratch = vec![0; CAPACITY];
+    let mut arrivals = Arrivals::new(CAPACITY);
     let pause = Duration::from_millis(10);
     // The kernel begins to take notes a little after it was asked to.
     let aged = (0..100).any(|_| {

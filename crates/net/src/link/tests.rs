@@ -162,7 +162,7 @@ fn a_large_rest_is_kept_without_a_copy_and_a_small_one_in_a_small_buffer() {
 }
 
 #[test]
-fn a_refused_connection_is_told() {
+fn a_refused_connection_is_an_error() {
     let free = TcpListener::bind("127.0.0.1:0").expect("listen");
     let peer = free.local_addr().expect("address");
     drop(free);
@@ -172,7 +172,7 @@ fn a_refused_connection_is_told() {
         wait(&mut reactor, Duration::from_secs(5));
         link.connected()
     });
-    let error = outcome.expect_err("nobody listens there");
+    let error = outcome.expect_err("the port is closed");
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
 }
 

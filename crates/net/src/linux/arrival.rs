@@ -1,4 +1,4 @@
-//! Reads that also tell when the bytes arrived at this host.
+//! Reads that also return when the bytes arrived at this host.
 //!
 //! Between the arrival of a reply and the moment at which a sleeping thread
 //! reads it lie 15 to 25 microseconds of waking up, which are ours and not the
@@ -13,10 +13,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Older than this is not believed.
+/// Greater ages are taken as unknown.
 const AGE_MAX: Nanos = Nanos::from_secs(1);
 
-/// Room for the control data of one read: a header and a `timespec`, with space to spare.
+/// Buffer for the control data of one read: larger than a header and a `timespec`.
 #[repr(C, align(8))]
 struct Control([u8; 128]);
 
@@ -86,7 +86,7 @@ unsafe fn receive(socket: impl AsFd, into: *mut u8, len: usize) -> io::Result<(u
     Ok((came, arrival.map_or(Nanos::ZERO, age)))
 }
 
-/// The arrival that a message's control data tells, on the clock of the day.
+/// The arrival time in a message's control data, on the clock of the day.
 ///
 /// # Safety
 /// The header is as `recvmsg` left it.

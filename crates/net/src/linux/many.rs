@@ -15,7 +15,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Room for the control data of one datagram: a header and a `timespec`.
+/// Buffer for the control data of one datagram: a header and a `timespec`.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; 64]);
@@ -61,9 +61,9 @@ pub(crate) fn send_many(
     usize::try_from(taken).map_err(|_| io::Error::last_os_error())
 }
 
-/// Receives up to [`BATCH`] datagrams in one system call, each into its own `room`
+/// Receives up to [`BATCH`] datagrams in one system call, each into its own `capacity`
 /// bytes of `into`, and notes them in `came` in the order in which they lie there.
-/// Returns how many; 0 if there is no room for any.
+/// Returns how many; 0 if not even one fits.
 ///
 /// # Errors
 /// `WouldBlock`: none is there. Otherwise the system's; an answer of the network to
@@ -71,10 +71,10 @@ pub(crate) fn send_many(
 pub(crate) fn receive_many(
     socket: &UdpSocket,
     into: &mut [u8],
-    room: usize,
+    capacity: usize,
     came: &mut [ReceivedDatagram; BATCH],
 ) -> io::Result<usize> {
-    let count = (into.len() / room.max(1)).min(BATCH);
+    let count = (into.len() / capacity.max(1)).min(BATCH);
     if count == 0 {
         return Ok(0);
     }
@@ -83,7 +83,7 @@ pub(crate) fn receive_many(
     let (mut pieces, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
         unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
     let places = pieces.iter_mut().zip(&mut messages).zip(&mut controls);
-    for (((piece, message), control), part) in places.zip(into.chunks_exact_mut(room.max(1))) {
+    for (((piece, message), control), part) in places.zip(into.chunks_exact_mut(capacity.max(1))) {
         piece.iov_base = part.as_mut_ptr().cast();
         piece.iov_len = part.len();
         message.msg_hdr.msg_iov = piece;
@@ -108,7 +108,7 @@ pub(crate) fn receive_many(
         // SAFETY: the kernel has filled this header in.
         let arrival = unsafe { arrival(&message.msg_hdr) };
         *note = ReceivedDatagram {
-            len: (message.msg_len as usize).min(room),
+            len: (message.msg_len as usize).min(capacity),
             cut: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             age: arrival.map_or(Nanos::ZERO, |at| age_at(now, at)),
         };
@@ -117,7 +117,7 @@ pub(crate) fn receive_many(
 }
 
 /// The largest packet that the way to this socket's peer takes whole, in bytes, as
-/// far as this host knows; `None` where it cannot tell.
+/// far as this host knows; `None` where it is not known.
 pub fn path_mtu(socket: &UdpSocket) -> Option<u32> {
     let (level, option) = match socket.peer_addr().ok()? {
         SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_MTU),

@@ -1,7 +1,7 @@
 //! What the rules of claiming need of an export.
 
 use crate::client::{ClientError, FileClient, LookupResult, Removal as Procedure, Reply};
-use crate::target::{Patience, Service, Target, explain, refused};
+use crate::target::{JukeboxRetries, Service, Target, explain, refused};
 use filermark_driver_kit::claim::{
     A_LINK, DirLookup, Entry, EntryKind, FilePrefix, NOT_A_DIRECTORY, OTHER_FILE_SYSTEM, Patch,
     Removal, Removed, RunDirBackend,
@@ -17,7 +17,7 @@ pub struct Export<'a> {
     target: &'a Target,
     dir_name: &'a str,
     nfs: FileClient,
-    patience: Patience,
+    jukebox: JukeboxRetries,
     /// The file system that the run directory is on, once it was found.
     fsid: Option<u64>,
     /// Whether the last failure may be gone at another try.
@@ -59,13 +59,13 @@ impl<'a> Export<'a> {
             target,
             dir_name: &claim.dir_name,
             nfs: target.file_client(plan),
-            patience: Patience::of(plan),
+            jukebox: JukeboxRetries::of(plan),
             fsid: None,
             may_pass: false,
         }
     }
 
-    /// Makes a call with patience; turns its failures into sentences, except the
+    /// Makes a call, again while the answer is NFS3ERR_JUKEBOX; turns its failures into errors, except the
     /// statuses in `wanted`. `step` is what it is for, and its procedure.
     fn ask<O, F>(
         &mut self,
@@ -74,7 +74,7 @@ impl<'a> Export<'a> {
         mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
     ) -> Result<Result<O, Nfsstat3>, DriverError> {
         let nfs = &mut self.nfs;
-        let reply = self.patience.call(|| call(nfs));
+        let reply = self.jukebox.call(|| call(nfs));
         match reply {
             Ok(Ok(ok)) => Ok(Ok(ok)),
             Ok(Err(failed)) if wanted.contains(&failed.status) => Ok(Err(failed.status)),
@@ -144,8 +144,8 @@ impl<'a> Export<'a> {
                 return Err(DriverError {
                     place: self.place(),
                     step: step.to_owned(),
-                    reason: "the server took none of its bytes".to_owned(),
-                    advice: "is its disk full? Look at its log".to_owned(),
+                    reason: "the server wrote none of its bytes".to_owned(),
+                    advice: "check in the server's log whether its disk is full".to_owned(),
                 });
             }
             rest = rest.get(count..).unwrap_or_default();
@@ -204,7 +204,7 @@ impl RunDirBackend for Export<'_> {
 
     fn find_run_dir(&mut self) -> Result<DirLookup<Fh>, DriverError> {
         let (root, name) = (self.target.root, self.dir_name);
-        let found = self.look("look for the run's directory", &root, name)?;
+        let found = self.look("open the run's directory", &root, name)?;
         Ok(match found {
             None => DirLookup::Missing,
             Some((dir, attributes)) if attributes.ftype == Ftype3::Dir => {
@@ -235,7 +235,7 @@ impl RunDirBackend for Export<'_> {
     }
 
     fn find_dir(&mut self, parent: &Fh, name: &str) -> Result<DirLookup<Fh>, DriverError> {
-        Ok(match self.look("look at a leftover", parent, name)? {
+        Ok(match self.look("inspect a leftover", parent, name)? {
             None => DirLookup::Missing,
             Some((_, attributes)) if attributes.ftype == Ftype3::Lnk => DirLookup::Other(A_LINK),
             Some((_, attributes)) if attributes.ftype != Ftype3::Dir => {

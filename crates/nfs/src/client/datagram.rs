@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The largest datagram.
 const DATAGRAM_BYTES: usize = 1 << 16;
-/// Room for the answers to all calls that are under way together.
+/// Space for the answers to all calls that are in flight together.
 const BUFFERS: BufferSizes = BufferSizes {
     receive: 1 << 20,
     send: 1 << 20,
@@ -32,7 +32,7 @@ enum WaitOutcome {
     Datagram(usize),
     /// The time is over.
     Timeout,
-    /// Nobody listens on the port.
+    /// The port is closed.
     Unreachable,
 }
 
@@ -98,8 +98,7 @@ impl DatagramLink {
                         }
                     }
                 }
-                // There is no use in waiting for somebody who is not there, unless
-                // somebody may come back.
+                // Waiting for a closed port is useless, unless the server may come back.
                 if unreachable && sent > options.retries {
                     break;
                 }
@@ -126,10 +125,10 @@ impl DatagramLink {
         }
     }
 
-    /// Whether the system says that nobody is there.
+    /// Whether the system reports the port as closed.
     fn send(&self, call: &[u8]) -> Result<bool, ClientError> {
         let mut unreachable = false;
-        // What an earlier datagram met is told instead of sending this one.
+        // The error of an earlier datagram is returned instead of sending this one.
         for _ in 0..2 {
             match self.socket.send(call) {
                 Ok(_) => break,
@@ -160,7 +159,7 @@ impl DatagramLink {
         }
     }
 
-    /// Whether this error says that nobody is there, or nothing; otherwise it is the end.
+    /// `true`: this error means a closed port; `false`: it means nothing; other errors are returned.
     fn judge(&self, source: io::Error) -> Result<bool, ClientError> {
         let address = self.address;
         match source.kind() {

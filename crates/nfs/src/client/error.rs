@@ -14,26 +14,26 @@ pub enum ClientError {
     /// The task that the call belongs to is to end.
     #[error("stopped on request")]
     Stopped,
-    /// No connection came about.
+    /// The connection could not be made.
     #[error("cannot connect to {address}: {}", io_text(source))]
     Connect {
-        /// Whom we called.
+        /// The server's address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// No connection within the limit.
     #[error("no answer to the connection request to {address} within {} ms", waited.as_millis())]
     ConnectTimedOut {
-        /// Whom we called.
+        /// The server's address.
         address: SocketAddr,
         /// The limit.
         waited: Duration,
     },
-    /// A source port below 1024 was wanted and could not be had.
+    /// A source port below 1024 is required and could not be bound.
     #[error("cannot bind to a source port from 1023 to 512: {}", io_text(source))]
     ReservedPort {
-        /// What the system said last.
+        /// The system's last error.
         source: io::Error,
     },
     /// The connection broke.
@@ -41,7 +41,7 @@ pub enum ClientError {
     Broken {
         /// The other end.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The peer closed the connection instead of answering.
@@ -51,7 +51,7 @@ pub enum ClientError {
         address: SocketAddr,
     },
     /// No answer within the limit.
-    #[error("{address} took the connection but did not answer within {} ms", waited.as_millis())]
+    #[error("{address} accepted the connection but did not answer within {} ms", waited.as_millis())]
     TimedOut {
         /// The other end.
         address: SocketAddr,
@@ -61,17 +61,17 @@ pub enum ClientError {
     /// UDP: no answer within the limit, however often the call went out.
     #[error("no answer from {address} over UDP within {} ms (sent {sent} times)", waited.as_millis())]
     Silent {
-        /// Whom we called.
+        /// The server's address.
         address: SocketAddr,
         /// How long we waited in all.
         waited: Duration,
         /// How often the call went out.
         sent: u32,
     },
-    /// UDP: the network says that nobody listens there.
-    #[error("nobody listens on UDP port {address} (ICMP port unreachable)")]
+    /// UDP: the network reports the port as closed.
+    #[error("UDP port {address} is closed (ICMP port unreachable)")]
     PortUnreachable {
-        /// Whom we called.
+        /// The server's address.
         address: SocketAddr,
     },
     /// The stream is not split into records.
@@ -83,7 +83,7 @@ pub enum ClientError {
         source: RecordTooLong,
     },
     /// The answer could not be decoded.
-    #[error("{address} gave an answer that makes no sense: {source}")]
+    #[error("{address} sent an invalid answer: {source}")]
     Garbage {
         /// The other end.
         address: SocketAddr,
@@ -91,7 +91,7 @@ pub enum ClientError {
         source: DecodeError,
     },
     /// The answer belongs to another call.
-    #[error("{address} answered call {got:#x} where {expected:#x} was asked")]
+    #[error("{address} answered call {got:#x} instead of {expected:#x}")]
     WrongXid {
         /// The other end.
         address: SocketAddr,
@@ -111,8 +111,8 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether nothing listens there, or nobody is there at all: another address
-    /// of the same host may do better.
+    /// Whether the port is closed or the host unreachable: another address of the same
+    /// host may work.
     pub const fn is_unreachable(&self) -> bool {
         matches!(
             self,
@@ -146,7 +146,7 @@ impl ClientError {
     }
 }
 
-/// What the system said, without the "(os error 111)" that helps nobody.
+/// The system's error without its number.
 fn io_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error ") {

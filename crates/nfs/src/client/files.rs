@@ -59,7 +59,7 @@ fn made((obj, attributes): (Fh, nfs2::Fattr)) -> Created {
 
 /// Methods are the procedures of their names; their errors are those of the way there
 /// ([`ClientError`]), a refusal by the server is within the [`Reply`].
-#[allow(clippy::missing_errors_doc, reason = "said once, above")]
+#[allow(clippy::missing_errors_doc, reason = "documented once, above")]
 impl FileClient {
     /// A client that connects when it is first used.
     pub fn new(
@@ -297,7 +297,7 @@ impl FileClient {
     }
 }
 
-/// An offset that version 2 has room for.
+/// An offset that version 2 can represent.
 fn offset_of(offset: u64) -> Option<u32> {
     (offset <= FILE_BYTES_MAX).then_some(offset as u32)
 }

@@ -33,14 +33,14 @@ pub struct Mounted {
 pub struct Export {
     /// The path.
     pub dir: String,
-    /// Who may mount it; empty for everybody.
+    /// Clients that may mount it; empty for all clients.
     pub groups: Vec<String>,
 }
 
 impl fmt::Display for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.groups.is_empty() {
-            write!(f, "{} (everybody)", self.dir)
+            write!(f, "{} (all clients)", self.dir)
         } else {
             write!(f, "{} ({})", self.dir, self.groups.join(" "))
         }

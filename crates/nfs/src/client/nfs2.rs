@@ -48,7 +48,7 @@ fn owned(ok: DiropOk<'_>) -> (Fh, Fattr) {
 
 /// Every method is the procedure of its name; its errors are those of the way
 /// there ([`ClientError`]), a refusal by the server is within the [`Reply2`].
-#[allow(clippy::missing_errors_doc, reason = "said once, above")]
+#[allow(clippy::missing_errors_doc, reason = "documented once, above")]
 impl Nfs2Client {
     /// A client that connects when it is first used.
     pub fn new(address: SocketAddr, cred: AuthBody, options: RpcOptions) -> Self {

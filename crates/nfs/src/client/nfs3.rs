@@ -117,7 +117,7 @@ fn owned(ok: CreateOk<'_>) -> Created {
 
 /// Every method is the procedure of its name; its errors are those of the way
 /// there ([`ClientError`]), a refusal by the server is within the [`Reply`].
-#[allow(clippy::missing_errors_doc, reason = "said once, above")]
+#[allow(clippy::missing_errors_doc, reason = "documented once, above")]
 impl Nfs3Client {
     /// A client that connects when it is first used.
     pub fn new(address: SocketAddr, cred: AuthBody, options: RpcOptions) -> Self {

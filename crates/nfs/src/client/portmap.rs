@@ -17,15 +17,15 @@ pub enum PortLookup {
 }
 
 /// Asks the portmapper at `portmapper` on which port of `transport` `program` listens.
-/// The portmapper itself is asked over what `options` say; if it is silent over UDP,
-/// over TCP.
+/// The request to the portmapper itself uses the transport of `options`; without an answer
+/// over UDP, TCP.
 ///
-/// Over IPv4 the portmapper's version 2 is asked first, since everybody has it,
-/// and rpcbind when that does not know; over IPv6, which version 2 knows nothing
-/// of, the other way round.
+/// Over IPv4 it tries the portmapper's version 2 first, since all servers have it, and
+/// rpcbind if that has no answer; over IPv6, which version 2 does not have, in the other
+/// order.
 ///
 /// # Errors
-/// Every [`ClientError`]: the portmapper could not be reached or speaks none of
+/// Every [`ClientError`]: the portmapper could not be reached or has none of
 /// the three versions.
 pub fn find_port(
     portmapper: SocketAddr,

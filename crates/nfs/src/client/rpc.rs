@@ -83,9 +83,9 @@ struct Link {
     end: usize,
 }
 
-/// Calls that may be under way together in [`RpcClient::call_many`].
+/// Calls that may be in flight together in [`RpcClient::call_many`].
 const WINDOW: usize = 32;
-/// The same over UDP, where what the server has no room for is lost.
+/// The limit over UDP, where calls that do not fit the server's socket buffer are lost.
 const WINDOW_UDP: usize = 8;
 const INPUT_BYTES: usize = 64 << 10;
 const MARK_BYTES: usize = 4;
@@ -133,8 +133,8 @@ impl RpcClient {
         self.fragment_bytes = bytes;
     }
 
-    /// Connects if there is no connection. Over UDP that says nothing about whether
-    /// anybody is there.
+    /// Connects if there is no connection. Over UDP that does not show whether the
+    /// server exists.
     ///
     /// # Errors
     /// As [`connect`].

@@ -1,4 +1,4 @@
-//! The sentences for everything that can fail on the way to a mounted export.
+//! Messages for everything that can fail up to a mounted export, with advice.
 
 use crate::client::ClientError;
 use crate::version2;
@@ -9,7 +9,7 @@ use filermark_onc::rpc::{AcceptStat, AuthStat, RejectStat, RpcRefusal};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Whom we are talking to.
+/// The service that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     Portmapper,
@@ -31,12 +31,10 @@ impl Service {
     const fn refused_connection(self) -> &'static str {
         match self {
             Self::Portmapper => {
-                "is rpcbind running there? For a server without one give NFS_PORT and MOUNT_PORT"
+                "check that rpcbind runs there; for a server without it set NFS_PORT and MOUNT_PORT"
             }
-            Self::Mount => "is the server's mountd running, and is MOUNT_PORT its port?",
-            Self::Nfs => {
-                "is an NFS server running there, and is NFS_PORT its port (2049 as a rule)?"
-            }
+            Self::Mount => "check that mountd runs on the server, and MOUNT_PORT",
+            Self::Nfs => "check that an NFS server runs there, and NFS_PORT (usually 2049)",
         }
     }
 }
@@ -45,17 +43,17 @@ impl Service {
     const fn unreachable_port(self) -> &'static str {
         match self {
             Self::Portmapper => {
-                "is rpcbind running there? For a server without one give NFS_PORT and MOUNT_PORT"
+                "check that rpcbind runs there; for a server without it set NFS_PORT and MOUNT_PORT"
             }
-            Self::Mount => "does the server's mountd take UDP, and is MOUNT_PORT its port?",
+            Self::Mount => "check that mountd on the server accepts UDP, and MOUNT_PORT",
             Self::Nfs => {
-                "does the server serve NFS over UDP (many do not by now), and is NFS_PORT its port? TCP=on goes over TCP"
+                "check that the server serves NFS over UDP (many do not), and NFS_PORT; TCP=on uses TCP"
             }
         }
     }
 }
 
-/// The sentence for a call that got no answer.
+/// The error of a call without an answer.
 pub(crate) fn explain(
     place: &impl fmt::Display,
     step: &str,
@@ -93,17 +91,17 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
         ClientError::Connect { source, .. } => match source.kind() {
             ErrorKind::ConnectionRefused => service.refused_connection(),
             ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-                "is the host up, and is there a route to it (IPv6 without a route: IPV6_ENABLE=off)?"
+                "check that the host is up and that there is a route to it (without a route for IPv6: IPV6_ENABLE=off)"
             }
             _ => "check address, route and firewall",
         },
         ClientError::Stopped => "",
         ClientError::PortUnreachable { .. } => service.unreachable_port(),
         ClientError::Silent { .. } => {
-            "does the server serve it over UDP, or does a firewall drop the packets? TCP=on goes over TCP"
+            "check that the server serves it over UDP and that no firewall drops the packets; TCP=on uses TCP"
         }
         ClientError::ConnectTimedOut { .. } => {
-            "is the host up, or does a firewall drop the packets?"
+            "check that the host is up and that no firewall drops the packets"
         }
         ClientError::ReservedPort { source } => match source.kind() {
             ErrorKind::PermissionDenied => {
@@ -114,20 +112,24 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
             }
         },
         ClientError::TimedOut { .. } => match service {
-            Service::Portmapper => "is it overloaded, or is something else listening on this port?",
+            Service::Portmapper => {
+                "check whether it is overloaded, or another program listens on this port"
+            }
             Service::Mount | Service::Nfs => {
-                "is the server busy or still in its grace period, or is something else listening on this port?"
+                "check whether the server is busy or in its grace period, or another program listens on this port"
             }
         },
         ClientError::Broken { .. } | ClientError::Closed { .. } => {
-            "was the server stopped, or does it turn this client away (TCP wrappers, firewall, unprivileged port: try RESVPORT=on)? Look at its log"
+            "check in the server's log whether it was stopped or refuses this client (TCP wrappers, firewall, unprivileged port: try RESVPORT=on)"
         }
         ClientError::Record { .. } | ClientError::Garbage { .. } | ClientError::WrongXid { .. } => {
             match service {
-                Service::Portmapper => "is something else than a portmapper listening there?",
-                Service::Mount => "is something else than mountd listening there? Check MOUNT_PORT",
+                Service::Portmapper => {
+                    "another program than a portmapper may listen there; for a server without one set NFS_PORT and MOUNT_PORT"
+                }
+                Service::Mount => "check MOUNT_PORT: another program than mountd may listen there",
                 Service::Nfs => {
-                    "is something else than an NFS server listening there? Check NFS_PORT"
+                    "check NFS_PORT: another program than an NFS server may listen there"
                 }
             }
         }
@@ -138,16 +140,16 @@ fn advice(service: Service, error: &ClientError) -> &'static str {
 fn refusal_advice(service: Service, refusal: &RpcRefusal) -> &'static str {
     match (refusal, service) {
         (RpcRefusal::Accepted(AcceptStat::ProgMismatch { .. }), Service::Nfs) => {
-            "switch this version on at the server (version 3: vers3=y, Protocols = 3; version 2 is gone from most), or choose another (NFS_VERSION, BENCHMARK)"
+            "enable this version on the server (version 3: vers3=y, Protocols = 3; most servers no longer have version 2), or choose another (NFS_VERSION, BENCHMARK)"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgMismatch { .. }), Service::Mount) => {
-            "switch the version of NFS on at the server that this one goes with (MOUNT 3 with NFS 3, 1 with 2)"
+            "enable the NFS version that belongs to it on the server (NFS 3 for MOUNT 3, NFS 2 for MOUNT 1)"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgUnavail), Service::Nfs) => {
-            "check NFS_PORT, and that the server has this version of NFS switched on"
+            "check NFS_PORT, and that this version of NFS is enabled on the server"
         }
         (RpcRefusal::Accepted(AcceptStat::ProgUnavail), Service::Mount) => {
-            "check MOUNT_PORT (servers with one port for all have it equal to NFS_PORT)"
+            "check MOUNT_PORT (equal to NFS_PORT on servers with one port for all programs)"
         }
         (RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)), _) => {
             "try RESVPORT=on, and check that the export allows this client with sec=sys"
@@ -155,11 +157,11 @@ fn refusal_advice(service: Service, refusal: &RpcRefusal) -> &'static str {
         (RpcRefusal::Denied(RejectStat::AuthError(_)), _) => {
             "check that the export allows this client, with sec=sys"
         }
-        _ => "look at the server's log",
+        _ => "see the server's log",
     }
 }
 
-/// The sentence for a procedure that the server refused.
+/// The error of a procedure that the server refused.
 pub(crate) fn refused(
     place: &impl fmt::Display,
     step: impl Into<String>,
@@ -175,22 +177,24 @@ pub(crate) fn refused(
     }
 }
 
-/// What to try when the server refuses to let `ids` (uid, gid) do something.
+/// Advice for a status with which the server refused an operation of this uid and gid.
 fn status_advice(status: Nfsstat3, (uid, gid): (u32, u32)) -> String {
     match status {
         Nfsstat3::Acces | Nfsstat3::Perm => format!(
-            "uid {uid} gid {gid} may not do this there: give them write permission on the \
-             exported directory, choose others (SFS_NFS_USER_ID, SFS_NFS_GROUP_ID), or export \
+            "uid {uid} gid {gid} has no permission for this: give it write permission on the \
+             exported directory, use other ids (SFS_NFS_USER_ID, SFS_NFS_GROUP_ID), or export \
              with no_root_squash if they are 0"
         ),
-        Nfsstat3::Xdev => "another file system is mounted or exported inside of that directory: \
+        Nfsstat3::Xdev => "another file system is mounted or exported inside that directory: \
              unmount it on the server, or choose another suffix (-s)"
             .to_owned(),
         Nfsstat3::Rofs => "the export is read-only: export it read-write".to_owned(),
-        Nfsstat3::Nospc => "the server's disk is full: make room there".to_owned(),
-        Nfsstat3::Dquot => format!("the quota of uid {uid} is used up: raise it or make room"),
+        Nfsstat3::Nospc => "the server's disk is full: free some space there".to_owned(),
+        Nfsstat3::Dquot => {
+            format!("the quota of uid {uid} is used up: raise it or free some space")
+        }
         Nfsstat3::Stale | Nfsstat3::Badhandle => {
-            "was the export remade or its disk changed meanwhile? Run again".to_owned()
+            "check whether the export or its disk was changed meanwhile, and run again".to_owned()
         }
         other => other.advice().to_owned(),
     }

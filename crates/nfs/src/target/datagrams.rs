@@ -74,7 +74,7 @@ impl Target {
         }
     }
 
-    /// What should be known of the transfers over UDP, a sentence each.
+    /// Warnings about transfers over UDP, a sentence each.
     pub fn datagram_warnings(&self) -> Vec<String> {
         let Some(mtu) = self.mtu.filter(|_| self.transport == Transport::Udp) else {
             return Vec::new();
@@ -93,7 +93,7 @@ impl Target {
             false => "use jumbo frames or TCP=on".to_owned(),
         };
         vec![format!(
-            "transfers of {largest} bytes over UDP leave as {count} fragments each at an MTU of \
+            "transfers of {largest} bytes over UDP are sent as {count} fragments each at an MTU of \
              {mtu}, and one lost fragment loses the call: {smaller}"
         )]
     }

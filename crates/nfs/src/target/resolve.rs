@@ -41,14 +41,14 @@ impl Failure {
     }
 }
 
-/// How often and how long NFS3ERR_JUKEBOX is waited for.
+/// Retries and delay after NFS3ERR_JUKEBOX.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct JukeboxRetries {
     delay: Duration,
     retries: u32,
 }
 
-impl Patience {
+impl JukeboxRetries {
     /// That of a plan; no single wait is longer than 30 s.
     pub(crate) fn of(plan: &NfsPlan) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Patience {
         }
     }
 
-    /// Calls until the answer is something else than NFS3ERR_JUKEBOX.
+    /// Calls until the answer is not NFS3ERR_JUKEBOX.
     pub(crate) fn call<O, F>(self, call: impl FnMut() -> Reply<O, F>) -> Reply<O, F> {
         let is_settled = |answer: &Result<O, Failed<F>>| !matches!(answer, Err(failed) if failed.status == Nfsstat3::Jukebox);
         self.until(call, is_settled)
@@ -171,7 +171,7 @@ fn mount_at(
 /// Over UDP there is no connection whose making shows that somebody is there, and the
 /// patience of a run is long: one NULL call, with the patience of a connection.
 fn is_there(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<(), Failure> {
-    let step = format!("reach the server of {}", mount.path);
+    let step = format!("connect to the server of {}", mount.path);
     ask(address, nfs_program(plan.version), mount_options(plan)).map_err(|error| {
         let error = explain(&mount.host, &step, Service::Nfs, address, &error);
         Failure::here(error)
@@ -221,7 +221,7 @@ fn no_address(mount: &MountPoint, choice: IpChoice) -> DriverError {
     DriverError {
         place: mount.host.clone(),
         step: "look up the host name".to_owned(),
-        reason: format!("it has no {family}address"),
+        reason: format!("the name has no {family}address"),
         advice: other.to_owned(),
     }
 }
@@ -240,7 +240,7 @@ fn port_of(
         _ => "NFS",
     };
     let what = format!("{name} version {}", program.vers);
-    let step = format!("ask for the port of {what}");
+    let step = format!("look up the port of {what}");
     let portmapper = SocketAddr::new(ip, plan.portmap_port);
     let transport = plan.transport;
     match find_port(portmapper, program, transport, &mount_options(plan)) {
@@ -268,11 +268,11 @@ fn not_registered(plan: &NfsPlan, parameter: &str) -> String {
     let version = plan.version.number();
     match plan.transport {
         Transport::Tcp => {
-            format!("start the NFS server with NFSv{version} over TCP, or give {parameter}")
+            format!("start the NFS server with NFSv{version} over TCP, or set {parameter}")
         }
         Transport::Udp => format!(
-            "many servers are built without NFS over UDP by now: switch it on there, give \
-             {parameter}, or go over TCP (TCP=on)"
+            "many servers are built without NFS over UDP: enable it there, set {parameter}, \
+             or use TCP (TCP=on)"
         ),
     }
 }
@@ -295,8 +295,8 @@ fn mnt(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<Mounte
     match mounted {
         Ok(mounted) if mounted.allows_sys => Ok(mounted),
         Ok(mounted) => Err(refusal(
-            format!("the export takes only {}", flavors(&mounted.auth_flavors)),
-            "Filermark speaks AUTH_SYS: export the path with sec=sys".to_owned(),
+            format!("the export accepts only {}", flavors(&mounted.auth_flavors)),
+            "Filermark uses AUTH_SYS: export the path with sec=sys".to_owned(),
         )),
         Err(status) => Err(refusal(
             format!("the server answered {status}"),
@@ -310,14 +310,14 @@ fn flavors(list: &[AuthFlavor]) -> String {
     names.join(", ")
 }
 
-/// What to try after a refused MNT; asks the server for its export list.
+/// Advice for a refused MNT, with the server's export list.
 fn mnt_advice(client: &mut MountClient, path: &str, status: Mountstat3, resvport: bool) -> String {
     let advice = match status {
         Mountstat3::Acces | Mountstat3::Perm if resvport => {
-            "is this client in the export's client list?"
+            "check that the export's client list has this client"
         }
         Mountstat3::Acces | Mountstat3::Perm => {
-            "is this client in the export's client list? If the server wants a source port below 1024, set RESVPORT=on"
+            "check that the export's client list has this client; if the server requires a source port below 1024, set RESVPORT=on"
         }
         Mountstat3::Noent => "check the path",
         other => other.advice(),
@@ -372,7 +372,7 @@ fn fsinfo(
     mounted: &Mounted,
 ) -> Result<FsinfoOk, Failure> {
     let address = nfs.rpc().address();
-    let reply = Patience::of(plan).call(|| nfs.fsinfo(&mounted.root));
+    let reply = JukeboxRetries::of(plan).call(|| nfs.fsinfo(&mounted.root));
     match reply {
         Ok(Ok(info)) => Ok(info),
         Ok(Err(failed)) => Err(Failure::everywhere(refused(
@@ -397,7 +397,7 @@ fn optional_facts(
     nfs: &mut FileClient,
     mounted: &Mounted,
 ) -> (Option<PathconfOk>, Option<FsstatOk>) {
-    let patience = Patience::of(plan);
+    let patience = JukeboxRetries::of(plan);
     let pathconf = patience.call(|| nfs.pathconf(&mounted.root));
     let fsstat = patience.call(|| nfs.fsstat(&mounted.root));
     let told = |name, error: &dyn std::fmt::Display| {

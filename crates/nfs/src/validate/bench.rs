@@ -4,7 +4,7 @@
 use super::dir_cleaner::DirCleaner;
 use super::text::no_answer;
 use crate::client::ClientError;
-use crate::target::{Patience, Target};
+use crate::target::{JukeboxRetries, Target};
 use filermark_driver_kit::checks::{self, Check, Outcome, Stop, Suite, same};
 use filermark_driver_kit::validation::CheckResult;
 use filermark_engine::name::NameText;
@@ -82,7 +82,7 @@ pub(super) struct Bench<'a, V: Version> {
     pub(super) nfs: V::Client,
     /// The present check's own directory.
     pub(super) dir: Fh,
-    patience: Patience,
+    jukebox: JukeboxRetries,
     notes: Vec<String>,
     keeper: DirCleaner<'a>,
     /// The name of `dir`, while a check has one.
@@ -96,14 +96,14 @@ impl<'a, V: Version> Bench<'a, V> {
             target,
             nfs: V::client(target, plan),
             dir: target.root,
-            patience: Patience::of(plan),
+            jukebox: JukeboxRetries::of(plan),
             notes: Vec::new(),
             keeper: DirCleaner::new(plan, target, run_dir),
             dir_name: None,
         }
     }
 
-    /// Something worth telling that is no failure.
+    /// Adds a note: something to report that is not a failure.
     pub(super) fn note(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !self.notes.contains(&text) {
@@ -117,7 +117,7 @@ impl<'a, V: Version> Bench<'a, V> {
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<Result<O, D>, Stop> {
         let nfs = &mut self.nfs;
-        let reply = self.patience.until(|| call(nfs), is_settled);
+        let reply = self.jukebox.until(|| call(nfs), is_settled);
         reply.map_err(|error| no_answer(what, &error))
     }
 
@@ -165,7 +165,7 @@ impl<'a, V: Version> Bench<'a, V> {
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<Result<O, Refusal<V::Status>>, Stop> {
         let nfs = &mut self.nfs;
-        match self.patience.until(|| call(nfs), is_settled) {
+        match self.jukebox.until(|| call(nfs), is_settled) {
             Ok(answer) => Ok(answer.map_err(|denial| Refusal::Status(denial.status()))),
             Err(ClientError::Refused {
                 refusal: RpcRefusal::Accepted(AcceptStat::GarbageArgs),
@@ -260,7 +260,7 @@ impl<V: Version> checks::Bench for Bench<'_, V> {
         let error = V::null(&mut self.nfs).err()?;
         error
             .is_worth_a_retry()
-            .then(|| format!("no server any more since {}: {error}", result.id))
+            .then(|| format!("the server does not answer after {}: {error}", result.id))
     }
 }
 

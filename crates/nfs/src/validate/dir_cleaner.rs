@@ -3,7 +3,7 @@
 
 use super::text::{is_dot, no_answer};
 use crate::client::{FileClient, Removal, Reply};
-use crate::target::{Patience, Target};
+use crate::target::{JukeboxRetries, Target};
 use crate::version2::status_text;
 use filermark_driver_kit::checks::Stop;
 use filermark_engine::name::{Name, NameKind, NameText};
@@ -14,7 +14,7 @@ use filermark_onc::nfs3::{Fh, Ftype3, Nfsstat3, Sattr3, Verf};
 pub(super) struct DirCleaner<'a> {
     plan: &'a NfsPlan,
     files: FileClient,
-    patience: Patience,
+    jukebox: JukeboxRetries,
     /// Size of a directory's parts, in bytes.
     dir_bytes: u32,
     run_dir: Fh,
@@ -25,14 +25,14 @@ impl<'a> DirCleaner<'a> {
         Self {
             plan,
             files: target.file_client(plan),
-            patience: Patience::of(plan),
+            jukebox: JukeboxRetries::of(plan),
             dir_bytes: target.dir_bytes(),
             run_dir,
         }
     }
 
-    /// Makes the directory for the check of this number; tells its name and handle.
-    /// Takes another name where a validation that was killed has left its own.
+    /// Makes the directory for the check of this number; returns its name and handle.
+    /// Takes another name if a validation that was killed has left a directory of this name.
     pub(super) fn enter(&mut self, number: u32) -> Result<(NameText, Fh), Stop> {
         const NAMES: u32 = 50;
         let what = "MKDIR of the check's own directory";
@@ -59,7 +59,7 @@ impl<'a> DirCleaner<'a> {
     }
 
     /// Removes the directory of a check with all that is in it. The claim's release
-    /// will tell again of what cannot be removed.
+    /// reports again what cannot be removed.
     pub(super) fn leave(&mut self, name: &NameText, dir: &Fh) -> Result<(), Stop> {
         self.clear(dir, 0)?;
         let parent = self.run_dir;
@@ -88,7 +88,7 @@ impl<'a> DirCleaner<'a> {
                 }
             }
         }
-        Err(Stop::fail("an empty directory", "it fills up again"))
+        Err(Stop::fail("an empty directory", "entries appear again"))
     }
 
     /// The names in a directory but "." and "..".
@@ -126,7 +126,7 @@ impl<'a> DirCleaner<'a> {
         mut call: impl FnMut(&mut FileClient) -> Reply<O, F>,
     ) -> Result<Result<O, Nfsstat3>, Stop> {
         let files = &mut self.files;
-        match self.patience.call(|| call(files)) {
+        match self.jukebox.call(|| call(files)) {
             Ok(answer) => Ok(answer.map_err(|failed| failed.status)),
             Err(error) => Err(no_answer(what, &error)),
         }

@@ -17,7 +17,7 @@ pub(super) fn own_connection(plan: &NfsPlan, target: &Target) -> RpcClient {
     connection_as(plan, target, credential(plan))
 }
 
-/// The same, as somebody else.
+/// A connection of its own with other credentials.
 pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> RpcClient {
     let program = nfs_program(plan.version);
     RpcClient::new(target.nfs_address, program, who, nfs_options(plan))

@@ -196,18 +196,18 @@ fn a_connection_that_breaks_does_not_matter() {
 }
 
 #[test]
-fn aserver_that_only_says_it_removes_is_not_asked_for_ever() {
+fn a_server_that_only_reports_removals_is_not_called_for_ever() {
     let mut place = TestExport::new(ServerOptions {
         errors: "REMOVE=NFS3ERR_IO".parse().expect("errors"),
         ..ServerOptions::default()
     });
     let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     place.leftovers(&dir, 2);
-    let liar = lie_about(place.target.nfs_address.port(), |procedure, _, results| {
+    let forger = lie_about(place.target.nfs_address.port(), |procedure, _, results| {
         let (_, rest) = results.split_first_chunk::<4>()?;
         (procedure == Procedure::Remove).then(|| [&[0; 4], rest].concat())
     });
-    let target = Arc::new(Target::resolve(&mount(), &plan(liar)).expect("resolved"));
+    let target = Arc::new(Target::resolve(&mount(), &plan(forger)).expect("resolved"));
     let error = claim_at(&place.plan, &target, &later_claim()).expect_err("never empty");
     assert!(
         error.to_string().contains("does not become empty"),
@@ -243,7 +243,7 @@ fn clients_of_one_run_meet_in_one_directory() {
 }
 
 #[test]
-fn foreign_names_are_left_and_told() {
+fn foreign_names_are_left_and_reported() {
     let mut place = TestExport::new(ServerOptions::default());
     let (_, dir) = claim_at(&place.plan, &place.target, &claim()).expect("claimed");
     let left = place.leftovers(&dir, 5);
@@ -298,7 +298,7 @@ fn a_directory_without_our_marker_is_refused_unless_empty() {
     ] {
         assert!(text.contains(part), "{part:?} in {text}");
     }
-    place.file(&dir, MARKER.as_bytes(), b"somebody else's\n");
+    place.file(&dir, MARKER.as_bytes(), b"another program's\n");
     let error = claim_at(&place.plan, &place.target, &claim()).expect_err("not ours");
     assert!(
         error.to_string().contains("was not written by Filermark"),

@@ -266,7 +266,7 @@ pub fn all() -> Vec<(&'static str, ReplyEditor)> {
             about_results(|procedure, _, _| (procedure == Getattr).then(|| failed(Nfsstat::Io))),
         ),
         (
-            "nobody sees other fileids",
+            "callers without credentials get other fileids",
             Box::new(|call, results| {
                 let at = procedure(call).and_then(|p| attributes_at(p, results?))?;
                 let none = call.flavor == AuthFlavor::None;

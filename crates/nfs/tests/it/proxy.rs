@@ -93,7 +93,7 @@ fn relay(mut from: TcpStream, mut to: TcpStream, change: impl Fn(&[u8]) -> Vec<u
 fn remember(pending: &Pending, record: &[u8]) -> Vec<u8> {
     let mut d = Decoder::new(record);
     if let Ok(call) = CallHeader::decode(&mut d) {
-        let heard = SeenCall {
+        let seen = SeenCall {
             xid: call.xid,
             prog: call.prog,
             vers: call.vers,
@@ -101,7 +101,7 @@ fn remember(pending: &Pending, record: &[u8]) -> Vec<u8> {
             flavor: call.cred.flavor,
             args: d.rest().to_vec(),
         };
-        pending.lock().unwrap().insert(call.xid, heard);
+        pending.lock().unwrap().insert(call.xid, seen);
     }
     record.to_vec()
 }
@@ -115,9 +115,9 @@ fn change(pending: &Pending, lie: &Mutex<ReplyEditor>, record: &[u8]) -> Vec<u8>
         return record.to_vec();
     };
     let results = header.check().is_ok().then(|| d.rest());
-    let said = lie.lock().unwrap()(&call, results);
+    let edited = lie.lock().unwrap()(&call, results);
     let mut out = Vec::new();
-    match said {
+    match edited {
         None => return record.to_vec(),
         Some(ReplacedReply::Results(results)) => {
             ReplyHeader::encode_success(&mut out, header.xid);

@@ -1,4 +1,4 @@
-//! Validation of servers that nobody here wrote. Skipped where the machine cannot
+//! Validation of servers of other projects. Skipped where the machine cannot
 //! run them (see `filermark-testbed`).
 
 use crate::support::{claim, plan};
@@ -87,7 +87,7 @@ fn a_squashed_root_is_explained() {
     };
     if let Some(error) = refused_claim(options) {
         assert!(
-            error.contains("uid 0 gid 0 may not") && error.contains("no_root_squash"),
+            error.contains("uid 0 gid 0 has no permission") && error.contains("no_root_squash"),
             "{error}"
         );
     }
@@ -131,7 +131,7 @@ fn the_kernel_server() {
     assert_eq!(failures(&report), [""; 0]);
 }
 
-/// Where somebody has built a module of it: Debian's kernel has none.
+/// Only where a module of it has been built: Debian's kernel has none.
 #[test]
 fn the_kernel_server_in_version_2() {
     let Some(server) = KernelServer::start_nfs2().and_then(available) else {

@@ -1,4 +1,4 @@
-//! What is said when a server cannot be reached, mounted or claimed.
+//! The errors of servers that cannot be reached, mounted or claimed.
 
 use crate::support::{claim, mount, plan, start};
 use filermark_driver_kit::driver::Driver;
@@ -17,7 +17,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// One sentence with these parts in this order.
-fn says(error: &DriverError, parts: &[&str]) {
+fn has_parts(error: &DriverError, parts: &[&str]) {
     let text = error.to_string();
     let mut rest = text.as_str();
     for part in parts {
@@ -33,7 +33,7 @@ fn fails(plan: &NfsPlan, mount: &MountPoint) -> DriverError {
     Target::resolve(mount, plan).expect_err("must fail")
 }
 
-/// A port on which nobody listens; it is ours, so that nobody begins to.
+/// A closed port; it is bound here, so that no program listens on it.
 fn closed_port() -> (socket2::Socket, u16) {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
     let socket = socket.expect("a socket");
@@ -78,7 +78,7 @@ fn an_unknown_host() {
         path: "/export".to_owned(),
     };
     let error = fails(&plan(2049), &mount);
-    says(
+    has_parts(
         &error,
         &[
             "no-such-host.invalid: look up the host name: ",
@@ -91,17 +91,17 @@ fn an_unknown_host() {
 fn no_address_of_the_wanted_family() {
     let mut plan = plan(2049);
     plan.ip = IpChoice::V6;
-    says(
+    has_parts(
         &fails(&plan, &mount()),
         &["127.0.0.1: look up", "no IPv6 address", "IPV6_ENABLE=off"],
     );
 }
 
 #[test]
-fn nobody_listens() {
+fn a_closed_port() {
     let (_mine, closed) = closed_port();
     let error = fails(&plan(closed), &mount());
-    says(
+    has_parts(
         &error,
         &[
             "127.0.0.1: mount /export (MOUNT program at 127.0.0.1:",
@@ -112,28 +112,28 @@ fn nobody_listens() {
 }
 
 #[test]
-fn nobody_listens_on_the_nfs_port() {
+fn a_closed_nfs_port() {
     let (_server, port) = start(ServerOptions::default());
     let mut plan = plan(port);
     let (_mine, closed) = closed_port();
     plan.nfs_port = Some(closed);
     let error = fails(&plan, &mount());
-    says(
+    has_parts(
         &error,
         &[
             "read the properties of /export (NFS program at",
-            "connection refused; is an NFS server",
+            "connection refused; check that an NFS server",
             "NFS_PORT",
         ],
     );
 }
 
-/// A run is patient with its calls; whether anybody is there at all shows sooner.
+/// A run has long time limits for calls; that a server does not exist shows sooner.
 #[test]
 fn a_silent_or_closed_nfs_port_over_udp_shows_soon() {
     let (_server, port) = start(ServerOptions::default());
-    let mute = UdpSocket::bind("127.0.0.1:0").expect("bind");
-    let silent = mute.local_addr().expect("address").port();
+    let bound = UdpSocket::bind("127.0.0.1:0").expect("bind");
+    let silent = bound.local_addr().expect("address").port();
     let gone = UdpSocket::bind("127.0.0.1:0").expect("bind");
     let closed = gone.local_addr().expect("address").port();
     drop(gone);
@@ -144,7 +144,7 @@ fn a_silent_or_closed_nfs_port_over_udp_shows_soon() {
         rpc_retries: 5,
         ..plan(port)
     };
-    for (nfs_port, reason) in [(silent, "no answer"), (closed, "nobody listens")] {
+    for (nfs_port, reason) in [(silent, "no answer"), (closed, "is closed")] {
         let plan = NfsPlan {
             nfs_port: Some(nfs_port),
             ..plan.clone()
@@ -152,8 +152,8 @@ fn a_silent_or_closed_nfs_port_over_udp_shows_soon() {
         let began = Instant::now();
         let error = fails(&plan, &mount());
         assert!(began.elapsed() < Duration::from_secs(20), "{error}");
-        let step = "reach the server of /export (NFS program at";
-        says(&error, &[step, reason, "TCP=on"]);
+        let step = "connect to the server of /export (NFS program at";
+        has_parts(&error, &[step, reason, "TCP=on"]);
     }
 }
 
@@ -163,11 +163,11 @@ fn no_portmapper() {
     let mut plan = plan(closed);
     plan.nfs_port = None;
     let error = fails(&plan, &mount());
-    says(
+    has_parts(
         &error,
         &[
-            "ask for the port of NFS version 3 (portmapper at",
-            "connection refused; is rpcbind running",
+            "look up the port of NFS version 3 (portmapper at",
+            "connection refused; check that rpcbind runs",
             "NFS_PORT and MOUNT_PORT",
         ],
     );
@@ -208,7 +208,7 @@ fn a_portmapper_that_does_not_know() {
     });
     let mut plan = plan(port);
     plan.nfs_port = None;
-    says(
+    has_parts(
         &fails(&plan, &mount()),
         &["has not registered NFS version 3 for TCP", "NFS_PORT"],
     );
@@ -261,7 +261,7 @@ fn a_reserved_source_port_or_why_not() {
         _ => {
             let mut plan = plan(address.port());
             plan.resvport = true;
-            says(
+            has_parts(
                 &fails(&plan, &mount()),
                 &["1023 to 512: permission denied", "RESVPORT=off"],
             );
@@ -276,7 +276,7 @@ fn a_program_that_is_not_there() {
             ReplyHeader::accepted(xid, AcceptStat::ProgUnavail)
         })
     });
-    says(
+    has_parts(
         &fails(&plan(port), &mount()),
         &["mount /export", "PROG_UNAVAIL", "MOUNT_PORT"],
     );
@@ -292,12 +292,12 @@ fn another_version() {
     });
     let mut plan = plan(good);
     plan.nfs_port = Some(port);
-    says(
+    has_parts(
         &fails(&plan, &mount()),
         &[
             "PROG_MISMATCH",
             "versions 4 to 4",
-            "switch this version on at the server",
+            "enable this version on the server",
         ],
     );
 }
@@ -309,7 +309,7 @@ fn a_credential_that_is_too_weak() {
             ReplyHeader::denied(xid, RejectStat::AuthError(AuthStat::TooWeak))
         });
     });
-    says(
+    has_parts(
         &fails(&plan(port), &mount()),
         &["AUTH_TOOWEAK", "RESVPORT=on"],
     );
@@ -323,7 +323,7 @@ fn a_refused_mount() {
     };
     let (_server, port) = start(options);
     let error = fails(&plan(port), &mount());
-    says(
+    has_parts(
         &error,
         &[
             "127.0.0.1: mount /export: the server answered MNT3ERR_ACCES; ",
@@ -340,7 +340,7 @@ fn a_refused_mount() {
     };
     let (_server, port) = start(ServerOptions::default());
     (plan.nfs_port, plan.mount_port) = (Some(port), Some(port));
-    says(
+    has_parts(
         &fails(&plan, &elsewhere),
         &[
             "mount /elsewhere: the server answered MNT3ERR_NOENT",
@@ -355,12 +355,12 @@ fn something_else_than_a_server() {
         let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n");
         let _ = stream.read(&mut [0; 100]);
     });
-    says(
+    has_parts(
         &fails(&plan(port), &mount()),
         &[
             "mount /export",
             "does not answer in RPC records",
-            "something else than mountd",
+            "another program than mountd",
         ],
     );
 }
@@ -368,7 +368,7 @@ fn something_else_than_a_server() {
 #[test]
 fn a_server_that_hangs_up() {
     let port = server(drop);
-    says(
+    has_parts(
         &fails(&plan(port), &mount()),
         &["mount /export", "RESVPORT=on"],
     );
@@ -384,7 +384,7 @@ fn a_silent_server() {
     let begun = Instant::now();
     let error = fails(&plan, &mount());
     assert!(begun.elapsed() < Duration::from_secs(2));
-    says(
+    has_parts(
         &error,
         &[
             "mount /export",
@@ -420,7 +420,7 @@ fn a_read_only_export() {
     let error = NfsDriver::new(plan(port))
         .claim(&mount(), &claim())
         .expect_err("read-only");
-    says(
+    has_parts(
         &error,
         &[
             "127.0.0.1:/export/filermark.test: make the run's directory",
@@ -440,7 +440,7 @@ fn no_permission() {
     let error = NfsDriver::new(plan(port))
         .claim(&mount(), &claim())
         .expect_err("no permission");
-    says(
+    has_parts(
         &error,
         &[
             "make the run's directory",
@@ -462,9 +462,9 @@ fn a_full_disk_leaves_nothing_behind() {
     let error = NfsDriver::new(plan.clone())
         .claim(&mount(), &claim())
         .expect_err("full");
-    says(
+    has_parts(
         &error,
-        &["write the marker file", "NFS3ERR_NOSPC", "make room"],
+        &["write the marker file", "NFS3ERR_NOSPC", "free some space"],
     );
     let target = Target::resolve(&mount(), &plan).expect("resolved");
     let found = target

@@ -122,7 +122,7 @@ fn a_server_that_forgets_its_writes_is_found_out() {
 }
 
 #[test]
-fn patience_with_jukebox_is_not_endless() {
+fn retries_after_jukebox_are_limited() {
     let options = ServerOptions {
         errors: "ACCESS=NFS3ERR_JUKEBOX@3".parse().expect("errors"),
         ..ServerOptions::default()
@@ -193,7 +193,7 @@ fn one_wrong_byte_in_a_read() {
 }
 
 #[test]
-fn an_end_of_file_that_is_not_told() {
+fn an_end_of_file_that_is_not_reported() {
     caught(
         |procedure, args, results| {
             let read: ReadArgs<'_> = xdr::decode(args).ok()?;
@@ -371,7 +371,7 @@ fn a_preference_above_the_maximum() {
 }
 
 #[test]
-fn rights_that_nobody_asked_for() {
+fn rights_that_were_not_requested() {
     caught(
         |procedure, _, results| {
             (procedure == Procedure::Access).then_some(())?;

@@ -82,7 +82,7 @@ fn a_wish_to_stop_ends_it_clean() {
     let (_server, port) = start(ServerOptions::default());
     let stop = StopFlag::new();
     let mut seen = 0;
-    let mut hear = |_: &_| {
+    let mut count = |_: &_| {
         seen += 1;
         if seen == 5 {
             stop.raise();
@@ -94,7 +94,7 @@ fn a_wish_to_stop_ends_it_clean() {
         &claim(),
         Level::All,
         &stop,
-        &mut hear,
+        &mut count,
     )
     .expect("validation runs");
     assert_eq!((report.results.len(), report.is_success()), (5, false));
@@ -118,7 +118,7 @@ fn a_server_with_injected_errors_is_found_out() {
 }
 
 #[test]
-fn what_is_left_after_a_failure_is_told_with_the_statuses_of_version_2() {
+fn what_is_left_after_a_failure_is_reported_with_the_statuses_of_version_2() {
     let options = ServerOptions {
         errors: "RMDIR=NFS3ERR_NOTEMPTY".parse().expect("errors"),
         ..ServerOptions::default()
@@ -182,7 +182,7 @@ fn a_full_directory_that_goes() {
 }
 
 #[test]
-fn a_file_of_mode_600_that_everybody_reads() {
+fn a_file_of_mode_600_that_all_users_read() {
     caught(lies::no_permissions(), "auth.others");
 }
 

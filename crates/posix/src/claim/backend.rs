@@ -35,7 +35,7 @@ pub struct Mounted<'a> {
     /// The directory that it is in.
     pub(crate) top: &'a Dir,
     pub(crate) stop: StopFlag,
-    /// What the system said to the last call that failed.
+    /// The error of the last call that failed.
     pub(crate) errno: Option<Errno>,
 }
 
@@ -74,13 +74,13 @@ impl<'a> Mounted<'a> {
     }
 }
 
-/// A failure as a sentence.
+/// A failed step with the system's error and advice.
 pub(super) fn error(place: &str, step: &str, e: Errno) -> DriverError {
     let advice = match e {
         Errno::ROFS => "the file system is mounted read-only; mount it to write (rw)",
         Errno::ACCES | Errno::PERM => {
-            "this user may not write there: change its permissions, or see whether the \
-             export squashes root"
+            "this user has no write permission: change the permissions of the directory, or check \
+             whether the export squashes root"
         }
         other => status::fatal_advice(other.0).unwrap_or(""),
     };
@@ -141,7 +141,7 @@ impl RunDirBackend for Mounted<'_> {
 
     fn find_run_dir(&mut self) -> Result<DirLookup<Dir>, DriverError> {
         let opened = c_name(self.dir_name).and_then(|name| self.top.open_dir(&name));
-        self.found("look for the run's directory", opened)
+        self.found("open the run's directory", opened)
     }
 
     fn make_run_dir(&mut self) -> Result<bool, DriverError> {
@@ -161,7 +161,7 @@ impl RunDirBackend for Mounted<'_> {
 
     fn find_dir(&mut self, parent: &Dir, name: &str) -> Result<DirLookup<Dir>, DriverError> {
         let opened = c_name(name).and_then(|name| parent.open_dir(&name));
-        self.found("look at a leftover", opened)
+        self.found("inspect a leftover", opened)
     }
 
     fn read_file(&mut self, dir: &Dir, name: &str) -> Result<FilePrefix, DriverError> {
@@ -172,7 +172,7 @@ impl RunDirBackend for Mounted<'_> {
         let write = || {
             let file = dir.open_fresh(&c_name(name)?)?;
             put(&file, 0, text.as_bytes())?;
-            // A file system without fsync is told by the probe.
+            // The probe reports a file system without fsync.
             let _ = file.sync();
             let _ = dir.sync();
             Ok(())

@@ -1,5 +1,5 @@
 //! What a file system can do: tried in a scratch file that is removed again. The
-//! driver does not know yet which of it the workloads need, so all is told.
+//! driver does not know yet which of it the workloads need, so all of it is reported.
 
 use crate::buffer::{ALIGN, Buffer};
 use crate::sys::{Dir, Errno, File, OpenMode, Result, mapped};
@@ -57,7 +57,7 @@ fn try_all(dir: &Dir, name: &CStr, file: &File) -> Vec<String> {
         (
             "O_SYNC is",
             opened(OpenMode::new(false, true)),
-            "writes that ask for it fail",
+            "writes with O_SYNC fail",
         ),
         (
             "fsync is",

@@ -95,7 +95,7 @@ fn mount_at(path: &Path) -> MountPoint {
 }
 
 #[test]
-fn a_directory_is_claimed_told_about_and_given_back() {
+fn a_directory_is_claimed_reported_and_released() {
     let ground = TestDir::new();
     let report = ground.claim().expect("claimed");
     let names: Vec<_> = std::fs::read_dir(ground.run_dir())
@@ -126,7 +126,7 @@ fn a_directory_is_claimed_told_about_and_given_back() {
 }
 
 #[test]
-fn a_file_system_that_was_unmounted_is_told() {
+fn a_file_system_that_was_unmounted_is_an_error() {
     let ground = TestDir::new();
     ground.claim().expect("claimed");
     // Another directory is at the path: what a lazy unmount leaves.
@@ -304,7 +304,7 @@ fn links_are_not_followed_out() {
 }
 
 #[test]
-fn a_place_that_will_not_do_is_told_in_plain_words() {
+fn a_mount_point_that_cannot_be_used_is_an_error_with_advice() {
     let ground = TestDir::new();
     let claim_at = |path: PathBuf| {
         let report = ground.driver.claim(&mount_at(&path), &ground.claim);
@@ -319,15 +319,15 @@ fn a_place_that_will_not_do_is_told_in_plain_words() {
     std::fs::write(&file, b"").expect("file");
     assert!(claim_at(file).contains("ENOTDIR"));
     assert!(claim_at(PathBuf::from("/proc")).contains("make the run's directory"));
-    let mut evil = TestDir::new();
+    let mut forged = TestDir::new();
     for name in ["filermark.a/../../x", "etc", "filermark.\0"] {
-        evil.claim.dir_name = name.to_owned();
-        assert!(evil.claim().is_err(), "{name}");
+        forged.claim.dir_name = name.to_owned();
+        assert!(forged.claim().is_err(), "{name}");
     }
 }
 
 #[test]
-fn a_directory_that_may_not_be_written_is_told() {
+fn a_directory_without_write_permission_is_an_error() {
     // Root may write everywhere but to /sys.
     let ground = TestDir::new();
     std::fs::set_permissions(ground.dir.path(), PermissionsExt::from_mode(0o555)).expect("mode");
@@ -346,7 +346,7 @@ fn a_directory_that_may_not_be_written_is_told() {
 }
 
 #[test]
-fn what_is_lacking_is_told() {
+fn missing_functions_are_reported() {
     let shm = Path::new("/dev/shm");
     let ground = TestDir::new();
     let report = ground.claim().expect("claimed");

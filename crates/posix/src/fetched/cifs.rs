@@ -92,7 +92,7 @@ Writes: 6 Bytes: 49152
     }
 
     #[test]
-    fn damaged_text_says_nothing() {
+    fn damaged_text_yields_nothing() {
         let old = "1) \\\\server\\share\nSMBs: 279\nReads: 0 sent 0 failed\n";
         assert_eq!(read_bytes_in(old, "//server/share"), None, "not counted");
         let bad = "1) \\\\s\\x\nBytes read: x  Bytes written: 3\n) \n1)";

@@ -83,7 +83,7 @@ device tmpfs mounted on /tmp with fstype tmpfs
     }
 
     #[test]
-    fn damaged_text_says_nothing() {
+    fn damaged_text_yields_nothing() {
         for at in 0..CAPTURED.len() {
             // Must not panic; what is cut off is not known.
             let _ = read_bytes_in(&CAPTURED[..at], "/mnt/v4");

@@ -184,12 +184,12 @@ impl PosixShard {
         let from = span.offset - span.offset % unit;
         let skip = (span.offset - from) as usize;
         let needed = skip + span.length;
-        let room = needed.next_multiple_of(unit as usize);
+        let capacity = needed.next_multiple_of(unit as usize);
         let class = OpenMode::new(align > 0, false);
         let handles = &mut self.parts.handles;
         let slot = handles.file(proc, span.file, class, &mut self.counters)?;
         let file = handles.file_at(slot)?;
-        let bytes = self.buffer.get(room);
+        let bytes = self.buffer.get(capacity);
         let mut got = 0;
         while got < needed {
             let count = file.read_at(&mut bytes[got..], from + got as u64)?;

@@ -36,9 +36,9 @@ impl PosixShard {
 fn failed(place: &std::path::Path, e: Errno) -> DriverError {
     DriverError {
         place: place.display().to_string(),
-        step: "INIT: take the files out of the client's cache".to_owned(),
+        step: "INIT: drop the files from the client's cache".to_owned(),
         reason: e.to_string(),
-        advice: "DROP_CACHES=off leaves them there".to_owned(),
+        advice: "DROP_CACHES=off skips this step".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// nothing, unlike an open to read.
 pub(super) const NAMING: OFlags = OFlags::PATH;
 
-/// Room for a listing: what the C library takes, too.
+/// Buffer size of a listing, as in the C library.
 const LISTING_BYTES: usize = 32 << 10;
 
 const DIR_FLAGS: OFlags = NAMING
@@ -94,10 +94,10 @@ pub(super) fn chmod(dir: BorrowedFd<'_>, name: &CStr, mode: u32) -> Result<()> {
 }
 
 /// Lists an open directory to its end; the number of calls.
-pub(super) fn list(dir: OwnedFd, room: &mut Vec<u8>) -> Result<u32> {
-    room.clear();
-    room.reserve(LISTING_BYTES);
-    let mut listing = RawDir::new(dir, room.spare_capacity_mut());
+pub(super) fn list(dir: OwnedFd, buffer: &mut Vec<u8>) -> Result<u32> {
+    buffer.clear();
+    buffer.reserve(LISTING_BYTES);
+    let mut listing = RawDir::new(dir, buffer.spare_capacity_mut());
     let mut calls = 0;
     loop {
         calls += u32::from(listing.is_buffer_empty());

@@ -8,7 +8,7 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// A mapping of whole pages of a file, shared with everybody.
+/// A mapping of whole pages of a file, shared with all processes.
 struct Mapping {
     start: *mut c_void,
     len: usize,
@@ -111,7 +111,7 @@ pub(crate) fn write(file: &File, offset: u64, data: &[u8], commit: bool) -> Resu
         mapping.len.next_multiple_of(page_bytes()),
     );
     let into = mapping.start.cast::<u8>();
-    // SAFETY: the mapping has `within` and `data.len()` bytes, and nobody has a
+    // SAFETY: the mapping has `within` and `data.len()` bytes, and there is no
     // reference into it.
     unsafe {
         data.as_ptr()

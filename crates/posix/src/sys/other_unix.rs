@@ -70,7 +70,7 @@ pub(super) fn chmod(dir: BorrowedFd<'_>, name: &CStr, mode: u32) -> Result<()> {
     )?)
 }
 
-/// Lists an open directory to its end; how many calls that took is not told here.
+/// Lists an open directory to its end; the number of calls is not known here.
 pub(super) fn list(dir: OwnedFd, _: &mut Vec<u8>) -> Result<u32> {
     for entry in rustix::fs::Dir::new(dir)? {
         entry?;
@@ -78,7 +78,7 @@ pub(super) fn list(dir: OwnedFd, _: &mut Vec<u8>) -> Result<u32> {
     Ok(1)
 }
 
-/// Nothing but the space is told.
+/// Only the space is known.
 pub(super) fn mount_facts(_: BorrowedFd<'_>) -> Vec<(String, String)> {
     Vec::new()
 }

@@ -39,8 +39,8 @@ pub(super) fn limits(fd: BorrowedFd<'_>) -> Result<()> {
         // SAFETY: plain numbers and an open handle.
         let value = unsafe { libc::fpathconf(fd.as_raw_fd(), name) };
         // -1 with errno untouched means "no limit"; the manual wants it cleared
-        // first, but an errno that is left over could only be told as a failure of
-        // a call that failed anyway: ask the system itself.
+        // first, but an errno that is left over could only be reported as a failure
+        // of a call that failed anyway: ask the system itself.
         if value == -1 {
             rustix::fs::fstatvfs(fd)?;
         }

@@ -120,7 +120,7 @@ impl Dir {
         })
     }
 
-    /// Whether we may read a file. Only tells, so a link is no harm.
+    /// Whether we may read a file. It only returns a result, so a link is harmless.
     pub(crate) fn access(&self, name: &CStr) -> Result<()> {
         let flags = AtFlags::empty();
         Ok(rustix::fs::accessat(&self.0, name, Access::READ_OK, flags)?)
@@ -158,8 +158,8 @@ impl Dir {
 
     /// Lists the directory to its end; the number of calls that returned entries
     /// or the end.
-    pub(crate) fn list(&self, room: &mut Vec<u8>) -> Result<u32> {
-        own::list(self.open_to_list()?, room)
+    pub(crate) fn list(&self, buffer: &mut Vec<u8>) -> Result<u32> {
+        own::list(self.open_to_list()?, buffer)
     }
 
     /// The directory itself once more, now to read it.
@@ -250,7 +250,7 @@ impl File {
         Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.0, size))?)
     }
 
-    /// Asks for a lock on a range once; false: somebody else has it.
+    /// Tries once to lock a range; false: another process has a lock on it.
     pub(crate) fn try_lock(&self, offset: u64, length: u64, exclusive: bool) -> Result<bool> {
         let kind = match exclusive {
             true => libc::F_WRLCK,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 const FILE_FLAG_WRITE_THROUGH: u32 = 0x8000_0000;
 
-/// The C library's numbers, for what is told to people.
+/// The C library's numbers, for messages.
 pub(super) mod numbers {
     pub(crate) const EPERM: i32 = 1;
     pub(crate) const ENOENT: i32 = 2;
@@ -62,7 +62,7 @@ fn errno(e: &std::io::Error) -> Errno {
     }
 }
 
-fn told<T>(result: std::io::Result<T>) -> Result<T> {
+fn mapped<T>(result: std::io::Result<T>) -> Result<T> {
     result.map_err(|e| errno(&e))
 }
 
@@ -84,7 +84,7 @@ impl Names {
         while names.len() < count
             && let Some(entry) = self.0.next()
         {
-            let name = told(entry)?.file_name().to_string_lossy().into_owned();
+            let name = mapped(entry)?.file_name().to_string_lossy().into_owned();
             names.extend(CString::new(name));
         }
         Ok(names)
@@ -97,10 +97,10 @@ impl Dir {
     }
     fn open(&self, name: &CStr, options: &mut OpenOptions, flags: u32) -> Result<File> {
         let options = options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT | flags);
-        told(options.open(self.at(name)?)).map(File)
+        mapped(options.open(self.at(name)?)).map(File)
     }
     pub(crate) fn open_top(path: &Path) -> Result<Self> {
-        match told(fs::metadata(path))?.is_dir() {
+        match mapped(fs::metadata(path))?.is_dir() {
             true => Ok(Self(path.to_owned())),
             false => Err(Errno::NOTDIR),
         }
@@ -110,14 +110,14 @@ impl Dir {
         for name in path.to_str().map_err(|_| Errno::INVAL)?.split('/') {
             at.push(name);
             // A link or junction is none here.
-            if !told(fs::symlink_metadata(&at))?.is_dir() {
+            if !mapped(fs::symlink_metadata(&at))?.is_dir() {
                 return Err(Errno::NOTDIR);
             }
         }
         Ok(Self(at))
     }
     pub(crate) fn id(&self) -> Result<(u64, u64)> {
-        told(fs::metadata(&self.0)).map(|_| (0, 0))
+        mapped(fs::metadata(&self.0)).map(|_| (0, 0))
     }
     pub(crate) fn open_file(&self, name: &CStr, class: Class, create: bool) -> Result<File> {
         if class.direct {
@@ -143,7 +143,7 @@ impl Dir {
         self.open(name, options.read(true).write(true).create_new(true), 0)
     }
     pub(crate) fn meta(&self, name: &CStr) -> Result<Meta> {
-        let meta = told(fs::symlink_metadata(self.at(name)?))?;
+        let meta = mapped(fs::symlink_metadata(self.at(name)?))?;
         let kind = match (meta.is_file(), meta.is_dir()) {
             (true, _) => Kind::File,
             (_, true) => Kind::Dir,
@@ -159,22 +159,22 @@ impl Dir {
         Err(Errno::NOSYS)
     }
     pub(crate) fn make_dir(&self, name: &CStr) -> Result<()> {
-        told(fs::create_dir(self.at(name)?))
+        mapped(fs::create_dir(self.at(name)?))
     }
     pub(crate) fn remove_dir(&self, name: &CStr) -> Result<()> {
-        told(fs::remove_dir(self.at(name)?))
+        mapped(fs::remove_dir(self.at(name)?))
     }
     pub(crate) fn unlink(&self, name: &CStr) -> Result<()> {
-        told(fs::remove_file(self.at(name)?))
+        mapped(fs::remove_file(self.at(name)?))
     }
     pub(crate) fn rename(&self, from: &CStr, to_dir: &Self, to: &CStr) -> Result<()> {
-        told(fs::rename(self.at(from)?, to_dir.at(to)?))
+        mapped(fs::rename(self.at(from)?, to_dir.at(to)?))
     }
     pub(crate) fn list(&self, _: &mut Vec<u8>) -> Result<u32> {
         self.names()?.part(usize::MAX).map(|_| 1)
     }
     pub(crate) fn names(&self) -> Result<Names> {
-        told(fs::read_dir(&self.0)).map(Names)
+        mapped(fs::read_dir(&self.0)).map(Names)
     }
     pub(crate) fn space_at(&self, _: &CStr) -> Result<Space> {
         Err(Errno::NOSYS)
@@ -198,19 +198,19 @@ impl Dir {
 
 impl File {
     pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
-        told(self.0.seek_read(into, offset))
+        mapped(self.0.seek_read(into, offset))
     }
     pub(crate) fn write_at(&self, from: &[u8], offset: u64) -> Result<usize> {
-        told(self.0.seek_write(from, offset))
+        mapped(self.0.seek_write(from, offset))
     }
     pub(crate) fn sync(&self) -> Result<()> {
-        told(self.0.sync_all())
+        mapped(self.0.sync_all())
     }
     pub(crate) fn size(&self) -> Result<u64> {
-        told(self.0.metadata().map(|meta| meta.len()))
+        mapped(self.0.metadata().map(|meta| meta.len()))
     }
     pub(crate) fn truncate(&self, size: u64) -> Result<()> {
-        told(self.0.set_len(size))
+        mapped(self.0.set_len(size))
     }
     pub(crate) fn try_lock(&self, _: u64, _: u64, _: bool) -> Result<bool> {
         Err(Errno::NOSYS)

@@ -204,7 +204,7 @@ impl Conns {
         self.slot(token)?.conn.as_deref_mut()
     }
 
-    /// The connection that has said nothing for longest while a request of it has come in part.
+    /// Of the connections with an incomplete request the one that was idle longest.
     pub(super) fn most_stalled(&self) -> Option<Token> {
         let conns = self.slots.iter().filter_map(|slot| slot.conn.as_deref());
         let stalled = conns.filter(|conn| conn.partial_bytes > 0);
@@ -224,7 +224,7 @@ impl Conns {
         }
     }
 
-    /// Ends the tenancy; late events and timers of it will find nobody.
+    /// Removes the connection; late events and timers of it find none.
     pub(super) fn remove(&mut self, token: Token) {
         if let Some(slot) = self.slot(token) {
             slot.conn = None;

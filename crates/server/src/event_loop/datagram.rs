@@ -95,7 +95,7 @@ impl Datagrams {
         self.waiting_bytes -= bytes;
     }
 
-    /// Whether the socket took it. Where nobody is there any more, or no way leads there, it is lost.
+    /// Whether the socket took it. If the client's port is closed or there is no route, it is lost.
     fn try_send(&self, to: SocketAddr, reply: &[u8]) -> bool {
         loop {
             match self.socket.send_to(reply, to) {
@@ -166,7 +166,7 @@ impl EventLoop {
                         this.serve_datagram(index, datagrams, &input[..length], from);
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    // An earlier reply found nobody, and suchlike: not about what comes next.
+                    // An error of an earlier reply (port closed, no route): it does not concern the next datagram.
                     Err(_) => {}
                 }
             }

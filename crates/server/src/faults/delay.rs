@@ -13,7 +13,7 @@ const MAX_SIGMA: f64 = 5.0;
 /// The distribution of the times for which replies are held back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DelayDistribution {
-    /// `2ms`: always the same.
+    /// `2ms`: a constant.
     Constant {
         /// In ns.
         ns: u64,
@@ -114,7 +114,7 @@ impl DelayDistribution {
                 .map(|mean_ns| DelayDistribution::Exponential { mean_ns }),
             "lognormal" => {
                 let median_ns = item.time_ns(first)?;
-                let sigma = item.number(next("sigma, behind the median,")?, MAX_SIGMA)?;
+                let sigma = item.number(next("sigma, after the median,")?, MAX_SIGMA)?;
                 Ok(DelayDistribution::Lognormal { median_ns, sigma })
             }
             "bimodal" => Ok(DelayDistribution::Bimodal {
@@ -123,7 +123,7 @@ impl DelayDistribution {
                 other_share: item.percentage(next("the share of the second time")?)?,
             }),
             other => Err(item.error(format!(
-                "{other:?} is no distribution (uniform, exp, lognormal, bimodal)"
+                "{other:?} is not a distribution (uniform, exp, lognormal, bimodal)"
             ))),
         }
     }
@@ -131,10 +131,10 @@ impl DelayDistribution {
     fn uniform(item: &Item<'_>, range: &str) -> Result<DelayDistribution, SpecError> {
         let (min, max) = range
             .split_once('-')
-            .ok_or_else(|| item.error("uniform needs two times"))?;
+            .ok_or_else(|| item.error("uniform needs two times, MIN-MAX"))?;
         let (min_ns, max_ns) = (item.time_ns(min)?, item.time_ns(max)?);
         if min_ns > max_ns {
-            return Err(item.error("the range begins above its end"));
+            return Err(item.error("the minimum of the range is greater than its maximum"));
         }
         Ok(DelayDistribution::Uniform { min_ns, max_ns })
     }

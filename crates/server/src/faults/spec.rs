@@ -71,7 +71,7 @@ pub struct DropSpec {
     pub late: Option<Late>,
 }
 
-/// Replies held back beside `--delay`, for longer than a client waits before it asks again.
+/// Replies held back beside `--delay`, for longer than a client's time-out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Late {
     /// Which.
@@ -109,6 +109,14 @@ impl Item<'_> {
             item: self.text.to_owned(),
             problem: problem.into(),
             hint: self.hint,
+        }
+    }
+
+    /// Sets the value of a kind that may be given only once.
+    fn set_once<T>(&self, slot: &mut Option<T>, value: T) -> Result<(), SpecError> {
+        match slot.replace(value) {
+            None => Ok(()),
+            Some(_) => Err(self.error("this kind is given twice")),
         }
     }
 
@@ -202,14 +210,14 @@ impl FromStr for ErrorSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<ErrorSpec, SpecError> {
-        let hint = "write for example READ=NFS3ERR_IO@1% (a share) or CREATE=NFS3ERR_JUKEBOX@3 \
-                    (the first three)";
+        let hint = "write for example READ=NFS3ERR_IO@1% (1 % of the READs) or \
+                    CREATE=NFS3ERR_JUKEBOX@3 (the first three CREATEs)";
         let mut spec = ErrorSpec::default();
         for item in items("--error", hint, text) {
             let (name, rest) = item
                 .text
                 .split_once('=')
-                .ok_or_else(|| item.error("no PROCEDURE=STATUS"))?;
+                .ok_or_else(|| item.error("PROCEDURE=STATUS is missing"))?;
             let (status, share) = match rest.split_once('@') {
                 Some((status, share)) => (status, item.share(share.trim())?),
                 None => (rest, HitRate::All),
@@ -220,7 +228,7 @@ impl FromStr for ErrorSpec {
                 share,
             });
         }
-        // NULL has no status on the wire, so an error for it could not be told.
+        // The reply to NULL has no status, so it cannot carry an error.
         match spec
             .rules
             .iter()
@@ -231,7 +239,7 @@ impl FromStr for ErrorSpec {
                 text,
                 hint,
             }
-            .error("NULL cannot fail")),
+            .error("NULL cannot fail: its reply has no status")),
             None => Ok(spec),
         }
     }
@@ -241,7 +249,7 @@ impl FromStr for DropSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<DropSpec, SpecError> {
-        let hint = "write conn@1000 (close each connection after so many requests), reply@1%, \
+        let hint = "give each kind once: conn@1000 (close each connection after 1000 calls), reply@1%, \
                     reply@3 or reply@1/50 (lose replies), call@1% (lose calls), copy@1% (send replies \
                     twice over UDP) or late@1%:3s (send replies later)";
         let mut spec = DropSpec::default();
@@ -250,23 +258,25 @@ impl FromStr for DropSpec {
                 Some(("conn", count)) => {
                     let count = item.count(count)?;
                     if count < 2 {
-                        return Err(item.error("with 1 no request would ever be answered"));
+                        return Err(
+                            item.error("with conn@1 no call would be answered; choose 2 or more")
+                        );
                     }
-                    spec.connection_after = Some(count);
+                    item.set_once(&mut spec.connection_after, count)?;
                 }
-                Some(("reply", share)) => spec.reply = Some(item.share(share)?),
-                Some(("call", share)) => spec.call = Some(item.share(share)?),
-                Some(("copy", share)) => spec.copy = Some(item.share(share)?),
+                Some(("reply", share)) => item.set_once(&mut spec.reply, item.share(share)?)?,
+                Some(("call", share)) => item.set_once(&mut spec.call, item.share(share)?)?,
+                Some(("copy", share)) => item.set_once(&mut spec.copy, item.share(share)?)?,
                 Some(("late", late)) => {
                     let (share, time) = late
                         .split_once(':')
-                        .ok_or_else(|| item.error("no time behind the share"))?;
+                        .ok_or_else(|| item.error("the time after the share is missing"))?;
                     let (share, ns) = (item.share(share)?, item.time_ns(time)?);
-                    spec.late = Some(Late { share, ns });
+                    item.set_once(&mut spec.late, Late { share, ns })?;
                 }
                 _ => {
                     return Err(item.error(
-                        "none of conn@N, reply@SHARE, call@SHARE, copy@SHARE, late@SHARE:TIME",
+                        "not one of conn@N, reply@SHARE, call@SHARE, copy@SHARE, late@SHARE:TIME",
                     ));
                 }
             }
@@ -279,8 +289,8 @@ impl FromStr for UnstableSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<UnstableSpec, SpecError> {
-        let hint = "write on, verf@1000 (a new write verifier after every 1000 writes) or lose@1000 \
-                    (and what was not committed is lost)";
+        let hint = "write on, verf@1000 (a new write verifier after every 1000 WRITEs) or lose@1000 \
+                    (in addition, data that is not committed is lost)";
         let item = Item {
             option: "--unstable",
             text: text.trim(),
@@ -291,7 +301,7 @@ impl FromStr for UnstableSpec {
             Some(("verf" | "lose", count)) => Some(item.count(count)?),
             None if matches!(item.text, "" | "on") => None,
             None if item.text == "off" => return Ok(UnstableSpec::default()),
-            _ => return Err(item.error("none of on, verf@N, lose@N")),
+            _ => return Err(item.error("not one of on, off, verf@N, lose@N")),
         };
         Ok(UnstableSpec {
             enabled: true,

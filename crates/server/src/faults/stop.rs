@@ -1,4 +1,4 @@
-//! `--stop`: a server that stands still for a while, again and again.
+//! `--stop`: a server that periodically stops serving for a fixed time.
 //!
 //! While it is stopped no reply leaves, and no delay passes: a reply that was held back for 2 of its
 //! 5 ms when the stop began leaves 3 ms after its end. So response times under a stop can be
@@ -28,10 +28,10 @@ impl FromStr for StopSpec {
         let (length, every) = item
             .text
             .split_once('/')
-            .ok_or_else(|| item.error("no LENGTH/PERIOD"))?;
+            .ok_or_else(|| item.error("LENGTH/PERIOD is missing"))?;
         let (length_ns, every_ns) = (item.time_ns(length)?, item.time_ns(every)?);
         if length_ns == 0 || length_ns >= every_ns {
-            return Err(item.error("a stop has to be longer than 0 and shorter than its period"));
+            return Err(item.error("the length must be above 0 and below the period"));
         }
         Ok(StopSpec {
             length_ns,

@@ -90,7 +90,7 @@ fn errors_name_the_part_and_a_way_out() {
     assert!(delay("-5ms").contains("not a time"));
     assert!(delay("infs").contains("no unit"));
     assert!(delay("").contains("no unit"));
-    assert!(delay("uniform:3ms-1ms").contains("begins above its end"));
+    assert!(delay("uniform:3ms-1ms").contains("minimum of the range is greater than its maximum"));
     let error = |text: &str| text.parse::<ErrorSpec>().unwrap_err().to_string();
     assert!(error("READ=EIO").contains("\"EIO\" is not an error of NFSv3"));
     assert!(error("READ=NFS3_OK").contains("is not an error"));
@@ -99,9 +99,19 @@ fn errors_name_the_part_and_a_way_out() {
     assert!(error("NULL=NFS3ERR_IO").contains("NULL cannot fail"));
     assert!("conn@1".parse::<DropSpec>().is_err());
     let drop = |text: &str| text.parse::<DropSpec>().unwrap_err().to_string();
-    assert!(drop("late@1%").contains("no time behind the share"));
+    assert!(drop("late@1%").contains("the time after the share is missing"));
     assert!(drop("late@1%:3").contains("has no unit"));
     assert!(drop("call@1/0").contains("above 0"));
+    for (twice, second) in [
+        ("conn@9,conn@8", "conn@8"),
+        ("reply@1%,call@1%,reply@3", "reply@3"),
+        ("call@1,call@1", "call@1"),
+        ("copy@2,copy@1%", "copy@1%"),
+        ("late@1:1s,late@2:2s", "late@2:2s"),
+    ] {
+        let expected = format!("this kind is given twice in {second:?}; give each kind once");
+        assert!(drop(twice).contains(&expected), "{}", drop(twice));
+    }
     assert!("packet@1%".parse::<DropSpec>().is_err());
     assert!("verf@x".parse::<UnstableSpec>().is_err());
     assert!("lose".parse::<UnstableSpec>().is_err());
@@ -181,7 +191,7 @@ fn draws_depend_on_the_seed_alone() {
 }
 
 #[test]
-fn arguments_and_rules_are_told_apart_though_both_have_commas() {
+fn arguments_and_rules_are_distinguished_though_both_have_commas() {
     let spec: DelaySpec = "lognormal:2ms,0.5, COMMIT=bimodal:1ms,50ms,1%,READ=exp:3ms,4ms"
         .parse()
         .expect("spec");
@@ -204,13 +214,13 @@ fn arguments_and_rules_are_told_apart_though_both_have_commas() {
         Some(DelayDistribution::Exponential { mean_ns: 3_000_000 })
     );
     let error = |text: &str| text.parse::<DelaySpec>().unwrap_err().to_string();
-    assert!(error("lognormal:2ms").contains("sigma, behind the median, is missing"));
+    assert!(error("lognormal:2ms").contains("sigma, after the median, is missing"));
     assert!(error("lognormal:2ms,9").contains("not a number from 0 to 5"));
     assert!(error("lognormal:2ms,NaN").contains("not a number from 0 to 5"));
     assert!(error("bimodal:1ms").contains("the second time is missing"));
     assert!(error("bimodal:1ms,2ms").contains("the share of the second time is missing"));
     assert!(error("bimodal:1ms,2ms,3").contains("not a percentage"));
-    assert!(error("gamma:1ms").contains("\"gamma\" is no distribution"));
+    assert!(error("gamma:1ms").contains("\"gamma\" is not a distribution"));
     assert!(error("exp:2h").contains("has no unit"));
 }
 
@@ -284,8 +294,8 @@ fn stops_count_from_the_start_of_the_server_and_hold_for_queued_delays() {
         "no work, no queue"
     );
     let error = |text: &str| text.parse::<StopSpec>().unwrap_err().to_string();
-    assert!(error("3s").contains("no LENGTH/PERIOD"));
-    assert!(error("3s/3s").contains("shorter than its period"));
-    assert!(error("0s/3s").contains("longer than 0"));
+    assert!(error("3s").contains("LENGTH/PERIOD is missing"));
+    assert!(error("3s/3s").contains("below the period"));
+    assert!(error("0s/3s").contains("above 0"));
     assert!(error("3/60").contains("has no unit"));
 }

@@ -111,7 +111,7 @@ impl Inode {
     /// Whether the mode bits, or being root, give every right in `want`.
     pub(super) fn permits(&self, cred: &Cred<'_>, want: u32) -> bool {
         if cred.is_root() {
-            // Root executes only what somebody may execute, as everywhere.
+            // Root may execute a file only if some execute bit is set, as in Linux.
             let needs_x = want & MAY_EXEC != 0 && !self.is_dir();
             return !needs_x || self.mode & 0o111 != 0;
         }

@@ -100,7 +100,7 @@ impl MemFs {
     /// it is asked with each entry in turn. With `attributes`, entries carry theirs.
     ///
     /// The verifier must be the one that came with the cookie, else `BadCookie`; callers whose protocol
-    /// has none say `None`.
+    /// has none pass `None`.
     pub fn readdir(
         &self,
         dir: FileId,

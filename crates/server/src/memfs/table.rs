@@ -219,7 +219,7 @@ impl Table {
         }
     }
 
-    /// Puts a name into a directory. The caller has looked for room.
+    /// Puts a name into a directory. The caller has checked that it fits.
     pub(super) fn add_name(
         &mut self,
         dir: FileId,
@@ -290,7 +290,7 @@ impl Table {
         Ok(())
     }
 
-    /// Checks what `set` asks for against ownership and mode (POSIX chmod, chown, utimes).
+    /// Checks the changes in `set` against ownership and mode (POSIX chmod, chown, utimes).
     pub(super) fn check_setattr(
         &self,
         id: FileId,

@@ -245,10 +245,12 @@ fn special_files_and_symlinks() {
         (made.attr.kind, made.attr.rdev),
         (FileKind::CharDevice, (1, 3))
     );
-    let refused = fs.mknod(root, b"n2", device, &none, &Cred::NOBODY).result;
+    let refused = fs
+        .mknod(root, b"n2", device, &none, &Cred::ANONYMOUS)
+        .result;
     assert_eq!(refused, Err(FsError::Perm));
     assert!(
-        fs.mknod(root, b"p", SpecialKind::Fifo, &none, &Cred::NOBODY)
+        fs.mknod(root, b"p", SpecialKind::Fifo, &none, &Cred::ANONYMOUS)
             .result
             .is_ok()
     );
@@ -264,7 +266,7 @@ fn special_files_and_symlinks() {
 }
 
 #[test]
-fn a_full_disk_says_so_and_comes_back() {
+fn a_full_disk_returns_nospc_and_recovers() {
     // Two blocks, and what a file and a directory with their names take beside.
     let beside = 2 * (super::table::INODE_BYTES + super::dir::charge_of_name(b"f"));
     let fs = MemFs::new(FsConfig {

@@ -1,7 +1,6 @@
-//! What callers of the file system say and hear: identities, attributes, errors.
+//! Types in the interface of the file system: identities, attributes, errors.
 //!
-//! The words follow RFC 1813 where it has one, but nothing here knows how they
-//! look on the wire.
+//! The terms follow RFC 1813; the wire format is in `protocol`.
 
 use thiserror::Error;
 
@@ -204,7 +203,7 @@ pub struct DirEntry {
     pub cookie: u64,
     /// The object.
     pub id: FileId,
-    /// Its attributes, where they were asked for.
+    /// Its attributes, if they were requested.
     pub attr: Option<Attr>,
 }
 
@@ -242,7 +241,7 @@ pub struct FsStat {
     pub free_files: u64,
 }
 
-/// Who asks: the identity of AUTH_SYS after mapping.
+/// The caller: the identity of AUTH_SYS after mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cred<'a> {
     /// User; 0 bypasses the permission checks.
@@ -260,8 +259,8 @@ impl Cred<'static> {
         gid: 0,
         groups: &[],
     };
-    /// Who AUTH_NONE is taken for.
-    pub const NOBODY: Cred<'static> = Cred {
+    /// The identity of callers with AUTH_NONE.
+    pub const ANONYMOUS: Cred<'static> = Cred {
         uid: 65534,
         gid: 65534,
         groups: &[],

@@ -1,10 +1,10 @@
-//! The duplicate request cache: a request that comes again, because its reply was lost,
-//! must not be done again but get the first reply once more.
+//! The duplicate request cache: a request that is sent again, because its reply was lost, is
+//! not executed again; it gets the first reply.
 //!
 //! A request is known again by xid, client address and a hash of all its bytes. Two clients
 //! on one host may by chance send the same bytes with the same xid at different times, above
 //! all where a seed decides both; so replies of a connection that its client has read to the
-//! end and closed are forgotten: nobody can be missing them.
+//! end and closed are removed: no client can still need them.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{DefaultHasher, Entry as Slot, HashMap};
@@ -43,7 +43,7 @@ impl Session {
 }
 
 /// Whose request it is: the address, and over UDP the port too, which a client keeps for all its
-/// attempts. (Over TCP it asks again on a new connection, from a new port; that is `None` here.)
+/// attempts. (Over TCP it sends the call again on a new connection, from a new port; that is `None` here.)
 pub(super) type Client = (IpAddr, Option<u16>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! What the programs work with: what all threads share, one thread's way to it, and who asks.
+//! State that the RPC programs use: shared by all threads, of one thread, and of the caller.
 
 use super::answer::Refusal;
 use super::cache::{ReplyCache, Session};
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
     /// The options as they hold over UDP.
     pub(super) udp_options: ServerOptions,
     pub(super) null_udp: Replies,
-    /// Tells this file system from others (`fsid`).
+    /// Identifies this file system (`fsid`).
     pub(super) fsid: u64,
     pub(super) cache: ReplyCache,
     pub(super) mounts: Mounts,
@@ -68,8 +68,8 @@ impl Shared {
         }
     }
 
-    /// The largest record that is taken, in bytes: a largest WRITE, or a long symlink, with
-    /// room for its header.
+    /// The largest record that is accepted, in bytes: the largest WRITE, or a long symlink, and
+    /// its header.
     pub(crate) fn max_record(&self) -> usize {
         self.options.wtmax as usize + 128 * 1024
     }
@@ -138,7 +138,7 @@ pub(crate) enum ReplyAction {
     Close,
 }
 
-/// Who asks, with the groups by value.
+/// The caller, with the groups by value.
 #[derive(Debug)]
 pub(super) struct Caller {
     pub(super) uid: u32,
@@ -183,7 +183,7 @@ impl Service {
         }
     }
 
-    /// What a procedure works with that this caller asks for over this connection.
+    /// The context of a procedure that this caller calls over this connection.
     pub(super) fn context<'a>(&'a mut self, caller: &'a Caller, peer: &Peer) -> Context<'a> {
         Context {
             shared: &self.shared,
@@ -195,14 +195,14 @@ impl Service {
     }
 }
 
-/// The caller's identity; who has none is nobody.
+/// The caller's identity; with AUTH_NONE the anonymous one.
 pub(super) fn caller(call: &CallHeader<'_>) -> Result<Caller, Refusal> {
     match call.cred.flavor {
         AuthFlavor::None => {
-            let nobody = Cred::NOBODY;
+            let anonymous = Cred::ANONYMOUS;
             Ok(Caller {
-                uid: nobody.uid,
-                gid: nobody.gid,
+                uid: anonymous.uid,
+                gid: anonymous.gid,
                 gids: Gids::default(),
             })
         }

@@ -1,4 +1,4 @@
-//! READDIR and READDIRPLUS: as many entries as the client has room for, of the file system and canned.
+//! READDIR and READDIRPLUS, of the file system and canned: as many entries as fit the client's limits.
 
 use super::answer::{Refusal, put, reply};
 use super::context::Context;
@@ -10,7 +10,7 @@ use crate::memfs::{DirEntry, FsError, Listing};
 use crate::options::ServerOptions;
 use filermark_onc::nfs3::*;
 
-/// The largest listing that is made, in bytes, whatever the client has room for.
+/// The largest listing that is made, in bytes, whatever the client's limit.
 const MAX_LISTING: u32 = 1 << 20;
 
 fn max_listing(cx: &Context<'_>) -> u32 {
@@ -20,7 +20,7 @@ fn max_listing(cx: &Context<'_>) -> u32 {
 /// Bytes of an `entry3` besides its name: marker, fileid, length, cookie.
 const ENTRY: usize = 4 + 8 + 4 + 8;
 
-/// READDIR's and READDIRPLUS's failure look the same.
+/// READDIR and READDIRPLUS fail with equal bytes.
 fn fail(out: &mut Vec<u8>, status: Nfsstat3, dir_attributes: PostOpAttr) {
     put(
         out,
@@ -31,7 +31,7 @@ fn fail(out: &mut Vec<u8>, status: Nfsstat3, dir_attributes: PostOpAttr) {
     );
 }
 
-/// What both ask for.
+/// The arguments of both.
 struct Wanted<'a> {
     dir: FileHandle<'a>,
     cookie: u64,
@@ -48,13 +48,13 @@ fn list(
     request: &Wanted<'_>,
 ) -> Result<(PostOpAttr, Listing), (Nfsstat3, PostOpAttr)> {
     let dir = file_id(&request.dir).map_err(|status| (status, None))?;
-    // Collect as much as could fit; the writer has the last word on what does.
-    let mut room = request.max_names as usize;
+    // Collect as much as could fit; the encoder decides which entries do.
+    let mut budget = request.max_names as usize;
     let take = |entry: &DirEntry| {
         let taken = ENTRY + entry.name.len();
-        let first = room == request.max_names as usize;
-        let fits = first || taken <= room;
-        room = room.saturating_sub(taken);
+        let first = budget == request.max_names as usize;
+        let fits = first || taken <= budget;
+        budget = budget.saturating_sub(taken);
         fits
     };
     let (found, listing) = cx.shared.fs.readdir(

@@ -121,7 +121,7 @@ impl Service {
                 reply(out, call.xid, |_| ());
             }
             Procedure::Export => {
-                // An empty list of groups: everybody may mount it.
+                // An empty list of groups: any client may mount it.
                 let groups = List::from_bytes(&[0; 4])?;
                 let node = ExportNode {
                     dir: EXPORT.as_bytes(),

@@ -1,4 +1,4 @@
-//! Who mounts what.
+//! The list of mounts that DUMP returns.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Mounts that DUMP lists at most; further ones work but are not listed.
 const MAX_LISTED: usize = 1024;
 
-/// Who mounts what, as far as MNT and UMNT told.
+/// Clients and the directories that they mount, as known from MNT and UMNT.
 #[derive(Debug, Default)]
 pub(super) struct Mounts(Mutex<Vec<(IpAddr, Vec<u8>)>>);
 

@@ -12,7 +12,7 @@ use filermark_onc::nfs3::*;
 use filermark_onc::rpc::CallHeader;
 use filermark_onc::xdr::Decoder;
 
-/// How one procedure is served, said of its arguments.
+/// How one procedure is served; implemented for its arguments.
 pub(super) trait Served {
     /// It must not be done twice. (A guarded SETATTR fails the second time; an unguarded one might undo a
     /// later one.)

@@ -1,7 +1,7 @@
 //! NFS version 2 (RFC 1094) on the same files: the switch over its procedures, beside version 3's.
 //!
-//! Version 2 has its own words for handles, attributes and statuses (`convert`); what a procedure does
-//! is the file system's. Faults are written in version 3's names and hold for the procedure of version 2
+//! Version 2 has its own formats of handles, attributes and statuses (`convert`); the work of a
+//! procedure is the file system's. Faults are written in version 3's names and hold for the procedure of version 2
 //! that does the same ([`Served::IN_V3`]).
 //!
 //! ROOT and WRITECACHE: the RFC calls the one obsolete and the other unused, both without arguments,
@@ -28,7 +28,7 @@ use filermark_onc::xdr::Decoder;
 
 pub(super) use convert::{attr, status, widen};
 
-/// How one procedure is served, said of its arguments.
+/// How one procedure is served; implemented for its arguments.
 trait Served {
     /// Whose rules of `--delay` and `--error` hold for it. ROOT and WRITECACHE do nothing, like NULL.
     const IN_V3: Procedure3;
@@ -170,7 +170,7 @@ impl Service {
     }
 
     /// Appends an error in place of the results, where one is due. Version 2 has no JUKEBOX ("try again
-    /// later"): the request is dropped, as Linux's server does, and its client asks again.
+    /// later"): the request is dropped, as Linux's server does, and its client sends it again.
     fn inject_error2(&self, procedure: Procedure, xid: u32, out: &mut Vec<u8>) -> Injected {
         let Some(wanted) = self.shared.faults.error(same_in_v3(procedure)) else {
             return Injected::No;

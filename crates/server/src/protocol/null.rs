@@ -1,9 +1,9 @@
-//! Canned replies: every procedure succeeds at once and nothing is kept, but for the
-//! directories of runs ([`runs`]), without which no run would begin.
+//! Canned replies: every procedure succeeds at once and nothing is stored except the
+//! directories of runs ([`runs`]), without which no run could start.
 //!
 //! This measures clients, so it must cost next to nothing: each reply is one copy of a
-//! prepared block with the xid patched in. What the blocks say stands beside what the file system
-//! would answer, in the files of the procedures.
+//! prepared block with the xid patched in. The contents of the blocks are in the files of the
+//! procedures, beside the replies from the file system.
 
 pub(super) mod runs;
 pub(super) mod sample;
@@ -21,7 +21,7 @@ use sample::attributes;
 pub(super) use sample::root;
 use std::sync::Arc;
 
-/// Where the xid stands in a reply: behind the record mark.
+/// Offset of the xid in a reply: after the record mark.
 const XID: usize = 4;
 
 /// The prepared replies, record mark in front.
@@ -100,7 +100,7 @@ fn copy(block: &[u8], xid: u32, out: &mut Vec<u8>) {
     out[start..start + 4].copy_from_slice(&xid.to_be_bytes());
 }
 
-/// A request to the canned server: its arguments are decoded only by who looks at them.
+/// A request to the canned server: only procedures that use its arguments decode them.
 pub(super) struct Request<'a, 'd> {
     pub(super) replies: &'a Replies,
     pub(super) counters: &'a Counters,

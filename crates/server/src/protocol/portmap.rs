@@ -96,7 +96,7 @@ fn version3(
             if procedure == Some(Procedure::Getaddr) || call.vers == rpcbind::VERSION4 =>
         {
             let asked = xdr::finish::<GetaddrArgs<'_>>(d)?.rpcb;
-            // An empty netid asks for the transport that the question came by.
+            // An empty netid means the transport of the call.
             let transport =
                 asked.netid.is_empty() || netids.clone().any(|n| n.as_bytes() == asked.netid);
             let here = transport && PROGRAMS.contains(&(asked.prog, asked.vers));

@@ -97,7 +97,7 @@ impl Served for LookupArgs<'_> {
     }
 }
 
-/// LOOKUP's canned results: what a name stands for, with its run.
+/// LOOKUP's canned results: what a name means, with its run.
 fn put_canned(found: Result<(Ftype3, u64), Nfsstat3>, out: &mut Vec<u8>) {
     let dir_attributes = Some(sample::attributes(Ftype3::Dir));
     match found {

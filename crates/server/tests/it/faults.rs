@@ -138,8 +138,8 @@ fn repeated_changes_get_the_first_reply() {
     assert_eq!(ok(&mut client, &remove, remove_xid).0, Nfsstat3::Ok);
     assert_eq!(ok(&mut second, &remove, remove_xid).0, Nfsstat3::Ok);
     assert_eq!(server.stats().duplicates_answered, 2);
-    // A client that read all its replies and left will not ask again: whoever sends the same
-    // bytes later is somebody else.
+    // A client that read all its replies and closed the connection does not send the call
+    // again: equal bytes later come from another client.
     drop(client);
     let deadline = Instant::now() + Duration::from_secs(10);
     while ok(&mut second, &remove, remove_xid).0 == Nfsstat3::Ok {

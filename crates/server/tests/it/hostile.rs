@@ -123,7 +123,7 @@ fn connections_beyond_the_limit_are_closed_and_counted() {
     }
     assert!(server.stats().connections <= 3);
     assert!(good.getattr(root).is_ok());
-    // Those that go make room.
+    // Closed connections free their slots.
     drop(crowd);
     let before = server.stats().connections;
     while server.stats().connections == before {

@@ -1,4 +1,4 @@
-//! The server over real sockets, asked through the codecs.
+//! The server over real sockets, called through the codecs.
 
 #![allow(clippy::result_large_err)] // the codecs' own results
 

@@ -186,7 +186,7 @@ fn portmapper_and_rpcbind_on_both_families() {
 }
 
 #[test]
-fn servers_that_cannot_start_say_why() {
+fn servers_that_cannot_start_return_the_reason() {
     let first = server(|_| ());
     let taken = ServerOptions {
         listen: vec![first.addrs()[0]],
@@ -208,7 +208,7 @@ fn servers_that_cannot_start_say_why() {
     };
     assert!(wrong(&|o| o.threads = 0).contains("0 threads; choose"));
     assert!(wrong(&|o| o.listen.clear()).contains("no address"));
-    assert!(wrong(&|o| o.rtmax = 0).contains("largest read"));
-    assert!(wrong(&|o| o.wtpref = 2 << 20).contains("preferred write"));
-    assert!(wrong(&|o| o.short = Some(0)).contains("never end"));
+    assert!(wrong(&|o| o.rtmax = 0).contains("maximum read size"));
+    assert!(wrong(&|o| o.wtpref = 2 << 20).contains("preferred write size"));
+    assert!(wrong(&|o| o.short = Some(0)).contains("no progress"));
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 const V2: (u32, u32) = (nfs2::PROGRAM, nfs2::VERSION);
 const V3: (u32, u32) = (nfs3::PROGRAM, nfs3::VERSION);
 /// Long enough for any reply that comes at all.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Before a client asks again, where a reply may be lost.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// Before a client sends a call again, where a reply may be lost.
 const RETRY: Duration = Duration::from_millis(40);
 
 /// A client with a socket of its own.
@@ -52,9 +52,9 @@ impl Sender {
         self.sent += 1;
     }
 
-    fn receive(&self, patience: Duration) -> Option<Vec<u8>> {
+    fn receive(&self, timeout: Duration) -> Option<Vec<u8>> {
         self.socket
-            .set_read_timeout(Some(patience))
+            .set_read_timeout(Some(timeout))
             .expect("time-out");
         let mut buffer = vec![0; 65536];
         match self.socket.recv(&mut buffer) {
@@ -78,7 +78,7 @@ impl Sender {
     ) -> Result<R, RpcRefusal> {
         let bytes = self.bytes_of(program, args);
         self.send(&bytes);
-        let reply = self.receive(PATIENCE).expect("a reply");
+        let reply = self.receive(TIMEOUT).expect("a reply");
         results(&reply, self.xid).map(look)
     }
 
@@ -124,7 +124,7 @@ impl Sender {
 fn until_all_is_read(server: &RunningServer, sent: u64) {
     let began = Instant::now();
     while server.stats().datagrams < sent {
-        assert!(began.elapsed() < PATIENCE, "{}", server.stats().datagrams);
+        assert!(began.elapsed() < TIMEOUT, "{}", server.stats().datagrams);
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -228,12 +228,12 @@ fn a_repeated_request_is_answered_but_not_done_again() {
     let bytes = one.bytes_of(V2, &rmdir);
     for _ in 0..3 {
         one.send(&bytes);
-        let reply = one.receive(PATIENCE).expect("a reply");
+        let reply = one.receive(TIMEOUT).expect("a reply");
         assert_eq!(results(&reply, one.xid), Ok(Ok::<(), nfs2::Nfsstat>(())));
     }
-    // The same bytes from another port are another's.
+    // Equal bytes from another port are another client's call.
     other.send(&bytes);
-    let reply = other.receive(PATIENCE).expect("a reply");
+    let reply = other.receive(TIMEOUT).expect("a reply");
     let res: nfs2::StatRes = results(&reply, one.xid).expect("accepted");
     assert_eq!(res, Err(nfs2::Nfsstat::Noent));
     let stats = server.stop();
@@ -343,7 +343,7 @@ fn what_is_no_call_gets_no_answer() {
     }
     // The next reply is to the next good call; cut arguments behind a whole header are answered.
     sender.send(&call);
-    let reply = sender.receive(PATIENCE).expect("a reply");
+    let reply = sender.receive(TIMEOUT).expect("a reply");
     let res: nfs3::GetattrRes = results(&reply, sender.xid).expect("accepted");
     assert!(res.is_ok());
     let stats = server.stop();
@@ -365,7 +365,7 @@ fn send_from_port_0(to: SocketAddr, payload: &[u8]) -> bool {
     true
 }
 
-/// No reply can be sent to port 0; the request is not even looked at.
+/// No reply can be sent to port 0; the request is not decoded.
 #[test]
 fn datagrams_from_port_0_are_dropped() {
     let server = server(|_| ());
@@ -378,13 +378,13 @@ fn datagrams_from_port_0_are_dropped() {
     }
     until_all_is_read(&server, sender.sent + 1);
     let null = sender.call(V2, &nfs2::NullArgs {}, |()| ());
-    null.expect("everybody else is answered");
+    null.expect("a call from another port is answered");
     let stats = server.stop();
     assert_eq!((stats.refused, stats.of2(nfs2::Procedure::Mkdir)), (1, 0));
 }
 
 #[test]
-fn lost_calls_and_replies_are_asked_for_again() {
+fn lost_calls_and_replies_are_sent_again() {
     let server = server(|o| o.drop = "call@1/3,reply@1/2".parse().expect("spec"));
     let mut sender = Sender::to(&server);
     let root = sender.root2();
@@ -394,7 +394,7 @@ fn lost_calls_and_replies_are_asked_for_again() {
         let removed = sender.insist(V2, &rmdir2(&root, &name), |res| res);
         assert_eq!((made, removed), (true, Ok(())), "{i}");
     }
-    // An answered call may have a twin that the server has not looked at yet.
+    // An answered call may have a duplicate that the server has not read yet.
     until_all_is_read(&server, sender.sent);
     let stats = server.stop();
     let calls = sender.sent - 1; // MNT
@@ -424,7 +424,7 @@ fn replies_come_twice_and_late() {
     let null = |sender: &mut Sender| sender.call(V2, &nfs2::NullArgs {}, |()| ());
     null(&mut sender).expect("one");
     null(&mut sender).expect("two");
-    let again = sender.receive(PATIENCE).expect("two again");
+    let again = sender.receive(TIMEOUT).expect("two again");
     assert_eq!(results::<()>(&again, sender.xid), Ok(()));
     assert_eq!(double.stop().replies_repeated, 1);
 
@@ -489,7 +489,7 @@ fn every_client_is_served_by_some_thread() {
 }
 
 #[test]
-fn udp_can_be_left_out_and_a_taken_port_is_told() {
+fn udp_can_be_left_out_and_a_port_in_use_is_an_error() {
     let without = server(|o| o.udp = false);
     let taken = UdpSocket::bind(without.addrs()[0]).expect("the port is free for UDP");
     drop(without);

@@ -219,7 +219,7 @@ fn setattr_leaves_what_is_minus_one() {
 }
 
 #[test]
-fn what_32_bits_cannot_say() {
+fn what_does_not_fit_32_bits() {
     let server = server(|_| ());
     let mut old = Old::on(&server);
     let (mut new, new_root) = Client::mounted(&server);

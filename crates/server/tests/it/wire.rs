@@ -94,9 +94,9 @@ fn everything(client: &mut impl Ask) {
         file: Fhandle::new(&soft),
     };
     client.ask(V2, &link, |res| assert!(res.is_ok()));
-    let to = place(b"twin");
+    let to = place(b"second");
     client.ask(V2, &LinkArgs { from: file, to }, |res| assert!(res.is_ok()));
-    let (from, to) = (place(b"twin"), place(b"third"));
+    let (from, to) = (place(b"second"), place(b"third"));
     client.ask(V2, &RenameArgs { from, to }, |res| assert!(res.is_ok()));
     let list = ReaddirArgs {
         dir,
@@ -219,7 +219,7 @@ fn tshark_understands_all_of_it() {
     assert_eq!(replies("rpc.msgtyp == 1 && !(nfs || mount || portmap)"), 0);
 }
 
-/// rpcinfo and showmount are somebody else's clients of the programs around NFS.
+/// rpcinfo and showmount are independent clients of the programs around NFS.
 #[test]
 fn rpcinfo_finds_both_versions_on_both_transports() {
     let Some(sandbox) = available(Sandbox::new()) else {
@@ -234,9 +234,9 @@ fn rpcinfo_finds_both_versions_on_both_transports() {
     let run = |args: &[&str]| {
         let output = sandbox.command("timeout").arg("20").args(args).output();
         let output = output.expect("rpcbind's and nfs-common's tools");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{args:?}: {said} {output:?}");
-        said
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{args:?}: {stdout} {output:?}");
+        stdout
     };
     for transport in ["udp", "tcp"] {
         for (program, version) in [
@@ -245,8 +245,8 @@ fn rpcinfo_finds_both_versions_on_both_transports() {
             ("100005", "1"),
             ("100005", "3"),
         ] {
-            let said = run(&["rpcinfo", "-T", transport, "127.0.0.1", program, version]);
-            assert!(said.contains("ready and waiting"), "{said}");
+            let stdout = run(&["rpcinfo", "-T", transport, "127.0.0.1", program, version]);
+            assert!(stdout.contains("ready and waiting"), "{stdout}");
         }
     }
     let table = run(&["rpcinfo", "-p", "127.0.0.1"]);

@@ -13,8 +13,8 @@ use filermark_model::plan::SmbPlan;
 use filermark_smbwire::status;
 use std::time::Duration;
 
-/// Attempts to remove what somebody still has open: connections that have just ended
-/// hold their files until the server has noticed.
+/// Attempts to remove files that are still open: connections that have just ended keep
+/// their files open until the server has noticed the end.
 const ATTEMPTS: usize = 30;
 /// Between two of them.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -108,7 +108,7 @@ impl<'a> Share<'a> {
     }
 
     /// Removes paths; those that are in use for a moment are tried again.
-    fn remove_with_patience(
+    fn remove_with_retries(
         &mut self,
         what: RemoveTarget,
         paths: &[String],
@@ -138,7 +138,7 @@ impl<'a> Share<'a> {
 }
 
 /// Whether it may be otherwise in a moment. A directory that was emptied has entries for
-/// as long as somebody has removed files open.
+/// as long as removed files are open.
 const fn is_busy(code: u32) -> bool {
     matches!(
         code,
@@ -196,7 +196,7 @@ fn path_in(dir: &str, name: &str) -> String {
 }
 
 /// Directories are paths from the share's root on. A server that follows symbolic links
-/// by itself shows them as directories: the owner file in one tells where it is.
+/// by itself shows them as directories: the owner file in one shows where it is.
 impl RunDirBackend for Share<'_> {
     type Dir = String;
     type Listing = Listing;
@@ -211,7 +211,7 @@ impl RunDirBackend for Share<'_> {
 
     fn find_run_dir(&mut self) -> Result<DirLookup<String>, DriverError> {
         let path = self.path.clone();
-        self.dir_at("look for the run's directory", path)
+        self.dir_at("open the run's directory", path)
     }
 
     fn make_run_dir(&mut self) -> Result<bool, DriverError> {
@@ -229,7 +229,7 @@ impl RunDirBackend for Share<'_> {
     }
 
     fn find_dir(&mut self, parent: &String, name: &str) -> Result<DirLookup<String>, DriverError> {
-        self.dir_at("look at a leftover", path_in(parent, name))
+        self.dir_at("inspect a leftover", path_in(parent, name))
     }
 
     fn read_file(&mut self, dir: &String, name: &str) -> Result<FilePrefix, DriverError> {
@@ -298,7 +298,7 @@ impl RunDirBackend for Share<'_> {
             Removal::Dir => (RemoveTarget::Dir, "remove leftover directories"),
         };
         let paths: Vec<String> = names.iter().map(|name| path_in(dir, name)).collect();
-        let statuses = self.remove_with_patience(what, &paths);
+        let statuses = self.remove_with_retries(what, &paths);
         let statuses = statuses.map_err(|f| self.driver_error(step, &f))?;
         let became = statuses.into_iter().map(|status| match status {
             status::SUCCESS => Ok(Removed::Done),
@@ -328,7 +328,7 @@ impl Share<'_> {
         what: RemoveTarget,
         path: String,
     ) -> Result<(), DriverError> {
-        let statuses = self.remove_with_patience(what, &[path]);
+        let statuses = self.remove_with_retries(what, &[path]);
         let statuses = statuses.map_err(|f| self.driver_error(step, &f))?;
         match statuses.first() {
             Some(status) if *status != status::SUCCESS && !is_gone(*status) => {

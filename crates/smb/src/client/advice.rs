@@ -1,4 +1,4 @@
-//! The sentences for everything that can fail on a share, with the next thing to try.
+//! Messages for everything that can fail on a share, with advice.
 
 use super::error::{ClientError, Failure};
 use filermark_engine::driver::DriverError;
@@ -8,7 +8,7 @@ use filermark_smbwire::status;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-/// No session came about, for want of a connection.
+/// There is no session, because there is no connection.
 pub(crate) fn unreachable(place: &str, address: SocketAddr, error: &ClientError) -> DriverError {
     DriverError {
         place: place.to_owned(),
@@ -22,8 +22,8 @@ pub(crate) fn unreachable(place: &str, address: SocketAddr, error: &ClientError)
 pub(crate) fn no_address(place: &str) -> DriverError {
     DriverError {
         place: place.to_owned(),
-        step: "find the server's address".into(),
-        reason: "it has none".into(),
+        step: "look up the server's address".into(),
+        reason: "the name has no address".into(),
         advice: "check the name in MNT_POINTS".into(),
     }
 }
@@ -64,27 +64,27 @@ fn advice(error: &ClientError) -> &'static str {
     match error {
         ClientError::Connect { source, .. } => match source.kind() {
             ErrorKind::ConnectionRefused => {
-                "is an SMB server running there, and is SMB_PORT its port (445 as a rule)?"
+                "check that an SMB server runs there, and SMB_PORT (usually 445)"
             }
             ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
-                "is the host up, and is there a route to it (IPv6 without a route: IPV6_ENABLE=off)?"
+                "check that the host is up and that there is a route to it (without a route for IPv6: IPV6_ENABLE=off)"
             }
             _ => "check address, route and firewall",
         },
         ClientError::Stopped => "",
         ClientError::ConnectTimedOut { .. } => {
-            "is the host up, or does a firewall drop the packets?"
+            "check that the host is up and that no firewall drops the packets"
         }
         ClientError::TimedOut { .. } => {
-            "is the server overloaded, or is something else listening on this port?"
+            "check whether the server is overloaded, or another program listens on this port"
         }
         ClientError::Broken { .. } | ClientError::Closed { .. } => {
-            "was the server stopped, or does it turn this client away (hosts allow, a dialect switched off)? See its log"
+            "check in the server's log whether it was stopped or refuses this client (hosts allow, a disabled dialect)"
         }
         ClientError::Frame { .. } | ClientError::Garbage { .. } => {
-            "is something else than an SMB server listening there? Check SMB_PORT"
+            "check SMB_PORT: another program than an SMB server may listen there"
         }
-        ClientError::NoCredits { .. } => "is the server overloaded? See its log",
+        ClientError::NoCredits { .. } => "check in the server's log whether it is overloaded",
     }
 }
 
@@ -100,30 +100,30 @@ fn refusal_advice(status: u32, plan: &SmbPlan) -> String {
     match status {
         status::ACCESS_DENIED | status::NETWORK_ACCESS_DENIED | status::PRIVILEGE_NOT_HELD => {
             format!(
-                "{user} may not do this there: is the share read-only? Give the right to make, \
-                 write and remove files (by the share and by the file system beneath), or name \
-                 another user (USERNAME)"
+                "{user} has no permission for this: check whether the share is read-only; permit the \
+                 user to create, write and remove files (in the share and in its file system), or \
+                 set another user (USERNAME)"
             )
         }
         status::MEDIA_WRITE_PROTECTED => {
-            "the share is read-only: let it be written to on the server".to_owned()
+            "the share is read-only: make it writable on the server".to_owned()
         }
-        status::DISK_FULL => "the share's file system is full: make room there".to_owned(),
-        status::QUOTA_EXCEEDED => format!("the quota of {user} is used up: raise it or make room"),
+        status::DISK_FULL => "the share's file system is full: free some space there".to_owned(),
+        status::QUOTA_EXCEEDED => format!("the quota of {user} is used up: raise it or free some space"),
         status::OBJECT_PATH_NOT_FOUND
         | status::OBJECT_PATH_INVALID
         | status::OBJECT_NAME_NOT_FOUND
         | status::NOT_A_DIRECTORY => {
-            "the share has no such directory: make it, or correct MNT_POINTS".to_owned()
+            "the share has no such directory: create it, or correct MNT_POINTS".to_owned()
         }
         status::SHARING_VIOLATION | status::FILE_LOCK_CONFLICT | status::DELETE_PENDING => {
-            "some program has it open: end that, or choose another suffix (-s)".to_owned()
+            "another program has it open: end that program, or choose another suffix (-s)".to_owned()
         }
         status::CANNOT_DELETE => {
-            "it has the read-only attribute, or some program has it mapped".to_owned()
+            "it has the read-only attribute, or a program has it mapped: clear the attribute or end the program".to_owned()
         }
         status::PATH_NOT_COVERED | status::DFS_EXIT_PATH_FOUND => {
-            "it is elsewhere in a DFS tree: name the share on the server that has it in MNT_POINTS"
+            "a DFS tree has it on another server: give the share on that server in MNT_POINTS"
                 .to_owned()
         }
         status::NETWORK_NAME_DELETED
@@ -131,12 +131,12 @@ fn refusal_advice(status: u32, plan: &SmbPlan) -> String {
         | status::USER_SESSION_DELETED
         | status::NETWORK_SESSION_EXPIRED
         | status::FILE_CLOSED => {
-            "was the share or the session taken away meanwhile? See the server's log, and run \
+            "check in the server's log why it removed the share or the session, and run \
              again"
                 .to_owned()
         }
         status::TOO_MANY_OPENED_FILES | status::INSUFFICIENT_RESOURCES | status::NO_MEMORY => {
-            "the server is at its limits: see its log".to_owned()
+            "the server is at a limit of its resources: see its log".to_owned()
         }
         _ => "see the server's log".to_owned(),
     }

@@ -26,10 +26,10 @@ pub(crate) enum ConnectError {
     /// No connection, or it ended.
     Wire {
         error: ClientError,
-        /// Before the server had said anything.
-        is_mute: bool,
+        /// Before the server had sent anything.
+        is_silent: bool,
     },
-    /// The server does not let us in.
+    /// The server refuses the session.
     Setup(SetupError),
 }
 
@@ -38,7 +38,7 @@ pub(super) const fn ms(count: u32) -> Duration {
     Duration::from_millis(count as u64)
 }
 
-/// Tries the addresses of a target; the first session that comes about.
+/// Tries the addresses of a target; returns the first session.
 pub(super) fn connect(
     target: &Target,
     plan: &SmbPlan,
@@ -49,47 +49,52 @@ pub(super) fn connect(
     for address in target.addresses(plan)? {
         match session_at(address, &login, plan) {
             Ok(raw) => return Ok((raw, address)),
-            // What the server says it says at all of its addresses.
+            // The server's answer is the same at all of its addresses.
             Err(ConnectError::Setup(error)) => return Err(refused(&login, plan, address, &error)),
-            Err(ConnectError::Wire { error, is_mute }) => {
-                first.get_or_insert((address, error, is_mute));
+            Err(ConnectError::Wire { error, is_silent }) => {
+                first.get_or_insert((address, error, is_silent));
             }
         }
     }
     Err(match first {
-        Some((address, error, is_mute)) => {
-            let offered = match is_mute && error.is_end() {
+        Some((address, error, is_silent)) => {
+            let offered = match is_silent && error.is_end() {
                 true => dialects_offered(address, plan),
                 false => Vec::new(),
             };
-            let mut told = advice::unreachable(&login.place, address, &error);
-            // Some servers hang up rather than say that they have not got a dialect.
+            let mut error = advice::unreachable(&login.place, address, &error);
+            // Some servers close the connection instead of refusing a dialect.
             let (low, high) = plan.dialects;
             if !offered.is_empty() && !offered.iter().any(|d| (low..=high).contains(d)) {
                 let refusal = login.explain(&SetupError::NoDialect);
-                told.reason = format!("{} ({}); {}", refusal.reason, told.reason, offers(&offered));
-                told.advice = refusal.advice;
+                error.reason = format!(
+                    "{} ({}); {}",
+                    refusal.reason,
+                    error.reason,
+                    offers(&offered)
+                );
+                error.advice = refusal.advice;
             }
-            told
+            error
         }
         None => advice::no_address(&login.place),
     })
 }
 
-/// What a refused handshake means; where no dialect was found, with those that there are.
+/// The error of a refused handshake; without a dialect in common, with those of the server.
 fn refused(login: &Login, plan: &SmbPlan, address: SocketAddr, error: &SetupError) -> DriverError {
-    let mut told = login.explain(error);
+    let mut refusal = login.explain(error);
     if matches!(error, SetupError::NoDialect | SetupError::WrongDialect(_)) {
         let offered = dialects_offered(address, plan);
-        told.reason = format!("{}; {}", told.reason, offers(&offered));
+        refusal.reason = format!("{}; {}", refusal.reason, offers(&offered));
     }
-    told.step = format!("{} with {address}", told.step);
-    told
+    refusal.step = format!("{} with {address}", refusal.step);
+    refusal
 }
 
 fn offers(offered: &[filermark_model::smb::Dialect]) -> String {
     match offered {
-        [] => "asked for one after the other, it takes none at all".to_owned(),
+        [] => "it accepts none of the dialects, each offered alone".to_owned(),
         all => format!("it offers {}", names_of(all)),
     }
 }
@@ -97,14 +102,14 @@ fn offers(offered: &[filermark_model::smb::Dialect]) -> String {
 /// A connection and a handshake at one address.
 ///
 /// # Errors
-/// No connection, or the server does not let us in; nothing is remembered of that.
+/// No connection, or the server refuses the session; nothing of that is stored.
 pub(crate) fn session_at(
     address: SocketAddr,
     login: &Login,
     plan: &SmbPlan,
 ) -> Result<Raw, ConnectError> {
     let mut handshake = login.handshake().map_err(ConnectError::Setup)?;
-    let lost = |is_mute| move |error| ConnectError::Wire { error, is_mute };
+    let lost = |is_silent| move |error| ConnectError::Wire { error, is_silent };
     let limit = ms(plan.connect_timeout_ms);
     let mut wire = Wire::connect(address, limit, SETUP_MESSAGE_MAX).map_err(lost(false))?;
     let until = Instant::now() + limit;

@@ -14,18 +14,18 @@ pub enum ClientError {
     /// The task that the request belongs to is to end.
     #[error("stopped on request")]
     Stopped,
-    /// No connection came about.
+    /// The connection could not be made.
     #[error("cannot connect to {address}: {}", io_text(source))]
     Connect {
-        /// Whom we called.
+        /// The server's address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// No connection within the limit.
     #[error("no answer to the connection request to {address} within {} ms", waited.as_millis())]
     ConnectTimedOut {
-        /// Whom we called.
+        /// The server's address.
         address: SocketAddr,
         /// The limit.
         waited: Duration,
@@ -35,7 +35,7 @@ pub enum ClientError {
     Broken {
         /// The other end.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The server closed the connection.
@@ -45,7 +45,7 @@ pub enum ClientError {
         address: SocketAddr,
     },
     /// No reply within the limit.
-    #[error("{address} took the connection but did not answer within {} ms", waited.as_millis())]
+    #[error("{address} accepted the connection but did not answer within {} ms", waited.as_millis())]
     TimedOut {
         /// The other end.
         address: SocketAddr,
@@ -60,16 +60,16 @@ pub enum ClientError {
         /// What is wrong.
         source: FrameError,
     },
-    /// A message makes no sense, or is not this session's.
-    #[error("{address} sent a message that makes no sense: {source}")]
+    /// A message is not valid, or is not this session's.
+    #[error("{address} sent an invalid message: {source}")]
     Garbage {
         /// The other end.
         address: SocketAddr,
         /// What is wrong.
         source: DecodeError,
     },
-    /// Nothing is under way, and still the server lets nothing more be sent.
-    #[error("{address} grants no credits to send anything with")]
+    /// Nothing is in flight, and still the server permits no further request.
+    #[error("{address} grants no credits, so no request can be sent")]
     NoCredits {
         /// The other end.
         address: SocketAddr,
@@ -83,7 +83,7 @@ impl ClientError {
     }
 }
 
-/// What the system said, without the number in brackets.
+/// The system's error without its number.
 fn io_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
@@ -98,7 +98,7 @@ pub enum Failure {
     /// The server refused it.
     #[error("{step}: {}", status::text(*status))]
     Refused {
-        /// What was asked: the command as the specification calls it.
+        /// The request: the command as the specification names it.
         step: &'static str,
         /// Its NTSTATUS.
         status: u32,
@@ -106,7 +106,7 @@ pub enum Failure {
     /// There is no reply.
     #[error("{step}: {error}")]
     ConnectionLost {
-        /// What was asked.
+        /// The request.
         step: &'static str,
         /// Why.
         error: ClientError,

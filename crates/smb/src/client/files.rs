@@ -37,7 +37,7 @@ pub struct Entry {
     pub name: String,
     /// It is a directory.
     pub is_dir: bool,
-    /// It leads elsewhere (a reparse point), as far as the server tells.
+    /// It is a reparse point, as far as the server reports that.
     pub is_link: bool,
     /// Its length in bytes.
     pub size: u64,
@@ -58,7 +58,7 @@ pub struct Listing {
     pub(super) is_closed: bool,
 }
 
-/// Room of a file system, in bytes.
+/// Space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// All of it, or of the user's quota.
@@ -87,7 +87,7 @@ pub enum RemoveTarget {
 
 /// What a client can do with files. Every method fails with [`Failure`]: the server's
 /// refusal with its NTSTATUS, or that there was no reply.
-#[allow(clippy::missing_errors_doc)] // They are all as said above.
+#[allow(clippy::missing_errors_doc)] // The errors are those described above.
 pub trait Files {
     /// Makes a directory, which must not be there.
     fn make_dir(&mut self, path: &str) -> Result<(), Failure>;
@@ -128,7 +128,7 @@ pub trait Files {
     /// Cuts or lengthens a file.
     fn set_end_of_file(&mut self, file: File, size: u64) -> Result<(), Failure>;
 
-    /// The room of the file system that a path is in.
+    /// The space of the file system that a path is in.
     fn space(&mut self, path: &str) -> Result<Space, Failure>;
 
     /// What the server and the session are, for the record: name, value.

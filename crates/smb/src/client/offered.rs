@@ -45,15 +45,15 @@ fn takes(address: SocketAddr, dialect: Dialect, limit: Duration) -> Option<bool>
         server: address.ip().to_string(),
         share: String::new(),
         guest_allowed: true,
-        // Nobody gets to know this client here.
+        // No session follows, so the identity of the client is not needed.
         client_guid: [1; 16],
         random: [1; 32],
     };
-    let nobody = Box::new(Anonymous::default());
+    let anonymous = Box::new(Anonymous::default());
     let mut out = Vec::new();
     match dialect {
-        Dialect::Nt1 => smb1::Handshake::new(settings, nobody).first(&mut out),
-        _ => smb2::Handshake::new(settings, nobody)
+        Dialect::Nt1 => smb1::Handshake::new(settings, anonymous).first(&mut out),
+        _ => smb2::Handshake::new(settings, anonymous)
             .first(&mut out)
             .ok()?,
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dialects_are_told_in_a_sentence() {
+    fn dialects_are_listed_in_a_sentence() {
         assert_eq!(names_of(&[]), "");
         assert_eq!(names_of(&[Dialect::Nt1]), "NT1");
         assert_eq!(

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// What a reply has around its data, in bytes.
 const REPLY_OVERHEAD: usize = 64 << 10;
-/// Replies that nobody has fetched, and breaks, that are kept.
+/// Maximum of kept replies that were not fetched, and of kept breaks.
 const KEPT_MAX: usize = 4096;
 
 /// A session with its connection.
@@ -45,7 +45,7 @@ pub trait Reply: Debug {
     /// What it brings.
     fn answer(&self) -> Answer<'_>;
 
-    /// What was asked, as far as the reply tells it; else `asked`.
+    /// The request, as far as the reply names it; else `asked`.
     fn step(&self, asked: &'static str) -> &'static str;
 }
 
@@ -92,7 +92,7 @@ pub trait Protocol: Codec + Debug {
     /// Takes a frame that came.
     ///
     /// # Errors
-    /// It makes no sense.
+    /// It is not valid.
     fn take_apart(raw: &mut RawSession<Self>, frame: &mut [u8]) -> Result<(), DecodeError>;
 
     /// What the server and the session are, for the record: name, value.
@@ -139,7 +139,7 @@ impl<P: Protocol> RawSession<P> {
         self.line.limit
     }
 
-    /// Replies that came though nobody waited for them (any more).
+    /// Replies to no request that waits for one.
     pub const fn strays(&self) -> u64 {
         self.strays
     }
@@ -164,9 +164,8 @@ impl<P: Protocol> RawSession<P> {
         Ok(ids)
     }
 
-    /// Sends one message that the caller appends, header and all, sound or not, and that
-    /// somebody spoils on its way: `spoil` gets the frame, mark and all, once it is signed
-    /// or encrypted.
+    /// Sends one message that the caller appends, with its header, valid or not, and changes it
+    /// before it is sent: `spoil` gets the frame, with its mark, once it is signed or encrypted.
     fn send_message(
         &mut self,
         charge: u16,
@@ -214,7 +213,7 @@ impl<P: Protocol> RawSession<P> {
     /// The reply to a message that was sent. A promise of one (STATUS_PENDING) is none.
     ///
     /// # Errors
-    /// The connection is gone, the reply is late or makes no sense.
+    /// The connection is gone, the reply is late or is not valid.
     pub fn wait(&mut self, id: P::Id) -> Result<P::Reply, ClientError> {
         let limit = self.line.limit;
         self.wait_within(id, limit)?.ok_or_else(|| self.line.late())
@@ -223,7 +222,7 @@ impl<P: Protocol> RawSession<P> {
     /// The same; `None`: none has come within the limit, and it may be waited for again.
     ///
     /// # Errors
-    /// The connection is gone, or a message makes no sense.
+    /// The connection is gone, or a message is not valid.
     pub fn wait_within(
         &mut self,
         id: P::Id,
@@ -243,12 +242,12 @@ impl<P: Protocol> RawSession<P> {
     /// The next break of an oplock or a lease; `None`: none within the limit.
     ///
     /// # Errors
-    /// The connection is gone, or a message makes no sense.
+    /// The connection is gone, or a message is not valid.
     pub fn next_break(&mut self, limit: Duration) -> Result<Option<P::Reply>, ClientError> {
         let until = Instant::now() + limit;
         loop {
-            if let Some(heard) = self.breaks.pop_front() {
-                return Ok(Some(heard));
+            if let Some(received) = self.breaks.pop_front() {
+                return Ok(Some(received));
             }
             if !self.take_message(until)? {
                 return Ok(None);
@@ -262,15 +261,17 @@ impl<P: Protocol> RawSession<P> {
             return Ok(false);
         }
         let mut frame = std::mem::take(&mut self.line.message);
-        let heard = P::take_apart(self, &mut frame);
+        let received = P::take_apart(self, &mut frame);
         self.line.message = frame;
-        heard.map(|()| true).map_err(|source| ClientError::Garbage {
-            address: self.peer(),
-            source,
-        })
+        received
+            .map(|()| true)
+            .map_err(|source| ClientError::Garbage {
+                address: self.peer(),
+                source,
+            })
     }
 
-    /// Keeps a reply for whoever waits for it.
+    /// Keeps a reply until it is fetched.
     fn keep_reply(&mut self, id: P::Id, reply: P::Reply) {
         self.under_way.remove(&id);
         self.replies.insert(id, reply);

@@ -17,10 +17,10 @@ use std::time::Duration;
 
 /// Entries of one part of a listing (SMB1).
 const LIST_COUNT: u16 = 512;
-/// Room for what is told of a file system, in bytes.
+/// Largest answer about a file system, in bytes.
 const INFO_BYTES: u32 = 1024;
-/// Longest wait for a farewell.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Longest wait for the reply to a disconnect or logoff.
+const LOGOFF_LIMIT: Duration = Duration::from_secs(1);
 /// Removals under way at once.
 const REMOVALS: usize = 64;
 
@@ -83,7 +83,7 @@ impl<P: Protocol> RawSession<P> {
         read(self, &reply.answer()).map_err(|source| self.garbage(step, reply, source))
     }
 
-    /// A reply that makes no sense.
+    /// A reply that is not valid.
     pub(crate) fn garbage(
         &self,
         asked: &'static str,
@@ -363,7 +363,7 @@ impl<P: Protocol> Files for RawSession<P> {
     fn log_off(&mut self) {
         let sent = [Request::TreeDisconnect, Request::Logoff].map(|r| self.send_request(&r));
         for id in sent.into_iter().flatten().flatten() {
-            let _ = self.wait_within(id, FAREWELL);
+            let _ = self.wait_within(id, LOGOFF_LIMIT);
         }
     }
 }

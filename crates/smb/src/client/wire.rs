@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
 
-/// See the module.
+/// A connection.
 #[derive(Debug)]
 pub(super) struct Wire {
     stream: TcpStream,

@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Whether the KDC has looked at the user and said no.
+    /// Whether the KDC has refused the user.
     pub fn is_refusal(&self) -> bool {
         REFUSALS.contains(&self.minor.wrapping_sub(CODES))
     }
@@ -102,7 +102,7 @@ impl Library {
         Ok(name)
     }
 
-    /// The tickets of the caller's cache: a user's, or whoever's they are.
+    /// The tickets of the caller's cache: those of a user, or of the cache's owner.
     pub fn credential(self, user: Option<&Name>) -> Result<Credential, Failure> {
         let mut credential = Credential(null_mut(), self);
         let mut kerberos = Oid::of(&KERBEROS);
@@ -211,7 +211,7 @@ fn open(names: &[&str]) -> Result<Functions, String> {
         }
     }
     Err(format!(
-        "Kerberos takes the system's GSS-API library, which cannot be opened ({}); install \
+        "Kerberos needs the system's GSS-API library, which cannot be opened ({}); install \
          libgssapi-krb5-2 (Debian, Ubuntu) or krb5-libs (Fedora, RHEL)",
         reasons.join("; ")
     ))
@@ -243,14 +243,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_library_is_told_with_what_to_install() {
-        let said = open(&["libno-such-thing.so.9"]).expect_err("missing");
-        assert!(said.contains("libno-such-thing.so.9"), "{said}");
-        assert!(said.contains("install libgssapi-krb5-2"), "{said}");
+    fn a_missing_library_is_an_error_with_the_package_to_install() {
+        let message = open(&["libno-such-thing.so.9"]).expect_err("missing");
+        assert!(message.contains("libno-such-thing.so.9"), "{message}");
+        assert!(message.contains("install libgssapi-krb5-2"), "{message}");
     }
 
     #[test]
-    fn only_what_the_kdc_says_of_a_user_is_a_refusal() {
+    fn only_answers_of_the_kdc_about_the_user_are_refusals() {
         let is_refusal = |code: i32| {
             let minor = code as u32;
             let words = String::new();
@@ -280,7 +280,7 @@ mod tests {
         let Ok(library) = Library::open() else {
             return;
         };
-        let user = library.user("nobody@NOWHERE.EXAMPLE").expect("a name");
+        let user = library.user("unknown@NOWHERE.EXAMPLE").expect("a name");
         let failed = library.credential(Some(&user)).expect_err("no ticket");
         assert!(!failed.to_string().is_empty());
         let mut context = library.context();

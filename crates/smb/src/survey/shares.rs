@@ -17,8 +17,8 @@ pub(crate) fn look(plan: &SmbPlan, what: &Survey<'_>) -> Surveyed {
     let log_in = what.log_in;
     let mut groups = by_host(what.mounts);
     let mut looks = Vec::new();
-    // One after another until somebody has let us in: a password that is wrong is not
-    // to be tried by many servers of a domain at once.
+    // One after another until a server has accepted the user: a wrong password must not
+    // be tried on many servers of a domain at once.
     while log_in && !looks.iter().any(|(_, look)| lets_in(look)) && !groups.is_empty() {
         let next = groups.drain(..1).collect();
         looks.extend(at_once(next, plan, log_in, &refusals));
@@ -60,7 +60,7 @@ fn connection(host: String, mount: &MountPoint, plan: &SmbPlan) -> Server {
     let mut found = Server {
         host,
         address: None,
-        connected: Err("it has no address".into()),
+        connected: Err("the name has no address".into()),
         shares: Vec::new(),
     };
     let addresses = match Target::of(mount).and_then(|target| target.addresses(&plan)) {
@@ -125,7 +125,7 @@ fn server_info(server: Server, reports: &mut Vec<MountReport>) -> ServerInfo {
     }
 }
 
-/// A reason without the address, which is told beside it.
+/// A reason without the address, which is shown beside it.
 fn without_place(why: &str, address: Option<SocketAddr>) -> String {
     let place = address.map_or(String::new(), |a| format!("cannot connect to {a}: "));
     why.strip_prefix(&place).unwrap_or(why).to_owned()

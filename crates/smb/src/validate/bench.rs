@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 /// Judges what came of a call.
 pub(super) trait Judge<T> {
-    /// It has to succeed; where there is no room, it cannot be tried.
+    /// It has to succeed; if the space is used up, the check is skipped.
     fn done(self, what: &str) -> Result<T, Stop>;
     /// It has to be refused with one of these.
     fn refused(self, what: &str, wanted: &[u32]) -> Result<u32, Stop>;
@@ -28,7 +28,7 @@ impl<T> Judge<T> for Result<T, Failure> {
     fn done(self, what: &str) -> Result<T, Stop> {
         self.either(what)?.map_err(|status| match status {
             status::DISK_FULL | status::QUOTA_EXCEEDED => {
-                Stop::skip(format!("{what}: no room, {}", status::text(status)))
+                Stop::skip(format!("{what}: no space, {}", status::text(status)))
             }
             _ => Stop::fail(format!("{what}: STATUS_SUCCESS"), status::text(status)),
         })
@@ -114,7 +114,7 @@ impl<'a> Bench<'a> {
 
     /// What was agreed on, in a line.
     pub(super) fn session_facts(&mut self) -> String {
-        const TOLD: [&str; 6] = [
+        const SHOWN: [&str; 6] = [
             "signing",
             "encryption",
             "user",
@@ -124,11 +124,11 @@ impl<'a> Bench<'a> {
         ];
         let facts = self.smb.client().files().server_facts();
         let facts = facts.into_iter();
-        let told = facts.filter(|(name, _)| TOLD.contains(&name.as_str()));
-        let told: Vec<_> = told
+        let shown = facts.filter(|(name, _)| SHOWN.contains(&name.as_str()));
+        let shown: Vec<_> = shown
             .map(|(name, value)| format!("{name} {value}"))
             .collect();
-        told.join(", ")
+        shown.join(", ")
     }
 
     pub(super) fn is_smb1(&self) -> bool {
@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
         let mut plan = self.plan.clone();
         change(&mut plan);
         let another = session(self.address, self.target, &plan, &self.refusals);
-        another.map_err(|trouble| match trouble {
+        another.map_err(|error| match error {
             ConnectError::Wire { error, .. } => Stop::fail("another session", error),
             ConnectError::Setup(
                 error @ (SetupError::Lacking { .. }
@@ -256,10 +256,10 @@ impl<'a> Bench<'a> {
     pub(super) fn is_there(&mut self, name: &str) -> Result<bool, Stop> {
         let path = self.path(name);
         let found = self.smb.client().files().exists(&path);
-        found.done("looking for a name")
+        found.done("looking up a name")
     }
 
-    /// Something worth telling that is no failure.
+    /// Adds a note: something to report that is not a failure.
     pub(super) fn note(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !self.notes.contains(&text) {
@@ -279,9 +279,9 @@ pub(super) fn session(
     Ok(Session::new(Client::of(raw)))
 }
 
-/// Why there is no session, for people.
-pub(super) fn text_of(trouble: &ConnectError) -> String {
-    match trouble {
+/// Why there is no session, as text.
+pub(super) fn text_of(error: &ConnectError) -> String {
+    match error {
         ConnectError::Wire { error, .. } => error.to_string(),
         ConnectError::Setup(error) => error.to_string(),
     }

@@ -30,8 +30,8 @@ pub(super) trait Calls {
     fn send_open(&mut self, open: &Open<'_>) -> Result<Ticket, Failure>;
     /// What came of it; `None`: nothing within the limit.
     fn wait_open(&mut self, ticket: Ticket, limit: Duration) -> Result<Option<Opened>, Failure>;
-    /// Closes; its facts, where the protocol tells them and they were asked for.
-    fn close(&mut self, file: FileId, told: bool) -> Result<Option<Facts>, Failure>;
+    /// Closes; its facts, if the protocol has them and they are requested.
+    fn close(&mut self, file: FileId, with_facts: bool) -> Result<Option<Facts>, Failure>;
     /// One READ, as large as asked for.
     fn send_read(&mut self, file: FileId, offset: u64, length: u32) -> Result<Ticket, Failure>;
     /// What was read.
@@ -85,7 +85,7 @@ pub(super) trait Calls {
         ticket: Ticket,
         limit: Duration,
     ) -> Result<Option<Vec<ChangeNotification>>, Failure>;
-    /// Replies that nobody waited for.
+    /// Replies to no request that waits for one.
     fn unexpected_replies(&self) -> u64;
     /// How long a reply may take.
     fn limit(&self) -> Duration;
@@ -167,9 +167,9 @@ impl Session {
     pub(super) fn close_with_attributes(
         &mut self,
         file: FileId,
-        told: bool,
+        with_facts: bool,
     ) -> Result<Option<Facts>, Failure> {
-        let closed = self.calls().close(file, told)?;
+        let closed = self.calls().close(file, with_facts)?;
         self.open.retain(|open| *open != file);
         Ok(closed)
     }

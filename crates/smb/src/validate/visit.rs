@@ -11,8 +11,8 @@ use filermark_smbwire::smb2::file::attributes;
 use filermark_smbwire::status;
 use std::time::{Duration, Instant};
 
-/// How long what a connection that has just ended may still have open is waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait for files that a connection that has just ended may still have open.
+const REMOVE_LIMIT: Duration = Duration::from_secs(3);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -47,7 +47,7 @@ impl checks::Bench for Bench<'_> {
     }
 
     fn leave(&mut self, is_done: bool) {
-        self.lost = self.tidy(is_done).err();
+        self.lost = self.clean_up(is_done).err();
     }
 
     fn take_notes(&mut self) -> Vec<String> {
@@ -57,7 +57,7 @@ impl checks::Bench for Bench<'_> {
     fn lost(&mut self, result: &CheckResult, _goes_on: bool) -> Option<String> {
         let (dialect, why) = (self.dialect, text_of(self.lost.as_ref()?));
         Some(format!(
-            "no session by {dialect} any more since {}: {why}",
+            "no further session by {dialect} after {}: {why}",
             result.id
         ))
     }
@@ -66,8 +66,8 @@ impl checks::Bench for Bench<'_> {
 impl Bench<'_> {
     /// Removes the check's directory with all that is in it. After a check that did not
     /// come out well there are new sessions, which know nothing of what was under way.
-    /// What cannot be removed is told as a note; the claim's release will tell of it again.
-    fn tidy(&mut self, is_done: bool) -> Result<(), ConnectError> {
+    /// What cannot be removed becomes a note; the claim's release reports it again.
+    fn clean_up(&mut self, is_done: bool) -> Result<(), ConnectError> {
         if is_done {
             self.smb.close_all();
             if let Some(other) = &mut self.other {
@@ -108,7 +108,7 @@ impl Bench<'_> {
     }
 
     fn remove(&mut self, what: RemoveTarget, mut paths: Vec<String>) -> Result<(), Failure> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + REMOVE_LIMIT;
         while !paths.is_empty() {
             let became = self.smb.client().files().remove_each(what, &paths)?;
             let mut left = Vec::new();

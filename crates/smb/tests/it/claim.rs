@@ -141,7 +141,7 @@ fn leftovers_are_swept_many_at_a_time_and_foreign_names_stay() {
             let took = began.elapsed();
             eprintln!("{dialect}: {FILES} leftovers in {took:?}");
             // Its capitals make it the same name to the server: whichever of both it
-            // removed, the other is told.
+            // removed, the other gets an error.
             assert_eq!(
                 report.removed_count,
                 FILES as u64 + 2,
@@ -275,7 +275,7 @@ fn what_is_not_ours_is_left_alone() {
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn refusals_have_advice() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
@@ -289,10 +289,14 @@ fn refusals_say_what_to_do() {
         samba.sandbox().run(|| {
             for (path, reason, advice) in [
                 (Samba::READ_ONLY, "", "read-only"),
-                (r"data\closed", "STATUS_ACCESS_DENIED", "user alice may not"),
+                (
+                    r"data\closed",
+                    "STATUS_ACCESS_DENIED",
+                    "user alice has no permission",
+                ),
                 (r"data\missing", "NOT_FOUND", "no such directory"),
-                ("nosuch", "BAD_NETWORK_NAME", "no share of that name"),
-                (Samba::BOB, "ACCESS_DENIED", "may not use this share"),
+                ("nosuch", "BAD_NETWORK_NAME", "no share of this name"),
+                (Samba::BOB, "ACCESS_DENIED", "has no access to this share"),
             ] {
                 let error = claim(&plan, path).expect_err(path);
                 assert!(error.reason.contains(reason), "{error}");
@@ -310,7 +314,7 @@ fn refusals_say_what_to_do() {
         samba.sandbox().run(|| {
             let error = claim(&plan, Samba::SMALL).expect_err("full");
             assert!(error.reason.contains("STATUS_DISK_FULL"), "{error}");
-            assert!(error.advice.contains("make room"), "{error}");
+            assert!(error.advice.contains("free some space"), "{error}");
         });
         std::fs::remove_file(&filling).expect("removed");
         assert!(
@@ -320,7 +324,7 @@ fn refusals_say_what_to_do() {
     }
 }
 
-/// Files that somebody has still open when the directory is given back.
+/// Files that are still open when the directory is released.
 #[test]
 fn connections_that_have_just_ended_are_waited_for() {
     let Some(samba) = samba(SambaOptions::default()) else {
@@ -385,7 +389,7 @@ fn servers_are_looked_at_and_left_as_they_were() {
         assert!(data.writable && data.report.space.is_some(), "{data:?}");
         assert!(!read_only.expect("it lets us in").writable);
         let nosuch = nosuch.expect_err("none").to_string();
-        assert!(nosuch.contains("no share of that name"), "{nosuch}");
+        assert!(nosuch.contains("no share of this name"), "{nosuch}");
         let missing = missing.expect_err("none").to_string();
         assert!(missing.contains("no such directory"), "{missing}");
     }

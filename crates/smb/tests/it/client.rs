@@ -1,5 +1,5 @@
 //! The blocking client: every method on every dialect, protected or not, and what a
-//! server that does not want us is told to be.
+//! server that refuses us is reported to be.
 
 use super::rig::{plan, samba};
 use filermark_engine::driver::DriverError;
@@ -68,7 +68,7 @@ fn everything(files: &mut dyn Files) {
     files.remove_file(r"top\größe.txt").expect("removed");
     let gone = files.remove_file(r"top\größe.txt").unwrap_err();
     assert_eq!(gone.status(), Some(status::OBJECT_NAME_NOT_FOUND));
-    let space = files.space("").expect("told");
+    let space = files.space("").expect("space");
     assert!(space.free > 0 && space.free <= space.total, "{space:?}");
     listing(files);
     files.remove_dir("top").expect("removed");
@@ -192,7 +192,7 @@ fn a_wrong_password_is_tried_once() {
 }
 
 #[test]
-fn what_the_server_lacks_is_said() {
+fn what_the_server_lacks_is_an_error_with_advice() {
     let options = SambaOptions {
         dialects: ("SMB2_10", "SMB3_02"),
         ..SambaOptions::default()
@@ -206,9 +206,9 @@ fn what_the_server_lacks_is_said() {
         assert!(text.contains("it offers 2.1, 3.0 and 3.0.2"), "{text}");
         assert!(text.contains("FS_PROTOCOL=smb"), "{text}");
         let text = refusal(&plan(&samba, Dialect::V302), "nosuch");
-        assert!(text.contains("no share of that name"), "{text}");
+        assert!(text.contains("no share of this name"), "{text}");
         let text = refusal(&plan(&samba, Dialect::V302), Samba::BOB);
-        assert!(text.contains("may not use this share"), "{text}");
+        assert!(text.contains("has no access to this share"), "{text}");
         let plan = plan(&samba, Dialect::V210);
         let offered = dialects_offered(samba.address(), &plan);
         assert_eq!(offered, [Dialect::V210, Dialect::V300, Dialect::V302]);
@@ -224,7 +224,7 @@ fn what_the_server_lacks_is_said() {
 }
 
 #[test]
-fn what_the_server_requires_is_said() {
+fn what_the_server_requires_is_an_error_with_advice() {
     let options = SambaOptions {
         encryption: SmbEncryption::Required,
         ..SambaOptions::default()
@@ -279,27 +279,27 @@ fn guests_get_in_where_they_may() {
 }
 
 #[test]
-fn nobody_there_is_said() {
+fn a_closed_port_is_an_error_with_advice() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
     samba.sandbox().run(|| {
-        let nobody = SmbPlan {
+        let closed = SmbPlan {
             port: samba.port() + 1,
             ..plan(&samba, Dialect::V311)
         };
-        let text = refusal(&nobody, Samba::DATA);
+        let text = refusal(&closed, Samba::DATA);
         assert!(
-            text.contains("connection refused; is an SMB server running there"),
+            text.contains("connection refused; check that an SMB server runs there"),
             "{text}"
         );
         let listener = std::net::TcpListener::bind("127.0.0.1:12999").expect("a port");
-        let mute = SmbPlan {
+        let silent = SmbPlan {
             port: 12999,
             connect_timeout_ms: 300,
             ..plan(&samba, Dialect::V311)
         };
-        let text = refusal(&mute, Samba::DATA);
+        let text = refusal(&silent, Samba::DATA);
         assert!(text.contains("did not answer within 300 ms"), "{text}");
         drop(listener);
     });

@@ -13,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A request as the proxy keeps it for its reply, and those that are under way with it.
 type Asked = BTreeMap<u64, Vec<u8>>;
 /// What becomes of a message, besides what was changed in it.
-enum MessageFate {
+enum MessageOutcome {
     Goes,
     Lost,
     Twice,
 }
 /// Changes a request.
-type ToServer = fn(&mut [u8]) -> MessageFate;
+type ToServer = fn(&mut [u8]) -> MessageOutcome;
 /// Changes the reply to a request, while so many are under way.
-type ToClient = fn(&[u8], &mut [u8], usize) -> MessageFate;
+type ToClient = fn(&[u8], &mut [u8], usize) -> MessageOutcome;
 
 fn u16_at(message: &[u8], at: usize) -> u64 {
     let bytes = message.get(at..at + 2).unwrap_or(&[0, 0]);
@@ -61,7 +61,7 @@ fn proxy(samba: &Samba, to_server: ToServer, to_client: ToClient) -> SmbProxy {
         let asked = asked.entry(passing.connection).or_default();
         let mut message = passing.message.to_vec();
         let id = id_of(&message);
-        let fate = if passing.way == SmbWay::ToServer {
+        let outcome = if passing.way == SmbWay::ToServer {
             asked.insert(id, message.clone());
             to_server(&mut message)
         } else {
@@ -73,10 +73,10 @@ fn proxy(samba: &Samba, to_server: ToServer, to_client: ToClient) -> SmbProxy {
             };
             to_client(&request.unwrap_or_default(), &mut message, under_way)
         };
-        match fate {
-            MessageFate::Goes => vec![SmbAct::Send(message)],
-            MessageFate::Lost => Vec::new(),
-            MessageFate::Twice => vec![SmbAct::Send(message.clone()), SmbAct::Send(message)],
+        match outcome {
+            MessageOutcome::Goes => vec![SmbAct::Send(message)],
+            MessageOutcome::Lost => Vec::new(),
+            MessageOutcome::Twice => vec![SmbAct::Send(message.clone()), SmbAct::Send(message)],
         }
     };
     SmbProxy::start(samba.address(), script).expect("a proxy")
@@ -107,9 +107,9 @@ fn set_status(message: &mut [u8], at: usize, status: u32) {
 }
 
 /// Drops what is to be written, forgets times, takes nothing back.
-fn spoil_request_two(message: &mut [u8]) -> MessageFate {
+fn spoil_request_two(message: &mut [u8]) -> MessageOutcome {
     match u16_at(message, 12) {
-        two::CANCEL => return MessageFate::Lost,
+        two::CANCEL => return MessageOutcome::Lost,
         two::WRITE if u32_at(message, 64 + 4) == 10_007 => {
             let from = u16_at(message, 64 + 2) as usize;
             message[from..].fill(0);
@@ -118,10 +118,10 @@ fn spoil_request_two(message: &mut [u8]) -> MessageFate {
         two::SET_INFO if message[64 + 3] == 4 => message[96 + 16..96 + 24].fill(0),
         _ => {}
     }
-    MessageFate::Goes
+    MessageOutcome::Goes
 }
 
-fn spoil_reply_two(request: &[u8], message: &mut [u8], under_way: usize) -> MessageFate {
+fn spoil_reply_two(request: &[u8], message: &mut [u8], under_way: usize) -> MessageOutcome {
     let status = u32_at(message, 8);
     let is_alone = u32_at(message, 20) == 0 && u32_at(request, 20) == 0;
     match u16_at(message, 12) {
@@ -135,7 +135,7 @@ fn spoil_reply_two(request: &[u8], message: &mut [u8], under_way: usize) -> Mess
         two::CLOSE if status == 0xC000_0128 => set_status(message, 8, 0xC000_0022),
         two::READ if u32_at(request, 64 + 4) == 33_333 => *message.last_mut().unwrap() ^= 1,
         two::LOCK if u64_at(request, 64 + 24) == 199 => set_status(message, 8, 0),
-        two::ECHO if under_way > 10 => return MessageFate::Twice,
+        two::ECHO if under_way > 10 => return MessageOutcome::Twice,
         two::QUERY_DIRECTORY if u32_at(request, 64 + 28) == 4096 => {
             if let Some(at) = place_of(message, &utf16("entry-0207")) {
                 message[at..at + 20].copy_from_slice(&utf16("entry-0206"));
@@ -149,11 +149,11 @@ fn spoil_reply_two(request: &[u8], message: &mut [u8], under_way: usize) -> Mess
         }
         // The break of a lease that has everything.
         two::OPLOCK_BREAK if u16_at(message, 64) == 44 && u32_at(message, 64 + 24) == 7 => {
-            return MessageFate::Lost;
+            return MessageOutcome::Lost;
         }
         _ => {}
     }
-    MessageFate::Goes
+    MessageOutcome::Goes
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn waits_for_close(samba: &Samba, losses: usize) -> CheckResult {
 }
 
 #[test]
-fn a_lost_wake_up_is_told_and_none_at_all_is_a_failure() {
+fn a_lost_wake_up_is_a_note_and_none_at_all_is_a_failure() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
@@ -247,16 +247,16 @@ mod one {
     pub(super) const CANCEL: u8 = 0xA4;
 }
 
-fn spoil_request_one(message: &mut [u8]) -> MessageFate {
+fn spoil_request_one(message: &mut [u8]) -> MessageOutcome {
     match message[4] {
-        one::CANCEL => return MessageFate::Lost,
+        one::CANCEL => return MessageOutcome::Lost,
         one::WRITE if u16_at(message, 33 + 20) == 10_007 => message[64..].fill(0),
         _ => {}
     }
-    MessageFate::Goes
+    MessageOutcome::Goes
 }
 
-fn spoil_reply_one(request: &[u8], message: &mut [u8], under_way: usize) -> MessageFate {
+fn spoil_reply_one(request: &[u8], message: &mut [u8], under_way: usize) -> MessageOutcome {
     let status = u32_at(message, 5);
     match message[4] {
         one::CREATE if status == 0xC000_0034 => set_status(message, 5, 0xC000_003A),
@@ -265,7 +265,7 @@ fn spoil_reply_one(request: &[u8], message: &mut [u8], under_way: usize) -> Mess
         one::LOCKING if status != 0 && u32_at(request, 51 + 8) == 199 => {
             set_status(message, 5, 0);
         }
-        one::ECHO if under_way > 10 => return MessageFate::Twice,
+        one::ECHO if under_way > 10 => return MessageOutcome::Twice,
         one::TRANS2 if u16_at(request, 33 + 6) == 4096 => {
             if let Some(at) = place_of(message, &utf16("entry-0207")) {
                 message[at..at + 20].copy_from_slice(&utf16("entry-0206"));
@@ -273,7 +273,7 @@ fn spoil_reply_one(request: &[u8], message: &mut [u8], under_way: usize) -> Mess
         }
         _ => {}
     }
-    MessageFate::Goes
+    MessageOutcome::Goes
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn level_1_ends_with_the_first_failure() {
         return;
     };
     samba.sandbox().run(|| {
-        let proxy = proxy(&samba, |_| MessageFate::Goes, spoil_reply_two);
+        let proxy = proxy(&samba, |_| MessageOutcome::Goes, spoil_reply_two);
         let mut plan = plan(&samba, Dialect::V210);
         plan.dialects.1 = Dialect::V300;
         plan.port = proxy.address().port();
@@ -365,7 +365,7 @@ fn a_wish_to_stop_ends_it_after_the_check_and_leaves_nothing() {
     });
 }
 
-/// The server goes away for good in the middle: the report tells since when, and what stays.
+/// The server goes away for good in the middle: the report shows since when, and what stays.
 #[test]
 fn a_server_that_goes_away_cuts_it_short() {
     let Some(samba) = samba(SambaOptions::default()) else {
@@ -413,10 +413,10 @@ fn dialects_that_the_server_has_not_got_are_skipped() {
         let mut plan = plan(&samba, Dialect::V300);
         plan.dialects.1 = Dialect::V311;
         let stop = StopFlag::new();
-        let mut told = Vec::new();
+        let mut texts = Vec::new();
         let mut sink = |result: &CheckResult| {
             if result.id == "session.made" {
-                told.push(result.render_text());
+                texts.push(result.render_text());
             }
         };
         let report = validate(
@@ -430,11 +430,11 @@ fn dialects_that_the_server_has_not_got_are_skipped() {
         );
         let report = report.expect("a share to claim");
         assert!(report.is_success(), "{}", report.summary());
-        assert!(told[0].starts_with("pass  3.0 "), "{told:?}");
-        for text in &told[1..] {
-            assert!(text.starts_with("skip  3."), "{told:?}");
-            assert!(text.contains("it offers 2.1 and 3.0"), "{told:?}");
+        assert!(texts[0].starts_with("pass  3.0 "), "{texts:?}");
+        for text in &texts[1..] {
+            assert!(text.starts_with("skip  3."), "{texts:?}");
+            assert!(text.contains("it offers 2.1 and 3.0"), "{texts:?}");
         }
-        assert_eq!(told.len(), 3);
+        assert_eq!(texts.len(), 3);
     });
 }

@@ -122,7 +122,7 @@ fn a_reply_that_does_not_come_ends_the_connection() {
 }
 
 /// STATUS_NETWORK_SESSION_EXPIRED: the user is proved anew on the same connection, files
-/// stay open, and nobody sees more than a longer response time.
+/// stay open, and the only effect is a longer response time.
 #[test]
 fn an_expired_session_is_renewed() {
     let Some(samba) = samba(SambaOptions::default()) else {
@@ -188,7 +188,7 @@ fn a_wrong_password_is_tried_once() {
 }
 
 #[test]
-fn refusals_are_told_in_words_with_advice() {
+fn refusals_have_a_reason_and_advice() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
@@ -230,7 +230,7 @@ fn servers_that_make_no_sense_are_refused_and_not_waited_for() {
                 port,
                 connect_timeout_ms: 1_000,
                 reply_timeout_ms: 1_000,
-                ..nobody(dialect)
+                ..anonymous(dialect)
             };
             let began = Instant::now();
             assert!(ShardFixture::open(plan, 2).is_err());
@@ -242,7 +242,7 @@ fn servers_that_make_no_sense_are_refused_and_not_waited_for() {
         port: silent.address().port(),
         connect_timeout_ms: 500,
         reply_timeout_ms: 500,
-        ..nobody(Dialect::V311)
+        ..anonymous(Dialect::V311)
     };
     let error = ShardFixture::open(plan, 1)
         .err()
@@ -252,7 +252,7 @@ fn servers_that_make_no_sense_are_refused_and_not_waited_for() {
 }
 
 /// Settings that no server is needed for.
-fn nobody(dialect: Dialect) -> SmbPlan {
+fn anonymous(dialect: Dialect) -> SmbPlan {
     SmbPlan {
         dialects: (dialect, dialect),
         signing: Signing::Auto,

@@ -69,7 +69,7 @@ fn notified_two(two: &mut RawSmb2) {
             max_output: 4096,
         })
         .expect("sent");
-    assert!(two.wait_promise(notify).expect("heard"));
+    assert!(two.wait_promise(notify).expect("received"));
     assert!(two.wait_within(notify, SHORT).expect("nothing").is_none());
     assert_eq!(two.call(&EchoRequest).expect("answered").status(), 0);
     two.cancel(notify).expect("sent");
@@ -113,7 +113,7 @@ fn requests_of_smb2_as_they_are() {
                 ))
                 .expect("sent");
             assert!(other.wait_within(second, SHORT).expect("no").is_none());
-            let broken = two.next_break(LONG).expect("heard").expect("in time");
+            let broken = two.next_break(LONG).expect("received").expect("in time");
             let Ok(smb2::OplockBreak::Oplock { file, level }) = broken.decode() else {
                 panic!("{broken:?}");
             };
@@ -195,7 +195,7 @@ fn shares_may_require_encryption_and_refer_elsewhere() {
             let (mut client, _) = enter(Samba::SEALED, dialect).expect("a session");
             let facts = client.files().server_facts();
             let cipher = facts.iter().find(|(name, _)| name == "encryption");
-            assert_ne!(cipher.expect("told").1, "none");
+            assert_ne!(cipher.expect("shown").1, "none");
             client.files().make_dir("sealed").expect("made");
             client.files().remove_dir("sealed").expect("removed");
         }
@@ -210,12 +210,12 @@ fn shares_may_require_encryption_and_refer_elsewhere() {
     });
 }
 
-/// Whoever connects hears these bytes, and nothing more.
-fn says(bytes: &'static [u8], port: u16) -> TcpListener {
+/// A server that sends these bytes on every connection, and nothing more.
+fn server_that_sends(bytes: &'static [u8], port: u16) -> TcpListener {
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port");
-    let ears = listener.try_clone().expect("a copy");
+    let acceptor = listener.try_clone().expect("a copy");
     std::thread::spawn(move || {
-        while let Ok((mut stream, _)) = ears.accept() {
+        while let Ok((mut stream, _)) = acceptor.accept() {
             let mut asked = [0; 1024];
             let count = stream.read(&mut asked).unwrap_or(0);
             if asked[..count].ends_with(b"stop") {
@@ -229,29 +229,29 @@ fn says(bytes: &'static [u8], port: u16) -> TcpListener {
 
 fn stop(port: u16) {
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-    stream.write_all(b"stop").expect("told");
+    stream.write_all(b"stop").expect("shown");
 }
 
 #[test]
-fn servers_that_make_no_sense_are_said_to() {
+fn invalid_answers_are_errors_with_the_reason() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
     let all: [(&'static [u8], &str); 6] = [
         (
             b"HTTP/1.1 400 Bad Request\r\n\r\n",
-            "does not speak SMB over direct TCP",
+            "does not use SMB over direct TCP",
         ),
         (b"\x00\xff\xff\xff", "were expected"),
         (b"", "closed the connection"),
-        (b"\x00\x00\x00\x00", "shorter than it says"),
+        (b"\x00\x00\x00\x00", "shorter than its lengths"),
         (b"\x00\x00\x00\x08\xfeSMB\x40\x00\x00\x00", "NEGOTIATE: the"),
         (b"\x00\x00\x10\x00\xffSMB", "did not answer"),
     ];
     samba.sandbox().run(|| {
         for (number, (bytes, reason)) in (0..).zip(all) {
             let port = 13_000 + number;
-            let listener = says(bytes, port);
+            let listener = server_that_sends(bytes, port);
             for dialect in [Dialect::Nt1, Dialect::V311] {
                 let plan = SmbPlan {
                     port,

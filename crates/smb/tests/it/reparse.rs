@@ -15,7 +15,7 @@ use filermark_testbed::{Direction, ProxiedMessage, ProxyAction, Samba, SambaOpti
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-/// Tags (MS-FSCC 2.1.2.1), and one that nobody has been given.
+/// Tags (MS-FSCC 2.1.2.1), and one that is not assigned.
 const NFS: u32 = 0x8000_0014;
 const DEDUP: u32 = 0x8000_0013;
 const MOUNT_POINT: u32 = 0xA000_0003;
@@ -38,14 +38,14 @@ enum ReparseState {
 struct Seen {
     /// Requests for what is below a reparse point, or for what it leads to.
     led: Vec<String>,
-    /// Answers in which it has said of a name that it is one.
-    told: BTreeMap<&'static str, u32>,
+    /// Answers in which it has reported a name as one.
+    reported: BTreeMap<&'static str, u32>,
 }
 
 /// Says of names that they are reparse points.
 struct ReparseProxy {
     points: Vec<(&'static str, u32)>,
-    told: ReparseState,
+    reported: ReparseState,
     /// Requests that have a reparse point as their object, by connection and number.
     objects: BTreeMap<(usize, u64), &'static str>,
     /// SMB1: searches, by connection and number.
@@ -104,7 +104,7 @@ fn mark(entries: &mut [u8], name_at: usize, points: &[(&'static str, u32)]) -> V
 }
 
 impl ReparseProxy {
-    fn hear(&mut self, passing: &ProxiedMessage<'_>) -> Vec<ProxyAction> {
+    fn receive(&mut self, passing: &ProxiedMessage<'_>) -> Vec<ProxyAction> {
         let mut message = passing.message.to_vec();
         let is_second = message.first() == Some(&0xFE);
         match (passing.way, is_second) {
@@ -120,9 +120,9 @@ impl ReparseProxy {
         self.seen.lock().expect("not poisoned").led.push(led);
     }
 
-    fn say(&self, point: &'static str) {
+    fn record(&self, point: &'static str) {
         let mut seen = self.seen.lock().expect("not poisoned");
-        *seen.told.entry(point).or_default() += 1;
+        *seen.reported.entry(point).or_default() += 1;
     }
 
     /// A request names something: the reparse point itself, which is given then, or what is
@@ -171,13 +171,13 @@ impl ReparseProxy {
                 (CREATE, Some(point)) => {
                     let attributes = u32_at(part, 64 + 56);
                     put(part, 64 + 56, attributes | REPARSE_POINT);
-                    self.say(point);
+                    self.record(point);
                 }
-                (QUERY_DIRECTORY, _) if self.told == ReparseState::Everywhere => {
+                (QUERY_DIRECTORY, _) if self.reported == ReparseState::Everywhere => {
                     let at = u16_at(part, 64 + 2);
                     let entries = part.get_mut(at..).unwrap_or_default();
                     for point in mark(entries, 68, &self.points) {
-                        self.say(point);
+                        self.record(point);
                     }
                 }
                 _ => {}
@@ -208,7 +208,7 @@ impl ReparseProxy {
         let (bytes, at) = (u16_at(message, 33 + 12), u16_at(message, 33 + 14));
         let entries = message.get_mut(at..at + bytes).unwrap_or_default();
         for point in mark(entries, 94, &self.points) {
-            self.say(point);
+            self.record(point);
         }
     }
 }
@@ -234,22 +234,22 @@ fn parts(message: &[u8]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// A plan that goes past a proxy which says these lies.
-fn lied_to(
+fn forged(
     samba: &Samba,
     dialect: Dialect,
     points: &[(&'static str, u32)],
-    told: ReparseState,
+    reported: ReparseState,
 ) -> (SmbPlan, SmbProxy, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let mut liar = ReparseProxy {
+    let mut forger = ReparseProxy {
         points: points.to_vec(),
-        told,
+        reported,
         objects: BTreeMap::new(),
         searches: BTreeSet::new(),
         seen: seen.clone(),
     };
     let server = samba.address();
-    let script = move |passing: &ProxiedMessage<'_>| liar.hear(passing);
+    let script = move |passing: &ProxiedMessage<'_>| forger.receive(passing);
     let proxy = samba
         .sandbox()
         .run(|| SmbProxy::start(server, script).expect("a proxy"));
@@ -279,9 +279,9 @@ fn reparse_points_of_every_kind_are_named_and_not_entered() {
     let run = dir.join("filermark.claimed");
     let points = [&DIRS[..], &FILES[..]].concat();
     for dialect in DIALECTS {
-        for told in [ReparseState::Everywhere, ReparseState::WhenOpened] {
+        for reported in [ReparseState::Everywhere, ReparseState::WhenOpened] {
             // SMB1 says it in listings only.
-            if (dialect, told) == (Dialect::Nt1, ReparseState::WhenOpened) {
+            if (dialect, reported) == (Dialect::Nt1, ReparseState::WhenOpened) {
                 continue;
             }
             leave_behind(&dir, 3);
@@ -291,11 +291,11 @@ fn reparse_points_of_every_kind_are_named_and_not_entered() {
                 make(&run, &format!("{path}/n000001"), b"kept");
             }
             make(&run, "p000001/n000008", b"x");
-            let (plan, proxy, seen) = lied_to(&samba, dialect, &points, told);
+            let (plan, proxy, seen) = forged(&samba, dialect, &points, reported);
             let report = samba
                 .sandbox()
                 .run(|| claim(&plan, Samba::SECOND).expect("claimed"));
-            let case = format!("{dialect} {told:?}");
+            let case = format!("{dialect} {reported:?}");
             let foreign = report.not_ours.join("\n");
             for (path, file) in [
                 ("p000000/d0000", "f0000000001"),
@@ -314,8 +314,8 @@ fn reparse_points_of_every_kind_are_named_and_not_entered() {
             assert!(!run.join("p000001").exists(), "{case}");
             let seen = seen.lock().expect("not poisoned");
             assert_eq!(seen.led, [""; 0], "{case}");
-            let told: Vec<&str> = seen.told.keys().copied().collect();
-            assert!(told.len() >= DIRS.len(), "{case}: {told:?}");
+            let reported: Vec<&str> = seen.reported.keys().copied().collect();
+            assert!(reported.len() >= DIRS.len(), "{case}: {reported:?}");
             drop(seen);
             drop(proxy);
             std::fs::remove_dir_all(&run).expect("removed");
@@ -333,7 +333,7 @@ fn a_run_directory_that_is_a_reparse_point_is_refused() {
     for dialect in DIALECTS {
         leave_behind(&dir, 3);
         let points = [("filermark.claimed", UNKNOWN)];
-        let (plan, _proxy, seen) = lied_to(&samba, dialect, &points, ReparseState::Everywhere);
+        let (plan, _proxy, seen) = forged(&samba, dialect, &points, ReparseState::Everywhere);
         samba.sandbox().run(|| {
             let error = claim(&plan, Samba::SECOND)
                 .expect_err("refused")
@@ -347,14 +347,14 @@ fn a_run_directory_that_is_a_reparse_point_is_refused() {
         });
         let seen = seen.lock().expect("not poisoned");
         assert_eq!(seen.led, [""; 0], "{dialect}");
-        assert!(!seen.told.is_empty(), "{dialect}");
+        assert!(!seen.reported.is_empty(), "{dialect}");
         std::fs::remove_dir_all(&run).expect("removed");
     }
 }
 
 /// An owner file or a marker that is a reparse point is not read.
 #[test]
-fn an_owner_file_that_is_a_reparse_point_says_nothing() {
+fn an_owner_file_that_is_a_reparse_point_is_ignored() {
     let Some(samba) = samba(SambaOptions::default()) else {
         return;
     };
@@ -363,7 +363,7 @@ fn an_owner_file_that_is_a_reparse_point_says_nothing() {
     for dialect in [Dialect::V202, Dialect::V311] {
         leave_behind(&dir, 3);
         let points = [(filermark_engine::name::MARKER, LX_SYMLINK)];
-        let (plan, _proxy, seen) = lied_to(&samba, dialect, &points, ReparseState::Everywhere);
+        let (plan, _proxy, seen) = forged(&samba, dialect, &points, ReparseState::Everywhere);
         samba.sandbox().run(|| {
             let error = claim(&plan, Samba::SECOND)
                 .expect_err("refused")

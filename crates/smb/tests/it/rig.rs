@@ -126,7 +126,7 @@ impl ShardFixture {
         match self.shard.submit(&request) {
             Submit::Done(outcome) => Err(outcome),
             Submit::Queued => Ok(token),
-            Submit::Busy => panic!("room for one more"),
+            Submit::Busy => panic!("capacity for one more"),
         }
     }
 

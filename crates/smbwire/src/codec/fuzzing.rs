@@ -7,8 +7,8 @@ use crate::request::{FileInfo, Request, Target};
 use crate::smb2::FileId;
 use crate::status;
 
-/// Reads a message, and the answer to a transaction, in every way. No slice that comes
-/// back is longer than what it is of, and there are no more entries than there is room.
+/// Decodes a message, and the answer to a transaction, in every way. No slice is longer than
+/// its source, and there are no more entries than fit into it.
 pub(crate) fn read_all<C: Codec>(command: u16, answer: &Answer<'_>) {
     let (file, length) = (FileId::RELATED, 1 << 20);
     let requests = [

@@ -1,4 +1,4 @@
-//! The hash over everything that is said before there are keys (3.1.1; MS-SMB2 3.1.4.4.1).
+//! The hash over all messages that are sent before there are keys (3.1.1; MS-SMB2 3.1.4.4.1).
 
 use ring::digest;
 
@@ -7,7 +7,7 @@ use ring::digest;
 pub struct Preauth([u8; 64]);
 
 impl Preauth {
-    /// Nothing has been said yet.
+    /// The value before the first message.
     pub const fn new() -> Self {
         Self([0; 64])
     }

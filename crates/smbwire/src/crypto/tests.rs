@@ -163,7 +163,7 @@ fn signatures_are_those_that_openssl_makes() {
     }
 }
 
-/// The nonce of GMAC tells requests, replies and CANCELs of one message id apart.
+/// The nonce of GMAC differs between request, reply and CANCEL of one message id.
 #[test]
 fn gmac_signs_replies_and_cancels_with_other_nonces() {
     let zero_to_f: [u8; 16] = std::array::from_fn(|n| n as u8);

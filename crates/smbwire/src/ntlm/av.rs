@@ -1,4 +1,4 @@
-//! AV_PAIRs (MS-NLMP 2.2.2.1): what the server tells about itself, and what we add.
+//! AV_PAIRs (MS-NLMP 2.2.2.1): facts that the server sends about itself, and what we add.
 
 use crate::auth::AuthError;
 use crate::bytes::{ByteReader, Put};
@@ -11,7 +11,7 @@ const CHANNEL_BINDINGS: u16 = 10;
 /// MsvAvFlags: the AUTHENTICATE message carries a MIC.
 const FLAG_MIC: u32 = 2;
 
-const BAD: AuthError = AuthError::Token("its target information is cut short");
+const BAD: AuthError = AuthError::Token("its target information is truncated");
 
 /// The pairs up to the end mark, with their ids.
 fn pairs(info: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), AuthError>> {
@@ -41,7 +41,7 @@ fn pairs(info: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), AuthError>> {
 pub struct TargetInfo {
     /// The pairs, with an end mark.
     pub pairs: Vec<u8>,
-    /// The server's time, if it tells it; then a MIC is due.
+    /// The server's time, if it is sent; then a MIC is required.
     pub timestamp: Option<u64>,
 }
 

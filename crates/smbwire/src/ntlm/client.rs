@@ -11,14 +11,14 @@ use std::fmt;
 
 /// NTLM without its wrapping. One try only: after a refusal nothing is sent again.
 pub struct Client {
-    /// Nobody: anonymous.
+    /// `None`: anonymous.
     identity: Option<Identity>,
     stage: Stage,
 }
 
 enum Stage {
     Start,
-    /// An answer made no sense: nothing more is said.
+    /// An answer was not valid: nothing more is sent.
     Failed,
     /// NEGOTIATE is sent: these bytes.
     Asked(Vec<u8>),
@@ -38,7 +38,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Nothing is said yet; nobody logs in anonymously.
+    /// Nothing is sent yet; without an identity the login is anonymous.
     pub const fn new(identity: Option<Identity>) -> Self {
         Self {
             identity,
@@ -50,7 +50,7 @@ impl Client {
         let theirs = Challenge::read(challenge)?;
         if theirs.flags & flag::NEEDED != flag::NEEDED {
             return Err(AuthError::Token(
-                "its NTLM is too old: NTLMv2 with Unicode, extended session security and 128 bits is needed",
+                "its NTLM is too old; NTLMv2 with Unicode, extended session security and 128-bit keys is required",
             ));
         }
         let flags = theirs.flags & flag::ASKED | flag::VERSION;
@@ -84,7 +84,7 @@ impl Client {
     }
 }
 
-/// AUTHENTICATE of nobody (3.2.5.1.2): one zero byte as LM response, and no key.
+/// AUTHENTICATE of an anonymous user (3.2.5.1.2): one zero byte as LM response, and no key.
 fn anonymous(flags: u32) -> Result<Vec<u8>, AuthError> {
     Authenticate {
         lm: &[0],
@@ -172,7 +172,9 @@ impl Mechanism for Client {
             Stage::Asked(asked) => self.answer(&asked, token).map(Some),
             ended => {
                 self.stage = ended;
-                Err(AuthError::Token("it goes on when all is said"))
+                Err(AuthError::Token(
+                    "it continues after the exchange is complete",
+                ))
             }
         }
     }

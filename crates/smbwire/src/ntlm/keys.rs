@@ -41,7 +41,7 @@ pub(super) fn rc4(key: &Key, data: &mut [u8]) {
 
 /// NTOWFv2: what the server knows of the password, bound to user and domain.
 pub fn ntowf_v2(password: &str, user: &str, domain: &str) -> Zeroizing<Key> {
-    // Room for all of it: a buffer that grows leaves copies behind.
+    // Capacity for all of it: a buffer that grows leaves copies in memory.
     let mut text = Zeroizing::new(Vec::with_capacity(password.len() * 2));
     text.put_utf16(password);
     let nt: Zeroizing<Key> = Zeroizing::new(Md4::digest(&*text).into());

@@ -6,7 +6,7 @@ use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
 const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
-/// VERSION (2.2.2.10): what it says matters to nobody; the last byte is the revision.
+/// VERSION (2.2.2.10): its contents have no effect; the last byte is the revision.
 const VERSION: [u8; 8] = [6, 1, 0, 0, 0, 0, 0, 15];
 /// Where AUTHENTICATE has its MIC.
 const MIC_AT: usize = 72;
@@ -82,7 +82,7 @@ impl<'a> Challenge<'a> {
     /// # Errors
     /// It is none, or is cut short.
     pub fn read(bytes: &'a [u8]) -> Result<Self, AuthError> {
-        Self::parts(bytes).map_err(|_| AuthError::Token("it is no sound NTLM challenge"))
+        Self::parts(bytes).map_err(|_| AuthError::Token("it is not a valid NTLM challenge"))
     }
 
     fn parts(bytes: &'a [u8]) -> Result<Self, DecodeError> {
@@ -133,7 +133,7 @@ pub struct Authenticate<'a> {
 }
 
 impl Authenticate<'_> {
-    /// As bytes, with room for a MIC that `put_mic` fills.
+    /// As bytes, with space for a MIC that `put_mic` fills.
     ///
     /// # Errors
     /// A name is too long for the message.
@@ -151,7 +151,7 @@ impl Authenticate<'_> {
         let mut at = PAYLOAD_AT;
         for field in fields {
             let length = u16::try_from(field.len())
-                .map_err(|_| AuthError::Token("it is too long for an answer to fit"))?;
+                .map_err(|_| AuthError::Token("it is too long: the answer does not fit"))?;
             out.put_u16(length);
             out.put_u16(length);
             // Six fields of 64 KiB at most.

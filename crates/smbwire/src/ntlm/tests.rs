@@ -199,7 +199,7 @@ fn weak_or_broken_challenges_are_refused() {
 }
 
 #[test]
-fn nobody_has_no_key_and_signs_nothing() {
+fn an_anonymous_user_has_no_key_and_signs_nothing() {
     let mut client = Client::new(None);
     client.step(&[]).expect("first");
     let message = client

@@ -53,7 +53,7 @@ pub struct Handshake {
     sign: bool,
     /// The number that the answer to come is signed with, once there is a signer.
     expected: u32,
-    /// What NEGOTIATE said, to be said again.
+    /// The session key of NEGOTIATE's reply, to be sent back.
     session_key: u32,
     session: Session,
 }
@@ -68,7 +68,7 @@ impl fmt::Debug for Handshake {
 }
 
 impl Handshake {
-    /// Nothing is said yet.
+    /// A handshake before its first message.
     pub fn new(settings: Settings, authenticator: Box<dyn Authenticator>) -> Self {
         Self {
             settings,
@@ -110,7 +110,7 @@ impl Handshake {
     /// Takes a message of the server (without its mark) and appends the next one, framed.
     ///
     /// # Errors
-    /// The server refuses, makes no sense, or cannot what is asked for.
+    /// The server refuses, its reply is not valid, or it does not have what the settings require.
     pub fn reply(
         &mut self,
         message: &[u8],
@@ -164,14 +164,14 @@ impl Handshake {
             .map_err(|e| self.bad(e))?
             .ok_or(SetupError::NoDialect)?;
         for (needed, wanted) in [
-            (caps::EXTENDED_SECURITY, "logging in with security tokens"),
+            (caps::EXTENDED_SECURITY, "the login with security tokens"),
             (caps::UNICODE, "Unicode"),
             (caps::NT_SMBS, "NT_CREATE_ANDX"),
             (caps::STATUS32, "NTSTATUS"),
             (caps::LARGE_FILES, "64-bit offsets"),
         ] {
             if theirs.capabilities & needed == 0 {
-                return Err(lacking(wanted, "has it, but the server does not offer it"));
+                return Err(lacking(wanted, SERVER_LACKS));
             }
         }
         self.sign = wants_signing(&self.settings, &theirs)?;
@@ -196,7 +196,7 @@ impl Handshake {
         let token = self.authenticator.step(theirs)?;
         if token.len() > usize::from(u16::MAX) - 64 {
             // Tickets of users with very many groups.
-            return Err(AuthError::Token("our answer to it is too long for SMB1").into());
+            return Err(AuthError::Token("the answer to it is too long for SMB1").into());
         }
         let setup = SessionSetup {
             max_mpx: self.session.max_mpx,
@@ -229,7 +229,9 @@ impl Handshake {
             return Err(SetupError::GuestOnly);
         }
         if !answer.token.is_empty() && !self.authenticator.step(answer.token)?.is_empty() {
-            return Err(AuthError::Token("it ends the login before it is done").into());
+            return Err(
+                AuthError::Token("it ends the login before the exchange is complete").into(),
+            );
         }
         self.begin_signing(reply)?;
         self.stage = Stage::TreeConnect;
@@ -246,19 +248,19 @@ impl Handshake {
 
     /// Takes the key, and checks the answer that ended the login with it.
     fn begin_signing(&mut self, reply: &Reply<'_>) -> Result<(), SetupError> {
-        let nobody = self.session.guest || self.authenticator.is_anonymous();
-        if !self.sign || nobody {
+        let has_no_key = self.session.guest || self.authenticator.is_anonymous();
+        if !self.sign || has_no_key {
             if self.settings.signing == Signing::Required {
                 return Err(lacking(
                     "signing",
-                    "has no key to do it with for guests and anonymous users",
+                    "guests and anonymous users have no key for it",
                 ));
             }
             self.session.flags2 &= !(flags2::SIGNED | flags2::SIGNING_REQUIRED);
             return Ok(());
         }
         let signer = self.authenticator.session_key().and_then(Signer::new);
-        let signer = signer.ok_or(AuthError::Token("it leaves no key to sign with"))?;
+        let signer = signer.ok_or(AuthError::Token("it yields no key for signing"))?;
         signer
             .verify(reply.message, Signer::LOGIN_ANSWER)
             .map_err(|_| SetupError::Tampered("SESSION_SETUP_ANDX"))?;
@@ -286,6 +288,9 @@ impl Handshake {
     }
 }
 
+/// Why not, where the dialect has it.
+const SERVER_LACKS: &str = "the server does not offer it";
+
 const fn lacking(wanted: &'static str, lacks: &'static str) -> SetupError {
     SetupError::Lacking {
         wanted,
@@ -296,7 +301,7 @@ const fn lacking(wanted: &'static str, lacks: &'static str) -> SetupError {
 
 /// Whether to sign, as both sides wish and can.
 fn wants_signing(settings: &Settings, theirs: &Negotiated<'_>) -> Result<bool, SetupError> {
-    const HAS_NOT: &str = "has not got it";
+    const HAS_NOT: &str = "the dialect does not have it";
     match settings.encryption {
         Encryption::Auto | Encryption::Off => {}
         _ => return Err(lacking("encryption", HAS_NOT)),
@@ -306,10 +311,7 @@ fn wants_signing(settings: &Settings, theirs: &Negotiated<'_>) -> Result<bool, S
         Signing::Off => Ok(false),
         Signing::Auto => Ok(theirs.must_sign()),
         Signing::Required if theirs.can_sign() => Ok(true),
-        Signing::Required => Err(lacking(
-            "signing",
-            "has it, but the server does not offer it",
-        )),
+        Signing::Required => Err(lacking("signing", SERVER_LACKS)),
         Signing::HmacSha256 => Err(lacking("signing with HMAC-SHA256", HAS_NOT)),
         Signing::AesCmac => Err(lacking("signing with AES-128-CMAC", HAS_NOT)),
         Signing::AesGmac => Err(lacking("signing with AES-128-GMAC", HAS_NOT)),
@@ -319,7 +321,7 @@ fn wants_signing(settings: &Settings, theirs: &Negotiated<'_>) -> Result<bool, S
 /// How large transfers may be.
 fn limits(theirs: &Negotiated<'_>, signed: bool) -> TransferLimits {
     let plain = theirs.max_buffer.saturating_sub(AROUND_DATA);
-    // Whole pages where there is room for one.
+    // Whole pages where at least one fits.
     let plain = match plain {
         0..0x1000 => plain.max(1),
         _ => plain & !0xFFF,

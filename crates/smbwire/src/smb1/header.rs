@@ -18,7 +18,7 @@ const UNASKED: u16 = 0xFFFF;
 pub mod flags {
     /// Names are the same in capitals.
     pub const CASE_INSENSITIVE: u8 = 0x08;
-    /// Obsolete, and set by everybody.
+    /// Obsolete, and set by all clients.
     pub const CANONICAL: u8 = 0x10;
     /// The message is an answer.
     pub const REPLY: u8 = 0x80;
@@ -91,7 +91,7 @@ commands! {
     Delete = 0x06, "DELETE";
     /// Renames a file or a directory.
     Rename = 0x07, "RENAME";
-    /// Locks and unlocks ranges; also tells of oplocks.
+    /// Locks and unlocks ranges; also breaks and acknowledges oplocks.
     LockingAndx = 0x24, "LOCKING_ANDX";
     /// Says the same back.
     Echo = 0x2B, "ECHO";

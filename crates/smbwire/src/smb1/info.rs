@@ -77,7 +77,7 @@ impl BasicInfo {
 /// Sizes and kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StandardInfo {
-    /// Room on disk, in bytes.
+    /// Space on disk, in bytes.
     pub allocation: u64,
     /// Size in bytes.
     pub size: u64,
@@ -151,7 +151,7 @@ pub struct FsSize {
     pub total: u64,
     /// What this user may still use.
     pub available: u64,
-    /// What is free for anybody.
+    /// What is free for all users together.
     pub free: u64,
 }
 
@@ -196,7 +196,7 @@ pub struct Entry<'a> {
     pub basic: BasicInfo,
     /// Size in bytes.
     pub size: u64,
-    /// Room on disk, in bytes.
+    /// Space on disk, in bytes.
     pub allocation: u64,
     /// Its name in UTF-16.
     pub name: &'a [u8],
@@ -209,7 +209,7 @@ impl Entry<'_> {
     }
 }
 
-/// The entries of an answer, one after the other; ends at the first bad one, having told it.
+/// The entries of an answer, one after the other; ends at the first bad one, after returning its error.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
     data: &'a [u8],

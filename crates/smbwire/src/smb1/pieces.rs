@@ -47,7 +47,7 @@ impl<'a> Piece<'a> {
         };
         match at.checked_add(count) {
             Some(end) if end <= total => Ok(Self { total, at, bytes }),
-            _ => Err(DecodeError::Bad("the place of a transaction's part")),
+            _ => Err(DecodeError::Bad("the displacement of a transaction's part")),
         }
     }
 
@@ -183,7 +183,7 @@ impl Pieces {
         // A server that says nothing again and again would never come to an end.
         match self.parameters.bytes.len() + self.data.bytes.len() > before {
             true => Ok(None),
-            false => Err(DecodeError::Bad("a transaction's part, which is empty,")),
+            false => Err(DecodeError::Bad("an empty part of a transaction")),
         }
     }
 

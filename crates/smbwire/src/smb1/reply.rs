@@ -1,6 +1,6 @@
 //! Answers, borrowed from the message (MS-CIFS 2.2.4, MS-SMB 2.2.4).
 //!
-//! Whoever decodes one has looked at the status first: an error has neither words nor bytes.
+//! Check the status before decoding one: an error has neither words nor bytes.
 
 use super::header::{HEADER, Header};
 use super::info::BasicInfo;
@@ -68,7 +68,7 @@ pub struct Created {
     pub action: u32,
     /// Times and attributes.
     pub basic: BasicInfo,
-    /// Room on disk, in bytes.
+    /// Space on disk, in bytes.
     pub allocation: u64,
     /// Size in bytes.
     pub size: u64,

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// Longest key that signs: Kerberos may have 32 bytes.
 const KEY_MAX: usize = 64;
-/// Process of the requests, unless somebody says another.
+/// Process id of the requests, unless the caller sets another.
 const PID: u32 = 0x0F11;
 
 /// A session with its tree.
@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Leaves room for the frame's mark; where it is comes back.
+    /// Leaves space for the frame's mark; returns its offset.
     pub fn begin(&self, out: &mut Vec<u8>) -> usize {
         frame::begin(out)
     }
@@ -174,7 +174,7 @@ impl Signer {
 }
 
 /// Whether a request has an answer, or at least a number for one. All have but NT_CANCEL:
-/// even an oplock that is given back, though nobody answers that (MS-CIFS 3.2.4.1.3).
+/// even an oplock that is given back, though servers do not answer that (MS-CIFS 3.2.4.1.3).
 fn is_answered(message: &[u8]) -> bool {
     message.get(4) != Some(&Command::NtCancel.code())
 }

@@ -194,7 +194,7 @@ impl Request for TreeConnect<'_> {
         w.u16(0x0008);
         w.u16(1);
         w.end_words();
-        // The password of the share, which is the user's affair today.
+        // The password of the share: empty, since the login is by user.
         w.u8(0);
         w.text("\\\\");
         w.text(self.server);

@@ -31,7 +31,7 @@ fn trans2(
     w.u16(1);
     w.u16(subcommand);
     w.end_words();
-    // The name, which nobody gives.
+    // The name, which is empty.
     w.u8(0);
     w.align(4);
     let from = w.here();
@@ -145,7 +145,7 @@ pub enum SetInfo<'a> {
     Basic(BasicInfo),
     /// The file goes when it is closed, or stays.
     Disposition(bool),
-    /// Room on disk, in bytes.
+    /// Space on disk, in bytes.
     Allocation(u64),
     /// The size, in bytes.
     EndOfFile(u64),

@@ -46,7 +46,7 @@ pub struct WriteAndx {
 
 /// Where a WRITE_ANDX is in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a request that is not finished says that it has no data"]
+#[must_use = "a request that is not finished has the data length 0"]
 pub struct WriteMark {
     start: usize,
     bytes_at: usize,

@@ -62,7 +62,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins with the header and room for the count of words.
+    /// Begins with the header and space for the count of words.
     pub(super) fn new(out: &'a mut Vec<u8>, head: &Head, command: Command) -> Self {
         let start = out.len();
         Header {
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
         self.u16(0);
     }
 
-    /// The bytes are all there. Of a count beyond 16 bits the lower ones are said, as
+    /// All bytes are written. Of a count beyond 16 bits the lower ones are sent, as
     /// large writes have it (MS-SMB 2.2.4.3.1).
     pub(super) fn end(self) {
         let count = self.out.len() - self.bytes_at - 2;

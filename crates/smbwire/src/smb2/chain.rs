@@ -58,7 +58,7 @@ pub(crate) fn checked_next(next_command: u32, len: usize) -> Result<usize, Decod
     match next {
         0 => Ok(len),
         _ if next < LEN || !next.is_multiple_of(8) => {
-            Err(DecodeError::Bad("the next command's place"))
+            Err(DecodeError::Bad("the next command's offset"))
         }
         _ if next >= len => Err(DecodeError::TooShort),
         _ => Ok(next),

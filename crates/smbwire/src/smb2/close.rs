@@ -6,7 +6,7 @@ use super::{Request, Response, body};
 use crate::bytes::Put;
 use crate::error::DecodeError;
 
-/// Flag of CLOSE: tell times, sizes and attributes.
+/// Flag of CLOSE: return times, sizes and attributes.
 const POSTQUERY_ATTRIB: u16 = 1;
 
 /// Closes an open file.
@@ -14,7 +14,7 @@ const POSTQUERY_ATTRIB: u16 = 1;
 pub struct CloseRequest {
     /// Which.
     pub file: FileId,
-    /// Whether its facts are to be told.
+    /// Whether its facts are requested.
     pub facts: bool,
 }
 
@@ -32,7 +32,7 @@ impl Request for CloseRequest {
 /// It is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloseResponse {
-    /// Its facts, where they were asked for and could be told.
+    /// Its facts, if they were requested and the server returned them.
     pub facts: Option<FileFacts>,
 }
 

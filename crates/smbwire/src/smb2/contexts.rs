@@ -73,7 +73,7 @@ fn put_numbers(out: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u16>) {
 /// What the server has chosen of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Whether it has chosen SHA-512 for the hash of what is said before keys are there.
+    /// Whether it has chosen SHA-512 for the hash of the messages before there are keys.
     pub sha_512: bool,
     /// The cipher; `None` where there is none in common.
     pub cipher: Option<Cipher>,

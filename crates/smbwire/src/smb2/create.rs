@@ -305,7 +305,7 @@ impl<'a> CreateResponse<'a> {
     /// The lease, where one was granted.
     ///
     /// # Errors
-    /// Its context makes no sense.
+    /// Its context is not valid.
     pub fn lease(&self) -> Result<Option<GrantedLease>, DecodeError> {
         let Some(data) = self.context(b"RqLs")? else {
             return Ok(None);
@@ -328,10 +328,10 @@ impl<'a> CreateResponse<'a> {
         }))
     }
 
-    /// The most that the user may do with it, where that was asked and could be told.
+    /// The maximal access of the user, if it was requested and the server returned it.
     ///
     /// # Errors
-    /// Its context makes no sense.
+    /// Its context is not valid.
     pub fn maximal_access(&self) -> Result<Option<u32>, DecodeError> {
         let Some(data) = self.context(b"MxAc")? else {
             return Ok(None);

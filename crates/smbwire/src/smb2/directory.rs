@@ -7,7 +7,7 @@ use super::{Request, Response, body, part, patch};
 use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 
-/// What is told of each entry.
+/// The information level of the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DirectoryClass {
@@ -62,7 +62,7 @@ pub enum Scan {
 pub struct QueryDirectoryRequest<'a> {
     /// Which.
     pub file: FileId,
-    /// What is told of each entry.
+    /// The information level of the entries.
     pub class: DirectoryClass,
     /// Where to begin.
     pub scan: Scan,
@@ -213,7 +213,7 @@ fn entry(bytes: &[u8], class: DirectoryClass) -> Result<(Entry<'_>, &[u8]), Deco
 pub(super) fn following(bytes: &[u8], next: usize, used: usize) -> Result<&[u8], DecodeError> {
     match next {
         0 => Ok(&[]),
-        _ if next < used => Err(DecodeError::Bad("the place of the next entry")),
+        _ if next < used => Err(DecodeError::Bad("the offset of the next entry")),
         _ => match bytes.get(next..) {
             Some(rest) if !rest.is_empty() => Ok(rest),
             _ => Err(DecodeError::TooShort),

@@ -106,7 +106,7 @@ fn outputs(bytes: &[u8]) {
     let _ = (AttributeInfo::decode(bytes), VolumeInfo::decode(bytes));
 }
 
-/// A session that talks to itself: what it protects, it opens. For tests and benchmarks.
+/// A session that can open what it protects. For tests and benchmarks.
 pub fn session(signing: Option<SigningAlgorithm>, cipher: Option<Cipher>) -> Session {
     let key = [7; 32];
     Session {

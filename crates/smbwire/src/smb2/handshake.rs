@@ -1,6 +1,6 @@
 //! From a new connection to a session and its tree: NEGOTIATE, SESSION_SETUP, TREE_CONNECT,
-//! and, where a server that was offered 3.x has chosen less than 3.1.1, the check that
-//! nobody has changed the negotiation (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
+//! and, where a server that was offered 3.x has chosen less than 3.1.1, the check that the
+//! negotiation was not changed (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
 //!
 //! It has no sockets: what is appended is sent, what comes is handed to
 //! [`Handshake::reply`]. It logs in once and never again of its own accord.

@@ -7,7 +7,7 @@ use crate::error::DecodeError;
 pub const LEN: usize = 64;
 /// What a header begins with.
 pub const PROTOCOL_ID: [u8; 4] = *b"\xFESMB";
-/// The message id of what nobody asked for: oplock and lease breaks.
+/// The message id of unsolicited messages: oplock and lease breaks.
 pub const UNSOLICITED: u64 = u64::MAX;
 
 /// Bits of [`Header::flags`].

@@ -7,7 +7,7 @@ use crate::bytes::{ByteReader, Put};
 use crate::error::DecodeError;
 use filermark_model::smb::Dialect;
 
-/// Tells what was negotiated, on a signed message.
+/// Returns what was negotiated, in a signed message.
 pub const FSCTL_VALIDATE_NEGOTIATE_INFO: u32 = 0x0014_0204;
 /// Where the input is in the body of IOCTL.
 const INPUT: usize = 56;
@@ -86,7 +86,7 @@ impl<'a> Response<'a> for IoctlResponse<'a> {
     }
 }
 
-/// What the client has said in NEGOTIATE (MS-SMB2 2.2.31.4).
+/// The client's values in NEGOTIATE (MS-SMB2 2.2.31.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidateRequest<'a> {
     /// Its capabilities.
@@ -116,7 +116,7 @@ impl Request for ValidateRequest<'_> {
     }
 }
 
-/// What the server has said in NEGOTIATE (MS-SMB2 2.2.32.6).
+/// The server's values in NEGOTIATE (MS-SMB2 2.2.32.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidateResponse {
     /// Its capabilities.

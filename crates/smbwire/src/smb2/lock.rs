@@ -10,7 +10,7 @@ use crate::bytes::Put;
 pub enum LockKind {
     /// Others may read it and lock it so too.
     Shared,
-    /// Nobody else may use it.
+    /// No other open may read, write or lock it.
     Exclusive,
     /// It is free again.
     Unlock,
@@ -25,7 +25,7 @@ pub struct LockRange {
     pub length: u64,
     /// What is done with it.
     pub kind: LockKind,
-    /// A lock that somebody else has is an error at once (STATUS_LOCK_NOT_GRANTED);
+    /// A range that another open has locked is an error at once (STATUS_LOCK_NOT_GRANTED);
     /// without this the answer waits (STATUS_PENDING first), and CANCEL ends the wait.
     /// Means nothing for [`LockKind::Unlock`].
     pub fail_immediately: bool,

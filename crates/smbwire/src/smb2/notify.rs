@@ -1,4 +1,4 @@
-//! CHANGE_NOTIFY and what it tells (MS-SMB2 2.2.35, 2.2.36; MS-FSCC 2.7.1).
+//! CHANGE_NOTIFY and the changes that it returns (MS-SMB2 2.2.35, 2.2.36; MS-FSCC 2.7.1).
 
 use super::Request;
 use super::directory::following;

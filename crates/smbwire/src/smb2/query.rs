@@ -220,7 +220,7 @@ pub struct FsSizeInfo {
     pub total: u64,
     /// Free ones, for the caller.
     pub available: u64,
-    /// Free ones at all; the same where only the caller's are told.
+    /// All free ones; equal to `available` where the server returns only that.
     pub free: u64,
     /// Bytes of a unit.
     pub unit: u64,

@@ -55,7 +55,7 @@ impl<'a> Descriptor<'a> {
     }
 }
 
-/// Somebody: `S-1-5-21-...`.
+/// The identifier of a user or group: `S-1-5-21-...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sid<'a> {
     /// Who gave the numbers.
@@ -130,7 +130,7 @@ impl<'a> Acl<'a> {
     }
 }
 
-/// Somebody's rights.
+/// The rights of a user or group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ace<'a> {
     /// 0 allows, 1 denies; others mean other things.

@@ -45,7 +45,7 @@ pub struct Session {
     pub(super) token: Box<[u8]>,
 }
 
-/// A share as TREE_CONNECT tells of it.
+/// A share, from the reply to TREE_CONNECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// See [`share_flag`].
@@ -67,18 +67,18 @@ impl Share {
 /// Who the server takes the user for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// The one who was proved.
+    /// The authenticated user.
     Known,
     /// A guest.
     Guest,
-    /// Nobody.
+    /// An anonymous user.
     Anonymous,
 }
 
 /// What protects the messages of a session.
 #[derive(Debug, Default)]
 pub(super) struct Protection {
-    /// The session's signer; `None` for guests and for nobody.
+    /// The session's signer; `None` for guests and anonymous users.
     pub signer: Option<Signer>,
     /// Whether it is used for everything.
     pub sign: bool,
@@ -87,8 +87,8 @@ pub(super) struct Protection {
 }
 
 impl Session {
-    /// Leaves room for what comes before the messages of a frame, and gives where the frame
-    /// begins; [`Self::protect`] fills the room.
+    /// Leaves space for what comes before the messages of a frame, and returns where the frame
+    /// begins; [`Self::protect`] fills the space.
     #[inline]
     pub fn begin(&self, out: &mut Vec<u8>) -> usize {
         let at = frame::begin(out);
@@ -265,7 +265,7 @@ fn is_lone_break(message: &[u8]) -> bool {
 
 /// Signs every message of a compound.
 fn sign_all(signer: &Signer, messages: &mut [u8]) {
-    // What is no message was not made by this room; it goes out as it is.
+    // This crate puts nothing but messages into a frame; anything else is sent as it is.
     let _ = chain::for_each_mut(messages, |_, message| {
         signer.sign(message);
         Ok(())

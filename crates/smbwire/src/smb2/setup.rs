@@ -10,7 +10,7 @@ use crate::error::DecodeError;
 pub mod session_flag {
     /// The user is a guest.
     pub const IS_GUEST: u16 = 1;
-    /// The user is nobody.
+    /// The user is anonymous.
     pub const IS_NULL: u16 = 2;
     /// The session is to be encrypted.
     pub const ENCRYPT_DATA: u16 = 4;

@@ -3,7 +3,7 @@
 use crate::auth::AuthError;
 
 /// The one thing that can be wrong here.
-const BAD: AuthError = AuthError::Token("it is no sound DER");
+const BAD: AuthError = AuthError::Token("it is not valid DER");
 
 /// Tags that occur.
 pub const OCTETS: u8 = 0x04;

@@ -19,10 +19,10 @@ fn offer_of_ntlm() -> Vec<u8> {
     )
 }
 
-/// Says one word, hears one, signs with a fixed mark.
+/// Sends one token, receives one, signs with a fixed mark.
 #[derive(Debug, Default)]
 struct Word {
-    heard: usize,
+    received: usize,
 }
 
 impl Mechanism for Word {
@@ -33,11 +33,11 @@ impl Mechanism for Word {
         "NTLM"
     }
     fn step(&mut self, _: &[u8]) -> Result<Option<Vec<u8>>, AuthError> {
-        self.heard += 1;
-        Ok(Some(vec![self.heard as u8]))
+        self.received += 1;
+        Ok(Some(vec![self.received as u8]))
     }
     fn is_done(&self) -> bool {
-        self.heard == 2
+        self.received == 2
     }
     fn sign(&mut self, _: &[u8]) -> Option<Vec<u8>> {
         Some(b"mine".to_vec())
@@ -99,18 +99,21 @@ fn an_exchange_from_offer_to_end() {
     assert_eq!(second, response(Some(&[2]), Some(b"mine")));
     let last = spnego.step(&theirs(0, None, Some(b"theirs")));
     assert_eq!(last, Ok(Vec::new()));
-    assert!(spnego.step(&theirs(0, None, None)).is_err(), "all is said");
+    assert!(
+        spnego.step(&theirs(0, None, None)).is_err(),
+        "the exchange is complete"
+    );
 }
 
 #[test]
-fn a_server_without_our_mechanism_is_told_apart() {
+fn a_server_without_our_mechanism_is_a_separate_error() {
     let mut spnego = Spnego::new(Word::default());
     let error = spnego
         .step(&init(&[Mech::Kerberos], b""))
         .expect_err("none");
     assert_eq!(
         error.to_string(),
-        "the server offers none of the ways to log in that are wanted (NTLM); it offers Kerberos"
+        "the server does not offer NTLM for the login; it offers Kerberos"
     );
 }
 
@@ -122,7 +125,12 @@ fn wrong_turns_are_refused() {
         spnego
     };
     let early = at_second().step(&theirs(0, None, None));
-    assert!(early.expect_err("early").to_string().contains("too early"));
+    assert!(
+        early
+            .expect_err("early")
+            .to_string()
+            .contains("before it is complete")
+    );
     let refused = at_second().step(&theirs(2, None, None));
     assert!(
         refused
@@ -142,5 +150,9 @@ fn wrong_turns_are_refused() {
     let mut spnego = at_second();
     spnego.step(&theirs(1, Some(b"?"), None)).expect("second");
     let more = spnego.step(&theirs(1, None, None));
-    assert!(more.expect_err("more").to_string().contains("more than"));
+    assert!(
+        more.expect_err("more")
+            .to_string()
+            .contains("after the last one")
+    );
 }

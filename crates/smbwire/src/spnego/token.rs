@@ -72,7 +72,7 @@ impl Offer {
         let mut fields = Der::new(body.expect(der::SEQUENCE)?);
         let mut mechs = Vec::new();
         while !fields.is_empty() {
-            // The hint of NegTokenInit2, flags and the rest tell a client nothing.
+            // The hint of NegTokenInit2, flags and the rest are of no use to a client.
             let (tag, value) = fields.next()?;
             if tag == der::field(0) {
                 let mut list = Der::new(Der::new(value).expect(der::SEQUENCE)?);

@@ -1,4 +1,4 @@
-//! What smbd said, read again; and the handshake played once more with the same chance.
+//! What smbd refusal, read again; and the handshake repeated with the same random bytes.
 
 use crate::client::{alice, settings};
 use filermark_model::smb::Signing;
@@ -186,7 +186,7 @@ fn changed_logins_are_noticed() {
 
 /// Bytes of NEGOTIATE's answer that change what comes of it.
 #[test]
-fn what_the_server_says_of_itself_decides() {
+fn what_the_server_announces_decides() {
     const DIALECT: usize = 33;
     const MODE: usize = 35;
     const MPX: usize = 36;
@@ -238,11 +238,11 @@ fn what_the_server_says_of_itself_decides() {
     assert_eq!(ask(Signing::Auto, &moved), Err(SetupError::Dfs));
 }
 
-/// Nobody's session is not signed even where the server could.
+/// An anonymous session is not signed even where the server could.
 #[test]
-fn nobody_has_no_key() {
-    let mut nobody = Anonymous::new();
-    assert!(nobody.is_anonymous());
-    nobody.step(&[]).expect("first");
-    assert_eq!(nobody.session_key(), None);
+fn an_anonymous_user_has_no_key() {
+    let mut anonymous = Anonymous::new();
+    assert!(anonymous.is_anonymous());
+    anonymous.step(&[]).expect("first");
+    assert_eq!(anonymous.session_key(), None);
 }

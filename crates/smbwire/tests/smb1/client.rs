@@ -35,7 +35,7 @@ pub fn settings(share: &str) -> Settings {
     }
 }
 
-/// Somebody with a password.
+/// A user with a password.
 pub fn user(name: &str, password: &str) -> Box<dyn Authenticator> {
     let mut random = [0; 32];
     for (at, byte) in random.iter_mut().enumerate() {

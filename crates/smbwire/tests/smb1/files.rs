@@ -290,7 +290,7 @@ fn directories_are_read_in_pieces() {
 }
 
 #[test]
-fn security_is_told() {
+fn security_is_returned() {
     both_ways(|_, client| {
         let path = Path::of("secure");
         let fid = client.open(path, CREATE, 0).fid;

@@ -1,4 +1,4 @@
-//! Bytes that nobody should send, to every decoder of SMB1, NTLM and SPNEGO.
+//! Invalid bytes, to every decoder of SMB1, NTLM and SPNEGO.
 
 use crate::answers;
 use filermark_smbwire::frame;

@@ -18,7 +18,7 @@ fn signed_by(signing: Signing) -> Settings {
 }
 
 /// Says a few things, to see that numbers and signatures go on being right.
-fn talk(client: &mut Client) {
+fn exchange(client: &mut Client) {
     for round in 0..5u8 {
         let answer = client.call(&Echo { data: &[round; 40] }).ok();
         let echoed = Echoed::read(&answer.reply()).expect("sound");
@@ -46,7 +46,7 @@ fn a_user_gets_in_unsigned_and_signed() {
         assert!(!session.guest && !session.in_dfs);
         let seen = samba.status().expect("smbstatus");
         eprintln!("{signing:?}: {session:?}\n{:?}", seen.sessions);
-        talk(&mut client);
+        exchange(&mut client);
     }
     let logons = samba.logons();
     assert_eq!(logons.len(), 3, "{logons:?}");
@@ -67,13 +67,13 @@ fn a_server_that_requires_signatures_gets_them() {
     };
     let mut client = Client::new(&samba, signed_by(Signing::Auto), alice()).expect("a session");
     assert!(client.session.is_signed());
-    talk(&mut client);
+    exchange(&mut client);
     let refused = Client::new(&samba, signed_by(Signing::Off), alice());
     assert_eq!(refused.err(), Some(SetupError::Requires("signing")));
 }
 
 #[test]
-fn what_the_dialect_has_not_got_is_told() {
+fn what_the_dialect_does_not_have_is_an_error() {
     let options = SambaOptions {
         signing: SmbSigning::Disabled,
         ..SambaOptions::default()
@@ -81,25 +81,25 @@ fn what_the_dialect_has_not_got_is_told() {
     let Some(samba) = available(Samba::start(options)) else {
         return;
     };
-    let told = |settings: Settings| {
+    let refusal = |settings: Settings| {
         let error = Client::new(&samba, settings, alice()).err();
         error.expect("refused").to_string()
     };
     assert_eq!(
-        told(signed_by(Signing::Required)),
-        "signing is asked for, and NT1 has it, but the server does not offer it"
+        refusal(signed_by(Signing::Required)),
+        "signing cannot be used with NT1: the server does not offer it"
     );
     assert_eq!(
-        told(signed_by(Signing::AesGmac)),
-        "signing with AES-128-GMAC is asked for, and NT1 has not got it"
+        refusal(signed_by(Signing::AesGmac)),
+        "signing with AES-128-GMAC cannot be used with NT1: the dialect does not have it"
     );
     let sealed = Settings {
         encryption: Encryption::Required,
         ..settings(Samba::DATA)
     };
     assert_eq!(
-        told(sealed),
-        "encryption is asked for, and NT1 has not got it"
+        refusal(sealed),
+        "encryption cannot be used with NT1: the dialect does not have it"
     );
 }
 
@@ -125,7 +125,7 @@ fn a_wrong_password_is_tried_once() {
 }
 
 #[test]
-fn shares_that_are_missing_or_closed_are_told_apart() {
+fn missing_and_forbidden_shares_have_different_errors() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
     };
@@ -147,7 +147,7 @@ fn shares_that_are_missing_or_closed_are_told_apart() {
 }
 
 #[test]
-fn guests_and_nobody() {
+fn guests_and_anonymous() {
     let options = SambaOptions {
         guests: SmbGuests::UnknownUsers,
         ..SambaOptions::default()
@@ -155,28 +155,28 @@ fn guests_and_nobody() {
     let Some(samba) = available(Samba::start(options)) else {
         return;
     };
-    let stranger = || user("stranger", "");
-    let refused = Client::new(&samba, settings(Samba::GUEST), stranger());
+    let unknown = || user("unknown", "");
+    let refused = Client::new(&samba, settings(Samba::GUEST), unknown());
     assert_eq!(refused.err(), Some(SetupError::GuestOnly));
     let allowed = |signing| Settings {
         guest_allowed: true,
         signing,
         ..settings(Samba::GUEST)
     };
-    let mut guest = Client::new(&samba, allowed(Signing::Auto), stranger()).expect("a guest");
+    let mut guest = Client::new(&samba, allowed(Signing::Auto), unknown()).expect("a guest");
     assert!(guest.session.guest);
-    talk(&mut guest);
-    let nobody = || Box::new(Anonymous::new());
-    let mut anonymous = Client::new(&samba, allowed(Signing::Auto), nobody()).expect("nobody");
-    talk(&mut anonymous);
-    for who in [stranger(), nobody()] {
+    exchange(&mut guest);
+    let no_user = || Box::new(Anonymous::new());
+    let mut anonymous = Client::new(&samba, allowed(Signing::Auto), no_user()).expect("anonymous");
+    exchange(&mut anonymous);
+    for who in [unknown(), no_user()] {
         let refused = Client::new(&samba, allowed(Signing::Required), who);
         assert!(matches!(refused.err(), Some(SetupError::Lacking { .. })));
     }
 }
 
 #[test]
-fn a_server_without_smb1_says_so() {
+fn a_server_without_smb1_is_an_error() {
     let options = SambaOptions {
         dialects: ("SMB2_02", "SMB3_11"),
         ..SambaOptions::default()

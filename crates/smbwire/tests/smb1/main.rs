@@ -1,4 +1,4 @@
-//! SMB1 as its users see it: against Samba's smbd, with bytes nobody should send, and
+//! SMB1 as its users see it: against Samba's smbd, with invalid bytes, and
 //! what the hot path may not do.
 
 mod allocations;

@@ -84,8 +84,8 @@ fn pieces_that_lie_are_refused() {
         ("empty", message([0, 6], (0, b""), (2, b""))),
         ("place", message([0, 6], (0, b""), (5, b"ta"))),
     ] {
-        let said = refused(&[first.clone(), second]);
-        assert!(said.contains(what), "{what}: {said}");
+        let refusal = refused(&[first.clone(), second]);
+        assert!(refusal.contains(what), "{what}: {refusal}");
     }
     let mut outside = first.clone();
     outside[33 + 14] = 0xFF;
@@ -107,8 +107,8 @@ proptest! {
         let mut whole = None;
         for (at, piece) in data.chunks(step).enumerate() {
             prop_assert!(whole.is_none());
-            let said: &[u8] = if at == 0 { &parameters } else { &[] };
-            let bytes = message(totals, (0, said), ((at * step) as u16, piece));
+            let sent: &[u8] = if at == 0 { &parameters } else { &[] };
+            let bytes = message(totals, (0, sent), ((at * step) as u16, piece));
             whole = add(&mut pieces, &bytes).expect("in order");
         }
         prop_assert_eq!(whole, Some((parameters, data)));

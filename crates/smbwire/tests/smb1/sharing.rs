@@ -100,7 +100,7 @@ fn a_broken_oplock_is_given_back() {
 
 /// A watch ends with the first change, and one that is taken back ends with that.
 #[test]
-fn changes_are_told_and_watches_taken_back() {
+fn changes_are_reported_and_watches_taken_back() {
     both_ways(|samba, client| {
         let dir = client.open(Path::of(""), OPEN, DIRECTORY);
         assert!(dir.directory);
@@ -113,8 +113,8 @@ fn changes_are_told_and_watches_taken_back() {
         let watching = client.send(&watch);
         let mut other = Client::alice(samba);
         let fid = other.open(Path::of("changed"), CREATE, 0).fid;
-        let told = client.receive(watching).ok();
-        let changes = told.transaction().parameters;
+        let reported = client.receive(watching).ok();
+        let changes = reported.transaction().parameters;
         assert!(
             text_of_utf16(&changes[12..]).starts_with("changed"),
             "{changes:02x?}"

@@ -170,10 +170,10 @@ fn answers_are_taken_without_allocation() {
     let listed = answers::answer("full");
     let read = answers::answer("read");
     let created = answers::answer("create-lease-2");
-    let told = answers::answer("all");
+    let reported = answers::answer("all");
     for mut session in sessions() {
         let mut received = Vec::new();
-        for message in [&listed, &read, &created, &told] {
+        for message in [&listed, &read, &created, &reported] {
             let frame = session.begin(&mut received);
             received.extend(message);
             session.protect(&mut received, frame);

@@ -1,4 +1,4 @@
-//! What smbd said, read again; and its handshakes played once more, with the same chance.
+//! What smbd refusal, read again; and its handshakes repeated with the same random bytes.
 
 use crate::wire::{alice, settings};
 use filermark_model::smb::{Dialect, Encryption, Signing};
@@ -113,7 +113,7 @@ fn a_changed_handshake_is_noticed() {
     answers[0][at] ^= 1;
     let result = play(settings_of("v311"), &answers).expect_err("it is noticed");
     assert_eq!(result, SetupError::Tampered("SESSION_SETUP"));
-    // 3.0.2 notices later, by what the server says it has said.
+    // 3.0.2 notices later, by what the server says it has refusal.
     let mut answers = handshake("v302");
     answers[0][64 + 2] ^= 2; // that it requires signing
     let result = play(settings_of("v302"), &answers).expect_err("it is noticed");

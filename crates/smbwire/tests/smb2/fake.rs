@@ -58,7 +58,7 @@ pub struct Fake {
     pub pending: bool,
     /// Signs what a server signs.
     pub signs: bool,
-    /// What it says in the end to have said in the beginning.
+    /// What it reports in the end to have negotiated.
     pub validated_revision: Option<u16>,
     pub preauth: Preauth,
     pub legs: u32,
@@ -102,7 +102,7 @@ impl Fake {
         if let Command::Negotiate | Command::SessionSetup = asked.command {
             self.preauth.add(&message);
         }
-        let (answer, body) = self.said(&asked);
+        let (answer, body) = self.replied(&asked);
         let mut bytes = answer.to_bytes().to_vec();
         bytes.extend(body);
         self.protect(&asked, &answer, sealed, &mut bytes);
@@ -126,7 +126,7 @@ impl Fake {
     }
 
     /// Header and body of the reply.
-    fn said(&mut self, asked: &Header) -> (Header, Vec<u8>) {
+    fn replied(&mut self, asked: &Header) -> (Header, Vec<u8>) {
         let mut body = Vec::new();
         let mut answer = Header {
             flags: flags::SERVER_TO_REDIR,

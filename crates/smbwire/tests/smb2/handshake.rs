@@ -54,7 +54,7 @@ pub fn sealed(encryption: Encryption) -> Settings {
     }
 }
 
-/// What is said of there being no session.
+/// The error without a session.
 pub fn refused(server: Fake, settings: Settings) -> String {
     shake(server, settings).expect_err("no session").to_string()
 }
@@ -162,17 +162,20 @@ fn signing_is_as_it_is_asked_for_or_refused() {
     assert_eq!(name(with(None), Signing::Required), Ok("AES-128-CMAC"));
     assert_eq!(name(with(None), Signing::AesCmac), Ok("AES-128-CMAC"));
     assert_eq!(name(with(Some(2)), Signing::Auto), Ok("none"));
-    let said = refused(with(None), signed(Signing::AesGmac));
+    let refusal = refused(with(None), signed(Signing::AesGmac));
     assert!(
-        said.contains("this server speaks it does not offer it"),
-        "{said}"
+        refusal.contains("the server does not offer it"),
+        "{refusal}"
     );
-    let said = refused(with(Some(0)), signed(Signing::AesGmac));
-    assert!(said.contains("the choice of a signing algorithm"), "{said}");
-    let said = refused(of(0x0302), signed(Signing::HmacSha256));
+    let refusal = refused(with(Some(0)), signed(Signing::AesGmac));
+    assert!(
+        refusal.contains("the choice of a signing algorithm"),
+        "{refusal}"
+    );
+    let refusal = refused(of(0x0302), signed(Signing::HmacSha256));
     assert_eq!(
-        said,
-        "signing with HMAC-SHA256 is asked for, and 3.0.2 has not got it"
+        refusal,
+        "signing with HMAC-SHA256 cannot be used with 3.0.2: the dialect does not have it"
     );
 
     let required = Fake {
@@ -205,10 +208,13 @@ fn encryption_is_as_it_is_asked_for_or_refused() {
     assert_eq!(name(with(2), Encryption::Auto), Ok("none"));
     let none = || with(0);
     assert_eq!(name(none(), Encryption::Auto), Ok("none"));
-    let said = refused(none(), sealed(Encryption::Required));
-    assert!(said.starts_with("encryption is asked for"), "{said}");
-    let said = refused(with(1), sealed(Encryption::Aes256Gcm));
-    assert!(said.contains("the choice of a cipher"), "{said}");
+    let refusal = refused(none(), sealed(Encryption::Required));
+    assert!(
+        refusal.starts_with("encryption cannot be used"),
+        "{refusal}"
+    );
+    let refusal = refused(with(1), sealed(Encryption::Aes256Gcm));
+    assert!(refusal.contains("the choice of a cipher"), "{refusal}");
     assert!(refused(with(9), any()).contains("the cipher"));
 
     let session = |server: Fake| Fake {
@@ -229,7 +235,7 @@ fn encryption_is_as_it_is_asked_for_or_refused() {
             name(off, Encryption::Off),
             Err(SetupError::Requires("encryption"))
         );
-        let said = refused(demand(none()), any());
-        assert!(said.contains("no cipher that both sides know"), "{said}");
+        let refusal = refused(demand(none()), any());
+        assert!(refusal.contains("no cipher in common"), "{refusal}");
     }
 }

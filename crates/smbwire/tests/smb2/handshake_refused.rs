@@ -11,7 +11,7 @@ use filermark_smbwire::smb2::*;
 use filermark_smbwire::status;
 
 #[test]
-fn guests_and_nobody_are_let_in_where_the_plan_asks_for_it() {
+fn guests_and_anonymous_users_log_in_where_the_plan_permits_it() {
     let with = |flags: u16| Fake {
         session_flags: flags,
         ..Fake::default()
@@ -27,9 +27,9 @@ fn guests_and_nobody_are_let_in_where_the_plan_asks_for_it() {
         (session.user, session.signing_name()),
         (User::Guest, "none")
     );
-    let session = shake(with(2), allowed.clone()).expect("nobody");
+    let session = shake(with(2), allowed.clone()).expect("anonymous");
     assert_eq!(session.user, User::Anonymous);
-    let session = shake_as(with(2), any(), Box::new(Known(None))).expect("nobody");
+    let session = shake_as(with(2), any(), Box::new(Known(None))).expect("anonymous");
     assert_eq!(session.user, User::Anonymous);
     for settings in [
         Settings {
@@ -41,8 +41,8 @@ fn guests_and_nobody_are_let_in_where_the_plan_asks_for_it() {
             ..allowed.clone()
         },
     ] {
-        let said = refused(with(1), settings);
-        assert!(said.contains("for a guest or for nobody"), "{said}");
+        let refusal = refused(with(1), settings);
+        assert!(refusal.contains("as a guest or anonymously"), "{refusal}");
     }
     // A guest has no keys: nothing is validated, nothing encrypted.
     let server = Fake {
@@ -50,8 +50,8 @@ fn guests_and_nobody_are_let_in_where_the_plan_asks_for_it() {
         ..with(1)
     };
     assert!(shake(server, allowed.clone()).is_ok());
-    let said = refused(with(5), allowed);
-    assert!(said.contains("for a guest or for nobody"), "{said}");
+    let refusal = refused(with(5), allowed);
+    assert!(refusal.contains("as a guest or anonymously"), "{refusal}");
 }
 
 #[test]
@@ -60,21 +60,21 @@ fn refusals_name_the_step() {
         refuses: Some((command, status)),
         ..Fake::default()
     };
-    let said = |command, status| refused(refuses(command, status), any());
+    let refusal = |command, status| refused(refuses(command, status), any());
     assert_eq!(
-        said(Command::SessionSetup, status::LOGON_FAILURE),
+        refusal(Command::SessionSetup, status::LOGON_FAILURE),
         "SESSION_SETUP: STATUS_LOGON_FAILURE"
     );
     assert_eq!(
-        said(Command::SessionSetup, 0xC000_9999),
+        refusal(Command::SessionSetup, 0xC000_9999),
         "SESSION_SETUP: NTSTATUS 0xc0009999"
     );
     assert_eq!(
-        said(Command::TreeConnect, status::BAD_NETWORK_NAME),
+        refusal(Command::TreeConnect, status::BAD_NETWORK_NAME),
         "TREE_CONNECT: STATUS_BAD_NETWORK_NAME"
     );
     assert_eq!(
-        said(Command::TreeConnect, status::ACCESS_DENIED),
+        refusal(Command::TreeConnect, status::ACCESS_DENIED),
         "TREE_CONNECT: STATUS_ACCESS_DENIED"
     );
     let server = refuses(Command::TreeConnect, status::PATH_NOT_COVERED);
@@ -83,8 +83,8 @@ fn refusals_name_the_step() {
         cipher: None,
         ..refuses(Command::TreeConnect, status::ACCESS_DENIED)
     };
-    let said = refused(server, sealed(Encryption::Off));
-    assert!(said.contains("requires encryption"), "{said}");
+    let refusal = refused(server, sealed(Encryption::Off));
+    assert!(refusal.contains("requires encryption"), "{refusal}");
     let printer = Fake {
         share_type: 3,
         ..Fake::default()

@@ -1,4 +1,4 @@
-//! Bytes that nobody should send, to every decoder of SMB2 and to its handshake.
+//! Invalid bytes, to every decoder of SMB2 and to its handshake.
 
 use crate::answers;
 use filermark_smbwire::crypto::Cipher;
@@ -101,7 +101,7 @@ fn sound_handshakes_lead_to_sessions() {
 #[test]
 fn every_cut_is_survived() {
     for (name, seed) in seeds() {
-        // Cuts of long lists tell nothing new.
+        // Cuts of long lists test nothing new.
         let step = if name == "smb2" {
             1 + seed.len() / 300
         } else {

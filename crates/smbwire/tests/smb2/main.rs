@@ -1,4 +1,4 @@
-//! SMB2 and 3 as their users see them: against Samba's smbd, with bytes nobody should send,
+//! SMB2 and 3 as their users see them: against Samba's smbd, with invalid bytes,
 //! and what the hot path may not do.
 
 mod allocations;

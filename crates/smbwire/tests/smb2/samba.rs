@@ -101,7 +101,7 @@ fn use_a_compound(client: &mut Client) {
 }
 
 #[test]
-fn every_dialect_signs_as_it_is_told() {
+fn every_dialect_signs_as_the_settings_require() {
     let options = SambaOptions::default().with(
         "server smb3 signing algorithms",
         "aes-128-cmac hmac-sha256", // those that tshark can check
@@ -207,12 +207,13 @@ fn dialects_lack_what_came_after_them() {
         assert!(matches!(error, SetupError::Lacking { .. }), "{error}");
         error.to_string()
     };
-    let said = lacks(Settings {
+    let refusal = lacks(Settings {
         encryption: Encryption::Aes256Gcm,
         ..only(Dialect::V302)
     });
-    let expected = "encryption with AES-256-GCM is asked for, and 3.0.2 has not got it";
-    assert_eq!(said, expected);
+    let expected =
+        "encryption with AES-256-GCM cannot be used with 3.0.2: the dialect does not have it";
+    assert_eq!(refusal, expected);
     lacks(Settings {
         signing: Signing::AesGmac,
         ..only(Dialect::V300)
@@ -228,7 +229,7 @@ fn dialects_lack_what_came_after_them() {
 }
 
 #[test]
-fn a_server_that_offers_less_is_told_apart() {
+fn a_server_that_offers_less_is_a_separate_error() {
     let options = SambaOptions {
         encryption: SmbEncryption::Off,
         dialects: ("SMB3_02", "SMB3_11"),
@@ -240,21 +241,21 @@ fn a_server_that_offers_less_is_told_apart() {
     };
     let refused = |settings: Settings| open(&samba, settings).err().expect("no session");
     assert_eq!(refused(only(Dialect::V210)), SetupError::NoDialect);
-    let said = refused(Settings {
+    let refusal = refused(Settings {
         encryption: Encryption::Required,
         ..only(Dialect::V311)
     });
-    let expected = "encryption is asked for, and 3.1.1 as this server speaks it does not offer it";
-    assert_eq!(said.to_string(), expected);
-    let said = refused(Settings {
+    let expected = "encryption cannot be used with 3.1.1: the server does not offer it";
+    assert_eq!(refusal.to_string(), expected);
+    let refusal = refused(Settings {
         signing: Signing::AesGmac,
         ..only(Dialect::V311)
     });
-    assert!(matches!(said, SetupError::Lacking { .. }), "{said}");
+    assert!(matches!(refusal, SetupError::Lacking { .. }), "{refusal}");
 }
 
 #[test]
-fn what_a_server_requires_is_done_or_told() {
+fn what_a_server_requires_is_used_or_an_error() {
     let options = SambaOptions {
         signing: SmbSigning::Mandatory,
         ..SambaOptions::default()
@@ -269,8 +270,8 @@ fn what_a_server_requires_is_done_or_told() {
         signing: Signing::Off,
         ..only(Dialect::V302)
     };
-    let said = open(&samba, off).err();
-    assert_eq!(said, Some(SetupError::Requires("signing")));
+    let refusal = open(&samba, off).err();
+    assert_eq!(refusal, Some(SetupError::Requires("signing")));
 
     let options = SambaOptions {
         encryption: SmbEncryption::Required,
@@ -290,11 +291,11 @@ fn what_a_server_requires_is_done_or_told() {
         },
         only(Dialect::V210),
     ] {
-        let said = open(&samba, settings)
+        let refusal = open(&samba, settings)
             .err()
             .expect("no session")
             .to_string();
-        assert!(said.contains("requires encryption"), "{said}");
-        assert!(said.contains("STATUS_ACCESS_DENIED"), "{said}");
+        assert!(refusal.contains("requires encryption"), "{refusal}");
+        assert!(refusal.contains("STATUS_ACCESS_DENIED"), "{refusal}");
     }
 }

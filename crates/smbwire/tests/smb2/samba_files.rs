@@ -267,7 +267,7 @@ fn directories_are_listed_and_resumed() {
 }
 
 #[test]
-fn bad_calls_are_told_apart() {
+fn bad_calls_have_different_errors() {
     let Some(samba) = samba() else { return };
     let mut client = open(&samba, only(Dialect::V302)).expect("a session");
     let missing = CreateRequest {

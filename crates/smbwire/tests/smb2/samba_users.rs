@@ -1,7 +1,7 @@
-//! Users, guests, nobody and the shares they may enter, against smbd; logging in again.
+//! Users, guests, anonymous users and the shares they may use, against smbd; logging in again.
 
 use crate::samba::{only, open, use_a_file};
-use crate::wire::{Client, alice, nobody, settings, user};
+use crate::wire::{Client, alice, anonymous, settings, user};
 use filermark_model::smb::{Dialect, Encryption, Signing};
 use filermark_smbwire::error::SetupError;
 use filermark_smbwire::settings::Settings;
@@ -19,36 +19,36 @@ fn users_guests_and_shares() {
     };
     samba.sandbox().run(|| {
         let open = |settings, auth| Client::open(samba.address(), settings, auth);
-        let said = |settings, auth| open(settings, auth).err().expect("refused").to_string();
-        let wrong = said(settings(Samba::DATA), user(Samba::USER, "wrong"));
+        let refusal = |settings, auth| open(settings, auth).err().expect("refused").to_string();
+        let wrong = refusal(settings(Samba::DATA), user(Samba::USER, "wrong"));
         assert_eq!(wrong, "SESSION_SETUP: STATUS_LOGON_FAILURE");
-        let missing = said(settings("nothing"), alice());
+        let missing = refusal(settings("nothing"), alice());
         assert_eq!(missing, "TREE_CONNECT: STATUS_BAD_NETWORK_NAME");
-        let closed = said(settings(Samba::BOB), alice());
+        let closed = refusal(settings(Samba::BOB), alice());
         assert_eq!(closed, "TREE_CONNECT: STATUS_ACCESS_DENIED");
-        let pipe = said(settings("IPC$"), alice());
+        let pipe = refusal(settings("IPC$"), alice());
         assert!(pipe.contains("a pipe or a printer"), "{pipe}");
 
         let guest = settings(Samba::GUEST);
-        let stranger = || user("stranger", "x");
-        let error = open(guest.clone(), stranger()).err();
+        let unknown = || user("unknown", "x");
+        let error = open(guest.clone(), unknown()).err();
         assert_eq!(error, Some(SetupError::GuestOnly));
         let guest = Settings {
             guest_allowed: true,
             ..guest
         };
-        let mut client = open(guest.clone(), stranger()).expect("a guest");
+        let mut client = open(guest.clone(), unknown()).expect("a guest");
         assert_eq!(client.session.user, User::Guest);
         use_a_file(&mut client, 100);
-        let mut client = open(guest.clone(), nobody()).expect("nobody");
+        let mut client = open(guest.clone(), anonymous()).expect("anonymous");
         assert_eq!(client.session.user, User::Anonymous);
         use_a_file(&mut client, 100);
         let signed = Settings {
             signing: Signing::Required,
             ..guest
         };
-        let said = said(signed, stranger());
-        assert!(said.contains("signing is asked for"), "{said}");
+        let refusal = refusal(signed, unknown());
+        assert!(refusal.contains("signing cannot be used"), "{refusal}");
 
         let mut client = open(settings(Samba::SEALED), alice()).expect("a sealed share");
         assert_eq!(client.session.cipher_name(), "AES-128-GCM");

@@ -73,7 +73,7 @@ fn locks_conflict_and_waits_are_cancelled() {
 }
 
 #[test]
-fn changes_are_told_and_waits_for_them_cancelled() {
+fn changes_are_reported_and_waits_for_them_cancelled() {
     let Some(samba) = samba() else { return };
     let mut client = open(&samba, only(Dialect::V311)).expect("a session");
     let dir = made(&mut client, &directory("watched"));
@@ -96,16 +96,16 @@ fn changes_are_told_and_waits_for_them_cancelled() {
     let id = client.ask(&notify);
     assert!(client.answers()[0].0.is_interim());
     // smbd answers STATUS_PENDING before its notify daemon watches the directory. A name that is
-    // made in between is not told, so names are made until one is.
+    // made in between is not reported, so names are made until one is.
     let mut number = 0;
-    let changes = 'told: loop {
+    let changes = 'found: loop {
         number += 1;
         let made_id = client.ask(&create(&format!("watched\\new {number}")));
         let mut answered = false;
         while !answered {
             for (header, message) in client.answers() {
                 if header.message_id == id {
-                    break 'told changes_of(&message);
+                    break 'found changes_of(&message);
                 }
                 answered |= header.message_id == made_id;
             }

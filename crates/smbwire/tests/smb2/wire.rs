@@ -194,6 +194,6 @@ pub fn user(name: &str, password: &str) -> Box<dyn Authenticator> {
     }))
 }
 
-pub fn nobody() -> Box<dyn Authenticator> {
+pub fn anonymous() -> Box<dyn Authenticator> {
     Box::new(Anonymous::new())
 }

@@ -77,7 +77,7 @@ fn the_late_answer_to_the_call_before_is_no_answer() {
 }
 
 #[test]
-fn silence_ends_after_all_tries_and_says_how_many() {
+fn silence_ends_after_all_tries_and_reports_how_many() {
     let silent = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = silent.local_addr().expect("bound");
     let began = Instant::now();
@@ -105,7 +105,7 @@ fn silence_ends_after_all_tries_and_says_how_many() {
 }
 
 #[test]
-fn a_closed_port_is_told_at_once_without_retries() {
+fn a_closed_port_is_an_error_at_once_without_retries() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("bound");
     drop(free);

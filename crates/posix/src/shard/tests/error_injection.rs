@@ -94,7 +94,7 @@ fn a_special_file_does_not_hold_us() {
 }
 
 #[test]
-fn a_run_directory_that_is_gone_is_told_as_that() {
+fn a_run_directory_that_is_gone_has_its_own_error() {
     let mut bench = Bench::new();
     let file = file_in(0, 0);
     bench.fill(file, 10);
@@ -133,8 +133,8 @@ fn numbers_without_a_name_are_refused() {
         }
     }
     assert_eq!(bench.bad(FileAction::MakeDirs { dir: 10_000 }), "EINVAL");
-    let stranger = submit(bench.shard.as_mut(), 99, stat(file_in(0, 0)));
-    assert!(matches!(stranger.status, Status::Refused(_)));
+    let unknown = submit(bench.shard.as_mut(), 99, stat(file_in(0, 0)));
+    assert!(matches!(unknown.status, Status::Refused(_)));
 }
 
 #[test]

@@ -30,8 +30,8 @@ fn prepared(name: &str, script: &str) -> Option<PathBuf> {
         .output()
         .expect("run");
     assert!(output.status.success(), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("1 passed"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(stdout.contains("1 passed"), "{stdout}");
     None
 }
 
@@ -73,9 +73,9 @@ fn a_full_file_system_is_fatal() {
 }
 
 #[test]
-fn a_read_only_mount_is_told() {
+fn a_read_only_mount_is_an_error() {
     let script = "mount -t tmpfs none \"$1\"; mount -o remount,ro \"$1\"";
-    let Some(place) = prepared("a_read_only_mount_is_told", script) else {
+    let Some(place) = prepared("a_read_only_mount_is_an_error", script) else {
         return;
     };
     let driver = PosixDriver::new(PosixPlan::default());
@@ -125,9 +125,9 @@ fn mounts_in_a_tree_are_not_entered() {
 }
 
 #[test]
-fn a_file_system_that_is_unmounted_is_told() {
+fn a_file_system_that_is_unmounted_is_an_error() {
     let script = "mkdir \"$1/m\"; mount -t tmpfs none \"$1/m\"";
-    let Some(place) = prepared("a_file_system_that_is_unmounted_is_told", script) else {
+    let Some(place) = prepared("a_file_system_that_is_unmounted_is_an_error", script) else {
         return;
     };
     let mut bench = bench_at(&place.join("m"));

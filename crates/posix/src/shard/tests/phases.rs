@@ -50,7 +50,7 @@ fn files_of_the_right_size_and_contents_are_reused_if_wanted() {
             })
         };
         let size = || std::fs::metadata(&path).expect("file").len();
-        // What is somebody else's is made anew, whatever its size.
+        // A file of another owner is made again, whatever its size.
         std::fs::write(&path, [7; 3_000]).expect("file");
         assert_eq!(fill(3_000, true).written_bytes, 3_000);
         assert_eq!(fill(3_000, true).written_bytes, 0);
@@ -101,7 +101,7 @@ fn removal_takes_what_is_ours_and_leaves_the_rest() {
     assert_eq!(std::fs::read(&theirs).expect("left"), b"years");
     let tree = bench.run_dir().join("CL0_TEST");
     assert_eq!(names_in(&tree.join("d0000")), ["b08"]);
-    // Somebody else still uses the tree: no error.
+    // Another proc still uses the tree: no error.
     bench.good(FileAction::RemoveTree);
     assert!(tree.exists());
     std::fs::remove_file(&theirs).expect("removed");
@@ -124,7 +124,7 @@ fn removal_takes_what_is_ours_and_leaves_the_rest() {
 }
 
 #[test]
-fn transfers_are_told_by_the_workloads() {
+fn transfers_follow_the_workloads() {
     let bench = Bench::new();
     assert_eq!(bench.shard.transfer_bytes(), (5_000, 7_000));
 }

@@ -90,7 +90,7 @@ fn writes_at_the_end_append() {
 }
 
 #[test]
-fn a_read_beyond_the_end_is_told() {
+fn a_read_beyond_the_end_is_reported() {
     let plain = |checking| Bench::on(disk(), PosixPlan::default(), checking, &["CL0_TEST"]);
     let file = file_in(0, 0);
     for (io, checking) in [Io::default(), io(true, false, false)]

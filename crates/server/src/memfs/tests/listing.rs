@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 fn list(fs: &MemFs, dir: FileId, part: usize, mut between: impl FnMut(usize)) -> Vec<String> {
     let (mut cookie, mut verifier, mut names) = (0, 0, Vec::new());
     for round in 0.. {
-        let mut room = part;
+        let mut budget = part;
         let take = |_: &DirEntry| {
-            room = room.wrapping_sub(1);
-            room != usize::MAX
+            budget = budget.wrapping_sub(1);
+            budget != usize::MAX
         };
         let (attr, list) = fs.readdir(
             dir,

@@ -270,7 +270,7 @@ fn names_that_cannot_be() {
 }
 
 #[test]
-fn the_verifier_changes_when_told() {
+fn the_verifier_changes_on_request() {
     let fs = fs();
     let file = mkfile(&fs, fs.root(), "f");
     let first = fs.write_verifier();

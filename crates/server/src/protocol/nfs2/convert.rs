@@ -10,9 +10,9 @@ pub(super) const BLOCK: u32 = 4096;
 /// Unit of `blocks` in attributes, in bytes: clients on Unix take it for `st_blocks`, whatever
 /// `blocksize` says.
 const BLOCKS_UNIT: u64 = 512;
-/// Device number of what has none; with the type of a character device it stands for a FIFO.
+/// Device number of what has none; with the type of a character device it means a FIFO.
 const NO_DEVICE: u32 = u32::MAX;
-/// "useconds" of mtime by which SETATTR asks for the server's clock in both times: Sun's convention.
+/// "useconds" of mtime by which SETATTR requests the server's clock for both times: Sun's convention.
 const SERVER_TIME: u32 = 1_000_000;
 /// Where the kind of a file is in `mode`.
 const KIND_BITS: u32 = 0o170_000;
@@ -146,7 +146,7 @@ pub(super) fn set_attr(set: &Sattr) -> Result<SetAttr, Nfsstat> {
     })
 }
 
-/// What CREATE is to make if it is no regular file: version 2 has no MKNOD, so the kind stands in the mode
+/// The special file that CREATE is to make, if any: version 2 has no MKNOD, so the kind is in the mode
 /// and the device number in the size.
 pub(super) fn special(set: &Sattr) -> Option<SpecialKind> {
     if set.mode == Sattr::KEEP {

@@ -16,12 +16,12 @@ const ENTRY: usize = 4 + 4 + 4 + 4;
 
 fn list(cx: &Context<'_>, args: &ReaddirArgs<'_>, count: u32) -> Result<Listing, Nfsstat> {
     // Collect as much as could fit; the writer has the last word on what does.
-    let mut room = count as usize;
+    let mut budget = count as usize;
     let take = |entry: &DirEntry| {
         let taken = ENTRY + entry.name.len();
-        let first = room == count as usize;
-        let fits = first || taken <= room;
-        room = room.saturating_sub(taken);
+        let first = budget == count as usize;
+        let fits = first || taken <= budget;
+        budget = budget.saturating_sub(taken);
         fits
     };
     let (dir, cookie) = (file_id(&args.dir)?, u64::from(args.cookie));

@@ -131,7 +131,7 @@ fn read(cx: &mut Context<'_>, args: &ReadArgs<'_>, out: &mut Vec<u8>) {
         Err(status) => return put(out, &ReadRes::Err(status)),
     };
     let shared = cx.shared;
-    // Version 2 sees no more of a file than it can tell the size of.
+    // Version 2 reads a file only up to the largest size that it can report.
     let visible = clamp(FILE_BYTES_MAX.saturating_sub(u64::from(args.offset)));
     let wanted = args
         .count

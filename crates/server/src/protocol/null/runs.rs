@@ -1,10 +1,10 @@
-//! The one thing that the canned replies keep: run directories and their markers.
+//! The only state of the canned replies: run directories and their markers.
 //!
 //! A benchmark claims a directory before it works and gives it back afterwards: it
 //! must find nothing, then what it has made, then nothing again. So names beginning
 //! with `filermark.` exist from MKDIR to RMDIR, and in such a directory
 //! `.filermark-owner` from CREATE to REMOVE, with the bytes written to it. A number in
-//! the handle tells what belongs here; other handles and names never reach the lock.
+//! the handle identifies their handles; other handles and names do not take the lock.
 
 use super::sample::handle;
 use crate::protocol::convert::HANDLE;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What the names of run directories begin with, and the name of the marker in them.
-/// (The engine has its own words for both; this room does not look there.)
+/// (The engine has its own constants for both; this crate does not depend on it.)
 const RUN_PREFIX: &[u8] = b"filermark.";
 pub(in crate::protocol) const MARKER: &[u8] = b".filermark-owner";
 /// Longest name of a run directory, in bytes.
@@ -22,7 +22,7 @@ const NAME_BYTES_MAX: usize = 255;
 const MARKER_BYTES_MAX: usize = 4096;
 /// Most run directories at a time.
 const RUNS_MAX: usize = 64;
-/// Where a handle says which run it belongs to; 0 there: to none.
+/// Bytes of a handle with the id of its run; 0: it belongs to no run.
 const ID: Range<usize> = 8..16;
 
 /// A run directory.
@@ -36,7 +36,7 @@ struct Run {
 #[derive(Debug, Default)]
 struct Table {
     runs: Vec<Run>,
-    /// How many were ever made: a removed run's handles stay stale.
+    /// Runs made so far: ids are not reused, so a removed run's handles stay stale.
     made: u64,
 }
 
@@ -61,7 +61,7 @@ pub(in crate::protocol) fn handle_of(kind: Ftype3, id: u64) -> [u8; HANDLE] {
     bytes
 }
 
-/// What a name stands for.
+/// What a name means.
 #[derive(Clone, Copy)]
 pub(in crate::protocol) enum NameMeaning<'a> {
     /// A run directory.
@@ -70,7 +70,7 @@ pub(in crate::protocol) enum NameMeaning<'a> {
     Marker(u64),
 }
 
-/// What a name stands for, in the directory of this run.
+/// What a name means, in the directory of this run.
 #[inline]
 pub(in crate::protocol) fn named(
     name: &[u8],
@@ -83,7 +83,7 @@ pub(in crate::protocol) fn named(
     }
 }
 
-/// The same of a name in a directory of version 3.
+/// What a name means in a directory of version 3.
 #[inline]
 pub(in crate::protocol) fn named_in<'a>(place: &Diropargs3<'a>) -> Option<NameMeaning<'a>> {
     named(place.name, || run_of(&place.dir))
@@ -169,7 +169,7 @@ impl Runs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a name stands for now.
+    /// What a name means now.
     pub(in crate::protocol) fn find(
         &self,
         what: NameMeaning<'_>,

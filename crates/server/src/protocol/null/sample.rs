@@ -1,9 +1,9 @@
-//! The one file, the one directory and the one link that canned replies tell of.
+//! The one file, the one directory and the one link in canned replies.
 
 use crate::protocol::convert::HANDLE;
 use filermark_onc::nfs3::{Fattr3, Ftype3, Nfstime3, Specdata3, WccAttr, WccData};
 
-/// Size of every file, in bytes: reads never meet the end.
+/// Size of every file, in bytes: no read reaches the end.
 const SIZE: u64 = 1 << 40;
 pub(in crate::protocol) const VERIFIER: [u8; 8] = *b"canned\0\0";
 const TIME: Nfstime3 = Nfstime3 {
@@ -11,7 +11,7 @@ const TIME: Nfstime3 = Nfstime3 {
     nseconds: 0,
 };
 
-/// A handle that says of itself what it stands for.
+/// A handle that contains the type of its file.
 pub(in crate::protocol) fn handle(kind: Ftype3) -> [u8; HANDLE] {
     let mut bytes = [0; HANDLE];
     bytes[..8].copy_from_slice(b"Filermk\0");

@@ -1,4 +1,4 @@
-//! What canned replies of NFSv2 tell: the same files, directories and runs as version 3's.
+//! Handles and attributes in canned replies of NFSv2: the files, directories and runs of version 3's.
 
 use super::runs::{self, NameMeaning, run_of};
 use super::sample;
@@ -49,7 +49,7 @@ pub(in crate::protocol) fn run(handle: &Fhandle<'_>) -> Option<u64> {
     run_of(&narrow(handle)?)
 }
 
-/// What a name stands for.
+/// What a name means.
 pub(in crate::protocol) fn named<'a>(place: &Diropargs<'a>) -> Option<NameMeaning<'a>> {
     runs::named(place.name, || run(&place.dir))
 }

@@ -112,8 +112,8 @@ impl RawSmb1 {
         self.send_message(0, build, |_| {})
     }
 
-    /// Sends a request that somebody has spoilt on its way: `spoil` gets the frame, mark
-    /// and all, once it is signed.
+    /// Sends a request that is changed before it is sent: `spoil` gets the frame, with its
+    /// mark, once it is signed.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -135,7 +135,7 @@ impl RawSmb1 {
     /// Sends a request and waits for its reply.
     ///
     /// # Errors
-    /// The connection is gone, the reply is late or makes no sense.
+    /// The connection is gone, the reply is late or is not valid.
     pub fn call<R: Request>(&mut self, request: &R) -> Result<ReplySmb1, ClientError> {
         let mid = self.send(request)?;
         self.wait(mid)
@@ -226,7 +226,7 @@ impl Protocol for Session {
         if !header.is_reply() {
             return Err(DecodeError::Bad("the direction of the message"));
         }
-        // Replies to what was given up are nobody's any more.
+        // Replies to abandoned requests have no request any more.
         let Some(under_way) = raw.under_way.get_mut(&header.mid) else {
             raw.strays += 1;
             return Ok(());

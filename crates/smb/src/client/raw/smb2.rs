@@ -96,8 +96,8 @@ impl RawSmb2 {
         self.send_message(charge, build, |_| {})
     }
 
-    /// The same, of a message that somebody has spoilt on its way: `spoil` gets the frame,
-    /// mark and all, once it is signed or encrypted.
+    /// Sends a message that is changed before it is sent: `spoil` gets the frame, with its
+    /// mark, once it is signed or encrypted.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -128,7 +128,7 @@ impl RawSmb2 {
     /// Sends a request and waits for its reply.
     ///
     /// # Errors
-    /// The connection is gone, the reply is late or makes no sense.
+    /// The connection is gone, the reply is late or is not valid.
     pub fn call<R: Request>(&mut self, request: &R) -> Result<ReplySmb2, ClientError> {
         let id = self.send(request)?;
         self.wait(id)
@@ -148,7 +148,7 @@ impl RawSmb2 {
     /// it is promised only.
     ///
     /// # Errors
-    /// The connection is gone, or a message makes no sense.
+    /// The connection is gone, or a message is not valid.
     pub fn wait_promise(&mut self, id: u64) -> Result<bool, ClientError> {
         let until = Instant::now() + self.line.limit;
         while self.under_way.get(&id) == Some(&None) && self.take_message(until)? {}

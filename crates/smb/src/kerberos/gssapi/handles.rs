@@ -6,7 +6,7 @@ use std::ptr::{null, null_mut};
 
 /// GSS_S_CONTINUE_NEEDED.
 const CONTINUE: u32 = 1;
-/// The server proves itself too; nothing is said twice or out of order; integrity.
+/// Mutual authentication, replay and sequence detection, integrity.
 const FLAGS: u32 = 0x02 | 0x04 | 0x08 | 0x20;
 /// 1.2.840.113554.1.2.2.5.5: asks a context for its key.
 static SESSION_KEY: [u8; 11] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2, 5, 5];
@@ -14,7 +14,7 @@ static SESSION_KEY: [u8; 11] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 1, 2, 2, 5, 
 #[derive(Debug)]
 pub struct Name(pub(super) Handle, pub(super) Library);
 
-/// Somebody's tickets.
+/// The tickets of a user.
 #[derive(Debug)]
 pub struct Credential(pub(super) Handle, pub(super) Library);
 

@@ -14,12 +14,12 @@ use filermark_smbwire::status;
 const FLUSH: super::rules::Rule = ("MS-CIFS 2.2.4.6", "MS-SMB2 3.3.5.11");
 
 checks! { CHECKS: Check =>
-    "close.ends", "CLOSE", "no call works on what is closed: FILE_CLOSED" => ends, by CLOSE;
-    "close.twice", "CLOSE", "a second one answers FILE_CLOSED" => twice, by CLOSE;
-    "close.unknown", "CLOSE", "a handle that there never was is refused" => unknown, by CLOSE;
-    "close.facts", "CLOSE", "tells size and times when asked to" => facts, by CLOSE, from Dialect::V202;
-    "flush.done", "FLUSH", "succeeds, and the data stay" => flush, by FLUSH;
-    "flush.closed", "FLUSH", "of what is closed answers FILE_CLOSED" => flush_closed, by FLUSH;
+    "close.ends", "CLOSE", "calls on a closed handle answer FILE_CLOSED" => ends, by CLOSE;
+    "close.twice", "CLOSE", "a second CLOSE answers FILE_CLOSED" => twice, by CLOSE;
+    "close.unknown", "CLOSE", "an unknown handle is refused" => unknown, by CLOSE;
+    "close.facts", "CLOSE", "returns size and times if they are requested" => facts, by CLOSE, from Dialect::V202;
+    "flush.done", "FLUSH", "succeeds, and the data is unchanged" => flush, by FLUSH;
+    "flush.closed", "FLUSH", "a closed handle answers FILE_CLOSED" => flush_closed, by FLUSH;
     "flush.access", "FLUSH", "needs the right to write" => flush_access, by FLUSH, from Dialect::V202;
 }
 
@@ -78,18 +78,26 @@ fn unknown(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn facts(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &pattern(4321, 1))?;
-    let told = b
+    let closed = b
         .smb
         .close_with_attributes(file, true)
-        .done("CLOSE that is to tell")?;
-    let Some(told) = told else {
+        .done("CLOSE with attributes")?;
+    let Some(closed) = closed else {
         return Err(Stop::fail("CLOSE: size and times", "none"));
     };
-    same("CLOSE: size", 4321, told.size)?;
-    same("CLOSE: a time of the last write", true, told.times[2] != 0)?;
+    same("CLOSE: size", 4321, closed.size)?;
+    same(
+        "CLOSE: a time of the last write",
+        true,
+        closed.times[2] != 0,
+    )?;
     let file = b.open("file")?.file;
-    let told = b.smb.close_with_attributes(file, false).done("CLOSE")?;
-    same("CLOSE: size and times, unasked", true, told.is_none())
+    let closed = b.smb.close_with_attributes(file, false).done("CLOSE")?;
+    same(
+        "CLOSE without attributes: returns none",
+        true,
+        closed.is_none(),
+    )
 }
 
 fn flush(b: &mut Bench<'_>) -> Result<(), Stop> {

@@ -17,11 +17,11 @@ use filermark_smbwire::status;
 const COMPOUND: super::rules::Rule = ("", "MS-SMB2 3.3.5.2.7");
 
 checks! { CHECKS: Check =>
-    "compound.related", "COMPOUND", "open, look, read and close in one" => related, by COMPOUND, from Dialect::V202;
-    "compound.failing", "COMPOUND", "what is related to a failed open fails as it did" => failing, by COMPOUND, from Dialect::V202;
-    "compound.unrelated", "COMPOUND", "one that fails takes no other with it" => unrelated, by COMPOUND, from Dialect::V202;
-    "compound.many", "COMPOUND", "many compounds under way are answered once each" => many, by COMPOUND, from Dialect::V202;
-    "compound.first_related", "COMPOUND", "nothing is related to nothing: INVALID_PARAMETER" => first_related, by COMPOUND, from Dialect::V202;
+    "compound.related", "COMPOUND", "open, query, read and close in one compound" => related, by COMPOUND, from Dialect::V202;
+    "compound.failing", "COMPOUND", "requests related to a failed open fail with its status" => failing, by COMPOUND, from Dialect::V202;
+    "compound.unrelated", "COMPOUND", "a failed request does not affect unrelated ones" => unrelated, by COMPOUND, from Dialect::V202;
+    "compound.many", "COMPOUND", "many compounds in flight get one answer each" => many, by COMPOUND, from Dialect::V202;
+    "compound.first_related", "COMPOUND", "a related request without a predecessor answers INVALID_PARAMETER" => first_related, by COMPOUND, from Dialect::V202;
 }
 
 const FILE: FileId = FileId::RELATED;
@@ -86,19 +86,19 @@ fn related(b: &mut Bench<'_>) -> Result<(), Stop> {
     let replies = compound.related(&read(3000)).related(&CLOSE).call();
     let replies = replies.map_err(lost)?;
     same(
-        "open, look, read, close",
+        "open, query, read, close",
         texts([status::SUCCESS; 4]),
         statuses(&replies),
     )?;
     let [opened, looked, got, _] = &replies[..] else {
-        return Err(lost("not as many"));
+        return Err(lost("another number of answers"));
     };
     let size = opened
         .decode::<CreateResponse<'_>>()
         .map_err(lost)?
         .facts
         .end_of_file;
-    same("the size that the open tells", 3000, size)?;
+    same("the size in the answer to the open", 3000, size)?;
     let output = looked.decode::<OutputResponse<'_>>().map_err(lost)?.output;
     same("bytes of FileStandardInformation", 24, output.len())?;
     let got = got.decode::<ReadResponse<'_>>().map_err(lost)?.data;
@@ -111,7 +111,11 @@ fn failing(b: &mut Bench<'_>) -> Result<(), Stop> {
     let compound = raw.compound().add(&open(&path)).related(&LOOK);
     let replies = compound.related(&CLOSE).call().map_err(lost)?;
     let wanted = texts([status::OBJECT_NAME_NOT_FOUND; 3]);
-    same("open of nothing, look, close", wanted, statuses(&replies))
+    same(
+        "open of a missing file, query, close",
+        wanted,
+        statuses(&replies),
+    )
 }
 
 fn unrelated(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -128,7 +132,11 @@ fn unrelated(b: &mut Bench<'_>) -> Result<(), Stop> {
         status::OBJECT_NAME_NOT_FOUND,
         status::SUCCESS,
     ]);
-    same("flush, open of nothing, echo", wanted, statuses(&replies))
+    same(
+        "flush, open of a missing file, echo",
+        wanted,
+        statuses(&replies),
+    )
 }
 
 fn many(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -157,7 +165,7 @@ fn many(b: &mut Bench<'_>) -> Result<(), Stop> {
         }
     }
     raw.call(&EchoRequest).map_err(lost)?;
-    same("answers that nobody waits for", before, raw.strays())
+    same("unexpected answers", before, raw.strays())
 }
 
 fn first_related(b: &mut Bench<'_>) -> Result<(), Stop> {

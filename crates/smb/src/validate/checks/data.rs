@@ -11,16 +11,16 @@ use filermark_smbwire::smb2::{ReadRequest, header};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "read.back", "READ", "what was written, at odd offsets and lengths" => back, by READ;
-    "read.largest", "READ", "the largest transfer works, both ways" => largest, by READ;
-    "read.several", "READ", "a range of several transfers, all under way at once" => several, by READ;
-    "read.short", "READ", "across the end comes what is there" => short, by READ;
-    "read.end", "READ", "at the end and behind it: END_OF_FILE" => end, by READ;
-    "read.minimum", "READ", "fewer bytes than the least wanted: END_OF_FILE" => minimum, by READ, from Dialect::V202;
+    "read.back", "READ", "returns the written data, at odd offsets and lengths" => back, by READ;
+    "read.largest", "READ", "the largest transfer works in both directions" => largest, by READ;
+    "read.several", "READ", "a range of several transfers in flight at once" => several, by READ;
+    "read.short", "READ", "a read across the end returns the bytes before it" => short, by READ;
+    "read.end", "READ", "a read at or after the end answers END_OF_FILE" => end, by READ;
+    "read.minimum", "READ", "fewer bytes than the minimum count answer END_OF_FILE" => minimum, by READ, from Dialect::V202;
     "read.beyond_4gib", "READ", "offsets have 64 bits" => beyond, by READ;
-    "read.too_large", "READ", "beyond the largest transfer answers INVALID_PARAMETER" => too_large, by READ, from Dialect::V202;
-    "read.credit_charge", "READ", "more than its credits pay for answers INVALID_PARAMETER" => charge, by ("", "MS-SMB2 3.3.5.2.5"), from Dialect::V210;
-    "read.dir", "READ", "of a directory is refused" => dir, by READ;
+    "read.too_large", "READ", "more than the largest transfer answers INVALID_PARAMETER" => too_large, by READ, from Dialect::V202;
+    "read.credit_charge", "READ", "more than the credit charge covers answers INVALID_PARAMETER" => charge, by ("", "MS-SMB2 3.3.5.2.5"), from Dialect::V210;
+    "read.dir", "READ", "a directory is refused" => dir, by READ;
 }
 
 /// STATUS_SMB_BAD_FID and its like are what SMB1 has for it.

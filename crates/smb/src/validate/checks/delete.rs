@@ -10,14 +10,14 @@ use filermark_smbwire::smb2::file::{access, options};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "delete.disposition", "SET_FILE", "a file that is to go is gone with its last close" => disposition, by SET;
-    "delete.pending", "SET_FILE", "until then new opens answer DELETE_PENDING" => pending, by SET;
-    "delete.undone", "SET_FILE", "a file that is to stay after all stays" => undone, by SET;
-    "delete.on_close", "CLOSE", "a file opened to be removed is gone after the close" => on_close, by OPEN;
-    "delete.on_close_shared", "CLOSE", "it stays while others have it open" => on_close_shared, by OPEN;
-    "delete.on_close_access", "OPEN", "a removal needs the right to it" => on_close_access, by OPEN;
-    "delete.dir", "SET_FILE", "an empty directory goes" => dir, by SET;
-    "delete.full_dir", "SET_FILE", "a full one answers DIRECTORY_NOT_EMPTY" => full_dir, by SET;
+    "delete.disposition", "SET_FILE", "a file marked for deletion is removed by the last close" => disposition, by SET;
+    "delete.pending", "SET_FILE", "new opens of a file marked for deletion answer DELETE_PENDING" => pending, by SET;
+    "delete.undone", "SET_FILE", "a file stays if the mark for deletion is cleared" => undone, by SET;
+    "delete.on_close", "CLOSE", "a file opened with DELETE_ON_CLOSE is removed by the close" => on_close, by OPEN;
+    "delete.on_close_shared", "CLOSE", "with DELETE_ON_CLOSE a file stays while others have it open" => on_close_shared, by OPEN;
+    "delete.on_close_access", "OPEN", "DELETE_ON_CLOSE needs the right to delete" => on_close_access, by OPEN;
+    "delete.dir", "SET_FILE", "an empty directory is removed" => dir, by SET;
+    "delete.full_dir", "SET_FILE", "a directory with entries answers DIRECTORY_NOT_EMPTY" => full_dir, by SET;
 }
 
 fn disposition(b: &mut Bench<'_>) -> Result<(), Stop> {

@@ -16,17 +16,17 @@ const FIND: super::rules::Rule = (
 
 checks! { CHECKS: Check =>
     "find.all_once", "FIND", "320 names, each once, over many small answers" => all_once, by FIND;
-    "find.empty", "FIND", "an empty directory has '.' and '..' at most" => empty, by FIND;
+    "find.empty", "FIND", "an empty directory lists '.' and '..' at most" => empty, by FIND;
     "find.facts", "FIND", "sizes, times and attributes are those of the files" => facts, by FIND;
-    "find.star", "FIND", "'*' stands for any characters" => star, by FIND;
-    "find.question", "FIND", "'?' stands for one character" => question, by FIND;
-    "find.name", "FIND", "a name finds that name, in any letters" => name, by FIND;
-    "find.none", "FIND", "a pattern that nothing fits answers NO_SUCH_FILE" => none, by FIND;
-    "find.no_way", "FIND", "a missing directory answers as OPEN does" => no_way, by FIND;
-    "find.while_removing", "FIND", "what stays is found while others are removed" => while_removing, by FIND;
+    "find.star", "FIND", "'*' matches any characters" => star, by FIND;
+    "find.question", "FIND", "'?' matches one character" => question, by FIND;
+    "find.name", "FIND", "a name matches itself in any case" => name, by FIND;
+    "find.none", "FIND", "a pattern without a match answers NO_SUCH_FILE" => none, by FIND;
+    "find.no_way", "FIND", "a missing directory answers like OPEN" => no_way, by FIND;
+    "find.while_removing", "FIND", "remaining names are found while others are removed" => while_removing, by FIND;
 }
 
-/// Room that a few dozen entries need.
+/// Space for a few dozen entries.
 const SMALL: u32 = 4096;
 const LARGE: u32 = 32 << 10;
 
@@ -134,7 +134,7 @@ fn facts(b: &mut Bench<'_>) -> Result<(), Stop> {
     let (found, _) = b.smb.calls().find(&dir, "*", LARGE).done("FIND")?;
     for (name, size, is_dir) in [("file", Some(4567), false), ("below", None, true)] {
         let path = b.path(name);
-        let told = b.smb.calls().query_path(&path).done("QUERY_PATH")?;
+        let queried = b.smb.calls().query_path(&path).done("QUERY_PATH")?;
         let Some(entry) = found.iter().find(|entry| entry.name == name) else {
             return Err(Stop::fail(
                 format!("FIND: {name}"),
@@ -146,10 +146,10 @@ fn facts(b: &mut Bench<'_>) -> Result<(), Stop> {
             is_dir,
             entry.attributes & attributes::DIRECTORY != 0,
         )?;
-        same("FIND: attributes", told.attributes, entry.attributes)?;
+        same("FIND: attributes", queried.attributes, entry.attributes)?;
         same(
             "FIND: the time of the last write",
-            told.times[2],
+            queried.times[2],
             entry.written,
         )?;
         if let Some(size) = size {
@@ -224,7 +224,7 @@ fn while_removing(b: &mut Bench<'_>) -> Result<(), Stop> {
     let goes: Vec<String> = (0..100).map(|n| format!("goes-{n:03}")).collect();
     make_all(b, goes.iter().map(String::as_str))?;
     let dir = b.dir.clone();
-    let failed = "FIND while names go";
+    let failed = "FIND while names are removed";
     let files = b.smb.client().files();
     let mut listing = files.begin_list(&dir).done(failed)?;
     let mut names = Vec::new();

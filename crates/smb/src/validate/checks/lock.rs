@@ -10,13 +10,13 @@ use filermark_smbwire::smb2::{FileId, LockKind, LockRange};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "lock.conflict", "LOCK", "a range that is locked answers LOCK_NOT_GRANTED" => conflict, by LOCK;
-    "lock.data", "LOCK", "others neither read nor write it: FILE_LOCK_CONFLICT" => data, by LOCK;
-    "lock.shared", "LOCK", "shared locks go together, and keep writers out" => shared, by LOCK;
-    "lock.unlock", "LOCK", "an unlocked range is free" => unlock, by LOCK;
-    "lock.close", "LOCK", "a close gives its locks free" => close, by LOCK;
-    "lock.not_locked", "LOCK", "unlocking what is not locked answers RANGE_NOT_LOCKED" => not_locked, by LOCK;
-    "lock.all_or_none", "LOCK", "of several ranges all are locked, or none" => all_or_none, by LOCK;
+    "lock.conflict", "LOCK", "a lock of a locked range answers LOCK_NOT_GRANTED" => conflict, by LOCK;
+    "lock.data", "LOCK", "reads and writes by others answer FILE_LOCK_CONFLICT" => data, by LOCK;
+    "lock.shared", "LOCK", "shared locks coexist and prevent writes" => shared, by LOCK;
+    "lock.unlock", "LOCK", "an unlocked range can be locked again" => unlock, by LOCK;
+    "lock.close", "LOCK", "a close releases its locks" => close, by LOCK;
+    "lock.not_locked", "LOCK", "an unlock of a range that is not locked answers RANGE_NOT_LOCKED" => not_locked, by LOCK;
+    "lock.all_or_none", "LOCK", "a request for several ranges locks all or none" => all_or_none, by LOCK;
     "lock.beyond_4gib", "LOCK", "ranges have 64 bits" => beyond, by LOCK;
     "lock.past_the_end", "LOCK", "a range that wraps answers INVALID_LOCK_RANGE" => wraps, by LOCK;
 }

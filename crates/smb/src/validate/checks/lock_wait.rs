@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const CANCEL: super::rules::Rule = ("MS-CIFS 2.2.4.65", "MS-SMB2 3.3.5.16");
 
 checks! { CHECKS: Check =>
-    "lock.waits", "LOCK", "a lock that may wait is promised, and granted when the range is free" => waits, by LOCK;
-    "lock.cancel", "LOCK", "a waiting lock that is taken back answers CANCELLED" => cancel, by CANCEL;
+    "lock.waits", "LOCK", "a lock that may wait gets an interim answer, and is granted when the range is free" => waits, by LOCK;
+    "lock.cancel", "LOCK", "a cancelled lock answers CANCELLED" => cancel, by CANCEL;
     "lock.waits_for_close", "LOCK", "a waiting lock is granted when the owner closes" => waits_for_close, by LOCK;
 }
 
@@ -23,7 +23,7 @@ checks! { CHECKS: Check =>
 const QUIET: Duration = Duration::from_millis(300);
 
 /// A lock that waits.
-fn patient(offset: u64, length: u64) -> [LockRange; 1] {
+fn waiting(offset: u64, length: u64) -> [LockRange; 1] {
     exclusive(offset, length).map(|range| LockRange {
         fail_immediately: false,
         ..range
@@ -34,7 +34,7 @@ fn patient(offset: u64, length: u64) -> [LockRange; 1] {
 fn ask(other: &mut Session, file: FileId) -> Result<Ticket, Stop> {
     let ticket = other
         .calls()
-        .send_lock(file, &patient(0, 10))
+        .send_lock(file, &waiting(0, 10))
         .done("LOCK that waits")?;
     // A server that has much to do may be late with it.
     let promised = other.calls().wait_promise(ticket).done("LOCK that waits")?;
@@ -129,7 +129,7 @@ fn cancel(b: &mut Bench<'_>) -> Result<(), Stop> {
     let came = other
         .calls()
         .wait_status(ticket, limit)
-        .done("LOCK that is taken back")?;
+        .done("LOCK that is cancelled")?;
     let wanted: &[u32] = match is_smb1 {
         true => &[
             status::CANCELLED,
@@ -142,7 +142,7 @@ fn cancel(b: &mut Bench<'_>) -> Result<(), Stop> {
         Some(status) if wanted.contains(&status) => {}
         came => {
             return Err(Stop::fail(
-                format!("LOCK that is taken back: {}", names_of(wanted)),
+                format!("LOCK that is cancelled: {}", names_of(wanted)),
                 came.map_or_else(
                     || format!("nothing within {:?}", begun.elapsed()),
                     status::text,

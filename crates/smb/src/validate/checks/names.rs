@@ -10,10 +10,10 @@ use filermark_smbwire::smb2::file::disposition;
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "names.long", "OPEN", "255 characters make a name, 256 do not" => long, by OPEN;
-    "names.unicode", "OPEN", "names of all scripts, beyond 16 bits too" => unicode, by OPEN;
-    "names.case", "OPEN", "a name is found in any letters" => case, by OPEN;
-    "names.case_kept", "FIND", "a name keeps the letters that it was made with" => case_kept, by OPEN;
+    "names.long", "OPEN", "a name of 255 characters works, one of 256 is refused" => long, by OPEN;
+    "names.unicode", "OPEN", "names in all scripts, also beyond 16 bits" => unicode, by OPEN;
+    "names.case", "OPEN", "a name is found in any case" => case, by OPEN;
+    "names.case_kept", "FIND", "a name keeps the case that it was created with" => case_kept, by OPEN;
     "names.plain", "OPEN", "blanks, dots, dashes and brackets in names" => plain, by OPEN;
     "names.deep", "OPEN", "a path of many directories" => deep, by OPEN;
 }

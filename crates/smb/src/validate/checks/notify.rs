@@ -1,4 +1,4 @@
-//! CHANGE_NOTIFY: changes of a directory are told, and the wait for them can be ended.
+//! CHANGE_NOTIFY: changes of a directory are reported, and the request can be cancelled.
 
 use crate::validate::bench::{Bench, Judge, names_of};
 use crate::validate::session::{Open, Ticket};
@@ -12,15 +12,15 @@ use std::time::Duration;
 const NOTIFY: super::rules::Rule = ("MS-CIFS 2.2.7.4", "MS-SMB2 3.3.5.19");
 
 checks! { CHECKS: Check =>
-    "notify.told", "CHANGE_NOTIFY", "a new name and a removed one are told" => connect_error_text, by NOTIFY;
-    "notify.cancel", "CHANGE_NOTIFY", "a wait that is taken back answers CANCELLED" => cancel, by NOTIFY;
-    "notify.close", "CHANGE_NOTIFY", "a close ends the wait: NOTIFY_CLEANUP" => close, by NOTIFY;
-    "notify.file", "CHANGE_NOTIFY", "of a file answers INVALID_PARAMETER" => of_file, by NOTIFY;
+    "notify.told", "CHANGE_NOTIFY", "a new name and a removed name are reported" => reported, by NOTIFY;
+    "notify.cancel", "CHANGE_NOTIFY", "a cancelled request answers CANCELLED" => cancel, by NOTIFY;
+    "notify.close", "CHANGE_NOTIFY", "a close ends the request: NOTIFY_CLEANUP" => close, by NOTIFY;
+    "notify.file", "CHANGE_NOTIFY", "a request for a file answers INVALID_PARAMETER" => of_file, by NOTIFY;
 }
 
 /// How long nothing may come where nothing happens.
 const QUIET: Duration = Duration::from_millis(200);
-/// How many names are made until one is told.
+/// Maximum of names to create until one is reported.
 const NAMES_MAX: u32 = 4;
 /// Actions (MS-FSCC 2.7.1).
 const ADDED: u32 = 1;
@@ -44,15 +44,15 @@ fn watch(b: &mut Bench<'_>) -> Result<(FileId, Ticket), Stop> {
         .either("CHANGE_NOTIFY")?
     {
         Ok(None) => {}
-        Ok(Some(told)) => {
+        Ok(Some(changes)) => {
             return Err(Stop::fail(
                 "CHANGE_NOTIFY: no answer yet",
-                format!("{told:?}"),
+                format!("{changes:?}"),
             ));
         }
         Err(status @ (status::NOT_SUPPORTED | status::NOT_IMPLEMENTED)) => {
             return Err(Stop::skip(format!(
-                "the server tells of no changes: {}",
+                "the server does not report changes: {}",
                 status::text(status)
             )));
         }
@@ -69,9 +69,9 @@ fn watch(b: &mut Bench<'_>) -> Result<(FileId, Ticket), Stop> {
     }
 }
 
-/// Makes names until one is told, then removes one. A server may answer STATUS_PENDING before it
-/// watches the directory (smbd does); a name that is made in between is not told.
-fn connect_error_text(b: &mut Bench<'_>) -> Result<(), Stop> {
+/// Creates names until one is reported, then removes one. A server may answer STATUS_PENDING before it
+/// watches the directory (smbd does); a name that is created in between is not reported.
+fn reported(b: &mut Bench<'_>) -> Result<(), Stop> {
     let (dir, mut ticket) = watch(b)?;
     let limit = b.smb.limit();
     for number in 0..NAMES_MAX {
@@ -80,7 +80,7 @@ fn connect_error_text(b: &mut Bench<'_>) -> Result<(), Stop> {
         let file = files.create_new(&path).done("OPEN of a new file")?;
         files.close(file).done("CLOSE")?;
         let names: Vec<String> = (0..=number).map(|n| format!("news{n}")).collect();
-        match is_told(b, ticket, ADDED, &names, limit / NAMES_MAX)? {
+        match is_reported(b, ticket, ADDED, &names, limit / NAMES_MAX)? {
             Some(true) => return removed(b, dir),
             Some(false) => ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?,
             None => {}
@@ -94,7 +94,7 @@ fn connect_error_text(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn removed(b: &mut Bench<'_>, dir: FileId) -> Result<(), Stop> {
     let mut ticket = b.smb.calls().send_watch(dir).done("CHANGE_NOTIFY")?;
-    // Names that are told late come before the removal.
+    // Names that are reported late come before the removal.
     for _ in 0..NAMES_MAX {
         let late = b.smb.calls().wait_watch(ticket, QUIET);
         if late.done("CHANGE_NOTIFY")?.is_none() {
@@ -107,7 +107,7 @@ fn removed(b: &mut Bench<'_>, dir: FileId) -> Result<(), Stop> {
     let files = b.other()?.client().files();
     files.remove_file(&path).done("removing it")?;
     let limit = b.smb.limit();
-    match is_told(b, ticket, REMOVED, &[name], limit)? {
+    match is_reported(b, ticket, REMOVED, &[name], limit)? {
         Some(true) => Ok(()),
         other => Err(Stop::fail(
             format!("CHANGE_NOTIFY: action {REMOVED} for news0"),
@@ -116,25 +116,26 @@ fn removed(b: &mut Bench<'_>, dir: FileId) -> Result<(), Stop> {
     }
 }
 
-/// Whether the changes that are told have this action for one of the names; `None`: nothing is
-/// told within the limit.
-fn is_told(
+/// Whether the reported changes have this action for one of the names; `None`: nothing is
+/// reported within the limit.
+fn is_reported(
     b: &mut Bench<'_>,
     ticket: Ticket,
     action: u32,
     names: &[String],
     limit: Duration,
 ) -> Result<Option<bool>, Stop> {
-    let told = b.smb.calls().wait_watch(ticket, limit);
-    match told.either("CHANGE_NOTIFY")? {
+    let changes = b.smb.calls().wait_watch(ticket, limit);
+    match changes.either("CHANGE_NOTIFY")? {
         Ok(None) => Ok(None),
         // Too many for the response: the client has to list the directory itself.
-        Ok(Some(told)) if told.is_empty() => {
-            b.note("the server tells that something changed, not what");
+        Ok(Some(changes)) if changes.is_empty() => {
+            b.note("the server reports a change without its name");
             Ok(Some(true))
         }
-        Ok(Some(told)) => Ok(Some(
-            told.iter()
+        Ok(Some(changes)) => Ok(Some(
+            changes
+                .iter()
                 .any(|t| t.action == action && names.contains(&t.name)),
         )),
         Err(status) => Err(Stop::fail(
@@ -163,7 +164,7 @@ fn cancel(b: &mut Bench<'_>) -> Result<(), Stop> {
     ends(
         b,
         ticket,
-        "CHANGE_NOTIFY that is taken back",
+        "CHANGE_NOTIFY that is cancelled",
         &[status::CANCELLED],
     )?;
     b.smb.echo().done("ECHO afterwards")
@@ -177,7 +178,7 @@ fn close(b: &mut Bench<'_>) -> Result<(), Stop> {
         true => &[status::NOTIFY_CLEANUP, status::CANCELLED, status::SUCCESS],
         false => &[status::NOTIFY_CLEANUP],
     };
-    ends(b, ticket, "CHANGE_NOTIFY of what is closed", wanted)
+    ends(b, ticket, "CHANGE_NOTIFY of a closed directory", wanted)
 }
 
 fn of_file(b: &mut Bench<'_>) -> Result<(), Stop> {

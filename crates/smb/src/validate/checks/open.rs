@@ -10,16 +10,16 @@ use filermark_smbwire::smb2::file::{action, disposition};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "open.there", "OPEN", "what is there is opened, with its facts" => there, by OPEN;
+    "open.there", "OPEN", "opens an existing file and returns its attributes" => there, by OPEN;
     "open.missing", "OPEN", "a missing name answers OBJECT_NAME_NOT_FOUND" => missing, by OPEN;
-    "open.no_way", "OPEN", "a missing directory on the way answers OBJECT_PATH_NOT_FOUND" => no_way, by OPEN;
-    "open.create", "OPEN", "CREATE makes an empty file" => create, by OPEN;
-    "open.collision", "OPEN", "CREATE of what is there answers OBJECT_NAME_COLLISION" => collision, by OPEN;
-    "open.open_if", "OPEN", "OPEN_IF makes or opens" => open_if, by OPEN;
-    "open.overwrite", "OPEN", "OVERWRITE cuts to nothing, and makes nothing" => overwrite, by OPEN;
-    "open.overwrite_if", "OPEN", "OVERWRITE_IF makes or cuts to nothing" => overwrite_if, by OPEN;
-    "open.supersede", "OPEN", "SUPERSEDE makes or replaces" => supersede, by OPEN;
-    "open.dir", "OPEN", "directories are made and opened as such" => dir, by OPEN;
+    "open.no_way", "OPEN", "a missing parent directory answers OBJECT_PATH_NOT_FOUND" => no_way, by OPEN;
+    "open.create", "OPEN", "CREATE creates an empty file" => create, by OPEN;
+    "open.collision", "OPEN", "CREATE of an existing name answers OBJECT_NAME_COLLISION" => collision, by OPEN;
+    "open.open_if", "OPEN", "OPEN_IF opens a file or creates it" => open_if, by OPEN;
+    "open.overwrite", "OPEN", "OVERWRITE truncates a file and creates none" => overwrite, by OPEN;
+    "open.overwrite_if", "OPEN", "OVERWRITE_IF truncates a file or creates it" => overwrite_if, by OPEN;
+    "open.supersede", "OPEN", "SUPERSEDE replaces a file or creates it" => supersede, by OPEN;
+    "open.dir", "OPEN", "directories are created and opened as directories" => dir, by OPEN;
 }
 
 /// Opens with a disposition; what the server says it did, and the size.
@@ -176,7 +176,7 @@ fn supersede(b: &mut Bench<'_>) -> Result<(), Stop> {
     match did {
         action::SUPERSEDED => {}
         action::OVERWRITTEN => {
-            b.note("SUPERSEDE says that it has overwritten (3), not superseded (0)")
+            b.note("SUPERSEDE returns the action overwritten (3), not superseded (0)")
         }
         other => return Err(Stop::fail("SUPERSEDE: action 0", other)),
     }
@@ -195,8 +195,11 @@ fn dir(b: &mut Bench<'_>) -> Result<(), Stop> {
     let opened = b.smb.open(&Open::dir(&path)).done("OPEN of a directory")?;
     same("OPEN: the action", action::OPENED, opened.action)?;
     same("OPEN: is a directory", true, opened.is_dir())?;
-    // Whoever says neither takes what is there.
+    // An open with neither option accepts both.
     let either = Open::dir(&path).with(0);
-    let opened = b.smb.open(&either).done("OPEN of a directory, unsaid")?;
+    let opened = b
+        .smb
+        .open(&either)
+        .done("OPEN of a directory, without DIRECTORY_FILE")?;
     same("OPEN: is a directory", true, opened.is_dir())
 }

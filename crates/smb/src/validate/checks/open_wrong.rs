@@ -12,12 +12,12 @@ use filermark_smbwire::smb2::file::{attributes, options};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "open.is_a_directory", "OPEN", "a directory is no file: FILE_IS_A_DIRECTORY" => is_a_directory, by OPEN;
-    "open.not_a_directory", "OPEN", "a file is no directory: NOT_A_DIRECTORY" => not_a_directory, by OPEN;
-    "open.in_a_file", "OPEN", "nothing is below a file" => in_a_file, by OPEN;
-    "open.bad_name", "OPEN", "characters that no name has answer OBJECT_NAME_INVALID" => bad_name, by OPEN;
+    "open.is_a_directory", "OPEN", "a directory opened as a file answers FILE_IS_A_DIRECTORY" => is_a_directory, by OPEN;
+    "open.not_a_directory", "OPEN", "a file opened as a directory answers NOT_A_DIRECTORY" => not_a_directory, by OPEN;
+    "open.in_a_file", "OPEN", "a path below a file is refused" => in_a_file, by OPEN;
+    "open.bad_name", "OPEN", "invalid characters in a name answer OBJECT_NAME_INVALID" => bad_name, by OPEN;
     "open.bad_disposition", "OPEN", "an unknown disposition answers INVALID_PARAMETER" => bad_disposition, by OPEN;
-    "open.bad_options", "OPEN", "a file that is a directory answers INVALID_PARAMETER" => bad_options, by OPEN;
+    "open.bad_options", "OPEN", "options for both file and directory answer INVALID_PARAMETER" => bad_options, by OPEN;
     "open.leading_backslash", "OPEN", "a path that begins with a backslash answers INVALID_PARAMETER" => leading_backslash, by OPEN, from Dialect::V202;
 }
 

@@ -14,15 +14,15 @@ const RULE: super::rules::Rule = ("MS-CIFS 3.3.4.2", "MS-SMB2 3.3.4.6, 3.3.5.22"
 const LEASE: super::rules::Rule = ("", "MS-SMB2 3.3.4.7, 3.3.5.22.2");
 
 checks! { CHECKS: Check =>
-    "oplock.granted", "OPEN", "who is alone may keep what was asked for" => granted, by RULE;
-    "oplock.exclusive", "OPEN", "a second open breaks an exclusive oplock, and goes on" => exclusive, by RULE;
-    "oplock.batch", "OPEN", "a second open breaks a batch oplock, and goes on" => batch, by RULE;
-    "oplock.closed", "OPEN", "a close answers a break as well" => closed, by RULE;
-    "oplock.two", "WRITE", "a write breaks what others have read" => level_two, by RULE, from Dialect::V202;
-    "lease.granted", "OPEN", "who is alone gets the lease that was asked for" => lease_granted, by LEASE, from Dialect::V210;
-    "lease.write", "OPEN", "a second open breaks the right to keep writes, and goes on" => lease_write, by LEASE, from Dialect::V210;
-    "lease.handle", "OPEN", "who would violate a share mode waits for a kept handle" => lease_handle, by LEASE, from Dialect::V210;
-    "lease.same_key", "OPEN", "another open by the same key breaks nothing" => same_key, by LEASE, from Dialect::V210;
+    "oplock.granted", "OPEN", "the only open gets the requested oplock" => granted, by RULE;
+    "oplock.exclusive", "OPEN", "a second open breaks an exclusive oplock, and succeeds" => exclusive, by RULE;
+    "oplock.batch", "OPEN", "a second open breaks a batch oplock, and succeeds" => batch, by RULE;
+    "oplock.closed", "OPEN", "a close acknowledges a break" => closed, by RULE;
+    "oplock.two", "WRITE", "a write breaks the level II oplocks of others" => level_two, by RULE, from Dialect::V202;
+    "lease.granted", "OPEN", "the only open gets the requested lease" => lease_granted, by LEASE, from Dialect::V210;
+    "lease.write", "OPEN", "a second open breaks the right to cache writes, and succeeds" => lease_write, by LEASE, from Dialect::V210;
+    "lease.handle", "OPEN", "an open that violates a share mode waits for the break of a cached handle" => lease_handle, by LEASE, from Dialect::V210;
+    "lease.same_key", "OPEN", "another open with the same key breaks nothing" => same_key, by LEASE, from Dialect::V210;
 }
 
 /// How long nothing may come that has to wait.
@@ -56,13 +56,13 @@ fn batch(b: &mut Bench<'_>) -> Result<(), Stop> {
     breaks(b, OplockLevel::Batch)
 }
 
-/// The break that the first session hears of.
-fn heard(b: &mut Bench<'_>) -> Result<OplockBreakInfo, Stop> {
+/// The break that the first session receives.
+fn received_break(b: &mut Bench<'_>) -> Result<OplockBreakInfo, Stop> {
     let limit = b.smb.limit();
-    let heard = b.smb.calls().next_break(limit).done("a break")?;
-    heard.ok_or_else(|| {
+    let received = b.smb.calls().next_break(limit).done("a break")?;
+    received.ok_or_else(|| {
         Stop::fail(
-            "a break of what the first open keeps",
+            "a break of the first open's oplock",
             format!("none within {} ms", limit.as_millis()),
         )
     })
@@ -76,12 +76,12 @@ fn breaks(b: &mut Bench<'_>, level: OplockLevel) -> Result<(), Stop> {
         .calls()
         .send_open(&Open::file(&path))
         .done("the second OPEN")?;
-    let broken = heard(b)?;
+    let broken = received_break(b)?;
     match broken {
         OplockBreakInfo::Oplock { file, level } => {
             same("the break: the handle", first.file.volatile, file.volatile)?;
             let sinks = matches!(level, OplockLevel::None | OplockLevel::Two);
-            same("the break: sinks to level II or to nothing", true, sinks)?;
+            same("the break: the new level is II or none", true, sinks)?;
         }
         OplockBreakInfo::Lease { .. } => {
             return Err(Stop::fail("a break of an oplock", "one of a lease"));
@@ -129,7 +129,7 @@ fn closed(b: &mut Bench<'_>) -> Result<(), Stop> {
         .calls()
         .send_open(&open)
         .done("the second OPEN")?;
-    heard(b)?;
+    received_break(b)?;
     b.smb.close(first.file).done("CLOSE")?;
     let other = b.other()?;
     let limit = other.limit();
@@ -148,10 +148,10 @@ fn level_two(b: &mut Bench<'_>) -> Result<(), Stop> {
     let other = b.other()?;
     let second = other.open(&Open::file(&path)).done("the second OPEN")?;
     other.write(second.file, 0, b"new").done("WRITE")?;
-    match heard(b)? {
+    match received_break(b)? {
         OplockBreakInfo::Oplock { file, level } => {
             same("the break: the handle", first.file, file)?;
-            same("the break: what is left", OplockLevel::None, level)
+            same("the break: the new level", OplockLevel::None, level)
         }
         OplockBreakInfo::Lease { .. } => Err(Stop::fail("a break of an oplock", "one of a lease")),
     }
@@ -210,7 +210,7 @@ fn lease_granted(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 /// A break of our lease from one state to another.
 fn lease_break(b: &mut Bench<'_>, from: u32, to: &[u32]) -> Result<OplockBreakInfo, Stop> {
-    let broken = heard(b)?;
+    let broken = received_break(b)?;
     let OplockBreakInfo::Lease {
         key,
         current,
@@ -289,6 +289,6 @@ fn same_key(b: &mut Bench<'_>) -> Result<(), Stop> {
         Some(ALL),
         second.lease.map(|lease| lease.state),
     )?;
-    let heard = b.smb.calls().next_break(QUIET).done("a break")?;
-    same("a break", None, heard)
+    let received = b.smb.calls().next_break(QUIET).done("a break")?;
+    same("a break", None, received)
 }

@@ -1,4 +1,4 @@
-//! Signatures and encryption: what was changed on its way is not obeyed.
+//! Signatures and encryption: a request that was changed is not executed.
 
 use crate::client::ClientError;
 use crate::validate::bench::{Bench, Judge};
@@ -18,11 +18,11 @@ const SIGN: super::rules::Rule = ("MS-SMB 3.3.5.1", "MS-SMB2 3.3.5.2.4");
 const SEAL: super::rules::Rule = ("", "MS-SMB2 3.3.5.2.1.1, 3.3.5.2.9");
 
 checks! { CHECKS: Check =>
-    "signing.works", "SIGNING", "a signed session does what others do" => signed, by SIGN;
-    "signing.tampered", "SIGNING", "a request with a wrong signature is not obeyed" => tampered, by SIGN;
-    "encryption.works", "ENCRYPTION", "an encrypted session does what others do" => sealed, by SEAL, from Dialect::V300;
-    "encryption.tampered", "ENCRYPTION", "what cannot be decrypted is not obeyed" => sealed_tampered, by SEAL, from Dialect::V300;
-    "encryption.clear", "ENCRYPTION", "a server that requires encryption takes nothing in the clear" => clear, by SEAL, from Dialect::V300;
+    "signing.works", "SIGNING", "requests of a signed session work" => signed, by SIGN;
+    "signing.tampered", "SIGNING", "a request with a wrong signature is not executed" => tampered, by SIGN;
+    "encryption.works", "ENCRYPTION", "requests of an encrypted session work" => sealed, by SEAL, from Dialect::V300;
+    "encryption.tampered", "ENCRYPTION", "a request that cannot be decrypted is not executed" => sealed_tampered, by SEAL, from Dialect::V300;
+    "encryption.clear", "ENCRYPTION", "a server that requires encryption refuses unencrypted requests" => clear, by SEAL, from Dialect::V300;
 }
 
 /// A session that is signed, and not encrypted.
@@ -152,7 +152,7 @@ fn disobeyed(
     } else {
         return Err(Stop::skip("there is no session"));
     };
-    let what = "a request that was changed on its way";
+    let what = "a request that was changed after signing or encryption";
     match answer {
         Ok(Some(status::SUCCESS)) => {
             return Err(Stop::fail(format!("{what}: a refusal"), "STATUS_SUCCESS"));
@@ -174,10 +174,7 @@ fn disobeyed(
     }
     match b.is_there(MADE)? {
         false => Ok(()),
-        true => Err(Stop::fail(
-            format!("{what}: nothing is done"),
-            "it was done",
-        )),
+        true => Err(Stop::fail(format!("{what}: not executed"), "executed")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! QUERY_FILE, QUERY_PATH and QUERY_FS: what is told is what is.
+//! QUERY_FILE, QUERY_PATH and QUERY_FS: the returned values are right.
 
 use crate::validate::bench::{Bench, Judge};
 use crate::validate::session::{Facts, Open};
@@ -16,15 +16,15 @@ const PATH: super::rules::Rule = ("MS-CIFS 2.2.6.6", "MS-SMB2 3.3.5.20.1");
 const FS: super::rules::Rule = ("MS-CIFS 2.2.6.4", "MS-SMB2 3.3.5.20.2");
 
 checks! { CHECKS: Check =>
-    "query_file.size", "QUERY_FILE", "size and room follow each write at once" => size, by FILE;
-    "query_file.dir", "QUERY_FILE", "a directory is told as one" => dir, by FILE;
-    "query_file.times", "QUERY_FILE", "the times of a new file are of now" => times, by FILE;
+    "query_file.size", "QUERY_FILE", "size and allocation follow each write at once" => size, by FILE;
+    "query_file.dir", "QUERY_FILE", "a directory is reported as a directory" => dir, by FILE;
+    "query_file.times", "QUERY_FILE", "the times of a new file are current" => times, by FILE;
     "query_file.bad_class", "QUERY_FILE", "an unknown class is refused" => bad_class, by FILE;
-    "query_file.no_room", "QUERY_FILE", "too little room answers INFO_LENGTH_MISMATCH" => no_room, by FILE, from Dialect::V202;
-    "query_path.agrees", "QUERY_PATH", "tells the same as QUERY_FILE" => agrees, by PATH;
+    "query_file.no_room", "QUERY_FILE", "a buffer that is too small answers INFO_LENGTH_MISMATCH" => buffer_too_small, by FILE, from Dialect::V202;
+    "query_path.agrees", "QUERY_PATH", "returns the values of QUERY_FILE" => agrees, by PATH;
     "query_path.missing", "QUERY_PATH", "an unknown name answers OBJECT_NAME_NOT_FOUND" => missing, by PATH;
     "query_path.no_way", "QUERY_PATH", "a missing directory answers OBJECT_PATH_NOT_FOUND" => no_way, by PATH;
-    "query_fs.sizes", "QUERY_FS", "free is not more than total" => fs_sizes, by FS;
+    "query_fs.sizes", "QUERY_FS", "free space is not more than the total" => fs_sizes, by FS;
 }
 
 fn size(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -48,8 +48,8 @@ fn dir(b: &mut Bench<'_>) -> Result<(), Stop> {
         .file;
     let facts = b.facts(file)?;
     same("QUERY_FILE: is a directory", true, facts.directory)?;
-    let told = facts.attributes & attributes::DIRECTORY != 0;
-    same("QUERY_FILE: attribute of a directory", true, told)
+    let is_marked = facts.attributes & attributes::DIRECTORY != 0;
+    same("QUERY_FILE: attribute of a directory", true, is_marked)
 }
 
 /// 100 ns from 1601 to 1970.
@@ -78,7 +78,7 @@ fn times(b: &mut Bench<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// SMB1's STATUS_OS2_INVALID_LEVEL (MS-CIFS 2.2.2.4), and how else it is said.
+/// SMB1's STATUS_OS2_INVALID_LEVEL (MS-CIFS 2.2.2.4), and the other statuses for it.
 const NO_LEVEL: [u32; 4] = [
     status::INVALID_INFO_CLASS,
     0x007C_0001,
@@ -98,7 +98,7 @@ fn bad_class(b: &mut Bench<'_>) -> Result<(), Stop> {
         .map(drop)
 }
 
-fn no_room(b: &mut Bench<'_>) -> Result<(), Stop> {
+fn buffer_too_small(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &[])?;
     let Some(smb2) = b.smb.smb2() else {
         return Err(Stop::skip("there is no session by SMB2"));
@@ -111,7 +111,7 @@ fn no_room(b: &mut Bench<'_>) -> Result<(), Stop> {
     let answer = smb2.ask(&request).map(drop);
     let wanted = [status::INFO_LENGTH_MISMATCH];
     answer
-        .refused("QUERY_FILE with room for 8 bytes", &wanted)
+        .refused("QUERY_FILE with a buffer of 8 bytes", &wanted)
         .map(drop)
 }
 
@@ -134,7 +134,9 @@ fn missing(b: &mut Bench<'_>) -> Result<(), Stop> {
     let path = b.path("nothing");
     let wanted = [status::OBJECT_NAME_NOT_FOUND];
     let asked = b.smb.calls().query_path(&path);
-    asked.refused("QUERY_PATH of nothing", &wanted).map(drop)
+    asked
+        .refused("QUERY_PATH of a missing name", &wanted)
+        .map(drop)
 }
 
 fn no_way(b: &mut Bench<'_>) -> Result<(), Stop> {

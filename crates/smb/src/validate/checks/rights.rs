@@ -10,10 +10,10 @@ use filermark_smbwire::smb2::file::{access, attributes, options};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "open.no_access", "OPEN", "an open without any right can do nothing" => no_access, by OPEN;
-    "open.readonly_file", "OPEN", "the read-only attribute keeps writers and removers out" => readonly_file, by OPEN;
+    "open.no_access", "OPEN", "an open without any right permits nothing" => no_access, by OPEN;
+    "open.readonly_file", "OPEN", "the read-only attribute prevents writing and removal" => readonly_file, by OPEN;
     "open.attributes", "OPEN", "attributes of a new file are kept" => kept_attributes, by OPEN;
-    "open.maximum_allowed", "OPEN", "MAXIMUM_ALLOWED gives what there is" => maximum_allowed, by OPEN;
+    "open.maximum_allowed", "OPEN", "MAXIMUM_ALLOWED grants all rights that the user has" => maximum_allowed, by OPEN;
     "read.access", "READ", "needs the right to read" => read_access, by READ;
     "write.access", "WRITE", "needs the right to write" => write_access, by WRITE;
     "set.access", "SET_FILE", "the size needs the right to write" => set_access, by super::rules::SET;
@@ -31,10 +31,10 @@ fn no_access(b: &mut Bench<'_>) -> Result<(), Stop> {
             format!("{what}: STATUS_ACCESS_DENIED"),
             status::text(status),
         )),
-        // Harmless, as long as it does not let one do anything.
+        // Harmless, as long as it permits nothing.
         Ok(opened) => {
             b.note(format!(
-                "{what} is let through; MS-FSA 2.1.5.1 has STATUS_ACCESS_DENIED"
+                "{what} succeeds; MS-FSA 2.1.5.1 has STATUS_ACCESS_DENIED"
             ));
             let read = b.smb.read(opened.file, 0, 1);
             read.refused(
@@ -93,17 +93,13 @@ fn kept_attributes(b: &mut Bench<'_>) -> Result<(), Stop> {
         let path = b.path(name);
         let make = Open::new_file(&path).attributes(wanted);
         let made = b.smb.open(&make).done("OPEN of a new file")?;
-        let told = b.facts(made.file)?.attributes;
-        if told & wanted == 0 {
+        let got = b.facts(made.file)?.attributes;
+        if got & wanted == 0 {
             b.note(format!(
-                "a new {name} file is not {name} (attributes {told:#x})"
+                "a new {name} file is not {name} (attributes {got:#x})"
             ));
         }
-        same(
-            "QUERY_FILE: is a directory",
-            0,
-            told & attributes::DIRECTORY,
-        )?;
+        same("QUERY_FILE: is a directory", 0, got & attributes::DIRECTORY)?;
     }
     Ok(())
 }

@@ -12,10 +12,10 @@ use filermark_smbwire::status;
 const RULE: super::rules::Rule = ("MS-CIFS 2.2.7.6", "MS-SMB2 3.3.5.20.3, MS-DTYP 2.4.6");
 
 checks! { CHECKS: Check =>
-    "query_security.sound", "QUERY_SECURITY", "owner, group and rights that make sense" => sound, by RULE;
-    "query_security.parts", "QUERY_SECURITY", "only the parts that were asked for" => parts, by RULE;
+    "query_security.sound", "QUERY_SECURITY", "returns a valid owner, group and access list" => sound, by RULE;
+    "query_security.parts", "QUERY_SECURITY", "returns the requested parts only" => parts, by RULE;
     "query_security.access", "QUERY_SECURITY", "needs the right to read it" => denied, by RULE;
-    "query_security.no_room", "QUERY_SECURITY", "too little room answers BUFFER_TOO_SMALL" => no_room, by RULE;
+    "query_security.no_room", "QUERY_SECURITY", "a buffer that is too small answers BUFFER_TOO_SMALL" => buffer_too_small, by RULE;
 }
 
 const MOST: u32 = 16 << 10;
@@ -48,25 +48,31 @@ fn read(bytes: &[u8]) -> Result<Descriptor<'_>, Stop> {
 
 fn sound(b: &mut Bench<'_>) -> Result<(), Stop> {
     let bytes = ask(b, ALL)?;
-    let told = read(&bytes)?;
+    let descriptor = read(&bytes)?;
     same(
         "QUERY_SECURITY: is self-relative",
         true,
-        told.control & SELF_RELATIVE != 0,
+        descriptor.control & SELF_RELATIVE != 0,
     )?;
-    for (what, sid) in [("an owner", told.owner), ("a group", told.group)] {
+    for (what, sid) in [
+        ("an owner", descriptor.owner),
+        ("a group", descriptor.group),
+    ] {
         if sid.is_none() {
             return Err(Stop::fail(format!("QUERY_SECURITY: {what}"), "none"));
         }
     }
-    let Some(list) = told.dacl else {
-        b.note("there is no list of rights: everybody may do everything");
+    let Some(list) = descriptor.dacl else {
+        b.note("there is no access list: all users have all rights");
         return Ok(());
     };
     for entry in list.entries() {
-        let entry = entry.map_err(|error| Stop::fail("QUERY_SECURITY: a list of rights", error))?;
+        let entry = entry.map_err(|error| Stop::fail("QUERY_SECURITY: an access list", error))?;
         if entry.who.is_some_and(|who| who.numbers().count() == 0) {
-            return Err(Stop::fail("QUERY_SECURITY: somebody with a number", "none"));
+            return Err(Stop::fail(
+                "QUERY_SECURITY: entries with a security identifier",
+                "none",
+            ));
         }
     }
     Ok(())
@@ -74,14 +80,14 @@ fn sound(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn parts(b: &mut Bench<'_>) -> Result<(), Stop> {
     let bytes = ask(b, part::OWNER)?;
-    let told = read(&bytes)?;
+    let descriptor = read(&bytes)?;
     let has = (
-        told.owner.is_some(),
-        told.group.is_some(),
-        told.dacl.is_some(),
+        descriptor.owner.is_some(),
+        descriptor.group.is_some(),
+        descriptor.dacl.is_some(),
     );
     same(
-        "QUERY_SECURITY of the owner: owner, group, rights",
+        "QUERY_SECURITY of the owner: owner, group, access list",
         (true, false, false),
         has,
     )
@@ -99,11 +105,11 @@ fn denied(b: &mut Bench<'_>) -> Result<(), Stop> {
         .map(drop)
 }
 
-fn no_room(b: &mut Bench<'_>) -> Result<(), Stop> {
+fn buffer_too_small(b: &mut Bench<'_>) -> Result<(), Stop> {
     let file = b.make("file", &[])?;
     let answer = b.smb.calls().query_security(file, ALL, 8);
     let wanted = [status::BUFFER_TOO_SMALL];
     answer
-        .refused("QUERY_SECURITY with room for 8 bytes", &wanted)
+        .refused("QUERY_SECURITY with a buffer of 8 bytes", &wanted)
         .map(drop)
 }

@@ -15,13 +15,13 @@ const NEGOTIATE: super::rules::Rule = ("MS-SMB 2.2.4.5.2", "MS-SMB2 2.2.4, 3.3.5
 const ECHO: super::rules::Rule = ("MS-CIFS 2.2.4.39", "MS-SMB2 3.3.5.17");
 
 checks! { CHECKS: Check =>
-    "negotiate.limits", "NEGOTIATE", "the limits and capabilities can be worked with" => limits, by NEGOTIATE;
-    "session.user", "SESSION", "the user is who was proved" => user, by ("MS-SMB 3.3.5.3", "MS-SMB2 3.3.5.5.3");
-    "session.bad_id", "SESSION", "a session that there is not is told" => bad_session, by ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.9");
-    "tree.bad_id", "TREE", "a tree that there is not is told" => bad_tree, by ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.11");
+    "negotiate.limits", "NEGOTIATE", "limits and capabilities are usable" => limits, by NEGOTIATE;
+    "session.user", "SESSION", "the session belongs to the authenticated user" => user, by ("MS-SMB 3.3.5.3", "MS-SMB2 3.3.5.5.3");
+    "session.bad_id", "SESSION", "an unknown session id is refused" => bad_session, by ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.9");
+    "tree.bad_id", "TREE", "an unknown tree id is refused" => bad_tree, by ("MS-CIFS 3.3.5.2", "MS-SMB2 3.3.5.2.11");
     "tree.bad_name", "TREE", "an unknown share answers BAD_NETWORK_NAME" => bad_name, by ("MS-CIFS 2.2.4.55", "MS-SMB2 3.3.5.7"), from Dialect::V202;
-    "echo.answers", "ECHO", "says the same back" => echo, by ECHO;
-    "echo.many", "ECHO", "many requests under way are answered once each" => echo_many, by ECHO;
+    "echo.answers", "ECHO", "returns the data that was sent" => echo, by ECHO;
+    "echo.many", "ECHO", "many requests in flight get one answer each" => echo_many, by ECHO;
 }
 
 fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -42,17 +42,21 @@ fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
     let dialect = b.dialect;
     if let Some(smb1) = b.smb.smb1() {
         const NEEDED: u32 = caps::UNICODE | caps::NT_SMBS | caps::STATUS32;
-        let told = smb1.session().capabilities & NEEDED;
-        same("capabilities (Unicode, NT SMBs, NT status)", NEEDED, told)?;
+        let offered = smb1.session().capabilities & NEEDED;
+        same(
+            "capabilities (Unicode, NT SMBs, NT status)",
+            NEEDED,
+            offered,
+        )?;
     }
     if let Some(smb2) = b.smb.smb2() {
-        let told = smb2.session().capabilities;
+        let offered = smb2.session().capabilities;
         let since = [
             (capability::LARGE_MTU, Dialect::V210, "large MTU"),
             (capability::LEASING, Dialect::V210, "leasing"),
         ];
         for (bit, first, name) in since {
-            if told & bit != 0 && dialect < first {
+            if offered & bit != 0 && dialect < first {
                 b.note(format!(
                     "{name} is offered by {dialect}, which does not have it"
                 ));
@@ -65,7 +69,7 @@ fn limits(b: &mut Bench<'_>) -> Result<(), Stop> {
 
 fn user(b: &mut Bench<'_>) -> Result<(), Stop> {
     if matches!(b.plan.auth, Auth::Guest | Auth::Anonymous) {
-        return Err(Stop::skip("nobody was to be proved"));
+        return Err(Stop::skip("the plan has no user to authenticate"));
     }
     let facts = b.smb.client().files().server_facts();
     let user = facts.into_iter().find(|(name, _)| name == "user");
@@ -102,7 +106,7 @@ fn echo_many(b: &mut Bench<'_>) -> Result<(), Stop> {
     }
     b.smb.echo().done("ECHO after all others")?;
     same(
-        "answers that nobody waits for",
+        "unexpected answers",
         before,
         b.smb.calls().unexpected_replies(),
     )
@@ -127,7 +131,7 @@ fn bad_session(b: &mut Bench<'_>) -> Result<(), Stop> {
     let wanted = [status::USER_SESSION_DELETED, SMB_BAD_UID];
     with_ids(
         b,
-        "a request of no session",
+        "a request with an unknown session id",
         &wanted,
         |head| head.uid = NOTHING,
         |header| {
@@ -140,7 +144,7 @@ fn bad_tree(b: &mut Bench<'_>) -> Result<(), Stop> {
     let wanted = [status::NETWORK_NAME_DELETED, SMB_BAD_TID];
     with_ids(
         b,
-        "a request of no tree",
+        "a request with an unknown tree id",
         &wanted,
         |head| head.tid = NOTHING,
         |header| {

@@ -10,15 +10,15 @@ use filermark_smbwire::smb2::file::{access, attributes, share};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "set_file.times", "SET_FILE", "times that were set stay" => times, by SET;
-    "set_file.times_left", "SET_FILE", "a time of 0 leaves it as it is" => times_left, by SET;
-    "set_file.attributes", "SET_FILE", "attributes that were set stay" => kept, by SET;
-    "set_file.shrink", "SET_FILE", "a smaller size cuts off" => shrink, by SET;
-    "set_file.grow", "SET_FILE", "a larger size adds zeros" => grow, by SET;
-    "set_file.rename", "SET_FILE", "a new name in place of the old" => rename, by SET;
-    "set_file.rename_over", "SET_FILE", "a name that is taken answers OBJECT_NAME_COLLISION" => rename_over, by SET;
-    "set_file.rename_replace", "SET_FILE", "what has the name gives way if asked to" => rename_replace, by SET;
-    "set_file.rename_shared", "SET_FILE", "what others keep from removal keeps its name" => rename_shared, by SET;
+    "set_file.times", "SET_FILE", "times that were set are kept" => times, by SET;
+    "set_file.times_left", "SET_FILE", "a time of 0 leaves the value unchanged" => times_left, by SET;
+    "set_file.attributes", "SET_FILE", "attributes that were set are kept" => kept, by SET;
+    "set_file.shrink", "SET_FILE", "a smaller size truncates the file" => shrink, by SET;
+    "set_file.grow", "SET_FILE", "a larger size extends the file with zeros" => grow, by SET;
+    "set_file.rename", "SET_FILE", "a rename replaces the old name by the new one" => rename, by SET;
+    "set_file.rename_over", "SET_FILE", "a rename to an existing name answers OBJECT_NAME_COLLISION" => rename_over, by SET;
+    "set_file.rename_replace", "SET_FILE", "a rename replaces an existing file if that is requested" => rename_replace, by SET;
+    "set_file.rename_shared", "SET_FILE", "a file that others do not share for removal cannot be renamed" => rename_shared, by SET;
 }
 
 /// 2001-02-03 04:05:06, and so many days later, in 100 ns since 1601.
@@ -34,12 +34,12 @@ fn times(b: &mut Bench<'_>) -> Result<(), Stop> {
         .set(file, &AttributeSet::Basic(wanted, 0))
         .done("SET_FILE: times")?;
     let kept = |facts: crate::validate::session::Facts| (facts.times[1], facts.times[2]);
-    let told = kept(b.facts(file)?);
-    same("QUERY_FILE: read, written", (day(2), day(3)), told)?;
+    let got = kept(b.facts(file)?);
+    same("QUERY_FILE: read, written", (day(2), day(3)), got)?;
     b.smb.close(file).done("CLOSE")?;
     let path = b.path("file");
-    let told = b.smb.calls().query_path(&path).done("QUERY_PATH")?;
-    same("QUERY_PATH after the CLOSE: written", day(3), told.times[2])
+    let got = b.smb.calls().query_path(&path).done("QUERY_PATH")?;
+    same("QUERY_PATH after the CLOSE: written", day(3), got.times[2])
 }
 
 fn times_left(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -54,8 +54,8 @@ fn times_left(b: &mut Bench<'_>) -> Result<(), Stop> {
         .done("SET_FILE: one time")?;
     let after = b.facts(file)?;
     let wanted = (before.times[0], day(6), day(5));
-    let told = (after.times[0], after.times[1], after.times[2]);
-    same("QUERY_FILE: made, read, written", wanted, told)?;
+    let got = (after.times[0], after.times[1], after.times[2]);
+    same("QUERY_FILE: made, read, written", wanted, got)?;
     same(
         "QUERY_FILE: attributes",
         before.attributes,
@@ -72,11 +72,11 @@ fn kept(b: &mut Bench<'_>) -> Result<(), Stop> {
     ] {
         let set = AttributeSet::Basic([0; 4], wanted);
         b.smb.calls().set(file, &set).done("SET_FILE: attributes")?;
-        let told = b.facts(file)?.attributes & 0x27;
+        let got = b.facts(file)?.attributes & 0x27;
         let meant = wanted & 0x27;
-        if told != meant {
+        if got != meant {
             b.note(format!(
-                "attributes {meant:#x} were set, and {told:#x} are told"
+                "attributes {meant:#x} were set, and {got:#x} are returned"
             ));
         }
     }

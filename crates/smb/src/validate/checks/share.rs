@@ -10,11 +10,11 @@ use filermark_smbwire::smb2::file::{access, share};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "share.first", "OPEN", "what the first open does not share is refused: SHARING_VIOLATION" => first, by OPEN;
-    "share.second", "OPEN", "a second open shares what the first one does" => second, by OPEN;
-    "share.attributes", "OPEN", "looking at attributes is never in anybody's way" => looking, by OPEN;
-    "share.ends", "OPEN", "a close gives free what was not shared" => ends, by OPEN;
-    "share.dir", "OPEN", "a directory that is open and not shared is not removed" => dir, by OPEN;
+    "share.first", "OPEN", "an access that the first open does not share answers SHARING_VIOLATION" => first, by OPEN;
+    "share.second", "OPEN", "a second open must share the access of the first" => second, by OPEN;
+    "share.attributes", "OPEN", "an open for attributes alone never conflicts with share modes" => looking, by OPEN;
+    "share.ends", "OPEN", "a close ends its share mode" => ends, by OPEN;
+    "share.dir", "OPEN", "an open directory that is not shared is not removed" => dir, by OPEN;
 }
 
 /// A right, the share mode that grants it to others, and its name.

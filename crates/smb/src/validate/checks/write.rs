@@ -12,15 +12,15 @@ use filermark_smbwire::smb2::{WriteRequest, WriteResponse};
 use filermark_smbwire::status;
 
 checks! { CHECKS: Check =>
-    "write.overwrite", "WRITE", "changes the range and nothing beside" => overwrite, by WRITE;
+    "write.overwrite", "WRITE", "changes the given range only" => overwrite, by WRITE;
     "write.hole", "WRITE", "a hole reads as zeros" => hole, by WRITE;
     "write.nothing", "WRITE", "0 bytes change nothing" => nothing, by WRITE;
-    "write.many", "WRITE", "many under way at once all arrive" => many, by WRITE;
-    "write.seen", "WRITE", "another session sees it at once" => seen, by WRITE;
-    "write.through", "WRITE", "write-through is written as well" => through, by WRITE;
-    "write.time", "WRITE", "the time of the last write moves on" => time, by WRITE;
-    "write.too_large", "WRITE", "beyond the largest transfer answers INVALID_PARAMETER" => too_large, by WRITE, from Dialect::V202;
-    "write.dir", "WRITE", "to a directory is refused" => dir, by WRITE;
+    "write.many", "WRITE", "many writes in flight at once all arrive" => many, by WRITE;
+    "write.seen", "WRITE", "another session reads the data at once" => seen, by WRITE;
+    "write.through", "WRITE", "a write with write-through works" => through, by WRITE;
+    "write.time", "WRITE", "changes the time of the last write" => time, by WRITE;
+    "write.too_large", "WRITE", "more than the largest transfer answers INVALID_PARAMETER" => too_large, by WRITE, from Dialect::V202;
+    "write.dir", "WRITE", "a directory is refused" => dir, by WRITE;
 }
 
 fn overwrite(b: &mut Bench<'_>) -> Result<(), Stop> {
@@ -140,7 +140,9 @@ fn time(b: &mut Bench<'_>) -> Result<(), Stop> {
         after if after > before => Ok(()),
         // Some file systems know nothing finer than two seconds.
         after if after == before => {
-            b.note("the time of the last write is too coarse to tell two writes within 30 ms");
+            b.note(
+                "the time of the last write is too coarse to distinguish two writes within 30 ms",
+            );
             Ok(())
         }
         after => Err(Stop::fail(

@@ -19,16 +19,16 @@ use filermark_smbwire::smb2::{FileFacts, FileId, LockRange};
 use filermark_smbwire::status;
 use std::time::Duration;
 
-/// Room for changes in a directory, in bytes.
+/// Buffer for changes in a directory, in bytes.
 const CHANGES_BYTES: u32 = 4096;
-/// What is asked for of a file.
+/// The facts of a file that are requested.
 const FACTS: [FileInfo; 2] = [FileInfo::Basic, FileInfo::Standard];
 
 const fn lost(step: &'static str) -> impl Fn(ClientError) -> Failure {
     move |error| Failure::ConnectionLost { step, error }
 }
 
-/// Stands for a file where only the name of a request is asked for.
+/// A placeholder where only the name of a request is needed.
 const NO_FILE: FileId = FileId::RELATED;
 
 impl<P: Protocol> RawSession<P> {
@@ -112,20 +112,20 @@ impl<P: Protocol> RawSession<P> {
     }
 }
 
-fn facts(told: &FileFacts) -> Facts {
+fn facts(from: &FileFacts) -> Facts {
     Facts {
         times: [
-            told.creation_time,
-            told.last_access_time,
-            told.last_write_time,
-            told.change_time,
+            from.creation_time,
+            from.last_access_time,
+            from.last_write_time,
+            from.change_time,
         ],
-        attributes: told.attributes,
-        allocation: told.allocation_size,
-        size: told.end_of_file,
+        attributes: from.attributes,
+        allocation: from.allocation_size,
+        size: from.end_of_file,
         links: 0,
         delete_pending: false,
-        directory: told.is_directory(),
+        directory: from.is_directory(),
     }
 }
 
@@ -166,8 +166,11 @@ impl<P: ProtocolCalls> Calls for RawSession<P> {
         })
     }
 
-    fn close(&mut self, file: FileId, told: bool) -> Result<Option<Facts>, Failure> {
-        let request = Request::Close { file, facts: told };
+    fn close(&mut self, file: FileId, with_facts: bool) -> Result<Option<Facts>, Failure> {
+        let request = Request::Close {
+            file,
+            facts: with_facts,
+        };
         let closed = self.answer_to(&request, |_, answer| P::closed(answer))?;
         Ok(closed.as_ref().map(facts))
     }

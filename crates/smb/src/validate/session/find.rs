@@ -117,7 +117,7 @@ impl<P: Protocol> RawSession<P> {
                 }
             });
             match added {
-                // The server has said nothing of the end, and has nothing more.
+                // The server has not reported the end, and has no further entries.
                 Err(failure) if listing.answers > 0 && failure.is(&[status::NO_MORE_FILES]) => {
                     listing.is_closed = P::STATUS_CLOSES_LIST;
                     break;

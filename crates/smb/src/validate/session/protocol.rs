@@ -1,4 +1,4 @@
-//! What each protocol does in its own way: breaks, promises, what makes no sense.
+//! What each protocol does in its own way: breaks, interim answers, invalid requests.
 
 use super::{OplockBreakInfo, Ticket};
 use crate::client::Failure;
@@ -13,14 +13,14 @@ use filermark_smbwire::smb2::{
 use filermark_smbwire::{smb1, smb2};
 use std::time::Duration;
 
-/// Room for facts about a file, in bytes.
+/// Buffer for facts about a file, in bytes.
 pub(super) const INFO_BYTES: u32 = 1024;
 /// A level that there is not (MS-CIFS 2.2.2.3.3).
 const NO_LEVEL: u16 = 0x01F7;
 /// A class that there is not (MS-FSCC 2.4).
 const NO_CLASS: u8 = 0xF7;
 
-/// See the module.
+/// A protocol, where the two differ.
 pub(in crate::validate) trait ProtocolCalls: Protocol {
     /// What takes a request back.
     const CANCEL: &'static str;
@@ -70,14 +70,14 @@ impl ProtocolCalls for smb1::Session {
         let Some(reply) = came.map_err(|error| Failure::ConnectionLost { step, error })? else {
             return Ok(None);
         };
-        let told = raw.read_as(step, &reply, |parts| smb1::OplockBreak::read(parts))?;
-        let level = match told.level {
+        let broken = raw.read_as(step, &reply, |parts| smb1::OplockBreak::read(parts))?;
+        let level = match broken.level {
             0 => OplockLevel::None,
             _ => OplockLevel::Two,
         };
         let file = FileId {
             persistent: 0,
-            volatile: told.fid.into(),
+            volatile: broken.fid.into(),
         };
         Ok(Some(OplockBreakInfo::Oplock { file, level }))
     }

@@ -1,4 +1,4 @@
-//! The words: what is opened, set and found, and what the server tells of it.
+//! Types: what is opened, set and found, and what the server returns.
 
 use filermark_smbwire::request;
 use filermark_smbwire::smb2::create::OplockLevel;
@@ -30,7 +30,7 @@ pub(in crate::validate) struct Open<'a> {
 }
 
 impl<'a> Open<'a> {
-    /// A file that is there, with all rights, shared with everybody.
+    /// An existing file, with all rights, shared for everything.
     pub(in crate::validate) const fn file(path: &'a str) -> Self {
         Self {
             path,
@@ -122,7 +122,7 @@ impl Opened {
     }
 }
 
-/// What a server tells of a file. Times are in 100 ns since 1601.
+/// The facts that a server returns about a file. Times are in 100 ns since 1601.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::validate) struct Facts {
     /// Made, read, written, changed.
@@ -135,14 +135,14 @@ pub(in crate::validate) struct Facts {
     pub(in crate::validate) directory: bool,
 }
 
-/// What a server tells of a file system.
+/// The facts that a server returns about a file system.
 #[derive(Clone, Debug, Default)]
 pub(in crate::validate) struct FsFacts {
-    /// Bytes at all, for this user, for anybody.
+    /// Bytes in total, free for this user, free for all users.
     pub(in crate::validate) total: u64,
     pub(in crate::validate) available: u64,
     pub(in crate::validate) free: u64,
-    /// The longest name, in characters; `None`: not told by this protocol.
+    /// The longest name, in characters; `None`: this protocol does not return it.
     pub(in crate::validate) name_max: Option<u32>,
 }
 

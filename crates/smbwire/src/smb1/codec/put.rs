@@ -28,7 +28,7 @@ const CLOSE_AT_ONCE: u16 = 0x0001;
 const CLOSE_AT_END: u16 = 0x0002;
 /// Flag of a search: go on where the last answer ended.
 const CONTINUE: u16 = 0x0008;
-/// Room for facts about the share's root, in bytes.
+/// Space for facts about the share's root, in bytes.
 const ROOT_BYTES: u16 = 1024;
 /// How long a lock that may wait does so, in milliseconds.
 const LOCK_WAIT_MS: u32 = 30_000;

@@ -1,4 +1,4 @@
-//! The messages of a request, for whoever counts, looks at or encodes them.
+//! The messages of a request, for code that counts, inspects or encodes them.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::super::Request as Message;
@@ -17,7 +17,7 @@ use super::super::setup::{EchoRequest, LogoffRequest, TreeDisconnectRequest};
 use crate::codec::Codec as _;
 use crate::request::{Change, Data, FileInfo, FsInfo, Open, Request, Target};
 
-/// What is told of the entries of a listing in several parts.
+/// The information level of a listing in several parts.
 pub(super) const CLASS: DirectoryClass = DirectoryClass::Full;
 /// The class of sizes of a file system.
 pub(super) const SIZES: FsClass = FsClass::FullSize;
@@ -60,7 +60,7 @@ fn open_and_close<S: Sink>(open: &Open<'_>, sink: &mut S, each: impl FnOnce(&mut
     });
 }
 
-/// The same for a target, which may be open already.
+/// Calls `each` with the file of a target, which is opened and closed unless it is open already.
 #[inline]
 fn at<S: Sink>(target: &Target<'_>, sink: &mut S, each: impl FnOnce(&mut S, FileId)) {
     match target {
@@ -73,7 +73,7 @@ fn set(file: FileId, change: set::Change<'_>, sink: &mut impl Sink) {
     sink.put(&SetInfoRequest { file, change });
 }
 
-/// Sets something; a new name is said by its path from the share's root.
+/// Changes something; a new name is its path from the share's root.
 #[inline]
 fn change(file: FileId, change: &Change<'_>, sink: &mut impl Sink) {
     match *change {

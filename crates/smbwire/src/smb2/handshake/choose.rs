@@ -7,14 +7,14 @@ use crate::settings::Settings;
 use filermark_model::smb::{Dialect, Encryption, Signing};
 
 /// Why not, where the dialect has no such thing.
-const DIALECT_LACKS: &str = "has not got it";
+const DIALECT_LACKS: &str = "the dialect does not have it";
 /// Why not, where the dialect has it and the server does not offer it.
-const SERVER_LACKS: &str = "as this server speaks it does not offer it";
-/// Why not, where the user is not proved.
+const SERVER_LACKS: &str = "the server does not offer it";
+/// Why not, where the user is not authenticated.
 pub(super) const GUEST_LACKS: &str =
-    "has no keys for it where the server takes the user for a guest or for nobody";
+    "there are no keys for it, since the server logged the user in as a guest or anonymously";
 
-/// The dialects of SMB2 that are asked for, rising.
+/// The dialects of SMB2 to offer, ascending.
 pub(super) fn dialects(settings: &Settings) -> Vec<Dialect> {
     let (low, high) = settings.dialects;
     Dialect::ALL
@@ -46,7 +46,7 @@ pub(super) fn signing(signing: Signing) -> &'static [SigningAlgorithm] {
     }
 }
 
-/// Whether the plan wants every message signed, and what that is called.
+/// The name of the signing that the plan requires of every message, if any.
 pub(super) const fn wanted_signing(signing: Signing) -> Option<&'static str> {
     match signing {
         Signing::Auto | Signing::Off => None,
@@ -57,7 +57,7 @@ pub(super) const fn wanted_signing(signing: Signing) -> Option<&'static str> {
     }
 }
 
-/// Whether the plan wants every message encrypted, and what that is called.
+/// The name of the encryption that the plan requires of every message, if any.
 pub(super) const fn wanted_encryption(encryption: Encryption) -> Option<&'static str> {
     match encryption {
         Encryption::Auto | Encryption::Off => None,

@@ -19,7 +19,7 @@ const LEAST_TRANSFER: u32 = 4096;
 #[derive(Clone, Debug)]
 pub(super) struct Negotiated {
     pub dialect: Dialect,
-    /// The server's, as it said them.
+    /// The server's, as received.
     pub server_guid: [u8; 16],
     pub capabilities: u32,
     pub security_mode: u16,

@@ -9,11 +9,11 @@ use crate::crypto::{Opener, Sealer, Signer};
 use filermark_model::smb::{Dialect, Encryption};
 
 impl Handshake {
-    /// Hands the server's token to whoever proves the user, and sends what comes of it.
+    /// Passes the server's token to the authenticator, and sends its answer.
     pub(super) fn send_token(&mut self, token: &[u8], out: &mut Vec<u8>) -> Result<(), SetupError> {
         let ours = self.auth.step(token)?;
         if ours.len() > usize::from(u16::MAX) {
-            let why = "the token that proves the user is longer than 65535 bytes";
+            let why = "the security token of the client is longer than 65535 bytes";
             return Err(AuthError::Library(why.to_owned()).into());
         }
         let security_mode = choose::mode(self.settings.signing) as u8;
@@ -67,8 +67,8 @@ impl Handshake {
         let sealable = self.negotiated.as_ref().is_some_and(|n| n.cipher.is_some());
         match status {
             status::ACCESS_DENIED if !sealable => SetupError::Refused {
-                step: "SESSION_SETUP (a server that requires encryption says so too, and this \
-                       session has none)",
+                step: "SESSION_SETUP (a server that requires encryption \
+         also refuses like this, and this session is not encrypted)",
                 status,
             },
             _ => self.refused(status),
@@ -140,7 +140,7 @@ impl Handshake {
         }
         let wanted = "encryption (which the server requires)";
         let keys = keys.ok_or(choose::lacking(wanted, agreed.dialect, GUEST_LACKS))?;
-        let lacks = "has no cipher that both sides know";
+        let lacks = "client and server have no cipher in common";
         let cipher = agreed
             .cipher
             .ok_or(choose::lacking(wanted, agreed.dialect, lacks))?;

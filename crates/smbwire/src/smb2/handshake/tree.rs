@@ -29,8 +29,8 @@ impl Handshake {
             status::PATH_NOT_COVERED => return Err(SetupError::Dfs),
             status::ACCESS_DENIED if !sealable => {
                 return Err(SetupError::Refused {
-                    step: "TREE_CONNECT (a share that requires encryption says so too, and this \
-                           session has none)",
+                    step: "TREE_CONNECT (a server that requires encryption \
+         also refuses like this, and this session is not encrypted)",
                     status: header.status,
                 });
             }
@@ -92,12 +92,12 @@ impl Handshake {
             }
             _ => return Err(self.refused(header.status)),
         }
-        let said = ValidateResponse::decode(message).map_err(|e| self.bad(e))?;
-        let heard = self.negotiated()?;
-        let same = said.capabilities == heard.capabilities
-            && said.server_guid == heard.server_guid
-            && said.security_mode == heard.security_mode
-            && said.revision == heard.dialect.revision();
+        let validated = ValidateResponse::decode(message).map_err(|e| self.bad(e))?;
+        let negotiated = self.negotiated()?;
+        let same = validated.capabilities == negotiated.capabilities
+            && validated.server_guid == negotiated.server_guid
+            && validated.security_mode == negotiated.security_mode
+            && validated.revision == negotiated.dialect.revision();
         match same {
             true => self.ready(),
             false => Err(SetupError::Tampered("NEGOTIATE")),
