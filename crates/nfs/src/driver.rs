@@ -54,7 +54,7 @@ use open::MountState;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Speaks NFS; see the module.
+/// The NFS driver of an agent: it opens shards, claims directories and surveys servers.
 #[derive(Debug)]
 pub struct NfsDriver {
     plan: NfsPlan,

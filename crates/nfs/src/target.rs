@@ -139,7 +139,7 @@ impl Target {
             format!("{}.{:09} s", time.seconds, time.nseconds),
         ));
         self.transport_facts(&mut facts);
-        // MOUNT version 1 tells no flavors, STATFS no files.
+        // MOUNT version 1 returns no flavors, STATFS no files.
         if !self.auth_flavors.is_empty() {
             let flavors: Vec<_> = self.auth_flavors.iter().map(|f| f.to_string()).collect();
             facts.push(("auth flavors", flavors.join(" ")));

@@ -42,7 +42,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Speaks SMB over TCP; see the module.
+/// The SMB driver of an agent: it opens shards, claims directories and surveys servers.
 #[derive(Debug)]
 pub struct SmbDriver {
     plan: SmbPlan,
