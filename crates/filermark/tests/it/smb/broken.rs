@@ -101,7 +101,7 @@ fn a_disk_that_fills_up_ends_the_sweep() {
             .set("SPACE_CHECK", "off")
             .set("FILESET_MB_PER_OP", 0.1)
             .fail(1);
-        ended.assert_sentence(&["INIT", "STATUS_DISK_FULL", "free some space"]);
+        ended.assert_sentence(&["INIT", "STATUS_DISK_FULL", "make room"]);
         assert_empty(&samba, Samba::SMALL);
     }
 }
