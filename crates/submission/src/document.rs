@@ -118,11 +118,12 @@ impl Element {
 /// A value as XML and a terminal can hold it ([`filermark_model::text`]), without blanks at
 /// its ends, and never longer than [`TEXT_LEN_MAX`].
 fn clean(text: &str, value: Value) -> String {
-    let text = text.trim_matches(['\n', ' ', '\t', '\r']);
     let mut kept = match value.is_multi_line() {
         true => multi_line(text),
         false => one_line(&text.replace("\r\n", "\n")),
     };
+    // Behind the replacement, which makes blanks of vertical tabs and the like.
+    kept = kept.trim_matches(['\n', ' ', '\t', '\r']).to_owned();
     kept.truncate(kept.floor_char_boundary(TEXT_LEN_MAX));
     kept
 }
