@@ -1,6 +1,6 @@
 //! Names in an archive: they come from anywhere and become files of somebody who unpacks.
 
-use filermark_model::text::{is_printable, sanitize};
+use filermark_model::text::sanitize;
 
 /// Longest name, in bytes.
 const NAME_LEN_MAX: usize = 255;
@@ -23,10 +23,9 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.len() > NAME_LEN_MAX {
         return Err("the name is longer than 255 bytes");
     }
-    if !is_printable(name) {
-        return Err(
-            "the name has a control character, or one that changes the direction of writing",
-        );
+    // Marks of direction are accepted: archives have them. Messages show names sanitized.
+    if name.chars().any(char::is_control) {
+        return Err("the name has a control character");
     }
     if name.contains('\\') {
         return Err("the name has a backslash");

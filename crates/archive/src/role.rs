@@ -46,8 +46,16 @@ fn by_name(name: &str, reports: &'static [Output]) -> Role {
     match role {
         Some(role) if is_of_run(role) => role,
         _ if is_rc(name) => Role::Rc,
-        role => role.unwrap_or(Role::Other),
+        Some(role) => role,
+        None if is_report(name) => Role::Report,
+        None => Role::Other,
     }
+}
+
+/// Whether a name has the extension of a report, also where the rows of reports are not given.
+fn is_report(name: &str) -> bool {
+    let ends = [".html", ".txt", ".pdf", ".png", ".svg", ".summary", ".json"];
+    ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether only a record makes files of this name and role.

@@ -4,7 +4,7 @@
 use crate::mix::{Mix, MixError};
 use crate::op::Op;
 use crate::rng::Rng;
-use crate::text::{is_printable, quoted};
+use crate::text::quoted;
 use crate::transfer::{TRANSFER_BYTES_MAX, TransferError, TransferTable};
 use serde::{Deserialize, Serialize};
 
@@ -244,7 +244,10 @@ impl WorkloadObject {
             faults.push(WorkloadError::Name(quoted(&self.name)));
         }
         let title = &self.title;
-        if title.chars().count() > 200 || !is_printable(title) || title.trim() != title {
+        if title.chars().count() > 200
+            || title.chars().any(char::is_control)
+            || title.trim() != title
+        {
             faults.push(WorkloadError::Title {
                 workload: self.name.clone(),
             });

@@ -4,7 +4,6 @@
 use filermark_model::client_reads::ClientReads;
 use filermark_model::stall::Stalls;
 use filermark_model::stats::Interval;
-use filermark_model::text::is_printable;
 use filermark_model::{Nanos, PointStats, RunPlan};
 use std::collections::BTreeSet;
 
@@ -116,7 +115,7 @@ pub(crate) fn implausible_reads(
     if reads.iter().any(|r| r.mounts.is_empty()) {
         return Some("bytes read at no mount point".to_owned());
     }
-    let is_strange = |word: &str| word.len() > NAME_MAX || !is_printable(word);
+    let is_strange = |word: &str| word.len() > NAME_MAX || word.chars().any(char::is_control);
     let words = |r: &ClientReads| is_strange(&r.source) || is_strange(&r.file_system);
     if reads.iter().any(words) {
         return Some("a counter or file system whose name is none".to_owned());

@@ -25,7 +25,10 @@ fn due_at<T>(call: &CallBase, state: &LoopState<T>, settings: &SocketSettings) -
     let wait = settings.waits.of(call.stage());
     match (state.stopping, settings.datagrams()) {
         (false, _) => call.since + wait,
-        (true, false) => call.since + wait.min(STOPPING_TIMEOUT),
+        (true, false) => {
+            let stop_limit = call.since.max(state.stopping_at) + STOPPING_TIMEOUT;
+            (call.since + wait).min(stop_limit)
+        }
         (true, true) => (call.since + wait).min(stop_limit(call, state)),
     }
 }

@@ -2,7 +2,7 @@
 //! That no walk through it can ever be wrong is proved here, once.
 
 use super::{Level, State, Step};
-use crate::text::{is_printable, quoted};
+use crate::text::quoted;
 
 /// States with weights, checked: no sequence of steps that they allow is wrong, every
 /// state is reached, and a walker comes from every state to every other.
@@ -101,7 +101,9 @@ impl Shape {
             let text = format!("there is a state {name} already");
             return Err(wrong(DefinitionSpot::State(at), text));
         }
-        if !is_printable(&state.title) || state.title.chars().count() > TITLE_CHARS_MAX {
+        if state.title.chars().any(char::is_control)
+            || state.title.chars().count() > TITLE_CHARS_MAX
+        {
             let text = format!(
                 "the title of state {name}: use at most {TITLE_CHARS_MAX} characters, and none that \
                  a terminal would obey"
