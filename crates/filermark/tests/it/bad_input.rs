@@ -142,7 +142,7 @@ fn a_silent_port_is_given_up_in_time() {
         "127.0.0.1",
         "mount /export",
         &address.port().to_string(),
-        "listening",
+        "listens",
     ]);
     let (least, most) = (Duration::from_millis(600), Duration::from_secs(5));
     assert!(
@@ -167,7 +167,7 @@ fn something_else_than_an_nfs_server_is_reported() {
     });
     let ended = Sweep::at(address).set("CONNECT_TIMEOUT_MS", 2000).fail(1);
     web.join().expect("the web server");
-    ended.assert_sentence(&["127.0.0.1", "mount /export", "something else", "MOUNT_PORT"]);
+    ended.assert_sentence(&["127.0.0.1", "mount /export", "another program", "MOUNT_PORT"]);
 }
 
 #[test]

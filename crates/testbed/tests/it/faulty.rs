@@ -274,7 +274,7 @@ fn nobody_hangs_when_it_dies() {
 }
 
 #[test]
-fn it_is_fast_enough() {
+fn alone_it_is_fast_enough() {
     let Some(Mounted {
         faulty: _faulty,
         at,
