@@ -167,7 +167,12 @@ fn something_else_than_an_nfs_server_is_reported() {
     });
     let ended = Sweep::at(address).set("CONNECT_TIMEOUT_MS", 2000).fail(1);
     web.join().expect("the web server");
-    ended.assert_sentence(&["127.0.0.1", "mount /export", "another program", "MOUNT_PORT"]);
+    ended.assert_sentence(&[
+        "127.0.0.1",
+        "mount /export",
+        "another program",
+        "MOUNT_PORT",
+    ]);
 }
 
 #[test]
