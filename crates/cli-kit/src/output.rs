@@ -43,7 +43,7 @@ pub fn print(text: &str) {
     print_bytes(text.as_bytes());
 }
 
-/// Prints bytes, as [`print`] does text.
+/// Prints bytes, as [`print()`] does text.
 pub fn print_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     remember(stdout.write_all(bytes).and_then(|()| stdout.flush()));
@@ -52,7 +52,7 @@ pub fn print_bytes(bytes: &[u8]) {
 /// The first failure of standard output.
 static FAILURE: OnceLock<String> = OnceLock::new();
 
-/// Remembers the result of a write to standard output, as [`print`] does.
+/// Remembers the result of a write to standard output, as [`print()`] does.
 pub fn remember(result: std::io::Result<()>) {
     match result {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {

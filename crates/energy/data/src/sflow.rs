@@ -1,12 +1,11 @@
-//! sFlow, version 5 (sFlow.org, July 2004, and its Host Structures of July 2010): what
-//! switches and hosts tell of their traffic.
+//! sFlow, version 5 (sFlow.org, July 2004): what switches and hosts report of their traffic.
 //!
-//! From the bytes up: XDR has the words; [`datagram`], [`flow`] and [`counters`] are the
-//! structures, borrowed and unbelieved; [`ports`] makes rates of counters and [`flows`]
-//! estimates of picked packets; [`Collector`] does both. [`sflowtool`] reads text
-//! and [`capture`] packet captures instead. [`Selection`] says which interfaces matter.
+//! Built on the reader of XDR: [`datagram`] and [`counters`] are the structures, borrowed and not
+//! trusted; [`ports`] makes rates of counters, and [`Collector`] takes in whole datagrams.
+//! [`sflowtool`] reads text and [`capture`] packet captures instead. [`Selection`] chooses
+//! interfaces. Sampled packets are skipped.
 //!
-//! Knows no sockets, threads or clocks: who calls says when a datagram came. Nothing is
+//! Knows no sockets, threads or clocks: the caller gives the time of a datagram. Nothing is
 //! allocated per datagram, and what is remembered has limits.
 
 pub mod capture;

@@ -34,7 +34,7 @@ pub fn axes(svg: &mut Svg, area: &Area, x: &Scale, y: &Scale, titles: (&str, &st
     axes_at(svg, area, (x, &ticks), y, titles);
 }
 
-/// [`axes`] with given ticks of the x axis.
+/// The axes, with given ticks of the x axis.
 pub fn axes_at(
     svg: &mut Svg,
     area: &Area,
