@@ -128,7 +128,7 @@ fn what_is_drawn_wrongly_is_told_with_its_line() {
             ),
         ),
         (
-            "title = \"List a directory\"",
+            "title = \"A folder is listed\"",
             "title = \"List a \\u001b[31m directory\"",
             format!(
                 "line {}, column 8: the title of state list: use",
