@@ -100,7 +100,12 @@ impl HelloLine {
                 Ok(Self::Agent(names))
             }
             WELCOME if rest.is_empty() => Ok(Self::Welcome),
-            REFUSED => Ok(Self::Refused(one_line(rest))),
+            REFUSED => {
+                // A replaced character is longer than a control character.
+                let mut text = one_line(rest);
+                text.truncate(text.floor_char_boundary(LINE_LEN_MAX - REFUSED.len() - 2));
+                Ok(Self::Refused(text))
+            }
             _ => Err("it begins with another word"),
         }
     }
