@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// The form of a subcommand's output.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArgs {
-    /// Print the product as JSON on stdout
+    /// Print the results as JSON on stdout
     #[arg(long)]
     pub json: bool,
     /// Print no colours (also: NO_COLOR, or no terminal)

@@ -97,6 +97,18 @@ pub fn print_stderr_line(line: impl std::fmt::Display) {
     print_stderr(&format!("{line}\n"));
 }
 
+/// Prints a line on stderr, as `eprintln!` does, but never panics: a reader of stderr may be gone.
+#[macro_export]
+macro_rules! stderr_line {
+    ($($text:tt)*) => { $crate::view::print_stderr_line(format_args!($($text)*)) };
+}
+
+/// Prints text on stderr, as `eprint!` does, but never panics.
+#[macro_export]
+macro_rules! stderr_text {
+    ($($text:tt)*) => { $crate::view::print_stderr(&format!($($text)*)) };
+}
+
 /// The user has asked the program to stop: the view shows it. Returns whether there is a view.
 pub fn stopping() -> bool {
     let on_screen = on_screen();

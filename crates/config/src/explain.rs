@@ -196,7 +196,7 @@ fn mounts(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let words = wrapped(&access.text(), HERITAGE_WIDTH).join("\n            ");
     writeln!(out, "Access      {words}")?;
     let judged = match access.findings().is_empty() {
-        true => "uniform as far as MNT_POINTS tells; it does not show which hosts are one server",
+        true => "evenly spread, judging by MNT_POINTS; it does not show which hosts are one server",
         false => "not uniform, see the notes (uniform-access)",
     };
     writeln!(out, "            {judged}")

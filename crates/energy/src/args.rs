@@ -44,7 +44,7 @@ pub enum EnergyCommand {
 /// What is collected: a file, options, or both.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SetupArgs {
-    /// Collect power and traffic meanwhile, as this file says
+    /// Collect power and traffic during the run, as this file defines
     #[arg(long, value_name = "FILE")]
     pub energy: Option<PathBuf>,
 }

@@ -96,7 +96,7 @@ pub enum Command {
     ///
     /// Nothing is touched: no server is asked and no file is written.
     Plan(PlanArgs),
-    /// Look whether clients, servers and this host are ready for a run
+    /// Check that clients, servers and this host are ready for a run
     Preflight(PreflightArgs),
     /// Test whether the server speaks the protocol correctly
     Validate(ValidateArgs),
@@ -110,11 +110,11 @@ pub enum Command {
     Clock(ClockArgs),
     /// Set SSH up so that the clients let this user in without a password
     Keys(KeysArgs),
-    /// Bring this very program to the clients
+    /// Install this program on the clients
     Install(InstallArgs),
     /// End what a run has left running on its clients, and remove what it left there
     Stop(StopArgs),
-    /// Make load on this host for a prime elsewhere
+    /// Generate load on this host for a remote prime
     Agent(AgentArgs),
     /// List, show, export and check workloads and composite benchmarks
     Workload(WorkloadArgs),
@@ -149,7 +149,7 @@ pub struct SourceArgs {
     /// The rc file
     #[arg(short = 'r', long = "rc", value_name = "RC")]
     pub rc: Option<PathBuf>,
-    /// End of the names of the result files (SUFFIX)
+    /// Suffix of the names of the result files (SUFFIX)
     #[arg(short, long, value_name = "SUFFIX")]
     pub suffix: Option<String>,
     /// Directory of the result files (WORK_DIR) [default: result]
@@ -314,7 +314,7 @@ pub struct ServeArgs {
     /// Seed of the faults that are drawn
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// Threads that answer [default: one per core]
+    /// Threads that answer [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Most bytes that data, names and inodes may take: 512M, 8G

@@ -66,13 +66,13 @@ impl HostTable {
     /// Leaves a clean line behind.
     pub fn rest(&mut self) {
         if self.renewed.take().is_some() {
-            eprint!("\r\x1b[K");
+            filermark_cli_kit::stderr_text!("\r\x1b[K");
         }
     }
 
     fn line(&mut self, text: &str) {
         self.rest();
-        eprintln!("{text}");
+        filermark_cli_kit::stderr_line!("{text}");
     }
 
     /// One line for all hosts, on a terminal.
@@ -89,7 +89,7 @@ impl HostTable {
         if total > 0 {
             let _ = write!(line, ", {} of {}", megabytes(sent), megabytes(total));
         }
-        eprint!("\r\x1b[K{line}");
+        filermark_cli_kit::stderr_text!("\r\x1b[K{line}");
         let _ = std::io::stderr().flush();
         self.renewed = Some(Instant::now());
     }

@@ -83,7 +83,7 @@ pub fn clients(args: &SourceArgs) -> Result<Resolved, CommandError> {
         Ok(resolved) => {
             if mount_points > 0 {
                 for error in &first {
-                    eprintln!("the servers are left out: {error}");
+                    filermark_cli_kit::stderr_line!("the servers are left out: {error}");
                 }
             }
             Ok(resolved)

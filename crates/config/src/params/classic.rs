@@ -174,7 +174,7 @@ parameters! {
     SUFFIX: String = p(
         Group::Output,
         Kind::Text,
-        "End of the names of the result files (sfssum.SUFFIX ...); same as -s",
+        "Suffix of the names of the result files (sfssum.SUFFIX ...); same as -s",
     )
     .default("sfs")
     .help("Letters, digits, '.', '_' and '-', 64 at most.");

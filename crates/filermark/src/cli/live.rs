@@ -8,7 +8,7 @@ use filermark_config::Sources;
 /// Where events go.
 #[derive(Clone, Debug, Default, Args)]
 pub struct EventsArgs {
-    /// Write what goes on as JSON lines to a file or FIFO; '-': standard output
+    /// Write events as JSON lines to a file or FIFO; '-': standard output
     #[arg(long, value_name = "FILE", value_parser = Target::parse)]
     pub events: Option<Target>,
 }

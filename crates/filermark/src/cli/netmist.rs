@@ -25,7 +25,7 @@ pub struct NetmistArgs {
     /// Measure as long as -t says, even if the data set is not touched in that time
     #[arg(long)]
     pub exact_time: bool,
-    /// End of the names of the result files [default: netmist]
+    /// Suffix of the names of the result files [default: netmist]
     #[arg(long, value_name = "SUFFIX")]
     pub suffix: Option<String>,
     /// Directory of the result files [default: result]

@@ -86,7 +86,7 @@ fn listen(
 ) -> CommandResult {
     let (identity, names) = of_key_file(args)?;
     let listener = Listener::start(address, &identity, names).map_err(CommandError::Failed)?;
-    eprintln!("waiting for primes on {}", listener.address());
+    filermark_cli_kit::stderr_line!("waiting for primes on {}", listener.address());
     let served = StopFlag::new();
     let goes_on = || !(quit.is_raised() || args.once && served.is_raised());
     listener.serve(goes_on, |orders, reports| {
@@ -177,7 +177,7 @@ fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
         (true, false) => "has the new clients",
         (true, true) => "has all these clients already",
     };
-    eprintln!(
+    filermark_cli_kit::stderr_line!(
         "{}: {does}; it stays here: SECRET_FILE={}",
         made.prime.display(),
         made.prime.display()
@@ -186,8 +186,10 @@ fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
         let file_text = file.display();
         let prime = made.prime.display();
         match file.exists() {
-            true => eprintln!("{file_text}: kept; client {name} has its key already"),
-            false => eprintln!(
+            true => filermark_cli_kit::stderr_line!(
+                "{file_text}: kept; client {name} has its key already"
+            ),
+            false => filermark_cli_kit::stderr_line!(
                 "{file_text}: kept; client {name} has its key already, and its file is not here \
                  any more (where it is lost: remove the line of {name} from {prime}, and make \
                  a new one)"
@@ -195,7 +197,7 @@ fn make_key_files(dir: &Path, clients: &str) -> CommandResult {
         }
     }
     for file in &made.clients {
-        eprintln!(
+        filermark_cli_kit::stderr_line!(
             "{}: made; move it to that client, by a way that you trust",
             file.display()
         );

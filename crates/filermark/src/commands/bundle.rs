@@ -33,7 +33,7 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
         .map_err(|why| CommandError::Usage(vec![why]))?;
     let found = gather(&args.what, &options).map_err(|faults| {
         for fault in &faults {
-            eprintln!("filermark: {fault}");
+            filermark_cli_kit::stderr_line!("filermark: {fault}");
         }
         CommandError::of("nothing was packed")
     })?;
@@ -61,7 +61,7 @@ pub fn bundle(args: &BundleArgs) -> CommandResult {
             write_whole(&signature, text.as_bytes()).map_err(CommandError::Failed)?;
             stdout::print(&format!("Saved {}\n", signature.display()));
         }
-        (None, true) => eprintln!(
+        (None, true) => filermark_cli_kit::stderr_line!(
             "note: {}: signs the archive that was here before, and not this one; --sign KEY signs it",
             signature.display()
         ),
@@ -105,9 +105,9 @@ pub fn now() -> Timestamp {
 
 fn print(bundle: &Bundle, remarks: &[String]) {
     for (name, member) in bundle.members() {
-        eprintln!("{:10}  {:>10}  {name}", member.role, member.bytes.len());
+        filermark_cli_kit::stderr_line!("{:10}  {:>10}  {name}", member.role, member.bytes.len());
     }
     for remark in remarks {
-        eprintln!("note: {remark}");
+        filermark_cli_kit::stderr_line!("note: {remark}");
     }
 }

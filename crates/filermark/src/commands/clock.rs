@@ -17,7 +17,7 @@ pub fn clock(args: &ClockArgs) -> CommandResult {
     let stop = StopFlag::new();
     interrupt::on_interrupt(stop.clone(), "stopping");
     for address in service.addrs() {
-        eprintln!(
+        filermark_cli_kit::stderr_line!(
             "serving the time on {address}; in the rc file: PIT_SERVER=HOST PIT_PORT={}",
             address.port()
         );

@@ -148,9 +148,9 @@ fn write(
     }
     write_whole(&args.output, text.as_bytes()).map_err(CommandError::Failed)?;
     for against in &comparison.against {
-        eprintln!("{}: {}", against.name, against.verdict.text());
+        filermark_cli_kit::stderr_line!("{}: {}", against.name, against.verdict.text());
     }
-    eprintln!("{}", args.output.display());
+    filermark_cli_kit::stderr_line!("{}", args.output.display());
     Ok(())
 }
 

@@ -52,7 +52,7 @@ pub fn demo(args: &DemoArgs) -> CommandResult {
     let resolved = resolve(&sources)?;
     let rest = args.setup.idle()?.as_secs_f64();
     let points = resolved.plan.points.len() as f64;
-    eprintln!(
+    filermark_cli_kit::stderr_line!(
         "A server inside this program is measured at {points} load points; it takes about {:.0} s.",
         rest + points * (args.seconds.as_secs_f64() + 1.2)
     );

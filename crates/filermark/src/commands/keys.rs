@@ -34,12 +34,14 @@ pub fn keys(args: &KeysArgs) -> CommandResult {
 fn print(report: &KeysReport, output: &OutputArgs) -> CommandResult {
     let key = report.key.as_ref();
     match key {
-        Some(key) if key.made => eprintln!("{}: a new key was made", key.path.display()),
-        Some(key) => eprintln!("there is no key yet; first: {}", key.command),
+        Some(key) if key.made => {
+            filermark_cli_kit::stderr_line!("{}: a new key was made", key.path.display())
+        }
+        Some(key) => filermark_cli_kit::stderr_line!("there is no key yet; first: {}", key.command),
         None => {}
     }
     if report.hosts.iter().any(|h| h.state == HostState::Planned) {
-        eprintln!("nothing was changed; --yes does it");
+        filermark_cli_kit::stderr_line!("nothing was changed; --yes does it");
     }
     let more = json!({
         "key": key.map(|k| json!({ "path": k.path, "command": k.command, "made": k.made })),

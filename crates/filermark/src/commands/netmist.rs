@@ -45,7 +45,7 @@ pub fn netmist(args: &NetmistArgs) -> CommandResult {
         let report_text =
             finding.severity > Severity::Note || finding.rule == filermark_model::Rule::DataTouched;
         if report_text || args.verbose > 0 {
-            eprintln!("{}", finding.message);
+            filermark_cli_kit::stderr_line!("{}", finding.message);
         }
     }
     run::carry_out(

@@ -38,7 +38,7 @@ pub fn preflight(args: &PreflightArgs) -> CommandResult {
         board: &mut |plan| board(plan, &suffix),
         observe: &mut |what| {
             if terminal {
-                eprintln!("{what} ...");
+                filermark_cli_kit::stderr_line!("{what} ...");
             }
         },
     });
@@ -63,7 +63,7 @@ pub fn preflight(args: &PreflightArgs) -> CommandResult {
 pub(super) fn board(plan: &LaunchPlan, suffix: &str) -> Result<Box<dyn AgentLinks>, String> {
     let launcher = MixedLauncher::new(plan, &RunTag::new(suffix)?, None)?;
     for line in launcher.to_do_by_hand(plan) {
-        eprintln!("{line}");
+        filermark_cli_kit::stderr_line!("{line}");
     }
     Ok(Box::new(ThreadLinks::launch(plan, Arc::new(launcher))))
 }

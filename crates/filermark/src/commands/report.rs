@@ -66,7 +66,7 @@ fn of_record(
         |e: filermark_results::reader::ReadError| CommandError::Usage(vec![e.to_string()]);
     let record = filermark_results::read_record(input).map_err(unreadable)?;
     if let Some(cut) = &record.cut {
-        eprintln!("{}: {cut}", input.display());
+        filermark_cli_kit::stderr_line!("{}: {cut}", input.display());
     }
     let options = ReportOptions {
         edition: edition(args),
@@ -143,7 +143,7 @@ fn all_files(
     files.extend(stdout::write_reports(record, dir, options)?);
     stdout::print_summary(record, &args.output);
     for file in &files {
-        eprintln!("{}", file.display());
+        filermark_cli_kit::stderr_line!("{}", file.display());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -164,7 +164,7 @@ fn export_templates(dir: &Path) -> CommandResult {
     }
     for (path, text) in paths {
         std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
-        eprintln!("{}", path.display());
+        filermark_cli_kit::stderr_line!("{}", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -26,12 +26,12 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
             IpAddr::V6(ip) => format!("[{ip}]"),
             IpAddr::V4(ip) => ip.to_string(),
         };
-        eprintln!("serving {EXPORT} on {address}; to mount it:");
-        eprintln!(
+        filermark_cli_kit::stderr_line!("serving {EXPORT} on {address}; to mount it:");
+        filermark_cli_kit::stderr_line!(
             "  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
     }
-    eprintln!("{}", also(!args.no_udp));
+    filermark_cli_kit::stderr_line!("{}", also(!args.no_udp));
     while !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -48,7 +48,7 @@ pub fn stop_run(resolved: &Resolved, force: bool, output: &OutputArgs) -> Comman
                 }
             }
             Err(CleanupRefused::Unknown(why)) => {
-                eprintln!("what was left in directories stays: {why}");
+                filermark_cli_kit::stderr_line!("what was left in directories stays: {why}");
             }
             Err(CleanupRefused::Kept) => {
                 let command = &resolved.stop_command;
@@ -118,7 +118,7 @@ fn sweep(
         &run_id,
         Box::new(board),
         flag.clone(),
-        &mut |sentence| eprintln!("{sentence}"),
+        &mut |sentence| filermark_cli_kit::stderr_line!("{sentence}"),
     ))
 }
 

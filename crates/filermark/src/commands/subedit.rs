@@ -57,7 +57,7 @@ pub fn subedit(args: &SubeditArgs) -> CommandResult {
     if !is_batch {
         let is_other = args.input.as_deref().is_none_or(|input| input != output);
         if is_other && output.exists() {
-            eprintln!(
+            filermark_cli_kit::stderr_line!(
                 "{0}: is there already, and is replaced when you save; to go on with it, quit and start with -i {0}",
                 output.display()
             );
@@ -90,7 +90,10 @@ fn print_missing(document: &Document, path: &Path) {
     let folder = folder_of(path);
     for name in document.diagram_files() {
         if !folder.join(name).is_file() {
-            eprintln!("{}: the diagram {name} is not beside it", path.display());
+            filermark_cli_kit::stderr_line!(
+                "{}: the diagram {name} is not beside it",
+                path.display()
+            );
         }
     }
 }

@@ -55,7 +55,7 @@ pub fn validate(args: &ValidateArgs) -> CommandResult {
         .and_then(|()| std::fs::write(&path, text(&outcome)))
         .map_err(|e| CommandError::of(format!("{}: cannot write: {e}", path.display())))?;
     print(&outcome, failure.as_deref(), &resolved.plan, &args.output);
-    eprintln!("results: {}", path.display());
+    filermark_cli_kit::stderr_line!("results: {}", path.display());
     if stop.is_raised() && !outcome.done.is_empty() {
         return Ok(ExitCode::from(interrupt::code()));
     }
@@ -112,12 +112,14 @@ fn on_clients(
         stop: stop.clone(),
         board: &mut |plan| preflight::board(plan, &resolved.suffix),
         observe: &mut |client, mount, validation| match validation {
-            None => eprintln!("validating {mount} on client {client}: {protocol}"),
+            None => {
+                filermark_cli_kit::stderr_line!("validating {mount} on client {client}: {protocol}")
+            }
             Some(validation) => {
                 let is_fail = |c: &CheckRecord| matches!(c.verdict, CheckVerdict::Fail { .. });
                 let checks = validation.checks.iter();
                 for check in checks.filter(|c| report_all || is_fail(c)) {
-                    eprintln!("{}", check.text.trim_end());
+                    filermark_cli_kit::stderr_line!("{}", check.text.trim_end());
                 }
             }
         },
@@ -131,7 +133,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
     let first_only = args.level == 1;
     let mut receive = |result: &CheckResult| {
         if result.is_failure() || args.verbose > 0 {
-            eprintln!("{}", result.render_text().trim_end());
+            filermark_cli_kit::stderr_line!("{}", result.render_text().trim_end());
         }
     };
     let mut over = None;
@@ -143,7 +145,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
             outcome.skipped.push(format!("{mount}: {why}"));
             continue;
         }
-        eprintln!("validating {mount}: {protocol}");
+        filermark_cli_kit::stderr_line!("validating {mount}: {protocol}");
         let driver = &resolved.plan.driver;
         let checked = check_here(driver, &mount, &claim, first_only, stop, &mut receive);
         over = why_over(&checked, driver, first_only, &mount.to_string());

@@ -27,7 +27,7 @@ pub fn is_stdout(out: &Path) -> bool {
 pub fn deliver(out: &Path, form: &Form, bytes: &[u8]) -> Result<(), CommandError> {
     if !is_stdout(out) {
         write_whole(out, bytes).map_err(CommandError::Failed)?;
-        eprintln!("Creating {}", out.display());
+        filermark_cli_kit::stderr_line!("Creating {}", out.display());
         return Ok(());
     }
     if std::io::stdout().is_terminal() && !form.output.is_text() {

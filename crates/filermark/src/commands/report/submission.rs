@@ -67,7 +67,7 @@ fn extras(args: &ReportArgs, input: &Path, document: &Document) -> Extras {
                 extras.images.insert(name.to_owned(), image);
             }
             Err(why) => {
-                eprintln!("{why}, and the report says so");
+                filermark_cli_kit::stderr_line!("{why}, and the report says so");
                 extras.remarks.push(why);
             }
         }
@@ -97,7 +97,7 @@ fn add_details(
                 };
                 let differing = differences(result, &record);
                 for difference in &differing {
-                    eprintln!("{name}: {difference}");
+                    filermark_cli_kit::stderr_line!("{name}: {difference}");
                 }
                 if !differing.is_empty() {
                     extras.contradictions.insert(number, differing);
@@ -114,7 +114,9 @@ fn add_details(
                 extras.remarks.push(what);
             }
             Err(why) => {
-                eprintln!("{why}; the report has the submission's own figures only");
+                filermark_cli_kit::stderr_line!(
+                    "{why}; the report has the submission's own figures only"
+                );
                 extras.remarks.push(why);
             }
         }

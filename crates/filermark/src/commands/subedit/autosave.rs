@@ -96,7 +96,7 @@ impl Autosave {
     /// Reports on stderr that there is one, where there is no dialogue.
     pub fn print_if_found(&self) {
         if self.path.exists() {
-            eprintln!(
+            filermark_cli_kit::stderr_line!(
                 "{}: there is unsaved work of an earlier session; it is not part of this. Start subedit with this -o at a terminal to take it up",
                 self.shown()
             );

@@ -129,7 +129,7 @@ impl Run {
             return Err(CommandError::Usage(doubts));
         }
         for doubt in &doubts {
-            eprintln!("{doubt}");
+            filermark_cli_kit::stderr_line!("{doubt}");
         }
         Ok(Self {
             plan,
@@ -286,7 +286,7 @@ fn plan_of(
             let plan = &record.run.plan;
             match overridden(&resolved.plan.parameters, &plan.parameters) {
                 Some(options) if options.is_empty() => {}
-                Some(options) => eprintln!(
+                Some(options) => filermark_cli_kit::stderr_line!(
                     "{}: the run had options that the rc file has not: {}; the submission has the run's",
                     rc.display(),
                     options.join(" ")

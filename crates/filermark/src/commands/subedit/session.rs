@@ -53,7 +53,9 @@ impl Shared {
         if let Err(why) = &kept
             && !std::mem::replace(&mut self.is_warned, true)
         {
-            eprintln!("{why}; what is typed is lost if the terminal is. Save often (.s)");
+            filermark_cli_kit::stderr_line!(
+                "{why}; what is typed is lost if the terminal is. Save often (.s)"
+            );
         }
         kept.is_ok()
     }
@@ -183,13 +185,13 @@ fn end(state: &mut Shared) -> ExitCode {
     let shown = state.autosave.shown();
     match state.keep_all() {
         UnsavedOutcome::Autosaved => {
-            eprintln!(
+            filermark_cli_kit::stderr_line!(
                 "the input ended before .q; what was typed and not saved is in {shown}, and the next subedit with this -o offers it"
             );
             return ExitCode::FAILURE;
         }
         UnsavedOutcome::Lost => {
-            eprintln!(
+            filermark_cli_kit::stderr_line!(
                 "the input ended before .q; what was typed and not saved is lost: {shown} cannot be written"
             );
             return ExitCode::FAILURE;
@@ -199,7 +201,7 @@ fn end(state: &mut Shared) -> ExitCode {
     match state.editor.is_saved() {
         true => ExitCode::SUCCESS,
         false => {
-            eprintln!("the input ended before .s; nothing was saved");
+            filermark_cli_kit::stderr_line!("the input ended before .s; nothing was saved");
             ExitCode::FAILURE
         }
     }
@@ -236,8 +238,12 @@ fn offer(autosave: &Autosave, keyboard: &mut Keyboard<SessionListener>) -> Autos
         return AutosaveOffer::Accepted(found);
     }
     match autosave.move_away() {
-        Some(aside) => eprintln!("the unsaved work of an earlier session is kept as {aside}"),
-        None => eprintln!("{shown}: the unsaved work of an earlier session cannot be put aside"),
+        Some(aside) => filermark_cli_kit::stderr_line!(
+            "the unsaved work of an earlier session is kept as {aside}"
+        ),
+        None => filermark_cli_kit::stderr_line!(
+            "{shown}: the unsaved work of an earlier session cannot be put aside"
+        ),
     }
     AutosaveOffer::Nothing
 }
@@ -249,7 +255,7 @@ fn take_up(shared: &Handle, store: &Store, found: &AutosaveContent) -> String {
         Ok(document) => document,
         Err(e) => {
             let aside = state.autosave.move_away().unwrap_or_default();
-            eprintln!("it cannot be read, and is kept as {aside}: line {e}");
+            filermark_cli_kit::stderr_line!("it cannot be read, and is kept as {aside}: line {e}");
             return String::new();
         }
     };
@@ -269,7 +275,7 @@ fn watch_signals(shared: &Handle) {
         if signals.forever().next().is_some() {
             let mut state = lock(&shared);
             if state.keep_all() == UnsavedOutcome::Autosaved {
-                eprintln!(
+                filermark_cli_kit::stderr_line!(
                     "\nwhat was typed and not saved is in {}",
                     state.autosave.shown()
                 );

@@ -17,16 +17,16 @@ checks! { CHECKS: Check =>
     "getattr.dir", nfs(Procedure::Getattr), "type and mode of a new directory" => dir;
     "getattr.type_in_mode", nfs(Procedure::Getattr), "the mode has the bits of the type" => type_in_mode, by FATTR;
     "getattr.size", nfs(Procedure::Getattr), "the size follows writes" => size;
-    "getattr.fileid_stable", nfs(Procedure::Getattr), "fileid and fsid stay, and no two files share one" => fileid_stable, by FATTR;
-    "getattr.times", nfs(Procedure::Getattr), "times with less than a second of microseconds" => times, by "RFC 1094 section 2.3.4";
+    "getattr.fileid_stable", nfs(Procedure::Getattr), "fileid and fsid are stable, and no two files share a fileid" => fileid_stable, by FATTR;
+    "getattr.times", nfs(Procedure::Getattr), "the microseconds of times are below one second" => times, by "RFC 1094 section 2.3.4";
     "getattr.stale", nfs(Procedure::Getattr), "the handle of a removed file is stale" => stale;
-    "getattr.bad_handle", nfs(Procedure::Getattr), "an invented handle is stale" => bad_handle;
-    "setattr.nothing", nfs(Procedure::Setattr), "-1 everywhere leaves everything as it is" => nothing, by SATTR;
+    "getattr.bad_handle", nfs(Procedure::Getattr), "an invalid handle is stale" => bad_handle;
+    "setattr.nothing", nfs(Procedure::Setattr), "-1 in all fields changes nothing" => nothing, by SATTR;
     "setattr.mode", nfs(Procedure::Setattr), "sets the mode and nothing else" => mode;
-    "setattr.truncate", nfs(Procedure::Setattr), "a smaller size cuts off" => truncate;
-    "setattr.extend", nfs(Procedure::Setattr), "a larger size adds zeros" => extend;
+    "setattr.truncate", nfs(Procedure::Setattr), "a smaller size truncates the file" => truncate;
+    "setattr.extend", nfs(Procedure::Setattr), "a larger size extends the file with zeros" => extend;
     "setattr.client_time", nfs(Procedure::Setattr), "sets the client's times" => client_time;
-    "setattr.ctime", nfs(Procedure::Setattr), "the ctime moves on" => ctime, by FATTR;
+    "setattr.ctime", nfs(Procedure::Setattr), "changes the ctime" => ctime, by FATTR;
     "setattr.stale", nfs(Procedure::Setattr), "a removed file is stale" => setattr_stale;
 }
 

@@ -12,8 +12,8 @@ use filermark_onc::rpc::{AuthBody, AuthSys, RejectStat, RpcRefusal};
 
 checks! { CHECKS: Check =>
     "auth.none", nfs(Procedure::Null), "NULL needs no credentials" => none, by "RFC 1094 section 3.4";
-    "auth.none_else", nfs(Procedure::Getattr), "GETATTR without credentials is answered, or refused as such" => none_else, by "RFC 1094 section 3.4";
-    "auth.others", nfs(Procedure::Read), "mode 600 keeps other users out: NFSERR_ACCES" => others, by "RFC 1094 section 3.3";
+    "auth.none_else", nfs(Procedure::Getattr), "GETATTR without credentials is answered, or refused as unauthenticated" => none_else, by "RFC 1094 section 3.4";
+    "auth.others", nfs(Procedure::Read), "mode 600 denies access to other users: NFSERR_ACCES" => others, by "RFC 1094 section 3.3";
 }
 
 fn none(b: &mut Bench<'_>) -> Outcome {

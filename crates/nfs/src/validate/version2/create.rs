@@ -8,20 +8,20 @@ use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
 checks! { CHECKS: Check =>
-    "create.made", nfs(Procedure::Create), "makes a file with mode and size" => made;
-    "create.existing", nfs(Procedure::Create), "takes the file that is there, and cuts it with size 0" => existing;
-    "create.over_dir", nfs(Procedure::Create), "over a directory leaves that whole" => over_dir;
+    "create.made", nfs(Procedure::Create), "creates a file with mode and size" => made;
+    "create.existing", nfs(Procedure::Create), "keeps an existing file, and truncates it with size 0" => existing;
+    "create.over_dir", nfs(Procedure::Create), "over a directory does not change it" => over_dir;
     "create.notdir", nfs(Procedure::Create), "in a file answers NFSERR_NOTDIR" => create_notdir;
     "create.stale", nfs(Procedure::Create), "in a removed directory answers NFSERR_STALE" => stale;
-    "create.dot", nfs(Procedure::Create), "'.' and '..' cannot be made" => dot;
+    "create.dot", nfs(Procedure::Create), "'.' and '..' cannot be created" => dot;
     "create.empty_name", nfs(Procedure::Create), "an empty name is refused" => empty_name;
-    "mkdir.made", nfs(Procedure::Mkdir), "makes an empty directory" => dir_made;
-    "mkdir.links", nfs(Procedure::Mkdir), "the parent's links are as before when it is removed again" => links, by "RFC 1094 section 2.3.5";
-    "mkdir.exist", nfs(Procedure::Mkdir), "over a name that is there answers NFSERR_EXIST" => mkdir_exist;
+    "mkdir.made", nfs(Procedure::Mkdir), "creates an empty directory" => dir_made;
+    "mkdir.links", nfs(Procedure::Mkdir), "RMDIR restores the parent's link count" => links, by "RFC 1094 section 2.3.5";
+    "mkdir.exist", nfs(Procedure::Mkdir), "over an existing name answers NFSERR_EXIST" => mkdir_exist;
     "mkdir.notdir", nfs(Procedure::Mkdir), "in a file answers NFSERR_NOTDIR" => mkdir_notdir;
     "mkdir.stale", nfs(Procedure::Mkdir), "in a removed directory answers NFSERR_STALE" => mkdir_stale;
-    "symlink.made", nfs(Procedure::Symlink), "makes a link that need not lead anywhere" => symlink;
-    "symlink.exist", nfs(Procedure::Symlink), "over a name that is there answers NFSERR_EXIST" => symlink_exist;
+    "symlink.made", nfs(Procedure::Symlink), "creates a link whose target need not exist" => symlink;
+    "symlink.exist", nfs(Procedure::Symlink), "over an existing name answers NFSERR_EXIST" => symlink_exist;
     "symlink.notdir", nfs(Procedure::Symlink), "in a file answers NFSERR_NOTDIR" => symlink_notdir;
 }
 

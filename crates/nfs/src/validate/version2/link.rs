@@ -7,10 +7,10 @@ use filermark_onc::nfs2::*;
 
 checks! { CHECKS: Check =>
     "link.same_file", nfs(Procedure::Link), "one file with two names and 2 links" => same_file;
-    "link.remove", nfs(Procedure::Link), "the file lives until its last name goes" => remove;
-    "link.exist", nfs(Procedure::Link), "over a name that is there answers NFSERR_EXIST" => exist;
+    "link.remove", nfs(Procedure::Link), "the file exists until its last name is removed" => remove;
+    "link.exist", nfs(Procedure::Link), "over an existing name answers NFSERR_EXIST" => exist;
     "link.notdir", nfs(Procedure::Link), "in a file answers NFSERR_NOTDIR" => notdir;
-    "link.of_dir", nfs(Procedure::Link), "a directory gets a second name or not, as answered" => of_dir;
+    "link.of_dir", nfs(Procedure::Link), "a second name of a directory: the result agrees with the status" => of_dir;
     "link.across", nfs(Procedure::Link), "in another directory" => across;
 }
 

@@ -18,8 +18,8 @@ checks! { CHECKS: Check =>
     "lookup.longest_name", nfs(Procedure::Lookup), "a name of 255 bytes works, one of 256 is refused" => longest_name, by "RFC 1094 section 2.3.7";
     "lookup.names", nfs(Procedure::Lookup), "blanks, dots, quotes and UTF-8 in names" => names, by "RFC 1094 section 2.3.7";
     "lookup.stale", nfs(Procedure::Lookup), "in a removed directory answers NFSERR_STALE" => stale;
-    "readlink.text", nfs(Procedure::Readlink), "gives the text as it was made" => text;
-    "readlink.longest", nfs(Procedure::Readlink), "a text of 1023 bytes comes whole" => longest_text, by "RFC 1094 section 2.3.8";
+    "readlink.text", nfs(Procedure::Readlink), "returns the text that the link was created with" => text;
+    "readlink.longest", nfs(Procedure::Readlink), "a text of 1023 bytes is returned whole" => longest_text, by "RFC 1094 section 2.3.8";
     "readlink.not_a_link", nfs(Procedure::Readlink), "of a file is refused" => not_a_link;
     "readlink.stale", nfs(Procedure::Readlink), "of a removed link answers NFSERR_STALE" => readlink_stale;
 }

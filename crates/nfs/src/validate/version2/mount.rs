@@ -13,14 +13,14 @@ use filermark_onc::nfs2::Nfsstat;
 use filermark_onc::nfs3::{Fh, FileHandle};
 
 checks! { CHECKS: Check =>
-    "mount.null", about_mount(Procedure::Null), "does nothing, and says so" => null;
+    "mount.null", about_mount(Procedure::Null), "returns an empty reply" => null;
     "mount.proc_unavail", about_mount(Procedure::Null), "procedure 99 answers PROC_UNAVAIL" => proc_unavail, by "RFC 5531 section 9";
-    "mnt.root", about_mount(Procedure::Mnt), "gives the handle of the exported directory" => root;
+    "mnt.root", about_mount(Procedure::Mnt), "returns the handle of the exported directory" => root;
     "mnt.not_exported", about_mount(Procedure::Mnt), "a path that is not exported answers an errno" => not_exported;
-    "dump.listed", about_mount(Procedure::Dump), "lists who has mounted what" => listed;
-    "umnt.done", about_mount(Procedure::Umnt), "takes a MNT back; the handle stays good" => umnt;
-    "umntall.done", about_mount(Procedure::Umntall), "takes every MNT of this client back" => umntall;
-    "export.listed", about_mount(Procedure::Export), "lists what we have mounted" => exports;
+    "dump.listed", about_mount(Procedure::Dump), "lists clients and the directories that they mounted" => listed;
+    "umnt.done", about_mount(Procedure::Umnt), "removes a mount from the list; the handle stays valid" => umnt;
+    "umntall.done", about_mount(Procedure::Umntall), "removes all mounts of this client from the list" => umntall;
+    "export.listed", about_mount(Procedure::Export), "lists the directory that is mounted" => exports;
 }
 
 /// A connection to the MOUNT program.

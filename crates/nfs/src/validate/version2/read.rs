@@ -6,13 +6,13 @@ use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
 
 checks! { CHECKS: Check =>
-    "read.back", nfs(Procedure::Read), "what was written, at odd offsets and lengths" => back;
-    "read.short", nfs(Procedure::Read), "across the end comes what is there" => short;
-    "read.past_end", nfs(Procedure::Read), "at the end and behind it: no bytes" => past_end;
-    "read.zero_count", nfs(Procedure::Read), "no bytes wanted, none given" => zero_count;
-    "read.largest", nfs(Procedure::Read), "8192 bytes come at once" => largest;
-    "read.too_large", nfs(Procedure::Read), "where more than 8192 bytes are asked for, 8192 come at most" => too_large, by "RFC 1094 section 3.5";
-    "read.attributes", nfs(Procedure::Read), "the attributes with the data are the file's" => attributes;
+    "read.back", nfs(Procedure::Read), "returns the written data, at odd offsets and lengths" => back;
+    "read.short", nfs(Procedure::Read), "a read across the end returns the bytes before it" => short;
+    "read.past_end", nfs(Procedure::Read), "a read at or after the end returns no bytes" => past_end;
+    "read.zero_count", nfs(Procedure::Read), "a count of 0 returns no bytes" => zero_count;
+    "read.largest", nfs(Procedure::Read), "8192 bytes are returned at once" => largest;
+    "read.too_large", nfs(Procedure::Read), "a count above 8192 returns at most 8192 bytes" => too_large, by "RFC 1094 section 3.5";
+    "read.attributes", nfs(Procedure::Read), "the attributes in the reply are the file's" => attributes;
     "read.dir", nfs(Procedure::Read), "of a directory is refused" => of_dir;
     "read.stale", nfs(Procedure::Read), "of a removed file answers NFSERR_STALE" => stale;
 }

@@ -14,11 +14,11 @@ checks! { CHECKS: Check =>
     "readdir.all_once", nfs(Procedure::Readdir), "300 entries, each once, over many small answers" => all_once;
     "readdir.empty", nfs(Procedure::Readdir), "an empty directory" => empty;
     "readdir.fileids", nfs(Procedure::Readdir), "the fileids are those of the files" => fileids;
-    "readdir.count", nfs(Procedure::Readdir), "answers stay within the size asked for" => count;
-    "readdir.resume", nfs(Procedure::Readdir), "goes on behind any cookie" => resume;
-    "readdir.while_removing", nfs(Procedure::Readdir), "what stays is listed while others are removed" => while_removing;
-    "readdir.bad_cookie", nfs(Procedure::Readdir), "an invented cookie does no harm" => bad_cookie;
-    "readdir.toosmall", nfs(Procedure::Readdir), "where there is no room for an entry, the end is not told" => toosmall;
+    "readdir.count", nfs(Procedure::Readdir), "answers stay within the requested size" => count;
+    "readdir.resume", nfs(Procedure::Readdir), "continues after any cookie" => resume;
+    "readdir.while_removing", nfs(Procedure::Readdir), "remaining names are listed while others are removed" => while_removing;
+    "readdir.bad_cookie", nfs(Procedure::Readdir), "an invalid cookie does no harm" => bad_cookie;
+    "readdir.toosmall", nfs(Procedure::Readdir), "a size too small for an entry does not return the end" => toosmall;
     "readdir.notdir", nfs(Procedure::Readdir), "of a file answers NFSERR_NOTDIR" => notdir;
     "readdir.stale", nfs(Procedure::Readdir), "of a removed directory answers NFSERR_STALE" => stale;
 }

@@ -7,15 +7,15 @@ use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
 
 checks! { CHECKS: Check =>
-    "remove.gone", nfs(Procedure::Remove), "the name is gone" => gone;
+    "remove.gone", nfs(Procedure::Remove), "removes the name" => gone;
     "remove.noent", nfs(Procedure::Remove), "an unknown name answers NFSERR_NOENT" => noent;
-    "remove.symlink", nfs(Procedure::Remove), "removes a link, not what it leads to" => symlink;
-    "remove.dir", nfs(Procedure::Remove), "of a directory is refused and leaves it whole" => dir;
+    "remove.symlink", nfs(Procedure::Remove), "removes a link, not its target" => symlink;
+    "remove.dir", nfs(Procedure::Remove), "of a directory is refused and does not change it" => dir;
     "remove.notdir", nfs(Procedure::Remove), "in a file answers NFSERR_NOTDIR" => notdir;
-    "remove.mtime", nfs(Procedure::Remove), "the directory's mtime moves on" => mtime, by "RFC 1094 section 2.3.5";
-    "rmdir.gone", nfs(Procedure::Rmdir), "the name is gone" => rmdir_gone;
+    "remove.mtime", nfs(Procedure::Remove), "changes the mtime of the directory" => mtime, by "RFC 1094 section 2.3.5";
+    "rmdir.gone", nfs(Procedure::Rmdir), "removes the name" => rmdir_gone;
     "rmdir.noent", nfs(Procedure::Rmdir), "an unknown name answers NFSERR_NOENT" => rmdir_noent;
-    "rmdir.notempty", nfs(Procedure::Rmdir), "of a full directory answers NFSERR_NOTEMPTY" => notempty;
+    "rmdir.notempty", nfs(Procedure::Rmdir), "of a directory with entries answers NFSERR_NOTEMPTY" => notempty;
     "rmdir.notdir", nfs(Procedure::Rmdir), "of a file answers NFSERR_NOTDIR" => rmdir_notdir;
     "rmdir.dot", nfs(Procedure::Rmdir), "'.' and '..' cannot be removed" => dot;
 }

@@ -8,17 +8,17 @@ use filermark_driver_kit::checks;
 use filermark_onc::nfs2::*;
 
 checks! { CHECKS: Check =>
-    "rename.moved", nfs(Procedure::Rename), "the file goes from one name to the other" => moved;
+    "rename.moved", nfs(Procedure::Rename), "moves the file from one name to the other" => moved;
     "rename.across", nfs(Procedure::Rename), "from one directory to another" => across;
-    "rename.over_file", nfs(Procedure::Rename), "over a file replaces that" => over_file;
-    "rename.over_empty_dir", nfs(Procedure::Rename), "a directory over an empty one replaces that, or stays" => over_empty_dir;
-    "rename.over_full_dir", nfs(Procedure::Rename), "a directory over a full one is refused" => over_full_dir;
+    "rename.over_file", nfs(Procedure::Rename), "over a file replaces it" => over_file;
+    "rename.over_empty_dir", nfs(Procedure::Rename), "a directory over an empty one replaces it, or is refused" => over_empty_dir;
+    "rename.over_full_dir", nfs(Procedure::Rename), "a directory over one with entries is refused" => over_full_dir;
     "rename.file_over_dir", nfs(Procedure::Rename), "a file over a directory is refused" => file_over_dir;
     "rename.dir_over_file", nfs(Procedure::Rename), "a directory over a file is refused" => dir_over_file;
     "rename.same_name", nfs(Procedure::Rename), "to its own name does nothing" => same_name;
-    "rename.same_file", nfs(Procedure::Rename), "over another name of the same file loses nothing" => same_file;
+    "rename.same_file", nfs(Procedure::Rename), "over another name of the same file loses no data" => same_file;
     "rename.noent", nfs(Procedure::Rename), "an unknown name answers NFSERR_NOENT" => noent;
-    "rename.into_itself", nfs(Procedure::Rename), "a directory does not go into itself" => into_itself;
+    "rename.into_itself", nfs(Procedure::Rename), "a directory cannot be moved into itself" => into_itself;
     "rename.dot", nfs(Procedure::Rename), "'.' and '..' cannot be renamed" => dot;
 }
 

@@ -15,16 +15,16 @@ use filermark_onc::xdr;
 const ACCEPT: &str = "RFC 5531 section 9";
 
 checks! { CHECKS: Check =>
-    "null.answers", nfs(Procedure::Null), "does nothing, and says so" => null;
-    "root.void", nfs(Procedure::Root), "obsolete: answers nothing, or PROC_UNAVAIL" => root;
-    "writecache.void", nfs(Procedure::Writecache), "unused: answers nothing, or PROC_UNAVAIL" => writecache;
-    "rpc.fragments", nfs(Procedure::Null), "a call may come in many fragments" => fragments, by "RFC 5531 section 11";
-    "rpc.many_at_once", nfs(Procedure::Getattr), "many calls at once on a connection are all answered" => many_at_once, by ACCEPT;
+    "null.answers", nfs(Procedure::Null), "returns an empty reply" => null;
+    "root.void", nfs(Procedure::Root), "obsolete: an empty reply, or PROC_UNAVAIL" => root;
+    "writecache.void", nfs(Procedure::Writecache), "unused: an empty reply, or PROC_UNAVAIL" => writecache;
+    "rpc.fragments", nfs(Procedure::Null), "a call in many fragments is accepted" => fragments, by "RFC 5531 section 11";
+    "rpc.many_at_once", nfs(Procedure::Getattr), "many calls in flight on a connection are all answered" => many_at_once, by ACCEPT;
     "rpc.proc_unavail", nfs(Procedure::Null), "procedure 18 answers PROC_UNAVAIL" => proc_unavail, by ACCEPT;
     "rpc.prog_mismatch", nfs(Procedure::Null), "version 1 answers PROG_MISMATCH with a range that has 2" => prog_mismatch, by ACCEPT;
     "rpc.prog_unavail", nfs(Procedure::Null), "an unknown program answers PROG_UNAVAIL" => prog_unavail, by ACCEPT;
     "rpc.garbage_args", nfs(Procedure::Getattr), "arguments of a wrong length answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
-    "rpc.new_connection", nfs(Procedure::Getattr), "handles outlive the connection" => new_connection, by "RFC 1094 section 2.3.3";
+    "rpc.new_connection", nfs(Procedure::Getattr), "handles stay valid on a new connection" => new_connection, by "RFC 1094 section 2.3.3";
 }
 
 fn own_connection(b: &Bench<'_>) -> RpcClient {

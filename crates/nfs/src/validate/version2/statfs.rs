@@ -6,9 +6,9 @@ use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs2::*;
 
 checks! { CHECKS: Check =>
-    "statfs.sane", nfs(Procedure::Statfs), "sizes that can be used; free is not more than total" => sane;
-    "statfs.falls", nfs(Procedure::Statfs), "the size stays and the free space follows while a file grows" => falls;
-    "statfs.any_file", nfs(Procedure::Statfs), "a file and a directory tell of the same file system" => any_file;
+    "statfs.sane", nfs(Procedure::Statfs), "sizes are usable; free space is not more than the total" => sane;
+    "statfs.falls", nfs(Procedure::Statfs), "the total stays and the free space decreases while a file grows" => falls;
+    "statfs.any_file", nfs(Procedure::Statfs), "a file and a directory return the values of one file system" => any_file;
     "statfs.stale", nfs(Procedure::Statfs), "of a removed file answers NFSERR_STALE" => stale;
 }
 

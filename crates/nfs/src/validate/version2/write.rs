@@ -12,16 +12,16 @@ use filermark_onc::nfs2::*;
 use filermark_onc::nfs3::Fh;
 
 checks! { CHECKS: Check =>
-    "write.seen", nfs(Procedure::Write), "is done when it is answered: another connection sees it" => seen;
-    "write.attributes", nfs(Procedure::Write), "answers with the attributes after it" => attributes;
-    "write.overwrite", nfs(Procedure::Write), "changes the range and nothing beside" => overwrite;
+    "write.seen", nfs(Procedure::Write), "another connection reads the data once the WRITE is answered" => seen;
+    "write.attributes", nfs(Procedure::Write), "returns the attributes after the write" => attributes;
+    "write.overwrite", nfs(Procedure::Write), "changes the given range only" => overwrite;
     "write.hole", nfs(Procedure::Write), "a hole reads as zeros" => hole;
     "write.unused_fields", nfs(Procedure::Write), "beginoffset and totalcount have no effect" => unused_fields;
     "write.zero_count", nfs(Procedure::Write), "0 bytes succeed and change nothing" => zero_count;
-    "write.largest", nfs(Procedure::Write), "8192 bytes go at once" => largest;
+    "write.largest", nfs(Procedure::Write), "8192 bytes are written at once" => largest;
     "write.too_large", nfs(Procedure::Write), "more than 8192 bytes are refused, and nothing is written" => too_large, by "RFC 1094 section 3.5";
-    "write.largest_offset", nfs(Procedure::Write), "beyond 2 GiB - 1: NFSERR_FBIG, or right all the same" => largest_offset, by "RFC 1094 section 2.3.1";
-    "write.mtime", nfs(Procedure::Write), "the mtime moves on" => mtime, by "RFC 1094 section 2.3.5";
+    "write.largest_offset", nfs(Procedure::Write), "a write beyond 2 GiB - 1 answers NFSERR_FBIG, or works" => largest_offset, by "RFC 1094 section 2.3.1";
+    "write.mtime", nfs(Procedure::Write), "changes the mtime" => mtime, by "RFC 1094 section 2.3.5";
     "write.dir", nfs(Procedure::Write), "to a directory is refused" => to_dir;
     "write.stale", nfs(Procedure::Write), "to a removed file answers NFSERR_STALE" => stale;
 }

@@ -8,7 +8,7 @@ use filermark_onc::nfs3::*;
 checks! { CHECKS: Check =>
     "commit.all", Procedure::Commit, "the whole file (count 0)" => all;
     "commit.range", Procedure::Commit, "a range" => range;
-    "commit.verifier", Procedure::Commit, "one verifier for all writes and commits while the server lives" => verifier;
+    "commit.verifier", Procedure::Commit, "one verifier for all WRITEs and COMMITs while the server runs" => verifier;
     "commit.stale", Procedure::Commit, "of a removed file answers NFS3ERR_STALE" => stale;
 }
 

@@ -7,24 +7,24 @@ use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
-    "create.unchecked", Procedure::Create, "UNCHECKED makes a file with mode and size 0" => unchecked;
-    "create.existing", Procedure::Create, "UNCHECKED takes the file that is there" => existing;
-    "create.guarded", Procedure::Create, "GUARDED answers NFS3ERR_EXIST for a name that is there" => guarded;
-    "create.exclusive", Procedure::Create, "EXCLUSIVE is told apart by its verifier" => exclusive;
+    "create.unchecked", Procedure::Create, "UNCHECKED creates a file with mode and size 0" => unchecked;
+    "create.existing", Procedure::Create, "UNCHECKED accepts an existing file" => existing;
+    "create.guarded", Procedure::Create, "GUARDED answers NFS3ERR_EXIST for an existing name" => guarded;
+    "create.exclusive", Procedure::Create, "EXCLUSIVE calls are distinguished by their verifiers" => exclusive;
     "create.over_dir", Procedure::Create, "over a directory is refused" => over_dir;
     "create.notdir", Procedure::Create, "in a file answers NFS3ERR_NOTDIR" => create_notdir;
     "create.stale", Procedure::Create, "in a removed directory answers NFS3ERR_STALE" => stale;
-    "create.dot", Procedure::Create, "'.' and '..' cannot be made" => dot;
+    "create.dot", Procedure::Create, "'.' and '..' cannot be created" => dot;
     "create.empty_name", Procedure::Create, "an empty name is refused" => empty_name;
-    "mkdir.made", Procedure::Mkdir, "makes an empty directory" => made;
-    "mkdir.exist", Procedure::Mkdir, "over a name that is there answers NFS3ERR_EXIST" => mkdir_exist;
+    "mkdir.made", Procedure::Mkdir, "creates an empty directory" => made;
+    "mkdir.exist", Procedure::Mkdir, "over an existing name answers NFS3ERR_EXIST" => mkdir_exist;
     "mkdir.notdir", Procedure::Mkdir, "in a file answers NFS3ERR_NOTDIR" => mkdir_notdir;
-    "symlink.made", Procedure::Symlink, "makes a link that need not lead anywhere" => symlink;
-    "symlink.exist", Procedure::Symlink, "over a name that is there answers NFS3ERR_EXIST" => symlink_exist;
-    "mknod.fifo", Procedure::Mknod, "makes a named pipe" => fifo;
-    "mknod.socket", Procedure::Mknod, "makes a socket" => socket;
-    "mknod.exist", Procedure::Mknod, "over a name that is there answers NFS3ERR_EXIST" => mknod_exist;
-    "mknod.badtype", Procedure::Mknod, "cannot make a regular file" => badtype;
+    "symlink.made", Procedure::Symlink, "creates a link whose target need not exist" => symlink;
+    "symlink.exist", Procedure::Symlink, "over an existing name answers NFS3ERR_EXIST" => symlink_exist;
+    "mknod.fifo", Procedure::Mknod, "creates a named pipe" => fifo;
+    "mknod.socket", Procedure::Mknod, "creates a socket" => socket;
+    "mknod.exist", Procedure::Mknod, "over an existing name answers NFS3ERR_EXIST" => mknod_exist;
+    "mknod.badtype", Procedure::Mknod, "cannot create a regular file" => badtype;
 }
 
 fn unchecked(b: &mut Bench<'_>) -> Outcome {

@@ -7,10 +7,10 @@ use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
     "link.same_file", Procedure::Link, "one file with two names and 2 links" => same_file;
-    "link.remove", Procedure::Link, "the file lives until its last name goes" => remove;
-    "link.exist", Procedure::Link, "over a name that is there answers NFS3ERR_EXIST" => exist;
+    "link.remove", Procedure::Link, "the file exists until its last name is removed" => remove;
+    "link.exist", Procedure::Link, "over an existing name answers NFS3ERR_EXIST" => exist;
     "link.notdir", Procedure::Link, "in a file answers NFS3ERR_NOTDIR" => notdir;
-    "link.of_dir", Procedure::Link, "a directory gets no second name" => of_dir;
+    "link.of_dir", Procedure::Link, "a directory cannot get a second name" => of_dir;
     "link.across", Procedure::Link, "in another directory" => across;
 }
 

@@ -18,9 +18,9 @@ checks! { CHECKS: Check =>
     "lookup.dotdot", Procedure::Lookup, "'..' is its parent" => dotdot, by "RFC 1813 section 3.2";
     "lookup.stale", Procedure::Lookup, "in a removed directory answers NFS3ERR_STALE" => stale;
     "access.owner", Procedure::Access, "the owner has rights on a file and a directory" => owner;
-    "access.subset", Procedure::Access, "grants nothing that was not asked for" => subset;
-    "access.others", Procedure::Access, "mode 600 keeps other users out" => others, by "RFC 1813 section 4.4";
-    "readlink.text", Procedure::Readlink, "gives the text as it was made" => text;
+    "access.subset", Procedure::Access, "grants no right that was not requested" => subset;
+    "access.others", Procedure::Access, "mode 600 denies access to other users" => others, by "RFC 1813 section 4.4";
+    "readlink.text", Procedure::Readlink, "returns the text that the link was created with" => text;
     "readlink.inval", Procedure::Readlink, "of a file answers NFS3ERR_INVAL" => not_a_link;
 }
 

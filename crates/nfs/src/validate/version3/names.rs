@@ -12,8 +12,8 @@ const SECTION: &str = "RFC 1813 section 3.2";
 checks! { CHECKS: Check =>
     "names.plain", Procedure::Create, "blanks, dashes, dots and quotes in names" => plain, by SECTION;
     "names.utf8", Procedure::Create, "UTF-8 names, byte by byte" => utf8, by SECTION;
-    "names.bytes", Procedure::Create, "control characters and bytes that are no UTF-8" => bytes, by SECTION;
-    "names.slash", Procedure::Create, "a slash in a name leads nowhere else" => slash, by SECTION;
+    "names.bytes", Procedure::Create, "control characters and bytes that are not UTF-8" => bytes, by SECTION;
+    "names.slash", Procedure::Create, "a slash in a name does not lead to another directory" => slash, by SECTION;
 }
 
 /// Makes a name, finds it by LOOKUP and READDIR, removes it. `None` if the server

@@ -6,10 +6,10 @@ use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
-    "read.back", Procedure::Read, "what was written, at odd offsets and lengths" => back;
-    "read.eof", Procedure::Read, "eof is told at the end and nowhere else" => eof;
-    "read.past_end", Procedure::Read, "behind the end: no bytes, eof" => past_end;
-    "read.zero_count", Procedure::Read, "no bytes wanted, none given" => zero_count;
+    "read.back", Procedure::Read, "returns the written data, at odd offsets and lengths" => back;
+    "read.eof", Procedure::Read, "eof is set at the end of the file and nowhere else" => eof;
+    "read.past_end", Procedure::Read, "a read after the end returns no bytes and eof" => past_end;
+    "read.zero_count", Procedure::Read, "a count of 0 returns no bytes" => zero_count;
     "read.beyond_4gib", Procedure::Read, "offsets have 64 bits" => beyond_4gib;
     "read.largest", Procedure::Read, "the largest transfer works" => largest;
     "read.dir", Procedure::Read, "of a directory is refused" => of_dir;

@@ -13,15 +13,15 @@ checks! { CHECKS: Check =>
     "readdir.all_once", Procedure::Readdir, "320 entries, each once, over many small answers" => all_once;
     "readdir.empty", Procedure::Readdir, "an empty directory" => empty;
     "readdir.fileids", Procedure::Readdir, "the fileids are those of the files" => fileids;
-    "readdir.count", Procedure::Readdir, "answers stay within the size asked for" => count;
-    "readdir.resume", Procedure::Readdir, "goes on behind any cookie" => resume;
-    "readdir.while_removing", Procedure::Readdir, "what stays is listed while others are removed" => while_removing;
-    "readdir.bad_cookie", Procedure::Readdir, "invented cookies and verifiers do no harm" => bad_cookie;
-    "readdir.toosmall", Procedure::Readdir, "no room for an entry answers NFS3ERR_TOOSMALL" => toosmall;
+    "readdir.count", Procedure::Readdir, "answers stay within the requested size" => count;
+    "readdir.resume", Procedure::Readdir, "continues after any cookie" => resume;
+    "readdir.while_removing", Procedure::Readdir, "remaining names are listed while others are removed" => while_removing;
+    "readdir.bad_cookie", Procedure::Readdir, "invalid cookies and verifiers do no harm" => bad_cookie;
+    "readdir.toosmall", Procedure::Readdir, "a size too small for an entry answers NFS3ERR_TOOSMALL" => toosmall;
     "readdir.notdir", Procedure::Readdir, "of a file answers NFS3ERR_NOTDIR" => notdir;
     "readdirplus.all_once", Procedure::Readdirplus, "320 entries, each once, over many small answers" => plus_all_once;
     "readdirplus.agrees", Procedure::Readdirplus, "attributes and handles agree with GETATTR" => plus_agrees;
-    "readdirplus.count", Procedure::Readdirplus, "answers stay within the size asked for" => plus_count;
+    "readdirplus.count", Procedure::Readdirplus, "answers stay within the requested size" => plus_count;
     "readdirplus.notdir", Procedure::Readdirplus, "of a file answers NFS3ERR_NOTDIR" => plus_notdir;
 }
 

@@ -7,15 +7,15 @@ use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
-    "remove.gone", Procedure::Remove, "the name is gone" => gone;
+    "remove.gone", Procedure::Remove, "removes the name" => gone;
     "remove.noent", Procedure::Remove, "an unknown name answers NFS3ERR_NOENT" => noent;
-    "remove.symlink", Procedure::Remove, "removes a link, not what it leads to" => symlink;
-    "remove.dir", Procedure::Remove, "of a directory leaves it whole" => dir;
+    "remove.symlink", Procedure::Remove, "removes a link, not its target" => symlink;
+    "remove.dir", Procedure::Remove, "of a directory does not change it" => dir;
     "remove.notdir", Procedure::Remove, "in a file answers NFS3ERR_NOTDIR" => notdir;
     "remove.dot", Procedure::Remove, "'.' and '..' cannot be removed" => dot;
-    "rmdir.gone", Procedure::Rmdir, "the name is gone" => rmdir_gone;
+    "rmdir.gone", Procedure::Rmdir, "removes the name" => rmdir_gone;
     "rmdir.noent", Procedure::Rmdir, "an unknown name answers NFS3ERR_NOENT" => rmdir_noent;
-    "rmdir.notempty", Procedure::Rmdir, "of a full directory answers NFS3ERR_NOTEMPTY" => notempty;
+    "rmdir.notempty", Procedure::Rmdir, "of a directory with entries answers NFS3ERR_NOTEMPTY" => notempty;
     "rmdir.notdir", Procedure::Rmdir, "of a file answers NFS3ERR_NOTDIR" => rmdir_notdir;
     "rmdir.dot", Procedure::Rmdir, "'.' and '..' cannot be removed" => rmdir_dot;
 }

@@ -8,17 +8,17 @@ use filermark_driver_kit::checks;
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
-    "rename.moved", Procedure::Rename, "the file goes from one name to the other" => moved;
+    "rename.moved", Procedure::Rename, "moves the file from one name to the other" => moved;
     "rename.across", Procedure::Rename, "from one directory to another" => across;
-    "rename.over_file", Procedure::Rename, "over a file replaces that" => over_file;
-    "rename.over_empty_dir", Procedure::Rename, "a directory over an empty one replaces that" => over_empty_dir;
-    "rename.over_full_dir", Procedure::Rename, "a directory over a full one is refused" => over_full_dir;
+    "rename.over_file", Procedure::Rename, "over a file replaces it" => over_file;
+    "rename.over_empty_dir", Procedure::Rename, "a directory over an empty one replaces it" => over_empty_dir;
+    "rename.over_full_dir", Procedure::Rename, "a directory over one with entries is refused" => over_full_dir;
     "rename.file_over_dir", Procedure::Rename, "a file over a directory is refused" => file_over_dir;
     "rename.dir_over_file", Procedure::Rename, "a directory over a file is refused" => dir_over_file;
     "rename.same_name", Procedure::Rename, "to its own name does nothing" => same_name;
     "rename.same_file", Procedure::Rename, "over another name of the same file does nothing" => same_file;
     "rename.noent", Procedure::Rename, "an unknown name answers NFS3ERR_NOENT" => noent;
-    "rename.into_itself", Procedure::Rename, "a directory does not go into itself" => into_itself;
+    "rename.into_itself", Procedure::Rename, "a directory cannot be moved into itself" => into_itself;
     "rename.dot", Procedure::Rename, "'.' and '..' cannot be renamed" => dot;
 }
 

@@ -12,15 +12,15 @@ use filermark_onc::xdr;
 const ACCEPT: &str = "RFC 5531 section 9";
 
 checks! { CHECKS: Check =>
-    "null.answers", Procedure::Null, "does nothing, and says so" => null;
-    "rpc.fragments", Procedure::Null, "a call may come in many fragments" => fragments, by "RFC 5531 section 11";
-    "rpc.many_at_once", Procedure::Getattr, "many calls at once on a connection are all answered" => many_at_once, by "RFC 5531 section 9";
+    "null.answers", Procedure::Null, "returns an empty reply" => null;
+    "rpc.fragments", Procedure::Null, "a call in many fragments is accepted" => fragments, by "RFC 5531 section 11";
+    "rpc.many_at_once", Procedure::Getattr, "many calls in flight on a connection are all answered" => many_at_once, by "RFC 5531 section 9";
     "rpc.proc_unavail", Procedure::Null, "procedure 22 answers PROC_UNAVAIL" => proc_unavail, by ACCEPT;
     "rpc.prog_mismatch", Procedure::Null, "version 9 answers PROG_MISMATCH with a range that has 3" => prog_mismatch, by ACCEPT;
     "rpc.prog_unavail", Procedure::Null, "an unknown program answers PROG_UNAVAIL" => prog_unavail, by ACCEPT;
-    "rpc.garbage_args", Procedure::Getattr, "cut-off arguments answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
+    "rpc.garbage_args", Procedure::Getattr, "truncated arguments answer GARBAGE_ARGS" => garbage_args, by ACCEPT;
     "rpc.oversized_handle", Procedure::Getattr, "a handle of 65 bytes is refused" => oversized_handle, by "RFC 1813 section 2.3.3";
-    "rpc.new_connection", Procedure::Getattr, "handles outlive the connection" => new_connection, by "RFC 1813 section 2.3.3";
+    "rpc.new_connection", Procedure::Getattr, "handles stay valid on a new connection" => new_connection, by "RFC 1813 section 2.3.3";
 }
 
 fn own_connection(b: &Bench<'_>) -> RpcClient {

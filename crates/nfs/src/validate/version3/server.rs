@@ -7,12 +7,12 @@ use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
-    "fsstat.sane", Procedure::Fsstat, "free is not more than total" => fsstat;
-    "fsinfo.sane", Procedure::Fsinfo, "sizes that can be used" => fsinfo;
-    "fsinfo.properties", Procedure::Fsinfo, "links work where they are promised" => properties;
+    "fsstat.sane", Procedure::Fsstat, "free space is not more than the total" => fsstat;
+    "fsinfo.sane", Procedure::Fsinfo, "sizes are usable" => fsinfo;
+    "fsinfo.properties", Procedure::Fsinfo, "links work if they are announced" => properties;
     "pathconf.name_max", Procedure::Pathconf, "the longest name works, a longer one is refused" => name_max;
-    "pathconf.case", Procedure::Pathconf, "upper and lower case as told" => case;
-    "pathconf.links", Procedure::Pathconf, "linkmax and the rest are sane" => links;
+    "pathconf.case", Procedure::Pathconf, "upper and lower case are handled as announced" => case;
+    "pathconf.links", Procedure::Pathconf, "linkmax and the other values are valid" => links;
 }
 
 fn fsstat(b: &mut Bench<'_>) -> Outcome {

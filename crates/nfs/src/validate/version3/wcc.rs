@@ -12,7 +12,7 @@ checks! { CHECKS: Check =>
     "wcc.setattr", Procedure::Setattr, "attributes before and after a SETATTR are right" => setattr, by SECTION;
     "wcc.create", Procedure::Create, "the directory's attributes around a CREATE are right" => create, by SECTION;
     "wcc.remove", Procedure::Remove, "the directory's attributes around a REMOVE are right" => remove, by SECTION;
-    "wcc.failed", Procedure::Mkdir, "a refused MKDIR tells that nothing changed" => failed, by SECTION;
+    "wcc.failed", Procedure::Mkdir, "a refused MKDIR reports that nothing changed" => failed, by SECTION;
 }
 
 /// Compares what came with a change with what GETATTR said before and says now.

@@ -9,14 +9,14 @@ use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
     "write.file_sync", Procedure::Write, "FILE_SYNC is answered FILE_SYNC" => file_sync;
-    "write.data_sync", Procedure::Write, "DATA_SYNC is answered as safe at least" => data_sync;
+    "write.data_sync", Procedure::Write, "DATA_SYNC is answered DATA_SYNC or FILE_SYNC" => data_sync;
     "write.unstable", Procedure::Write, "UNSTABLE data can be read at once" => unstable;
-    "write.overwrite", Procedure::Write, "changes the range and nothing beside" => overwrite;
+    "write.overwrite", Procedure::Write, "changes the given range only" => overwrite;
     "write.hole", Procedure::Write, "a hole reads as zeros" => hole;
     "write.zero_count", Procedure::Write, "0 bytes succeed and change nothing" => zero_count;
     "write.largest", Procedure::Write, "the largest transfer works" => largest;
     "write.beyond_4gib", Procedure::Write, "offsets and sizes have 64 bits" => beyond_4gib;
-    "write.mtime", Procedure::Write, "the mtime moves on" => mtime, by "RFC 1813 section 2.6";
+    "write.mtime", Procedure::Write, "changes the mtime" => mtime, by "RFC 1813 section 2.6";
     "write.dir", Procedure::Write, "to a directory is refused" => to_dir;
     "write.stale", Procedure::Write, "to a removed file answers NFS3ERR_STALE" => stale;
 }
