@@ -5,11 +5,11 @@ use filermark_results::output::{Origin, Output, OutputTable};
 use filermark_results::{Role, outputs, parse_sfssum};
 use serde::Deserialize;
 
-/// What a file is beyond doubt, by its name and its content, whatever a manifest
-/// says: whoever forges figures writes the manifest, too.
+/// What a file is beyond doubt, by its name and its content, and not by a manifest, which a
+/// forger of figures writes as well.
 pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Role> {
     let row = OutputTable(&[outputs::OUTPUTS]).of_name(name);
-    if row.is_some_and(|row| row.role == Role::Record) || is_run_line(bytes) {
+    if outputs::RECORD.is_name(name) || is_run_line(bytes) {
         return Some(Role::Record);
     }
     match row.map(|row| row.role) {
@@ -78,7 +78,7 @@ fn is_rc(name: &str) -> bool {
     base.starts_with(RC_NAME) || base.ends_with(".rc") || base.ends_with("_rc")
 }
 
-/// The name that an rc file has when nobody says which it is.
+/// The name of the rc file where none is given.
 pub(crate) const RC_NAME: &str = "sfs_rc";
 /// How the table of a run begins.
 const CSV_FRONT: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";

@@ -1,5 +1,6 @@
 //! What this crate needs of a system, on systems that have no module of their own: readiness
-//! by the crate `polling` (kqueue, IOCP, event ports), the rest by the standard library.
+//! by the crate `polling`, the rest by the standard library. Drivers need edge-triggered
+//! readiness, which kqueue has and IOCP does not, and keys of 64 bits. Run on Linux only so far.
 //!
 //! What it lacks is what Linux has: arrival times, many datagrams per system call, the MTU of
 //! a path. On Linux a wait takes five system calls here (docs/src/design/load.md).

@@ -1,6 +1,6 @@
 //! A UDP socket with one server.
 //!
-//! There is nothing to connect: one message of the set-up shows that somebody is there, and is
+//! There is nothing to connect: one message of the set-up shows that a server answers, and is
 //! sent again until it is answered. From then on the socket is never broken. Every call is a
 //! datagram; all that are due leave in one system call. What is lost on the way shows only in
 //! the reply that does not come, and goes again alone when its time is over.
@@ -302,7 +302,7 @@ fn report_small_buffers(socket: &Datagrams, io: &mut Io) {
 fn error_text(error: &io::Error) -> Box<str> {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => {
-            "nobody listens on this UDP port (ICMP port unreachable)".into()
+            "no process listens on this UDP port (ICMP port unreachable)".into()
         }
         _ => error.to_string().into(),
     }

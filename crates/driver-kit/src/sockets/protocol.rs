@@ -87,7 +87,7 @@ pub trait WireProtocol: Debug + Sized + 'static {
     const ON_LOSS: OnLoss;
     /// Bytes in front of each message that streams need and datagrams do without.
     const STREAM_MARK: usize = 0;
-    /// Datagrams: why nobody can be reached if the set-up is not answered.
+    /// Datagrams: why the server cannot be reached if the set-up is not answered.
     const NO_ANSWER: &'static str = "no answer";
 
     /// The calls under way.

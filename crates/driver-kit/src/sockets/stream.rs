@@ -181,10 +181,16 @@ impl<P: WireProtocol> Stream<P> {
             core.own_bytes(&mut self.protocol, &mut io.send);
             while self.state == State::Up && io.send.len() < CHUNK {
                 let at = self.encoded.wrapping_add(io.send.len() as u32);
+                let next = core.calls().next_to_encode(self.number);
                 if !core.encode_next(self.number, &mut self.protocol, &mut io.send) {
                     break;
                 }
                 core.calls_mut().encoded(self.number, at);
+                // A call that waited for the protocol's window does not take its connection down.
+                if let (OnLoss::Fail, Some(slot)) = (P::ON_LOSS, next) {
+                    let now = core.state().now;
+                    core.calls_mut().renew(slot, now);
+                }
             }
             if io.send.is_empty() {
                 return Ok(());

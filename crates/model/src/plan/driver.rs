@@ -1,5 +1,5 @@
 //! The drivers that a plan can have, and the protocols whose operations they do: one list, from
-//! which all that tells them apart is made.
+//! which everything that distinguishes them is made.
 
 mod nfs;
 mod null;

@@ -168,7 +168,7 @@ fn mount_at(
     }
 }
 
-/// Over UDP there is no connection whose making shows that somebody is there, and the
+/// Over UDP there is no connection whose making shows that a server answers, and the
 /// patience of a run is long: one NULL call, with the patience of a connection.
 fn is_there(mount: &MountPoint, plan: &NfsPlan, address: SocketAddr) -> Result<(), Failure> {
     let step = format!("connect to the server of {}", mount.path);

@@ -201,7 +201,7 @@ fn a_cut_link_is_silent_and_can_be_mended() {
     assert_eq!(said(&hosts, "h2", "hostname"), "h2\n");
     assert_eq!(open.try_wait().expect("look at it"), None);
 
-    hosts.fix("h1").expect("mend");
+    hosts.fix("h1").expect("fix");
     assert_eq!(said(&hosts, "h1", "hostname"), "h1\n");
     let done = open.wait_with_output().expect("its end");
     assert_eq!(text(&done.stdout), "open\nafter\n");

@@ -69,7 +69,7 @@ impl Peer {
         Self::with(slots, true, script)
     }
 
-    /// Lets nobody in.
+    /// Refuses every connection.
     pub(super) fn refusing() -> Self {
         Self::with(0, false, |_, _| Vec::new())
     }

@@ -102,7 +102,7 @@ counters! {
         ShortReads = shared::SHORT_READS;
         ShortWrites = shared::SHORT_WRITES;
         LockWaits = CounterDecl::new("lock_waits", "Locks that another process had at first.")
-            .notes("locks that somebody else had at first, and were waited for");
+            .notes("locks that another process had at first, and were waited for");
         DirectFallbacks = CounterDecl::new(
             "direct_fallbacks",
             "Transfers that were to bypass the cache and went through it.",

@@ -312,7 +312,7 @@ fn nobody_there_is_said_when_a_shard_is_opened() {
         connect_timeout_ms: 3 * FIRST_MS as u32 + 100,
         ..udp()
     };
-    for (address, words) in [(refused, "nobody listens"), (silent_at, "no answer")] {
+    for (address, words) in [(refused, "no process listens"), (silent_at, "no answer")] {
         let error = open(&plan, address)
             .expect_err("nobody is there")
             .to_string();
