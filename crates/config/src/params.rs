@@ -28,7 +28,7 @@ pub(crate) fn own_parameters() -> impl Iterator<Item = &'static &'static Paramet
 mod tests {
     use super::*;
     use crate::given::check;
-    use filermark_model::Benchmark;
+    use filermark_model::{Benchmark, Op};
     use std::collections::BTreeSet;
 
     #[test]
@@ -75,6 +75,15 @@ mod tests {
             for text in texts.into_iter().flatten().filter(|t| !t.is_empty()) {
                 assert!(check(p, &text).is_ok(), "{}={text}", p.name);
             }
+        }
+    }
+
+    #[test]
+    fn the_help_of_mixfile_names_every_operation_of_mix_files() {
+        let help = Parameter::find("MIXFILE").unwrap().long_help;
+        let names: BTreeSet<&str> = help.split([' ', ',', '.']).collect();
+        for op in Op::NFS3.iter().chain(Op::SMB) {
+            assert!(names.contains(op.name()), "{}", op.name());
         }
     }
 }

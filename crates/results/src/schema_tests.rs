@@ -4,6 +4,7 @@
 
 use crate::record::SCHEMA;
 use crate::testing::every_field::plans_with_every_field;
+use filermark_model::Op;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -183,6 +184,13 @@ fn the_schema_has_every_field_of_the_plan() {
         text == SCHEMA,
         "the schema lacks fields of the plan; UPDATE_GOLDEN=1 writes them: {all:#?}"
     );
+}
+
+#[test]
+fn the_schema_has_every_operation() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let names: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
+    assert_eq!(schema["$defs"]["op"]["enum"], json!(names));
 }
 
 #[test]
