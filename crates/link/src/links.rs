@@ -4,7 +4,6 @@
 //! replace it (`filermark_prime::sim`). [`ThreadLinks`] is the real one: per agent a thread
 //! that reads and one that writes, all events in one bounded queue, so that an agent that sends
 //! too much is blocked by its own link. The bytes in the queue are bounded too (`byte_budget`).
-//! it is bounded in bytes too (`byte_budget`).
 
 use crate::byte_budget::{BudgetGuard, ByteBudget};
 use crate::child;

@@ -39,6 +39,9 @@ pub struct Agents {
     pub(super) extra_orders: ExtraOrders,
     pub(super) own: Hello,
     pub(super) silence_at: Nanos,
+    /// All messages that were received before this time have been handled. Agents whose
+    /// messages wait in the queue are not silent.
+    pub(super) handled_until: Nanos,
 }
 
 /// One agent.
@@ -92,6 +95,7 @@ impl Agents {
             extra_orders: ExtraOrders::default(),
             own,
             silence_at: now,
+            handled_until: now,
         }
     }
 
@@ -265,7 +269,11 @@ impl Agents {
         if let Some(loss) = self.losses.get(before) {
             return Some((loss.agent, AgentsInput::Lost));
         }
-        let (at, event) = self.links.wait(until)?;
+        let now = self.links.now();
+        let Some((at, event)) = self.links.wait(until) else {
+            self.handled_until = self.handled_until.max(now);
+            return None;
+        };
         if self.slots.get(at).is_none_or(|s| s.is_lost) {
             self.take_last_report(at, &event);
             return Some((at, AgentsInput::Timeout));
@@ -281,7 +289,9 @@ impl Agents {
                 AgentsInput::Lost
             }
             LinkEvent::Message(frame, when) => {
-                self.slots[at].last_message_at = self.links.now();
+                let slot = &mut self.slots[at];
+                slot.last_message_at = slot.last_message_at.max(when);
+                self.handled_until = self.handled_until.max(when);
                 match frame.decode().map(crate::sanitize::sanitized) {
                     Ok(Report::Time {
                         seq,
@@ -318,8 +328,9 @@ impl Agents {
                 }
             }
             let seconds = SILENCE_MAX.0 / 1_000_000_000;
+            let handled = self.handled_until;
             self.mark_lost_where(
-                |s| s.hello.is_some() && now.since(s.last_message_at) > SILENCE_MAX,
+                |s| s.hello.is_some() && handled.since(s.last_message_at) > SILENCE_MAX,
                 &format!("no message for {seconds} s"),
             );
         }
@@ -349,3 +360,6 @@ impl Agents {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
