@@ -44,7 +44,7 @@ fn examples() -> String {
 Examples:
   filermark demo                              measure an embedded server, about a minute
   filermark template > sfs_rc                 an rc file to start from
-  filermark plan -r sfs_rc                    what would run; nothing is touched
+  filermark plan -r sfs_rc                    what would run; contacts no server
   filermark preflight -r sfs_rc               are clients and servers ready for it?
   filermark validate -r sfs_rc -s mine        does the server speak its protocol correctly?
   filermark run -r sfs_rc -s mine             the sweep
@@ -54,7 +54,7 @@ Examples:
   filermark template swbuild > sfs_rc         an rc file for a mounted file system
   filermark template nfs2-1993 > sfs_rc       after LADDIS, over NFSv2; nfs2-1997,
                                               also nfs3-1997, nfs3-2001; TCP=off: UDP{EXAMPLE}
-  filermark netmist -b 1g -O 1000 -g clients  by netmist's command line
+  filermark netmist -b 1g -O 1000 -g clients  with netmist's command line
   filermark compare a.run.jsonl b.run.jsonl   is b faster or slower than a?
   filermark subedit -o sub.xml sfssum.mine sfs_rc   make a submission of the result
   filermark params BIOD_MAX_READS             what a parameter means
@@ -94,7 +94,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Show what would run: points, procs, file set, space, memory, time
     ///
-    /// Nothing is touched: no server is asked and no file is written.
+    /// No server is contacted and no file is written.
     Plan(PlanArgs),
     /// Check that clients, servers and this host are ready for a run
     Preflight(PreflightArgs),
@@ -108,11 +108,11 @@ pub enum Command {
     Serve(ServeArgs),
     /// Serve the time of day to runs in virtual machines
     Clock(ClockArgs),
-    /// Set SSH up so that the clients let this user in without a password
+    /// Set up SSH so that this user can log in to the clients without a password
     Keys(KeysArgs),
     /// Install this program on the clients
     Install(InstallArgs),
-    /// End what a run has left running on its clients, and remove what it left there
+    /// Stop the agents of a run on its clients and remove its files there
     Stop(StopArgs),
     /// Generate load on this host for a remote prime
     Agent(AgentArgs),
@@ -128,14 +128,14 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare runs: faster, slower, or no difference shown
     Compare(CompareArgs),
-    /// Measure power and traffic beside runs, and what they say of efficiency
+    /// Measure power and network traffic during runs; report efficiency
     #[cfg(feature = "energy")]
     Energy(crate::energy::EnergyArgs),
-    /// Fill in a submission: what a disclosure of results holds
+    /// Fill in a submission, the disclosure of a result
     Subedit(SubeditArgs),
-    /// Pack all that belongs to a run or a submission into a zip file with checksums
+    /// Pack all files of a run or a submission into a zip file with checksums
     Bundle(BundleArgs),
-    /// Check an archive, a folder, a record or a submission, and compute every figure again
+    /// Check an archive, a folder, a record or a submission; recompute every figure
     Verify(VerifyArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -155,7 +155,7 @@ pub struct SourceArgs {
     /// Directory of the result files (WORK_DIR) [default: result]
     #[arg(short, long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Set a parameter; wins over the rc file; may be repeated
+    /// Set a parameter, overriding the rc file; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
     /// Benchmark and workload definitions of your own (BENCHMARK_FILE)
@@ -166,7 +166,7 @@ pub struct SourceArgs {
 /// How much a subcommand says on stderr.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct VerboseArgs {
-    /// Say more; -vv says everything
+    /// More diagnostics; -vv: all
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -217,7 +217,7 @@ pub struct ValidateArgs {
     #[arg(short = 'v', long, value_name = "LEVEL", default_value_t = 2)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=2))]
     pub level: u8,
-    /// Say more; twice: everything
+    /// More diagnostics; twice: all
     #[arg(long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     #[command(flatten)]
@@ -234,7 +234,7 @@ Examples:
   filermark run -r sfs_rc -s mine --events - | jq -c .type{RUN_EXAMPLE}
   filermark run -s null -o DRIVER=null -o LOAD=100000 -o PROCS=100 -o WARMUP_TIME=1 -o RUNTIME=5 -o FILESET_MB_PER_OP=0.1
 
-Ctrl-C ends a run: what was measured is kept, what was made on the server is removed."
+Ctrl-C ends a run: results so far are kept, files on the server are removed."
     )
 }
 
@@ -261,18 +261,19 @@ pub struct RunArgs {
 #[command(after_help = "\
 Examples:
   filermark serve                                  an empty /export on 127.0.0.1:2049
-  filermark serve --listen '[::1]:0' --portmap     the port is chosen and printed
+  filermark serve --listen '[::1]:0' --portmap     a free port is chosen and printed
   filermark serve --delay 5ms --error READ=NFS3ERR_IO@1% --unstable
-  filermark serve --delay exp:2ms --stop 3s/60s    random delays, and a server that stands still
-  filermark serve --null                           canned replies: the generator's limit
+  filermark serve --delay exp:2ms --stop 3s/60s    random delays, and stalls
+  filermark serve --null                           canned replies: measures the limit of the client
   mount -t nfs -o vers=3,tcp,port=2049,mountport=2049,nolock 127.0.0.1:/export /mnt")]
 pub struct ServeArgs {
-    /// Address and port to answer on; may be repeated; port 0 chooses one
+    /// Address and port to listen on; may be repeated; with port 0 a free one is chosen
     #[arg(
         short,
         long,
         value_name = "ADDR:PORT",
-        default_value = "127.0.0.1:2049"
+        default_value = "127.0.0.1:2049",
+        value_parser = parse_address
     )]
     pub listen: Vec<SocketAddr>,
     /// Answer at once with canned replies, without a file system
@@ -281,23 +282,23 @@ pub struct ServeArgs {
     /// Answer the portmapper program on the same port too
     #[arg(long)]
     pub portmap: bool,
-    /// Take no requests in datagrams (UDP), only by TCP
+    /// Serve TCP only, no UDP
     #[arg(long)]
     pub no_udp: bool,
-    /// Hold NFS replies back: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms; exp:2ms;
+    /// Delay NFS replies: 5ms; READ=2ms,GETATTR=100us; uniform:1ms-3ms; exp:2ms;
     /// lognormal:MEDIAN,SIGMA; bimodal:1ms,50ms,1%
     #[arg(long, value_name = "SPEC")]
     pub delay: Option<DelaySpec>,
-    /// Serve delays one after the other, as a single disk would
+    /// Serve one request at a time, as a single disk would
     #[arg(long)]
     pub queue: bool,
-    /// Answer nothing for a while, again and again: 3s/60s stops for 3 s every 60 s
+    /// Stop answering periodically: 3s/60s stops for 3 s every 60 s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub stop: Option<StopSpec>,
     /// Answer with errors: READ=NFS3ERR_IO@1%,CREATE=NFS3ERR_JUKEBOX@3
     #[arg(long, value_name = "SPEC")]
     pub error: Option<ErrorSpec>,
-    /// Lose things: conn@N, reply@1%, call@1/50; or repeat and delay: copy@1%, late@1%:3s
+    /// Drop connections, replies or calls: conn@N, reply@1%, call@1/50; duplicate or delay replies: copy@1%, late@1%:3s
     #[arg(long, value_name = "SPEC")]
     pub drop: Option<DropSpec>,
     /// Answer WRITE with UNSTABLE; =verf@N changes the write verifier after every N WRITEs,
@@ -305,19 +306,19 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SPEC", num_args = 0..=1)]
     #[arg(require_equals = true, default_missing_value = "on")]
     pub unstable: Option<UnstableSpec>,
-    /// Read and write at most so many bytes per call
+    /// Transfer at most so many bytes per READ or WRITE
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     pub short: Option<u32>,
     /// Refuse every mount
     #[arg(long)]
     pub refuse_mount: bool,
-    /// Seed of the faults that are drawn
+    /// Seed of random delays and faults
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// Threads that answer [default: 2]
+    /// Threads that serve requests [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Most bytes that data, names and inodes may take: 512M, 8G
+    /// Capacity of the file system, with names and inodes: 512M, 8G
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub capacity: Option<u64>,
     /// Refuse every change with NFS3ERR_ROFS
@@ -334,11 +335,11 @@ pub struct ServeArgs {
 #[command(after_help = "\
 Examples:
   filermark clock                                  on port 2010 of all addresses
-  filermark clock --listen 127.0.0.1:0             the port is chosen and printed
-  filermark run -r sfs_rc -o PIT_SERVER=HOST       RUN is held against the clock of HOST")]
+  filermark clock --listen 127.0.0.1:0             a free port is chosen and printed
+  filermark run -r sfs_rc -o PIT_SERVER=HOST       RUN is checked against the clock of HOST")]
 pub struct ClockArgs {
-    /// Address and port to answer on; may be repeated; port 0 chooses one
-    #[arg(short, long, value_name = "ADDR:PORT", default_value = "0.0.0.0:2010")]
+    /// Address and port to listen on; may be repeated; with port 0 a free one is chosen
+    #[arg(short, long, value_name = "ADDR:PORT", default_value = "0.0.0.0:2010", value_parser = parse_address)]
     pub listen: Vec<SocketAddr>,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -420,6 +421,13 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
         Ok(s) if (0.1..=86_400.0).contains(&s) => Ok(Duration::from_secs_f64(s)),
         _ => Err("give seconds from 0.1 to 86400".into()),
     }
+}
+
+/// An address to listen on.
+pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "not an IP address with a port; for example 127.0.0.1:2049 or [::1]:2049".into()
+    })
 }
 
 /// An amount in bytes, with K, M, G or T for binary multiples.

@@ -15,21 +15,21 @@ filermark agent --stdio
        filermark agent --connect HOST[:PORT]... --secret-file FILE [--time-limit S]
        filermark agent --make-keys DIR --clients LIST")]
 #[command(after_help = "\
-Runs start their agents by themselves (over SSH, by Slurm, or here). By hand:
+Runs start their agents themselves (over SSH, by Slurm, or locally). By hand:
   filermark agent --make-keys lab --clients 'h1 h2'    once, on the prime: SECRET_FILE=lab/prime.key;
                                                        move lab/client-h1.key to h1, and so on
   filermark agent --listen 0.0.0.0:20049 --secret-file client-h1.key
-                                                       runs with LAUNCHER=connect come to it
+                                                       for runs with LAUNCHER=connect
   filermark agent --connect prime:20049 --secret-file client-h1.key
-                                                       goes to a run with LAUNCHER=accept")]
+                                                       connects to a run with LAUNCHER=accept")]
 pub struct AgentArgs {
-    /// Speak over standard input and output; for launchers
+    /// Exchange messages over standard input and output; for launchers
     #[arg(long)]
     pub stdio: bool,
-    /// Wait for primes on this address and port, over TLS
-    #[arg(long, value_name = "ADDR:PORT", requires = "secret_file")]
+    /// Listen for primes on this address and port, over TLS
+    #[arg(long, value_name = "ADDR:PORT", requires = "secret_file", value_parser = super::parse_address)]
     pub listen: Option<SocketAddr>,
-    /// Go to the prime at this host and port, over TLS; '-': an invitation on standard input
+    /// Connect to the prime at this host and port, over TLS; '-': read an invitation from standard input
     #[arg(long, value_name = "HOST[:PORT]")]
     pub connect: Vec<String>,
     /// Make the key files of a prime and its clients in this directory, or those that are missing
@@ -44,10 +44,10 @@ pub struct AgentArgs {
     /// The key file of this client, as --make-keys makes it
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
-    /// The client that this is; for agents whose key file does not say it
+    /// Name of this client, if the key file does not have it
     #[arg(long, value_name = "NAME", hide = true)]
     pub name: Option<String>,
-    /// It is the client that Slurm calls the node
+    /// The name of this client is Slurm's node name
     #[arg(long, conflicts_with = "name", hide = true)]
     pub name_from_slurm: bool,
     /// How long to try to reach the prime, in seconds

@@ -12,10 +12,10 @@ Examples:
   filermark bundle -o acme.zip sub.xml --add notes.pdf
   filermark bundle --sign acme.key result/mine.run.jsonl   and result/mine.zip.minisig
 
-A key's password is asked for at the terminal, or comes from --password-file or from
+The password of a key is read from the terminal, from --password-file or from
 FILERMARK_SIGN_PASSWORD. `minisign -G` makes keys.
 MANIFEST.sha256 in the archive is for `sha256sum -c`; `filermark verify` checks more.
-Exit code 0: packed; 1: something is missing, or would give a password away.")]
+Exit code 0: packed; 1: a file is missing, or a file contains a password.")]
 pub struct BundleArgs {
     /// Run records, submissions, or folders of them
     #[arg(value_name = "RECORD|SUB.xml|DIR", required = true)]
@@ -29,11 +29,10 @@ pub struct BundleArgs {
     /// A further file; may be repeated
     #[arg(long, value_name = "FILE")]
     pub add: Vec<PathBuf>,
-    /// Pack files with passwords in them as well
+    /// Pack files that contain passwords as well
     #[arg(long)]
     pub with_secrets: bool,
-    /// Pack without files that a submission names, or a run read, and that are missing or
-    /// were changed
+    /// Pack even if files that a submission names or that a run read are missing or changed
     #[arg(long)]
     pub force: bool,
     /// Sign the archive with this secret key of minisign; the signature is FILE.zip.minisig
@@ -49,12 +48,12 @@ pub struct BundleArgs {
 #[command(after_help = "\
 Examples:
   filermark verify mine.zip
-  filermark verify result/mine.run.jsonl           the record, and what lies beside it
+  filermark verify result/mine.run.jsonl           the record and the files beside it
   filermark verify --json mine.zip | jq .ok
   filermark verify --key acme.pub mine.zip         and its signature, mine.zip.minisig
 
 One line for each check: ok, FAIL, or skip for what cannot be checked, and why.
-Exit code 0: nothing is wrong; 1: a check failed; 2: it cannot be read.")]
+Exit code 0: no check failed; 1: a check failed; 2: it cannot be read.")]
 pub struct VerifyArgs {
     /// The archive, a folder that it was unpacked to, a run record, or a submission
     #[arg(value_name = "FILE.zip|DIR|RECORD|SUB.xml")]

@@ -12,7 +12,7 @@ Examples:
   filermark compare b1.run.jsonl,b2.run.jsonl a1.run.jsonl,a2.run.jsonl   repeats of a run
   filermark compare -f html -o compare.html base.run.jsonl one.run.jsonl two.run.jsonl
   filermark compare --fail-on slower --threshold 10 base.run.jsonl new.run.jsonl
-  filermark compare old.run.jsonl --historical     one run beside published historical systems
+  filermark compare old.run.jsonl --historical     with historical published results
 
 Exit code 0: compared, and no verdict that --fail-on names; 1: nothing to compare, or
 the output cannot be written; 2: a record cannot be read, or the runs did different
@@ -21,30 +21,29 @@ pub struct CompareArgs {
     /// The run records; the first is the base. Repeats of a run are joined by commas
     #[arg(value_name = "RECORD[,RECORD...]", num_args = 1.., required = true)]
     pub sides: Vec<PathBuf>,
-    /// What to make
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = CompareFormat::Text)]
     pub format: CompareFormat,
-    /// Where it goes; - is standard output
+    /// Output file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Lay the page out by the templates of this directory; what it lacks is as shipped
+    /// Use the templates of this directory; missing ones are the built-in ones
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
-    /// Show published historical systems beside, which are not comparable: those that ship with
-    /// the program, or a file's; one record is enough then
+    /// Show historical published results as well, which are not comparable: those that ship
+    /// with the program, or those of a file. One record is then enough
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,
-    /// Smallest difference that matters, in percent
+    /// Smallest difference that counts, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCNT, value_parser = parse_percent)]
     pub threshold: f64,
-    /// What runs on one server differ by, in percent (standard deviation); repeats put
-    /// it right
+    /// Assumed run-to-run standard deviation in percent, where there are no repeats
     #[arg(long, value_name = "PERCENT", default_value_t = SPREAD_PCNT, value_parser = parse_percent)]
     pub spread: f64,
-    /// Compare what can be matched although the runs did different work
+    /// Compare runs with different plans; unmatched load points are left out
     #[arg(long)]
     pub force: bool,
-    /// Which verdict ends with exit code 3
+    /// Verdicts that end with exit code 3
     #[arg(long, value_enum, default_value_t = FailOn::Slower)]
     pub fail_on: FailOn,
     /// Print no colours (also: NO_COLOR, or no terminal)
@@ -66,9 +65,9 @@ pub enum CompareFormat {
 /// Which verdicts end with exit code 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Slower, also where other figures are faster
+    /// Any figure is slower
     Slower,
-    /// Any difference that is shown
+    /// Any difference
     Any,
     /// None
     Never,

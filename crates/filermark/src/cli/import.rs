@@ -12,12 +12,12 @@ Examples:
   filermark import benchmarks.xml -o mine.toml  benchmark definitions of the 2014 kind
   filermark run -r sfs_rc.new -b mine.toml -o BENCHMARK=EDA
 
-What has no equivalent is reported, and stands as a comment in the new file.")]
+Settings without an equivalent are reported and kept as comments in the new file.")]
 pub struct ImportArgs {
     /// The file of an earlier generation
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Write the new file here, and not to standard output
+    /// Write the new file here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ pub struct EventsArgs {
 /// What a lost client means.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct LostArgs {
-    /// When a client is lost, end the run, or go on with the rest (ON_LOST)
+    /// When a client is lost, end the run or continue with the others (ON_LOST)
     #[arg(long, value_enum, value_name = "WHAT")]
     pub on_lost: Option<OnLostArg>,
 }
@@ -26,7 +26,7 @@ pub struct LostArgs {
 pub enum OnLostArg {
     /// The run ends
     End,
-    /// The others go on; load points from then on do not count
+    /// The other clients continue; load points from then on do not count
     Continue,
 }
 

@@ -34,13 +34,13 @@ pub struct NetmistArgs {
     /// Definitions of workloads of your own (TOML)
     #[arg(long, value_name = "FILE")]
     pub benchmarks: Option<PathBuf>,
-    /// For -k: remove also what -K has kept, and what another plan has made
+    /// For -k: also remove files kept by -K and files of other plans
     #[arg(long)]
     pub force: bool,
     /// Set a parameter of rc files; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
-    /// Say more; twice: everything
+    /// More diagnostics; twice: all
     #[arg(long, action = ArgAction::Count)]
     pub verbose: u8,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub struct NetmistArgs {
     pub events: EventsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Words that belong to no flag: reported with what was probably meant
+    /// Arguments that belong to no flag: an error with a suggestion
     #[arg(hide = true)]
     pub strays: Vec<String>,
 }

@@ -11,7 +11,7 @@ Examples:
   filermark preflight -r sfs_rc | grep -v '^ok'    what needs fixing
   filermark preflight -r sfs_rc --json
 
-Exit code 0: no failure; 1: there is one. Nothing stays on any host.")]
+Exit code 0: no failure; 1: there is one. Nothing is left on any host.")]
 pub struct PreflightArgs {
     #[command(flatten)]
     pub source: SourceArgs,

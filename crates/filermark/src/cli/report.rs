@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// `report`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Without -f and -o a run record's report and classical files are written again, beside
+Without -f and -o, a run record's report and classical files are written again, beside
 it or in DIR, and its summary is printed.
 
 Examples:
@@ -20,25 +20,24 @@ Examples:
   filermark report -f pdf -r -o mine.pdf mine.run.jsonl
   filermark report -o curve.svg --chart heat mine.run.jsonl
   filermark report -f html -o sub.html sub.xml     a disclosure, and its chart, sub.png
-  filermark report old.run.jsonl --historical      beside published historical systems
+  filermark report old.run.jsonl --historical      with historical published results
   filermark report -f summary -o - sfssum.other    points, peak and ORT of any sfssum
-  filermark report --export-templates mine         what pages are laid out by, to be changed
+  filermark report --export-templates mine         copies of the templates, to be edited
   filermark report mine.run.jsonl --templates mine")]
 pub struct ReportArgs {
-    /// What the report is made from: a run record, a submission (sub.xml), or an sfssum file
-    /// of any origin
+    /// A run record, a submission (sub.xml), or an sfssum file of any origin
     #[arg(value_name = "INPUT", required_unless_present = "export_templates")]
     pub input: Option<PathBuf>,
-    /// The form of the report [default: by the name that -o gives]
+    /// Format of the report [default: by the name of the file of -o]
     #[arg(short, long, value_parser = forms(), conflicts_with_all = ["dir", "json"])]
     pub format: Option<&'static Form>,
-    /// The edition for reviewers: all findings one by one, all details open
+    /// Include every finding and open all details, for reviewers
     #[arg(short, long)]
     pub review: bool,
     /// Write the report to this file; `-` is standard output [default with -f: -]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["dir", "json"])]
     pub out: Option<PathBuf>,
-    /// Which chart an SVG or PNG file shows
+    /// Chart for an SVG or PNG file
     #[arg(long, value_name = "NAME", value_parser = charts(), default_value = CHARTS[0].name)]
     pub chart: &'static Chart,
     /// The browser that prints PDF [default: FILERMARK_BROWSER, or the first that is found]
@@ -51,10 +50,10 @@ pub struct ReportArgs {
     /// with the program, or those of a file. For run records only
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub historical: Option<Option<PathBuf>>,
-    /// Use the templates of this directory; the built-in ones replace those that it lacks
+    /// Use the templates of this directory; missing ones are the built-in ones
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
-    /// Write the shipped templates into this directory, to be changed, and nothing else
+    /// Only write the built-in templates to this directory, to be edited
     #[arg(long, value_name = "DIR", conflicts_with_all = ["input", "templates"])]
     pub export_templates: Option<PathBuf>,
     #[command(flatten)]

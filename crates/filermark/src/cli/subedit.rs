@@ -7,15 +7,15 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  filermark subedit -o sub.xml sfssum.mine sfs_rc             fill the form in, at the prompt
-  filermark subedit -o sub.xml -i old.xml sfssum.mine sfs_rc  with what another submission says
+  filermark subedit -o sub.xml sfssum.mine sfs_rc             fill in the form at the prompt
+  filermark subedit -o sub.xml -i old.xml sfssum.mine sfs_rc  with the values of another submission
   filermark subedit -b -o sub.xml -i old.xml sfssum.mine sfs_rc
   filermark subedit -z -o sub.zip -i old.xml sfssum.mine sfs_rc
   filermark subedit -v -i sub.xml                             is it complete and valid?
-  filermark subedit -n -o not.xml -i sub.xml --reason \"The stable storage is not.\"
+  filermark subedit -n -o not.xml -i sub.xml --reason \"Write cache is volatile\"
   filermark subedit --xsd > submission.xsd                    the schema of the XML
 
-At the prompt, ? lists the commands. What was typed survives a lost terminal: it is kept in
+At the prompt, ? lists the commands. Input survives a lost terminal: it is saved in
 .sub.xml.autosave beside sub.xml, and the next start offers it.")]
 pub struct SubeditArgs {
     /// The submission to write: XML, or a zip with -z
@@ -24,10 +24,10 @@ pub struct SubeditArgs {
     /// A submission whose values are the defaults; its results are replaced
     #[arg(short, long, value_name = "SUB.xml")]
     pub input: Option<PathBuf>,
-    /// Ask nothing: merge the files into OUT (needs -i)
+    /// No prompts: merge the files into OUT (needs -i)
     #[arg(short, long, group = "mode")]
     pub batch: bool,
-    /// The same into a zip, with every file that belongs to the submission
+    /// Write a zip with the submission and every file that belongs to it
     #[arg(short, long, group = "mode")]
     pub zip: bool,
     /// Only check the submission of -i; lists what is missing or wrong
@@ -39,10 +39,10 @@ pub struct SubeditArgs {
     /// Print the schema (XSD) of submissions
     #[arg(long, group = "mode")]
     pub xsd: bool,
-    /// Why the result does not keep the rules (-n)
+    /// Why the result is non-compliant (-n)
     #[arg(long, value_name = "TEXT", requires = "non_compliant")]
     pub reason: Option<String>,
-    /// Take files that do not seem to belong together
+    /// Accept files that do not seem to belong together
     #[arg(long)]
     pub force: bool,
     /// The summary file (sfssum) or the run record, and the rc file of that run;

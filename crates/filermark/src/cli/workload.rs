@@ -43,7 +43,7 @@ pub enum WorkloadCommand {
 /// `workload list`.
 #[derive(Clone, Debug, Args)]
 pub struct ListArgs {
-    /// Take definitions of your own first, in either form; may be repeated
+    /// Definition file of your own, in either form; takes precedence; may be repeated
     #[arg(short, long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print the list as JSON
@@ -54,10 +54,10 @@ pub struct ListArgs {
 /// `workload show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Workload or benchmark; where both have the name, both are shown
+    /// Workload or benchmark; both are shown if both have the name
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Take definitions of your own first, in either form; may be repeated
+    /// Definition file of your own, in either form; takes precedence; may be repeated
     #[arg(short, long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print it as JSON
@@ -87,7 +87,7 @@ pub struct ExportArgs {
     /// [default: all workloads]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Take definitions of your own first, in either form; may be repeated
+    /// Definition file of your own, in either form; takes precedence; may be repeated
     #[arg(short, long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
@@ -98,7 +98,7 @@ pub struct CheckArgs {
     /// The definition file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Print what it is as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -117,16 +117,16 @@ pub struct FromNfsstatArgs {
     /// and counts; - is standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Count only what came since an earlier look at the same server
+    /// Earlier statistics of the same server: count only calls since then
     #[arg(long, value_name = "EARLIER")]
     pub since: Option<PathBuf>,
-    /// Take this version of NFS [default: the one with the most calls]
+    /// Use this version of NFS [default: the one with the most calls]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=4))]
     pub nfs_version: Option<u8>,
-    /// Leave operations of the mix out, as `null,commit`; the others share the whole
+    /// Leave out operations, for example `null,commit`; the others are scaled to 100 %
     #[arg(long, value_name = "OPS", value_delimiter = ',')]
     pub without: Vec<String>,
-    /// Write the mix file here, and not to standard output
+    /// Write the mix file here instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

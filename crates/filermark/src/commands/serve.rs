@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Serves until it is interrupted; then says what was asked of it.
+/// Serves until it is interrupted, then prints how many calls there were.
 pub fn serve(args: &ServeArgs) -> CommandResult {
     resolve_args::init_tracing(&[], args.verbose.verbose);
     let server = Server::start(options(args)).map_err(CommandError::of)?;
@@ -26,9 +26,12 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
             IpAddr::V6(ip) => format!("[{ip}]"),
             IpAddr::V4(ip) => ip.to_string(),
         };
-        filermark_cli_kit::stderr_line!("serving {EXPORT} on {address}; to mount it:");
         filermark_cli_kit::stderr_line!(
-            "  mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
+            "serving {EXPORT} on {address}\n\
+             to measure it, in another terminal:\n  \
+               filermark run -o MNT_POINTS={host}:{EXPORT} -o NFS_PORT={port} -o MOUNT_PORT={port} -o PROCS=4 -o LOAD=400 -o WARMUP_TIME=5 -o RUNTIME=30\n\
+             to mount it:\n  \
+               mount -t nfs -o vers=3,tcp,port={port},mountport={port},nolock {host}:{EXPORT} /mnt"
         );
     }
     filermark_cli_kit::stderr_line!("{}", also(!args.no_udp));
@@ -40,7 +43,7 @@ pub fn serve(args: &ServeArgs) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is served besides what the lines for mount(8) say.
+/// What is served beside NFSv3 over TCP.
 const fn also(udp: bool) -> &'static str {
     match udp {
         true => {
@@ -73,8 +76,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
     }
 }
 
-/// What was asked, per procedure, on stdout; procedures of version 2 only where there were any, with
-/// the version in front.
+/// The counts of calls by procedure, on stdout. Those of version 2 have the version in front.
 fn print_counts(server: &RunningServer, args: &ServeArgs) {
     let stats = server.stats();
     let new = Procedure::ALL
@@ -106,7 +108,7 @@ fn print_counts(server: &RunningServer, args: &ServeArgs) {
     }
 }
 
-/// What a limit has refused: name, words, count.
+/// What a limit has refused: name in JSON, text, count.
 fn refusals(stats: &ServerStats) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
     [
         ("no_space", "refused with NFS3ERR_NOSPC", stats.no_space),

@@ -158,11 +158,7 @@ impl FromStr for DelaySpec {
         let mut spec = DelaySpec::default();
         let mut parts = text.split(',').map(str::trim);
         while let Some(text) = parts.next() {
-            let item = Item {
-                option: "--delay",
-                text,
-                hint,
-            };
+            let item = Item { text, hint };
             match text.split_once('=') {
                 Some((name, delay)) => {
                     let procedure = item.procedure(name.trim())?;

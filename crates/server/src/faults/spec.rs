@@ -9,10 +9,8 @@ pub(super) const MAX_NS: u64 = 3_600_000_000_000;
 
 /// What is wrong with a fault specification, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{option}: {problem} in {item:?}; {hint}")]
+#[error("{item:?}: {problem}; {hint}")]
 pub struct SpecError {
-    /// The option, as on the command line.
-    pub option: &'static str,
     /// The part of it that cannot be read.
     pub item: String,
     /// Why.
@@ -97,7 +95,6 @@ pub struct UnstableSpec {
 /// Where a part was found, for errors.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
-    pub(super) option: &'static str,
     pub(super) text: &'a str,
     pub(super) hint: &'static str,
 }
@@ -105,7 +102,6 @@ pub(super) struct Item<'a> {
 impl Item<'_> {
     pub(super) fn error(&self, problem: impl Into<String>) -> SpecError {
         SpecError {
-            option: self.option,
             item: self.text.to_owned(),
             problem: problem.into(),
             hint: self.hint,
@@ -185,7 +181,7 @@ impl Item<'_> {
             "us" => 1e3,
             "ms" => 1e6,
             "s" => 1e9,
-            _ => return Err(self.error(format!("{text:?} has no unit (ns, us, ms, s)"))),
+            _ => return Err(self.error(format!("the time {text:?} has no unit (ns, us, ms, s)"))),
         };
         let number: Option<f64> = number.trim().parse().ok();
         let time = number
@@ -196,14 +192,10 @@ impl Item<'_> {
     }
 }
 
-fn items<'a>(
-    option: &'static str,
-    hint: &'static str,
-    text: &'a str,
-) -> impl Iterator<Item = Item<'a>> {
+fn items<'a>(hint: &'static str, text: &'a str) -> impl Iterator<Item = Item<'a>> {
     text.split(',')
         .map(str::trim)
-        .map(move |text| Item { option, text, hint })
+        .map(move |text| Item { text, hint })
 }
 
 impl FromStr for ErrorSpec {
@@ -213,7 +205,7 @@ impl FromStr for ErrorSpec {
         let hint = "write for example READ=NFS3ERR_IO@1% (1 % of the READs) or \
                     CREATE=NFS3ERR_JUKEBOX@3 (the first three CREATEs)";
         let mut spec = ErrorSpec::default();
-        for item in items("--error", hint, text) {
+        for item in items(hint, text) {
             let (name, rest) = item
                 .text
                 .split_once('=')
@@ -234,12 +226,7 @@ impl FromStr for ErrorSpec {
             .iter()
             .find(|rule| rule.procedure == Procedure::Null)
         {
-            Some(_) => Err(Item {
-                option: "--error",
-                text,
-                hint,
-            }
-            .error("NULL cannot fail: its reply has no status")),
+            Some(_) => Err(Item { text, hint }.error("NULL cannot fail: its reply has no status")),
             None => Ok(spec),
         }
     }
@@ -253,7 +240,7 @@ impl FromStr for DropSpec {
                     reply@3 or reply@1/50 (lose replies), call@1% (lose calls), copy@1% (send replies \
                     twice over UDP) or late@1%:3s (send replies later)";
         let mut spec = DropSpec::default();
-        for item in items("--drop", hint, text) {
+        for item in items(hint, text) {
             match item.text.split_once('@') {
                 Some(("conn", count)) => {
                     let count = item.count(count)?;
@@ -292,7 +279,6 @@ impl FromStr for UnstableSpec {
         let hint = "write on, verf@1000 (a new write verifier after every 1000 WRITEs) or lose@1000 \
                     (in addition, data that is not committed is lost)";
         let item = Item {
-            option: "--unstable",
             text: text.trim(),
             hint,
         };

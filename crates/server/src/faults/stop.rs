@@ -21,7 +21,6 @@ impl FromStr for StopSpec {
 
     fn from_str(text: &str) -> Result<StopSpec, SpecError> {
         let item = Item {
-            option: "--stop",
             text: text.trim(),
             hint: "write for example 3s/60s (a stop of 3 s every 60 s)",
         };

@@ -82,7 +82,7 @@ fn errors_name_the_part_and_a_way_out() {
     let delay = |text: &str| text.parse::<DelaySpec>().unwrap_err().to_string();
     assert_eq!(
         delay("2ms,REED=5ms"),
-        "--delay: \"REED\" is not a procedure of NFSv3 (NULL, GETATTR, READ ...) in \"REED=5ms\"; \
+        "\"REED=5ms\": \"REED\" is not a procedure of NFSv3 (NULL, GETATTR, READ ...); \
          write for example 2ms, READ=5ms,GETATTR=100us, uniform:1ms-3ms, exp:2ms, \
          lognormal:2ms,0.5 (median, sigma) or bimodal:1ms,50ms,1%"
     );
@@ -109,7 +109,7 @@ fn errors_name_the_part_and_a_way_out() {
         ("copy@2,copy@1%", "copy@1%"),
         ("late@1:1s,late@2:2s", "late@2:2s"),
     ] {
-        let expected = format!("this kind is given twice in {second:?}; give each kind once");
+        let expected = format!("{second:?}: this kind is given twice; give each kind once");
         assert!(drop(twice).contains(&expected), "{}", drop(twice));
     }
     assert!("packet@1%".parse::<DropSpec>().is_err());
