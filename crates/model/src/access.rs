@@ -2,7 +2,7 @@
 //! rule (manual M, section 3.3).
 //!
 //! MNT_POINTS names hosts and paths. A host is a server, or one address (a network interface)
-//! of a server: which hosts are one server it does not tell.
+//! of a server: it does not show which hosts are one server.
 
 use crate::finding::{Finding, Rule, Severity};
 use crate::plan::{MountPoint, RunPlan};
@@ -51,7 +51,7 @@ impl Access {
 
     /// The spread in two or three phrases.
     pub fn text(&self) -> String {
-        let mut said = format!(
+        let mut text = format!(
             "in all: {}, {}",
             spread(&self.file_systems, "file system"),
             spread(&self.hosts, "server or address")
@@ -61,13 +61,13 @@ impl Access {
                 let counts = self.clients.iter().map(of);
                 range(counts.map(|n| n as u64))
             };
-            said += &format!(
+            text += &format!(
                 "; each client on {} of these file systems and {} of these servers or addresses",
                 each(|c| c.1.len()),
                 each(|c| c.2.len())
             );
         }
-        said
+        text
     }
 
     /// What is uneven.

@@ -143,7 +143,7 @@ mod tests {
         assert!((b.mix.percent(Op::Lookup) - 27.0 / 0.99).abs() < 1e-9);
         assert!((b.mix.percent(Op::Commit) - 5.0 / 0.99).abs() < 1e-9);
         let (_, text) = SHIPPED.iter().find(|(n, _)| *n == "nfs3-2001").unwrap();
-        for (changed, said) in [
+        for (changed, expected) in [
             (
                 text.replace("commit = 5.0", "commit = 6.0"),
                 "not to the 99",
@@ -161,7 +161,7 @@ mod tests {
             let error = Benchmark::from_toml("changed", &changed)
                 .unwrap_err()
                 .to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 

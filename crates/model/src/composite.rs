@@ -50,7 +50,7 @@ pub struct Component {
     pub buckets: MadeBuckets,
 }
 
-/// Space that the procs of a load point need, as sfssum tells it.
+/// Space that the procs of a load point need, as sfssum reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSet {
     /// Data at the start, all procs, in bytes.

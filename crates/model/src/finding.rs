@@ -186,7 +186,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// One thing noticed, told so that the reader can judge it.
+/// One observation, with the figures that the reader needs to judge it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule that speaks.

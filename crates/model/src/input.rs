@@ -100,10 +100,10 @@ mod tests {
         // FIPS 180-4's example.
         assert!(file.sha256.starts_with("ba7816bf8f01cfea414140de5dae2223"));
         assert!(file.is_of(b"abc") && !file.is_of(b"abcd") && !file.is_of(b"\xff"));
-        let said = file.difference(b"");
+        let difference = file.difference(b"");
         assert!(
-            said.contains("e3b0c44298fc,") && said.contains("ba7816bf8f01"),
-            "{said}"
+            difference.contains("e3b0c44298fc,") && difference.contains("ba7816bf8f01"),
+            "{difference}"
         );
     }
 
@@ -135,9 +135,12 @@ mod tests {
             assert!(!of(&secret).is_of(text.as_bytes()), "{added}");
         }
         // Lines with secrets are counted.
-        let said = of(rc).difference(secret.as_bytes());
-        assert!(!of(rc).is_of(secret.as_bytes()), "{said}");
-        assert!(said.contains("it has 1 lines with secrets"), "{said}");
+        let difference = of(rc).difference(secret.as_bytes());
+        assert!(!of(rc).is_of(secret.as_bytes()), "{difference}");
+        assert!(
+            difference.contains("it has 1 lines with secrets"),
+            "{difference}"
+        );
         // No value of a secret is in a sum.
         for form in ["PASSWORD=", "# PASSWORD=", "X=1 # PASSWORD=", "X=1 pass="] {
             let sums = ["a", "'b c'"].map(|word| of(&format!("{form}{word}\n")).sha256);

@@ -13,7 +13,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Longest latency that is told apart, in nanoseconds; longer ones count as this.
+/// Longest latency that the histogram resolves, in nanoseconds; longer ones count as this.
 pub const LATENCY_NS_MAX: u64 = 1_000_000_000_000;
 /// Significant decimal digits of the histogram.
 const DIGITS: u8 = 3;
@@ -211,7 +211,7 @@ impl Latency {
             .min(self.max_ns())
     }
 
-    /// The longest, in nanoseconds, as the histogram tells it apart; zero when empty.
+    /// The longest, in nanoseconds, at the resolution of the histogram; zero when empty.
     pub fn max_ns(&self) -> u64 {
         self.histogram.max()
     }
@@ -224,7 +224,7 @@ impl Latency {
         }
     }
 
-    /// How many were at most as long as `bound`; those that the histogram cannot tell
+    /// How many were at most as long as `bound`; those that the histogram cannot distinguish
     /// from it (a thousandth) count as it.
     pub fn count_at_most(&self, bound: Nanos) -> u64 {
         match bound.0 {
@@ -387,7 +387,7 @@ mod tests {
         assert!(merged.percentile(100.0).at_least && merged.max().at_least);
         merged.clear();
         assert!(!merged.mean().at_least && !merged.percentile(50.0).at_least);
-        // What the histogram cannot tell from its longest is at least that.
+        // What the histogram cannot distinguish from its longest is at least that.
         merged.record(Nanos::from_secs(2_000));
         assert!(merged.max().at_least && merged.percentile(50.0).at_least);
     }
@@ -396,16 +396,16 @@ mod tests {
     fn lower_bounds_that_cannot_be_are_refused() {
         let mut a = of(&[100; 3]);
         a.record_at_least(Nanos::from_millis(5));
-        let told = |change: fn(&mut Wire)| {
+        let error_of = |change: fn(&mut Wire)| {
             let mut wire = a.to_wire();
             change(&mut wire);
             Latency::from_wire(&wire).unwrap_err()
         };
-        assert!(told(|w| w.at_least_count = 5).contains("5 lower bounds"));
-        assert!(told(|w| w.at_least_count = u64::MAX).contains("lower bounds"));
-        assert!(told(|w| w.at_least_count = 0).contains("0 lower bounds"));
-        assert!(told(|w| w.at_least_ns_min = 0).contains("lower bounds"));
-        assert!(told(|w| w.at_least_ns_min = u64::MAX).contains("lower bounds"));
+        assert!(error_of(|w| w.at_least_count = 5).contains("5 lower bounds"));
+        assert!(error_of(|w| w.at_least_count = u64::MAX).contains("lower bounds"));
+        assert!(error_of(|w| w.at_least_count = 0).contains("0 lower bounds"));
+        assert!(error_of(|w| w.at_least_ns_min = 0).contains("lower bounds"));
+        assert!(error_of(|w| w.at_least_ns_min = u64::MAX).contains("lower bounds"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The vocabulary of Filermark as types: operations, mixes, distributions,
 //! plans, statistics, findings.
 //!
-//! This room does no I/O, reads no clock and knows no protocol bytes. Every
-//! other room may look down into it; it looks at nobody.
+//! This crate does no I/O, reads no clock and knows no protocol bytes. Every
+//! other crate may depend on it; it depends on none of them.
 
 pub mod access;
 pub mod benchmark;

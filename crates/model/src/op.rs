@@ -189,7 +189,7 @@ ops! {
     QueryFs       "query_fs"       Lookups  -    -                  -   (5 "TRANS2_QUERY_FS_INFORMATION" "QUERY_INFO_FILESYSTEM") "Read the figures of the file system.";
     QueryFile     "query_file"     Lookups  -    -                  -   (6 "TRANS2_QUERY_FILE_INFORMATION" "QUERY_INFO_FILE") "Read the attributes of an open file.";
     QueryPath     "query_path"     Lookups  -    -                  -   (7 "TRANS2_QUERY_PATH_INFORMATION" "QUERY_INFO_PATH") "Read the attributes of a file by its path.";
-    SetFile       "set_file"       Changes  -    -                  -   (8 "TRANS2_SET_FILE_INFORMATION" "SET_INFO_FILE") "Change the attributes, the size or the fate of an open file.";
+    SetFile       "set_file"       Changes  -    -                  -   (8 "TRANS2_SET_FILE_INFORMATION" "SET_INFO_FILE") "Change the attributes, the size or the deletion of an open file.";
     Find          "find"           Lookups  -    -                  -   (9 "TRANS2_FIND_FIRST2" "QUERY_DIRECTORY") "List a directory by a pattern.";
     Open          "open"           Changes  -    -                  -   (11 "NT_CREATE_ANDX" "CREATE") "Open a file or a directory, or make one.";
     Close         "close"          Changes  -    -                  -   (12 "CLOSE" "CLOSE") "Close what is open.";

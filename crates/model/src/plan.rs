@@ -77,7 +77,7 @@ pub struct RunPlan {
     /// A time service to hold the clock against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_service: Option<ClockServicePlan>,
-    /// Every proc's rate is told so often (`-G`, `-q`, HEARTBEAT_NOTIFICATIONS).
+    /// Interval at which every proc's rate is reported (`-G`, `-q`, HEARTBEAT_NOTIFICATIONS).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Nanos>,
     /// Limits that judge a load point, as the run has set them.

@@ -15,7 +15,7 @@ pub struct ProtocolDecl {
     /// The value of DRIVER that chooses it. Of several protocols with the same one the last is
     /// meant where nothing else says which.
     pub driver_word: &'static str,
-    /// The value of FS_PROTOCOL that chooses it, likewise; `None`: no value does.
+    /// The value of FS_PROTOCOL that chooses it; `None`: no value does.
     pub fs_word: Option<&'static str>,
     /// The benchmark of a run that names the protocol and no benchmark.
     pub benchmark: Option<&'static str>,

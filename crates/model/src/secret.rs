@@ -1,4 +1,4 @@
-//! A word that nobody may see: it has no text form, is in no record, no plan that is
+//! A secret, such as a password: it has no text form, is in no record, no plan that is
 //! printed or hashed, and in no message of its own accord.
 
 use std::fmt;

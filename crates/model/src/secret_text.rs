@@ -26,7 +26,7 @@ fn in_line(line: &str) -> impl Iterator<Item = String> {
     named.chain(has_community(line).then(|| "an SNMP community".to_owned()))
 }
 
-/// `snmp://COMMUNITY@HOST`, where the community is not the one that everybody knows.
+/// `snmp://COMMUNITY@HOST`, where the community is not the default `public`.
 fn has_community(line: &str) -> bool {
     let mut parts = line.split(SNMP).skip(1);
     parts.any(|rest| community(rest).is_some())
@@ -153,7 +153,7 @@ fn without_values(line: &str) -> String {
     kept
 }
 
-/// A line without SNMP communities but the one that everybody knows.
+/// A line without SNMP communities but the default one.
 fn without_communities(line: &str) -> String {
     let mut parts = line.split(SNMP);
     let mut kept = parts.next().unwrap_or_default().to_owned();

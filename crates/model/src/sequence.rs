@@ -6,10 +6,9 @@
 //! done to a file that is not open, everything that is opened is closed. That is proved
 //! when a definition is read ([`Shape`]). How often which state comes is solved for
 //! ([`Shape::solve`]), so that the stationary mix of the operations is the benchmark's
-//! table. docs/src/reference/smb-workload.md tells the whole story.
+//! table. docs/src/reference/smb-workload.md describes it.
 //!
-//! This room knows steps and numbers; how a step is done is the engine's and the
-//! driver's affair.
+//! This module has steps and numbers; the engine and the driver carry out the steps.
 
 mod figures;
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl Replies {
         }
     }
 
-    /// An operation has ended; `answered`: with a reply, whatever it said.
+    /// An operation has ended; `answered`: with a reply of any status.
     #[inline]
     pub fn note(&mut self, sent: Nanos, done: Nanos, answered: bool) {
         self.open_since = self.open_since.min(sent);

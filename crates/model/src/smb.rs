@@ -4,7 +4,7 @@ mod counters;
 mod driver;
 mod text;
 
-use crate::plan::{Connections, IpChoice};
+use crate::plan::{Connections, IpChoice, Labels};
 use crate::secret::Secret;
 pub use counters::SmbCounter;
 pub(crate) use driver::{SMB1, SMB2};
@@ -46,6 +46,22 @@ pub struct SmbPlan {
 
 /// The port of direct TCP (MS-SMB2 2.1).
 const PORT: u16 = 445;
+
+impl SmbPlan {
+    /// The labels of the fields.
+    const LABELS: Labels = &[
+        ("block_size_max", "BLOCK_SIZE"),
+        ("biod_max_reads", "BIOD_MAX_READS"),
+        ("biod_max_writes", "BIOD_MAX_WRITES"),
+        ("dialects", "SMB_DIALECT"),
+        ("signing", "SMB_SIGNING"),
+        ("encryption", "SMB_ENCRYPTION"),
+        ("connections", "connections"),
+        ("auth", "who logs in"),
+    ];
+    /// The fields that say where and as whom the work is done.
+    const PLACES: &'static [&'static str] = &["port", "ip", "auth"];
+}
 
 /// The settings of a run whose parameters set none of them, without a user.
 impl Default for SmbPlan {
@@ -192,7 +208,7 @@ pub enum Encryption {
 #[serde(tag = "method", rename_all = "lowercase")]
 pub enum Auth {
     /// NTLMv2 with USERNAME, PASSWORD and DOMAIN; as a guest only where the server makes
-    /// one of this user, which is told.
+    /// one of this user, which is reported.
     Ntlm {
         /// USERNAME.
         username: String,
@@ -202,13 +218,13 @@ pub enum Auth {
     /// Kerberos by the system's library, with the tickets of the caller's cache or, where
     /// USERNAME and PASSWORD are given, with tickets obtained for them.
     Kerberos {
-        /// USERNAME; empty: whoever the ticket cache is of.
+        /// USERNAME; empty: the owner of the ticket cache.
         username: String,
         /// DOMAIN: the realm; empty: the system's default.
         domain: String,
     },
     /// A guest: some user name, no password.
     Guest,
-    /// Nobody: an anonymous session.
+    /// No user: an anonymous session.
     Anonymous,
 }

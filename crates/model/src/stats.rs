@@ -352,7 +352,7 @@ pub struct PointStats {
     /// The driver's own counters (physical calls by procedure, retransmissions,
     /// verifier changes, short reads ...), by name.
     pub counters: BTreeMap<String, u64>,
-    /// Failed operations by "op: what the server said".
+    /// Failed operations by "op: status of the reply".
     pub errors: BTreeMap<String, u64>,
     /// Operations made outside of the mix so that a measured one could be done.
     pub preparation_count: u64,
@@ -469,7 +469,7 @@ impl PointStats {
         *self.counters.get(CHECKED_BYTES).unwrap_or(&0)
     }
 
-    /// Bytes read that were to be compared and that cannot be told right from wrong.
+    /// Bytes read that were to be compared and that cannot be verified.
     pub fn undecided_bytes(&self) -> u64 {
         *self.counters.get(UNDECIDED_BYTES).unwrap_or(&0)
     }

@@ -37,7 +37,7 @@ pub struct MountEntry {
     pub options: String,
     /// Why no file can be made there; `None`: one was made and removed again.
     pub unwritable: Option<String>,
-    /// Free, in bytes; `None`: not told.
+    /// Free, in bytes; `None`: not reported.
     pub free_bytes: Option<u64>,
 }
 
@@ -108,6 +108,6 @@ pub struct ExportInfo {
     /// What came of mounting it: whether the server says that it may be written to; or
     /// why it cannot be mounted.
     pub writable: Result<bool, String>,
-    /// Free, in bytes; `None`: not told.
+    /// Free, in bytes; `None`: not reported.
     pub free_bytes: Option<u64>,
 }

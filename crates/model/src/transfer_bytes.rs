@@ -48,7 +48,7 @@ impl MovedBytes {
         self.mean_square += other.mean_square * weight;
     }
 
-    /// The same of operations that each do it so many times.
+    /// For operations that each transfer this many times.
     fn times(self, n: f64) -> Self {
         Self {
             mean_bytes: self.mean_bytes * n,

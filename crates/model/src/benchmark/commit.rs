@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_say_it_in_a_table_and_records_keep_it() {
+    fn definitions_have_it_in_a_table_and_records_keep_it() {
         let (_, text) = SHIPPED.iter().find(|(n, _)| *n == "nfs3-2001").unwrap();
         let own = |table: &str| {
             let text = text.replace("policy = \"per-write\"", table);
@@ -185,7 +185,7 @@ mod tests {
             let json = serde_json::to_string(&own).unwrap();
             assert_eq!(serde_json::from_str::<Benchmark>(&json).unwrap(), own);
         }
-        for (table, said) in [
+        for (table, expected) in [
             ("policy = \"never\"", "per-write, deferred or file-sync"),
             ("policy = \"per-write\"\nmib = 3", "has mib"),
             (
@@ -203,7 +203,7 @@ mod tests {
             ("policy = \"per-write\"\nwrite = 3", "unknown field `write`"),
         ] {
             let error = own(table).unwrap_err().to_string();
-            assert!(error.contains(said), "{table}: {error}");
+            assert!(error.contains(expected), "{table}: {error}");
         }
         let (_, smb) = SHIPPED.iter().find(|(n, _)| *n == "nfs2-1997").unwrap();
         let smb = smb.replace("[fileset]", "[commit]\npolicy = \"per-write\"\n[fileset]");

@@ -85,8 +85,8 @@ mod tests {
             };
             let limit_ms = b.standard.response_limit_ms;
             assert_eq!(b.headline(limit_ms), wanted, "{name}");
-            let said = b.headline_text(limit_ms);
-            assert!(said.contains(words), "{name}: {said}");
+            let text = b.headline_text(limit_ms);
+            assert!(text.contains(words), "{name}: {text}");
         }
         let old = Benchmark::shipped("nfs2-1993").expect("a shipped one");
         assert!(old.headline_text(50.0).contains("of 50 ms"));

@@ -3,15 +3,15 @@
 
 use super::types::{Benchmark, Heritage};
 
-/// Said with every figure of a benchmark after an older generation.
+/// Printed with every figure of a benchmark modelled on an older generation.
 pub const HERITAGE_NOTICE: &str = "A likeness of an older generation: not comparable with its results, nor with those of any other benchmark.";
 
-/// Said where a run has a mix of its own.
+/// Printed where a run has a mix of its own.
 const OWN_MIX: &str =
     "The mix of operations is this run's own (MIXFILE), not that of the generation.";
 
 impl Heritage {
-    /// The mix is another one: nothing that is said of that generation's holds.
+    /// The mix is another one: no statement about that generation's applies.
     pub(super) fn forget_mix(&mut self) {
         self.mix_total_pcnt = None;
         self.caveats.retain(|text| !text.contains("published mix"));
@@ -22,7 +22,7 @@ impl Heritage {
 impl Benchmark {
     /// What a reader has to know of a benchmark after an older generation, as rows of
     /// (what, words): which one, its limits, its mix, and a row per caveat. Empty where it
-    /// is after none. The texts come from the definition, which can be anybody's.
+    /// is modelled on none. The texts come from the definition, which may be the user's.
     pub fn heritage_rows(&self) -> Vec<(&'static str, String)> {
         let Some(heritage) = &self.heritage else {
             return Vec::new();
@@ -62,19 +62,19 @@ mod tests {
     use crate::{Mix, Op};
 
     #[test]
-    fn rows_say_all_that_is_to_be_known() {
+    fn rows_have_all_facts() {
         let b = Benchmark::shipped("nfs3-2001").unwrap();
         let rows = b.heritage_rows();
         let whole: Vec<String> = rows.iter().map(|(n, t)| format!("{n}: {t}")).collect();
         let whole = whole.join("\n");
-        for said in [
+        for text in [
             "Generation: SFS 3.0 (2001), NFS version 3",
             "Comparable: no. ",
             "40 ms at most; 10 MiB of files per op/s, 10 % of them accessed; physical transfers of 8 KiB",
             "add up to 99 %; scaled to 100 %",
             "Caveat: The list of file sizes",
         ] {
-            assert!(whole.contains(said), "{said}\n{whole}");
+            assert!(whole.contains(text), "{text}\n{whole}");
         }
         let mut own = b.clone();
         let mix = Mix::new([(Op::Read, 100.0)]).unwrap();

@@ -35,7 +35,7 @@ pub struct Benchmark {
     pub heritage: Option<Heritage>,
 }
 
-/// An older generation of the family, of which a definition is a likeness. Every report
+/// An older generation of the family, on which a definition is modelled. Every report
 /// of a run says what stands here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

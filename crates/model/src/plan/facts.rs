@@ -83,7 +83,7 @@ pub struct DriverFacts {
     pub open_files_reserved: u64,
     /// What carries its calls; `None`: it uses no network itself.
     pub transport: Option<Transport>,
-    /// The address family that it was told to use; `None`: it uses no network itself.
+    /// The address family that the plan sets; `None`: it uses no network itself.
     pub ip: Option<IpChoice>,
     /// The port by which its servers are reached; `None`: it uses no network itself.
     pub port: Option<u16>,
@@ -106,7 +106,7 @@ pub struct DriverFacts {
     /// The command that shows whether a service answers; `{host}` and `{port}` stand for
     /// those of the server.
     pub service_command: &'static str,
-    /// The command that shows what a server exports, where there is one for everybody.
+    /// The command that shows what a server exports, where any user can run one.
     pub export_command: Option<&'static str>,
     /// The parameter that names the user on the servers.
     pub user_parameter: &'static str,

@@ -121,14 +121,14 @@ impl BenchmarkTable {
                 "benchmark name '{name}': use 1 to 32 letters, digits and '_'"
             ));
         }
-        let mut tell = |what: String| faults.push(format!("benchmark {name}: {what}"));
+        let mut report = |what: String| faults.push(format!("benchmark {name}: {what}"));
         if self.unit.is_empty() || self.unit.len() > 16 || self.unit.contains(char::is_whitespace) {
             let unit = quoted(&self.unit);
-            tell(format!("unit '{unit}': use one word of 1 to 16 characters"));
+            report(format!("unit '{unit}': use one word of 1 to 16 characters"));
         }
         let count = self.component.len();
         if !(1..=COMPONENTS_MAX).contains(&count) {
-            tell(format!(
+            report(format!(
                 "{count} components; there are 1 to {COMPONENTS_MAX}"
             ));
         }
@@ -138,13 +138,13 @@ impl BenchmarkTable {
             ("client_mem_mib_per_unit", memory, 0.0, 1e9),
         ]);
         for figures in [figures, self.standard.check()] {
-            figures.unwrap_or_else(&mut tell);
+            figures.unwrap_or_else(&mut report);
         }
         let mut components = Vec::new();
         for (i, table) in self.component.into_iter().enumerate() {
             match table.check() {
                 Ok(part) => components.push(part),
-                Err(e) => tell(format!("component {}: {e}", i + 1)),
+                Err(e) => report(format!("component {}: {e}", i + 1)),
             }
         }
         if !faults.is_empty() {

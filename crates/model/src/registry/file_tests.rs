@@ -52,7 +52,7 @@ fn files_of_the_users_are_taken_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_file_and_line() {
     let change = |from: &str, to: &str| {
         let text = EDA.replacen(from, to, 1);
         assert_ne!(text, EDA, "{from}");
@@ -163,10 +163,10 @@ fn odd_titles_and_shares_survive_the_way_out_and_back() {
     assert_eq!(again.workload("vdi").unwrap(), &odd);
 }
 
-/// Each table tells its own mistakes: one that cannot be read hides no other.
+/// Each table reports its own errors: one that cannot be read hides no other.
 #[test]
-fn the_mistakes_of_all_tables_are_told() {
-    let told = |text: &str| -> Vec<String> {
+fn the_errors_of_all_tables_are_reported() {
+    let errors_of = |text: &str| -> Vec<String> {
         let all = Registry::shipped().take_toml("f", text).unwrap_err();
         all.iter().map(ToString::to_string).collect()
     };
@@ -176,14 +176,14 @@ fn the_mistakes_of_all_tables_are_told() {
         .replace("JOB_SETS", "A B")
         .replace("instances = 3", "instances = 0")
         .replace("instances = 2", "instances = 0");
-    let all = told(&figures);
+    let all = errors_of(&figures);
     assert_eq!(all.len(), 6, "{all:#?}");
     let with = |what: &str| all.iter().filter(|t| t.contains(what)).count();
     assert_eq!(with("total 99 percent"), 1);
     assert_eq!(with("transfer sizes: slot 0"), 2);
     assert_eq!(with("instances is 0"), 2);
     let unreadable = EDA.replace("unit =", "units =") + &EDA.replace("mix =", "mixes =");
-    let all = told(&unreadable);
+    let all = errors_of(&unreadable);
     assert_eq!(all.len(), 2, "{all:#?}");
     assert!(
         all[0].starts_with("f:9:1: unknown field `units`"),

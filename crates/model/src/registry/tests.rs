@@ -194,16 +194,16 @@ fn look_alikes_move_what_was_published() {
 #[test]
 fn unknown_names_get_the_nearest() {
     let registry = Registry::shipped();
-    let said = |name: &str| registry.workload(name).unwrap_err().to_string();
+    let error_of = |name: &str| registry.workload(name).unwrap_err().to_string();
     assert_eq!(
-        said("SWBIULD"),
+        error_of("SWBIULD"),
         "there is no workload 'SWBIULD'; did you mean SWBUILD?"
     );
     assert_eq!(
-        said("homefolder"),
+        error_of("homefolder"),
         "there is no workload 'homefolder'; did you mean HOMEFOLDERS?"
     );
-    assert!(said("nothing_like_it").contains("known: METADATA, BACKUP, HOMEDIR, HOMEFOLDERS"));
+    assert!(error_of("nothing_like_it").contains("known: METADATA, BACKUP, HOMEDIR, HOMEFOLDERS"));
     let e = registry.composite("GENOMIC\n").unwrap_err().to_string();
     assert_eq!(
         e,
@@ -260,7 +260,7 @@ fn sequential_and_random_reads_of_a_database_have_their_own_sizes() {
 /// What a STREAM of VDA moves by manual N's tables, beside slides E's ten rows: the writes
 /// agree, the reads do not. The page on workloads says so.
 #[test]
-fn what_a_stream_moves_is_as_the_page_says() {
+fn what_a_stream_moves_is_as_on_the_page() {
     let registry = Registry::shipped();
     let vda = registry.composite("VDA").unwrap();
     let (mut read, mut written) = (0.0, 0.0);
@@ -294,12 +294,12 @@ fn what_a_stream_moves_is_as_the_page_says() {
         per_stream(rows.iter().map(|r| r.2).sum()),
     );
     let page = include_str!("../../../../docs/src/reference/workloads.md");
-    let told = [
+    let expected = [
         format!("{read:.1} KB/s read and {written:.1} written"),
         format!("{:.1} and {:.1} ({streams} STREAMs in all)", seen.0, seen.1),
     ];
-    for told in told {
-        assert!(page.contains(&told), "{told}");
+    for expected in expected {
+        assert!(page.contains(&expected), "{expected}");
     }
     assert!((written / seen.1 - 1.0).abs() < 0.002 && read / seen.0 > 1.07);
 }

@@ -53,7 +53,7 @@ pub struct Path {
     pub steps: Vec<Step>,
 }
 
-/// How many orders are told.
+/// How many orders are printed.
 const PATHS: usize = 12;
 
 impl Sequence {

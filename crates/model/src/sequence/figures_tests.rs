@@ -90,10 +90,10 @@ fn what_is_computed_is_what_is_walked() {
     }
     let mut most: Vec<_> = walked.orders.values().copied().collect();
     most.sort_unstable_by(|a, b| b.cmp(a));
-    let told = f64::from(most[figures.paths.len() - 1]) / walked.open_count();
+    let expected = f64::from(most[figures.paths.len() - 1]) / walked.open_count();
     near(
         figures.paths[figures.paths.len() - 1].share,
-        told,
+        expected,
         0.05,
         "the last path",
     );

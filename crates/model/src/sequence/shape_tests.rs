@@ -1,4 +1,4 @@
-//! Tests: what is drawn wrongly is told in plain words and with its place.
+//! Tests: errors in a sequence have the line and a plain reason.
 
 use super::solve_tests::walk_rightly;
 use crate::benchmark::{Benchmark, SHIPPED};
@@ -9,8 +9,8 @@ fn text() -> String {
     found.unwrap().1.to_owned()
 }
 
-/// What is said about the shipped definition with a change in it.
-fn said(from: &str, to: &str) -> String {
+/// The error of the shipped definition with a change in it.
+fn error_of(from: &str, to: &str) -> String {
     let text = text();
     let changed = text.replacen(from, to, 1);
     assert_ne!(changed, text, "{from}");
@@ -29,7 +29,7 @@ fn line_of(after: &str, head: &str) -> usize {
 }
 
 #[test]
-fn what_is_drawn_wrongly_is_told_with_its_line() {
+fn errors_in_a_sequence_have_their_line() {
     let emits = |state: &str| line_of(&format!("name = \"{state}\""), "emits");
     let next = |state: &str| emits(state) + 1;
     let name = |state: &str| emits(state) - 3;
@@ -145,14 +145,14 @@ fn what_is_drawn_wrongly_is_told_with_its_line() {
         ),
     ];
     for (from, to, want) in cases {
-        let got = said(from, to);
+        let got = error_of(from, to);
         assert!(got.starts_with(&want), "{to}:\n{got}\nnot\n{want}");
     }
 }
 
 #[test]
 fn lost_and_stuck_states_are_named() {
-    let got = said(
+    let got = error_of(
         "next = { record-read = 85, record-write = 15 }",
         "next = { record-read = 1 }\n[[sequence.state]]\nname = \"lost\"\nlevel = \"idle\"\n\
          emits = { echo = 1 }\nnext = { lost = 1 }\n",
@@ -163,13 +163,13 @@ fn lost_and_stuck_states_are_named() {
             || got.contains("there is no way from state keep-alive to state lost"),
         "{got}"
     );
-    let got = said(
+    let got = error_of(
         "name = \"save-close\"",
         "name = \"never\"\nlevel = \"locked\"\nemits = { unlock-range = 1 }\n\
          next = { edit-close = 1 }\n[[sequence.state]]\nname = \"save-close\"",
     );
     assert!(got.contains("nothing leads to state never"), "{got}");
-    let got = said(
+    let got = error_of(
         "next = { record-read = 15, record-write = 60, record-unlock = 25 }",
         "next = { record-read = 1 }",
     );
@@ -181,7 +181,7 @@ fn lost_and_stuck_states_are_named() {
 
 #[test]
 fn tables_out_of_reach_are_refused_by_name() {
-    let got = said("open = 9.7 ", "open = 9.8 ");
+    let got = error_of("open = 9.7 ", "open = 9.8 ");
     assert!(got.contains("adds up to 100.1"), "{got}");
     let line = line_of("", "[mix]");
     let change = |pairs: &[(&str, &str)]| {
@@ -217,7 +217,7 @@ fn tables_out_of_reach_are_refused_by_name() {
 
 #[test]
 fn the_protocol_and_the_sequence_belong_together() {
-    let got = said("protocol = \"smb1\"", "protocol = \"nfs3\"");
+    let got = error_of("protocol = \"smb1\"", "protocol = \"nfs3\"");
     assert!(got.contains("leave [sequence] out"), "{got}");
     let text = text();
     let without = text.split("[[sequence.state]]").next().unwrap();

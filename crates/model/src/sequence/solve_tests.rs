@@ -109,7 +109,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn any_shape_is_solved_or_the_reason_told(
+    fn any_shape_is_solved_or_refused_with_a_reason(
         weights in proptest::collection::vec(-1.5..1.5f64, 31),
         shares in proptest::collection::vec(0.0..1.0f64, 12),
         gone in 0u32..200,

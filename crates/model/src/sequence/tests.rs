@@ -63,20 +63,20 @@ pub(super) fn long_run(sequence: &Sequence) -> [f64; Op::COUNT] {
 fn the_stationary_mix_is_the_table_of_the_seed() {
     for name in SHIPPED {
         let (b, s) = shipped(name);
-        let (run, said) = (long_run(&s), s.stationary_mix());
-        assert_eq!(said.len(), TABLE.len());
+        let (run, computed) = (long_run(&s), s.stationary_mix());
+        assert_eq!(computed.len(), TABLE.len());
         for (op, percent) in TABLE {
             assert_eq!(b.mix.percent(op), percent, "{name} {op}");
             let got = run[op.index()];
             assert!((got - percent).abs() < 1e-7, "{name} {op}: {got}");
-            let said = said.iter().find(|(o, _)| *o == op).unwrap().1;
-            assert!((said - percent).abs() < 1e-7, "{name} {op}: {said}");
+            let computed = computed.iter().find(|(o, _)| *o == op).unwrap().1;
+            assert!((computed - percent).abs() < 1e-7, "{name} {op}: {computed}");
         }
         assert_eq!(TABLE.map(|(op, _)| op), Op::SMB);
     }
 }
 
-/// What is open, told by the steps alone: nothing of the model in it.
+/// What is open, from the steps alone, without the model.
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     open: Option<Step>,

@@ -85,20 +85,11 @@ impl DriverSettings for SmbPlan {
     }
 
     fn labels(&self) -> Labels {
-        &[
-            ("block_size_max", "BLOCK_SIZE"),
-            ("biod_max_reads", "BIOD_MAX_READS"),
-            ("biod_max_writes", "BIOD_MAX_WRITES"),
-            ("dialects", "SMB_DIALECT"),
-            ("signing", "SMB_SIGNING"),
-            ("encryption", "SMB_ENCRYPTION"),
-            ("connections", "connections"),
-            ("auth", "who logs in"),
-        ]
+        Self::LABELS
     }
 
     fn places(&self) -> &'static [&'static str] {
-        &["port", "ip", "auth"]
+        Self::PLACES
     }
 
     fn password(&self) -> Option<&Secret> {

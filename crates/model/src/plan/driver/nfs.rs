@@ -4,6 +4,7 @@ mod counters;
 mod driver;
 
 use crate::benchmark::CommitPolicy;
+use crate::plan::Labels;
 use crate::plan::network::{Connections, IpChoice, Transport};
 use crate::protocol::NfsVersion;
 pub use counters::NfsCounter;
@@ -68,6 +69,44 @@ pub struct NfsPlan {
 
 /// The portmapper's port (RFC 1833, section 2).
 const PORTMAP_PORT: u16 = 111;
+
+impl NfsPlan {
+    /// The labels of the fields.
+    const LABELS: Labels = &[
+        ("block_size_max", "BLOCK_SIZE"),
+        ("biod_max_reads", "BIOD_MAX_READS"),
+        ("biod_max_writes", "BIOD_MAX_WRITES"),
+        ("commit", "COMMIT"),
+        ("commit.policy", "COMMIT policy"),
+        (
+            "commit.writes",
+            "logical writes to a file before its COMMIT",
+        ),
+        ("commit.mib", "MiB written to a file before its COMMIT"),
+        ("commit.files", "most files with uncommitted data per proc"),
+        ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
+        ("rpc_retries", "RPC_RETRIES"),
+        ("connections", "connections"),
+        ("nfs_port", "NFS_PORT"),
+        ("mount_port", "MOUNT_PORT"),
+        ("transport", "transport (TCP)"),
+        ("udp_timeout_ms", "UDP_TIMEOUT_MS"),
+    ];
+    /// The fields that say where and as whom the work is done.
+    const PLACES: &'static [&'static str] = &[
+        "uid",
+        "gid",
+        "gids",
+        "machine_name",
+        "resvport",
+        "nfs_port",
+        "mount_port",
+        "portmap_port",
+        "transport",
+        "udp_timeout_ms",
+        "ip",
+    ];
+}
 
 /// The settings of a run whose parameters set none of them, of user 0.
 impl Default for NfsPlan {

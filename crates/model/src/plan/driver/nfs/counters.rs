@@ -25,9 +25,9 @@ counters! {
         .explains_shortfall(3);
         SendErrors = c(
             SEND_ERRORS,
-            "UDP: datagrams that this host did not send: no room, or a firewall rule of its own.",
+            "UDP: datagrams that this host did not send: no buffer space, or a local firewall rule.",
         )
-        .warns("datagrams were not sent by this host: no room, or a firewall rule of its own");
+        .warns("datagrams were not sent by this host: no buffer space, or a local firewall rule");
         DuplicateReplies = c(
             DUPLICATE_REPLIES,
             "UDP: replies to calls that had been answered already.",

@@ -107,42 +107,11 @@ impl DriverSettings for NfsPlan {
     }
 
     fn labels(&self) -> Labels {
-        &[
-            ("block_size_max", "BLOCK_SIZE"),
-            ("biod_max_reads", "BIOD_MAX_READS"),
-            ("biod_max_writes", "BIOD_MAX_WRITES"),
-            ("commit", "COMMIT"),
-            ("commit.policy", "COMMIT policy"),
-            (
-                "commit.writes",
-                "logical writes to a file before its COMMIT",
-            ),
-            ("commit.mib", "MiB written to a file before its COMMIT"),
-            ("commit.files", "most files with uncommitted data per proc"),
-            ("rpc_timeout_ms", "RPC_TIMEOUT_MS"),
-            ("rpc_retries", "RPC_RETRIES"),
-            ("connections", "connections"),
-            ("nfs_port", "NFS_PORT"),
-            ("mount_port", "MOUNT_PORT"),
-            ("transport", "transport (TCP)"),
-            ("udp_timeout_ms", "UDP_TIMEOUT_MS"),
-        ]
+        Self::LABELS
     }
 
     fn places(&self) -> &'static [&'static str] {
-        &[
-            "uid",
-            "gid",
-            "gids",
-            "machine_name",
-            "resvport",
-            "nfs_port",
-            "mount_port",
-            "portmap_port",
-            "transport",
-            "udp_timeout_ms",
-            "ip",
-        ]
+        Self::PLACES
     }
 }
 
