@@ -1,5 +1,5 @@
-//! Whether an archive may take the place of a file that is there: only that of an older
-//! one of the same things.
+//! Whether an archive may replace an existing file: only an earlier archive of the same
+//! runs and submissions.
 
 use crate::bundle::Bundle;
 use crate::manifest::{Manifest, ManifestFile};
@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 impl Bundle {
-    /// Whether this archive may be written to `path`: nothing is there, or an archive
+    /// Checks that this archive may be written to `path`: there is no file, or an archive
     /// that the same subcommand made of the same runs and submissions.
     ///
     /// # Errors
-    /// In words: what is there.
+    /// Which other file is there.
     pub fn check_place(&self, path: &Path) -> Result<(), String> {
         match std::fs::symlink_metadata(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
