@@ -51,7 +51,7 @@ pub fn read_signature(path: &Path) -> ArchiveResult<Option<Vec<u8>>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(failed(e)),
         Ok(kind) if !kind.is_file() => {
-            let what = "a link, a folder, a pipe, a socket or a device, so no signature";
+            let what = "not a signature, but a link, a folder, a pipe, a socket or a device";
             return Err(ArchiveError::at(path, what));
         }
         Ok(_) => {}
@@ -63,7 +63,7 @@ pub fn read_signature(path: &Path) -> ArchiveResult<Option<Vec<u8>>> {
     match bytes.len() as u64 > KEY_LEN_MAX {
         true => Err(ArchiveError::at(
             path,
-            "larger than 16 KiB, so no signature",
+            "not a signature: larger than 16 KiB",
         )),
         false => Ok(Some(bytes)),
     }
@@ -294,9 +294,9 @@ mod tests {
         let (_, public) = keys(None);
         for (name, what) in [
             ("large", "larger than 16 KiB"),
-            ("folder", "no signature"),
-            ("socket", "no signature"),
-            ("link", "no signature"),
+            ("folder", "not a signature"),
+            ("socket", "not a signature"),
+            ("link", "not a signature"),
             ("good/below", "cannot be read"),
         ] {
             let signature = read_signature(&at(name));
