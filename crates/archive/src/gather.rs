@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// How to gather.
+/// Options of [`gather`].
 #[derive(Clone, Debug, Default)]
 pub struct CollectOptions {
     /// The rc file.
@@ -35,7 +35,7 @@ pub struct CollectOptions {
     pub reports: &'static [Output],
 }
 
-/// What was found.
+/// The result of [`gather`].
 #[derive(Clone, Debug, Default)]
 pub struct CollectedFiles {
     /// The files.
@@ -46,7 +46,7 @@ pub struct CollectedFiles {
     pub remarks: Vec<String>,
 }
 
-/// Finds what belongs to records, submissions and folders.
+/// Finds the files that belong to records, submissions and folders.
 ///
 /// # Errors
 /// A file cannot be read, is missing though a submission names it, or contains a
@@ -392,7 +392,7 @@ impl FileCollector<'_> {
             }
             let Some(path) = self.find_named(name, folder, sum) else {
                 self.forceable_fault(format!(
-                    "{}: names {name}, which is not in its folder (links are not followed)",
+                    "{}: names {name}, which was not found (links are not followed)",
                     of.display()
                 ));
                 continue;
@@ -666,7 +666,7 @@ fn folder_of_name(path: &Path) -> PathBuf {
     parent.unwrap_or_else(|| Path::new(".")).to_owned()
 }
 
-/// The path of a name in a folder, without a `./` in prefix.
+/// The path of a name in a folder, without a leading `./`.
 pub(crate) fn path_in(folder: &Path, name: &str) -> PathBuf {
     match folder == Path::new(".") {
         true => PathBuf::from(name),

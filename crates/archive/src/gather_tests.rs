@@ -77,13 +77,13 @@ fn links_are_followed_only_where_the_user_names_them() {
     };
     let found = gathered(&dir, "mine.run.jsonl", &named).unwrap();
     assert!(found.bundle.get("mine.notes").is_some() && found.bundle.get("sfs_rc").is_some());
-    // What a submission names is not what the user names.
+    // Links that only a submission names are not followed.
     fs::remove_file(at("net.png")).unwrap();
     symlink(&private, at("net.png")).unwrap();
     let faults = gathered(&dir, "sub.xml", &plain).unwrap_err().join("\n");
     assert!(faults.contains("the diagram net.png is a link"), "{faults}");
     assert!(
-        faults.contains("names sfs_rc, which is not in its folder"),
+        faults.contains("names sfs_rc, which was not found"),
         "{faults}"
     );
 }
@@ -254,7 +254,7 @@ fn inputs_are_packed_by_their_sums_and_verified() {
             "{line}"
         );
     }
-    // The name does not matter where the contents are the same.
+    // The name does not matter if the contents are the same.
     fs::rename(dir.path().join("sfs_rc"), dir.path().join("old_rc")).unwrap();
     assert!(packed(&dir, Some("old_rc"), false).is_ok());
     // Missing files are reported.

@@ -20,20 +20,20 @@ impl Bundle {
         }
         self.replaces(path).map_err(|what| {
             format!(
-                "{}: is there and {what}, so it is not replaced; choose another name (-o FILE.zip), or move it away",
+                "{}: exists and is {what}, so it is not replaced; choose another name (-o FILE.zip), or move it away",
                 path.display()
             )
         })
     }
 
     fn replaces(&self, path: &Path) -> Result<(), &'static str> {
-        let there = Self::read(path).map_err(|_| "no archive that can be read")?;
+        let there = Self::read(path).map_err(|_| "not a readable archive")?;
         let json = there.manifest_json().unwrap_or_default();
         let there: Manifest =
             serde_json::from_slice(json).map_err(|_| "a zip file of another program")?;
         let own = self.manifest();
         if there.program != own.program || there.command != own.command {
-            return Err("a zip file that `bundle` has not made");
+            return Err("a zip file that was not made by `bundle`");
         }
         let same = there.runs == own.runs && submissions(&there) == submissions(&own);
         same.then_some(())

@@ -80,7 +80,7 @@ fn is_rc(name: &str) -> bool {
 
 /// The default name of the rc file.
 pub(crate) const RC_NAME: &str = "sfs_rc";
-/// How the table of a run begins.
+/// The beginning of the table of a run.
 const CSV_HEADER: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
 /// Maximum size of a summary, in bytes.
 const SUMMARY_LEN_MAX: usize = 1 << 20;

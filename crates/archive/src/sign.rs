@@ -18,7 +18,7 @@ pub use crate::name::SIGNATURE_END;
 
 /// Maximum size of a key or signature file, in bytes.
 pub const KEY_LEN_MAX: u64 = 16 << 10;
-/// How a signature begins.
+/// The beginning of a signature.
 const HEADER: &[u8] = b"untrusted comment:";
 /// Bytes of a secret key.
 const SECRET_KEY_BYTES: usize = 158;

@@ -114,7 +114,7 @@ pub fn check_zip(bundle: &Bundle, bytes: &[u8], verification: &mut Verification)
     verification.push(
         CheckStatus::Ok,
         "zip",
-        format!("sound: {count} files and the manifest"),
+        format!("well-formed: {count} files and the manifest"),
     );
     let same = bundle.packed_again().is_ok_and(|again| again == bytes);
     match same {

@@ -61,7 +61,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> ArchiveResult<Files> {
             return refused(why);
         }
         if raw.encrypted() {
-            return refused("the file is encrypted; archives of results are not");
+            return refused("the file is encrypted, which is not allowed in an archive");
         }
         if raw.is_symlink() || raw.unix_mode().is_some_and(|mode| !is_regular(mode)) {
             return refused("not a regular file, but a link or a device");
@@ -111,7 +111,7 @@ fn check_whole(archive: &mut ZipArchive<Cursor<&[u8]>>) -> ArchiveResult {
         return refused("a name is there twice: it is unclear which file is meant");
     }
     if archive.offset() != 0 {
-        return refused("there is something before the first file");
+        return refused("there are bytes before the first file");
     }
     match archive.has_overlapping_entries() {
         Ok(false) => {}

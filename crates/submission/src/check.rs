@@ -265,7 +265,7 @@ impl Document {
                 faults.push(self.fault(
                     &place,
                     format!(
-                        "no load generator type \"{}\" is described; described are: {known}",
+                        "no load generator type \"{}\" is described; described types: {known}",
                         quoted(named)
                     ),
                 ));

@@ -1,5 +1,5 @@
-//! Fills a document with the values of the run's files: the results always, other fields only
-//! if they are blank.
+//! Fills a document with the values of the run's files: results and parameters always, other
+//! fields only if they are blank.
 
 use crate::document::{Document, Element};
 use crate::form::Node;
@@ -21,7 +21,7 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Of a file with this name and content.
+    /// Describes a file with this name and content.
     pub fn new(name: impl Into<String>, content: &[u8]) -> Self {
         Self {
             name: name.into(),

@@ -95,7 +95,7 @@ fn only_an_archive_of_the_same_runs_and_submissions_is_replaced() {
         );
     };
     fs::write(&path, whole().to_bytes().unwrap()).unwrap();
-    refused("a zip file that `bundle` has not made");
+    refused("a zip file that was not made by `bundle`");
     let mut bundle = Bundle::new().made_by("bundle");
     bundle.add("x", "x", Role::Other).unwrap();
     fs::write(&path, bundle.to_bytes().unwrap()).unwrap();
@@ -104,7 +104,7 @@ fn only_an_archive_of_the_same_runs_and_submissions_is_replaced() {
     fs::write(&path, foreign).unwrap();
     refused("a zip file of another program");
     fs::write(&path, "PK\x03\x04").unwrap();
-    refused("no archive that can be read");
+    refused("not a readable archive");
 }
 
 #[test]

@@ -48,7 +48,11 @@ fn check_complete(run: &Run<'_>, verification: &mut Verification) {
     }
     faults.extend(end_fault(run));
     let count = run.record.points.len();
-    verification.conclude(run.name, format!("whole, with {count} load points"), faults);
+    verification.conclude(
+        run.name,
+        format!("complete, with {count} load points"),
+        faults,
+    );
 }
 
 /// Faults of a resumed run: it must be resumed by the same version, after its earlier load

@@ -44,7 +44,7 @@ fn check_sums(bundle: &Bundle, sums: Option<&[u8]>, verification: &mut Verificat
     }
     faults.extend(
         sums.keys()
-            .map(|name| format!("{name} was removed: it is missing")),
+            .map(|name| format!("{name} was removed: it has a sum, but is missing")),
     );
     let good = format!("{count} files have their SHA-256 sums");
     verification.conclude(MANIFEST_SUMS, good, faults);

@@ -83,7 +83,7 @@ fn command(line: &str) -> Input<'_> {
     }
 }
 
-/// A number as it is typed; one that is too large for anything is the largest.
+/// Parses a number; one that is too large becomes the maximum.
 fn number(text: &str) -> Option<usize> {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(usize::MAX))
