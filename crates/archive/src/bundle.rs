@@ -15,20 +15,20 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-/// How deep folders may lie in a folder that is read as an archive.
+/// Maximum depth of folders below a folder that is read as an archive.
 const DEPTH_MAX: usize = 4;
 
 /// A file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
 impl Member {
-    /// Its text, where it is UTF-8.
+    /// Its text, if it is UTF-8.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
@@ -43,7 +43,7 @@ impl Member {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
     members: BTreeMap<String, Member>,
-    /// Bytes of all of them.
+    /// Size of all members, in bytes.
     total: u64,
     made: Option<String>,
     command: Option<String>,
@@ -52,31 +52,31 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// An empty one. Without [`Bundle::made_at`] the same files give the same bytes.
+    /// An empty bundle. Without [`Bundle::made_at`] the same files give the same bytes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says in the manifest when it was packed.
+    /// Sets the time of packing in the manifest.
     #[must_use]
     pub fn made_at(mut self, when: Timestamp) -> Self {
         self.made = Some(when.to_string());
         self
     }
 
-    /// Says in the manifest which subcommand packed it.
+    /// Sets the subcommand that packed it in the manifest.
     #[must_use]
     pub fn made_by(mut self, command: &str) -> Self {
         self.command = Some(command.to_owned());
         self
     }
 
-    /// Adds a file. The same file again does no harm. The role is for files whose name
-    /// and content do not tell it.
+    /// Adds a file. Adding the same file again changes nothing. `role` is used if name
+    /// and content do not determine the role.
     ///
     /// # Errors
-    /// The name cannot stand in an archive, is taken by another content, or a limit is
-    /// reached.
+    /// The name is not allowed in an archive or belongs to a file with other contents, or
+    /// a limit is reached.
     pub fn add(&mut self, name: &str, bytes: impl Into<Vec<u8>>, role: Role) -> ArchiveResult {
         let bytes = bytes.into();
         let refused = |why: &str| Err(ArchiveError(format!("\"{}\": {why}", shown(name))));
@@ -92,7 +92,7 @@ impl Bundle {
                 false => refused("two files of this name have different contents; rename one"),
             };
         }
-        // A name cannot be a file's and a folder's.
+        // A name cannot be both a file and a folder.
         let prefix = format!("{name}/");
         let is_folder = self.members.range(prefix.clone()..).next();
         let slashes = name.match_indices('/');
@@ -100,14 +100,14 @@ impl Bundle {
             .into_iter()
             .any(|(at, _)| self.members.contains_key(&name[..at]));
         if above || is_folder.is_some_and(|(k, _)| k.starts_with(&prefix)) {
-            return refused("a file and a folder of this name");
+            return refused("a file and a folder have this name; rename one");
         }
         let total = self.total.saturating_add(bytes.len() as u64);
         if bytes.len() as u64 > FILE_LEN_MAX || total > TOTAL_LEN_MAX {
-            return refused("a file may have 1 GiB, all together 2 GiB");
+            return refused("too large: the limit is 1 GiB for a file and 2 GiB for an archive");
         }
         if self.members.len() + 2 >= FILE_COUNT_MAX {
-            return refused("an archive has 60000 files at most");
+            return refused("too many files: the limit is 60000");
         }
         self.total = total;
         let role = role::certain(name, &bytes).unwrap_or(role);
@@ -118,12 +118,12 @@ impl Bundle {
     /// Adds the file at `path` under this name.
     ///
     /// # Errors
-    /// It is no regular file or cannot be read, or as [`Bundle::add`].
+    /// It is not a regular file or cannot be read, or [`Bundle::add`] fails.
     pub fn add_path(&mut self, name: &str, path: &Path, role: Role) -> ArchiveResult {
         self.add(name, read_file(path)?, role)
     }
 
-    /// Takes a file out again.
+    /// Removes a file.
     pub(crate) fn remove(&mut self, name: &str) {
         if let Some(member) = self.members.remove(name) {
             self.total = self.total.saturating_sub(member.bytes.len() as u64);
@@ -142,12 +142,12 @@ impl Bundle {
         self.members.get(name)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no files.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Bytes of all files together.
+    /// Size of all files, in bytes.
     pub const fn len_bytes(&self) -> u64 {
         self.total
     }
@@ -162,7 +162,7 @@ impl Bundle {
         self.manifests[1].as_deref()
     }
 
-    /// The manifest that it gets when it is packed.
+    /// The manifest for packing it.
     pub fn manifest(&self) -> Manifest {
         let records = self.members().filter(|(_, m)| m.role == Role::Record);
         let runs = records.filter_map(|(name, member)| {
@@ -211,7 +211,7 @@ impl Bundle {
         pack_all(&self.members, Some(&json), Some(sums.as_bytes()))
     }
 
-    /// The bytes that this program would have packed, manifests as they were read.
+    /// The zip file as this program packs it, with the manifests as they were read.
     pub(crate) fn packed_again(&self) -> ArchiveResult<Vec<u8>> {
         pack_all(&self.members, self.manifest_json(), self.manifest_sums())
     }
@@ -219,7 +219,7 @@ impl Bundle {
     /// Reads a zip file.
     ///
     /// # Errors
-    /// It cannot be read, is no sound zip file, or something in it is refused.
+    /// It cannot be read, is not a valid zip file, or an entry is refused.
     pub fn read(path: &Path) -> ArchiveResult<Self> {
         Self::from_bytes(&read_file(path)?).map_err(|e| ArchiveError::at(path, e))
     }
@@ -227,15 +227,15 @@ impl Bundle {
     /// Reads a zip file from memory.
     ///
     /// # Errors
-    /// As [`Bundle::read`]; the path is not told.
+    /// As [`Bundle::read`], without the path.
     pub fn from_bytes(bytes: &[u8]) -> ArchiveResult<Self> {
         Ok(Self::of_files(zipfile::unpack(bytes)?))
     }
 
-    /// Reads a folder as if it were an archive that somebody has unpacked.
+    /// Reads a folder as an unpacked archive.
     ///
     /// # Errors
-    /// It cannot be read, or something in it cannot be in an archive.
+    /// It cannot be read, or a file in it is not allowed in an archive.
     pub fn read_dir(path: &Path) -> ArchiveResult<Self> {
         let mut files = zipfile::Files::new();
         read_dir_into(path, "", 0, &mut 0, &mut files)?;
@@ -245,23 +245,23 @@ impl Bundle {
     pub(crate) fn of_files(mut files: zipfile::Files) -> Self {
         let manifests = [files.remove(MANIFEST_JSON), files.remove(MANIFEST_SUMS)];
         let json = manifests[0].as_deref().unwrap_or_default();
-        let said: Option<Manifest> = serde_json::from_slice(json).ok();
-        let roles: BTreeMap<String, Role> = said
+        let manifest: Option<Manifest> = serde_json::from_slice(json).ok();
+        let roles: BTreeMap<String, Role> = manifest
             .iter()
             .flat_map(|m| m.files.iter().map(|f| (f.name.clone(), f.role)))
             .collect();
         let total = files.values().map(|bytes| bytes.len() as u64).sum();
         let members = files.into_iter().map(|(name, bytes)| {
-            let said = || roles.get(&name).copied();
-            let role = role::certain(&name, &bytes).or_else(said);
+            let in_manifest = || roles.get(&name).copied();
+            let role = role::certain(&name, &bytes).or_else(in_manifest);
             let role = role.unwrap_or_else(|| role::guess(&name, &[]));
             (name, Member { role, bytes })
         });
         Self {
             members: members.collect(),
             total,
-            made: said.as_ref().and_then(|m| m.made.clone()),
-            command: said.and_then(|m| m.command),
+            made: manifest.as_ref().and_then(|m| m.made.clone()),
+            command: manifest.and_then(|m| m.command),
             manifests,
         }
     }
@@ -283,13 +283,13 @@ fn pack_all(
     zipfile::pack(all)
 }
 
-/// The run record of a member.
+/// Reads the run record of a member.
 pub(crate) fn read_record(name: &str, member: &Member) -> Result<RunRecord, String> {
     filermark_results::reader::read_from(member.bytes.as_slice(), Path::new(name))
         .map_err(|e| e.to_string())
 }
 
-/// A regular file within the limits.
+/// Reads a regular file of at most [`TOTAL_LEN_MAX`] bytes.
 pub(crate) fn read_file(path: &Path) -> ArchiveResult<Vec<u8>> {
     let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     let kind = fs::metadata(path).map_err(failed)?;
@@ -308,7 +308,7 @@ pub(crate) fn read_file(path: &Path) -> ArchiveResult<Vec<u8>> {
 
 fn read_dir_into(
     path: &Path,
-    front: &str,
+    prefix: &str,
     depth: usize,
     total: &mut u64,
     files: &mut zipfile::Files,
@@ -320,13 +320,16 @@ fn read_dir_into(
         let Ok(name) = entry.file_name().into_string() else {
             return Err(ArchiveError::at(&at, "the name is not UTF-8"));
         };
-        let name = format!("{front}{name}");
+        let name = format!("{prefix}{name}");
         check_name(&name).map_err(|why| ArchiveError::at(&at, why))?;
-        // Not followed: what a link leads to is not in the folder.
+        // Links are not followed: their targets are outside of the folder.
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() {
             if depth >= DEPTH_MAX {
-                return Err(ArchiveError::at(&at, "folders lie too deep for an archive"));
+                return Err(ArchiveError::at(
+                    &at,
+                    "folders are nested too deep for an archive",
+                ));
             }
             read_dir_into(&at, &format!("{name}/"), depth + 1, total, files)?;
         } else if kind.is_file() {

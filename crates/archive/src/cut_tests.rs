@@ -1,4 +1,4 @@
-//! Records of runs that were cut or resumed, and the logs beside them.
+//! Records of runs that were cut or resumed, and their logs.
 
 use crate::tests::{faults, gathered, lines_of};
 use crate::verify::{CheckStatus, Options, verify};
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// The record of a composite run that was killed behind its last load point, and its lines.
+/// The record of a composite run that was killed after its last load point, and its lines.
 fn killed_record() -> (RunRecord, String) {
     let mut lines = composite_lines();
     let is_point = |line: &Line| matches!(line, Line::Point(_));
@@ -26,7 +26,7 @@ fn killed_record() -> (RunRecord, String) {
     (record, text)
 }
 
-/// A folder as such a run leaves it.
+/// A folder with the files of a killed run.
 fn killed(record: &RunRecord, lines: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let mut logs = SettledLogs::new(LogPaths {
@@ -40,15 +40,18 @@ fn killed(record: &RunRecord, lines: &str) -> TempDir {
     dir
 }
 
-/// What `verify` says of a file, or of a folder, and how.
-fn said(dir: &TempDir, record: &RunRecord, about: &str) -> (CheckStatus, String) {
+/// The first check that `verify` makes on a file or a folder: status and text.
+fn first_check(dir: &TempDir, record: &RunRecord, about: &str) -> (CheckStatus, String) {
     let name = format!("{}.run.jsonl", record.run.suffix);
     let bundle = gathered(dir, &name, &CollectOptions::default())
         .unwrap()
         .bundle;
-    let told = verify(&bundle, &Options::default());
-    let found = told.checks.iter().find(|check| check.about == about);
-    let check = found.unwrap_or_else(|| panic!("nothing of {about}: {:?}", told.checks));
+    let verification = verify(&bundle, &Options::default());
+    let found = verification
+        .checks
+        .iter()
+        .find(|check| check.about == about);
+    let check = found.unwrap_or_else(|| panic!("no check of {about}: {:?}", verification.checks));
     (check.state, check.text.clone())
 }
 
@@ -63,29 +66,29 @@ fn logs_of_a_cut_run_are_checked_as_far_as_load_points_have_ended() {
     );
     let one = format!("{procs}/netmist_C0.{suffix}.log");
     let dir = killed(&record, &lines);
-    assert_eq!(said(&dir, &record, &log).0, CheckStatus::Ok);
-    let add = |name: &str, front: &str, back: &str| {
+    assert_eq!(first_check(&dir, &record, &log).0, CheckStatus::Ok);
+    let add = |name: &str, before: &str, after: &str| {
         let text = fs::read_to_string(dir.path().join(name)).unwrap();
-        fs::write(dir.path().join(name), format!("{front}{text}{back}")).unwrap();
+        fs::write(dir.path().join(name), format!("{before}{text}{after}")).unwrap();
         text
     };
     for (name, about) in [(&log, &log), (&one, &procs)] {
-        // What was written while the run went on, nobody can make again.
+        // What was written while the run went on cannot be made again from the record.
         let text = add(name, "", "more\n");
-        let (state, words) = said(&dir, &record, about);
+        let (state, words) = first_check(&dir, &record, about);
         assert_eq!(state, CheckStatus::Skip, "{name}: {words}");
         assert!(words.contains("what follows is not checked"), "{words}");
-        // What stands in front of it can.
+        // The lines before it can.
         add(name, "forged\n", "");
-        let (state, words) = said(&dir, &record, about);
+        let (state, words) = first_check(&dir, &record, about);
         assert_eq!(state, CheckStatus::Fail, "{name}: {words}");
         fs::write(dir.path().join(name), text).unwrap();
     }
     add(&one, "", "more\n");
     fs::remove_file(dir.path().join(format!("{procs}/netmist_C1.{suffix}.log"))).unwrap();
-    let (state, words) = said(&dir, &record, &procs);
+    let (state, words) = first_check(&dir, &record, &procs);
     assert_eq!(state, CheckStatus::Fail, "{words}");
-    assert!(words.contains("is not there"), "{words}");
+    assert!(words.contains("is missing"), "{words}");
 }
 
 #[test]
@@ -96,13 +99,13 @@ fn a_log_of_a_run_without_a_load_point_is_not_checked() {
     let dir = killed(&record, &lines_of(&record));
     let log = format!("sfslog.{suffix}.txt");
     fs::write(dir.path().join(&log), "anything\n").unwrap();
-    let (state, words) = said(&dir, &record, &log);
+    let (state, words) = first_check(&dir, &record, &log);
     assert_eq!(state, CheckStatus::Skip, "{words}");
     assert!(words.starts_with("not checked: the run was cut"), "{words}");
 }
 
-/// A record of two pieces whose second was measured on hosts that `change` has changed.
-fn of_two_pieces(change: impl Fn(&mut RunRecord)) -> String {
+/// What `verify` finds wrong with a resumed run whose second part `change` has changed.
+fn faults_of_resumed_run(change: impl Fn(&mut RunRecord)) -> String {
     let mut first = testing::record();
     let mut other = first.environments[0].clone();
     other.host = "client-z".into();
@@ -128,23 +131,24 @@ fn of_two_pieces(change: impl Fn(&mut RunRecord)) -> String {
 }
 
 #[test]
-fn pieces_of_a_run_that_were_measured_on_other_hosts_are_found() {
+fn a_run_that_was_resumed_on_other_hosts_is_found() {
     let words = "was resumed on other hosts";
-    let found = of_two_pieces(|_| {});
+    let found = faults_of_resumed_run(|_| {});
     assert!(!found.contains(words), "{found}");
-    let found =
-        of_two_pieces(|second| second.environments[0].mounts[0].facts[1].1 = "rw,sync".into());
+    let found = faults_of_resumed_run(|second| {
+        second.environments[0].mounts[0].facts[1].1 = "rw,sync".into()
+    });
     assert!(
-        found.contains(&format!("{words} than it was begun on: "))
+        found.contains(&format!("{words} than it was started on: "))
             && found.contains("the mount options is \"rw,sync\", was \"rw\""),
         "{found}"
     );
-    let found = of_two_pieces(|second| second.environments[0].memory_bytes /= 2);
+    let found = faults_of_resumed_run(|second| second.environments[0].memory_bytes /= 2);
     assert!(
         found.contains(words) && found.contains("of memory, had"),
         "{found}"
     );
-    let found = of_two_pieces(|second| {
+    let found = faults_of_resumed_run(|second| {
         second.environments.pop();
         let again = second.environments[0].clone();
         second.environments.push(again);

@@ -1,4 +1,4 @@
-//! Finds what belongs to a run record, a submission or a folder of them.
+//! Finds the files that belong to a run record, a submission or a folder of them.
 
 use crate::bundle::{Bundle, Member, read_file, read_record};
 use crate::inputs::{Inputs, is_named};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// How to gather.
+/// Options of [`gather`].
 #[derive(Clone, Debug, Default)]
 pub struct CollectOptions {
     /// The rc file.
@@ -27,58 +27,58 @@ pub struct CollectOptions {
     pub no_rc: bool,
     /// Further files.
     pub add: Vec<PathBuf>,
-    /// Take files with passwords in them too.
+    /// Also take files that contain passwords.
     pub with_secrets: bool,
-    /// Go on without files that a submission names and that are not there, or are others.
+    /// Continue although files that a submission names are missing or have changed.
     pub force: bool,
-    /// Further rows of the table of outputs: reports, which this crate cannot make.
+    /// Further rows of the table of outputs: the reports, which another crate makes.
     pub reports: &'static [Output],
 }
 
-/// What was found.
+/// The result of [`gather`].
 #[derive(Clone, Debug, Default)]
 pub struct CollectedFiles {
     /// The files.
     pub bundle: Bundle,
-    /// The name that the archive gets, without `.zip`, and its folder.
+    /// The path of the archive, without `.zip`.
     pub place: PathBuf,
-    /// What the user should know: missing files, files that were chosen by their name.
+    /// Notices to the user: missing files, files that were chosen by their name.
     pub remarks: Vec<String>,
 }
 
-/// Finds what belongs to records, submissions and folders.
+/// Finds the files that belong to records, submissions and folders.
 ///
 /// # Errors
-/// Something cannot be read, is missing though a submission names it, or holds a
-/// password: all that is wrong, in sentences.
+/// A file cannot be read, is missing though a submission names it, or contains a
+/// password: all faults, as sentences.
 pub fn gather(what: &[PathBuf], options: &CollectOptions) -> Result<CollectedFiles, Vec<String>> {
-    let mut gatherer = FileCollector {
+    let mut collector = FileCollector {
         options,
         found: CollectedFiles::default(),
         faults: Vec::new(),
         folders: what.iter().map(|path| folder_of(path)).collect(),
-        by_name: named(what, options),
+        by_name: paths_from_user(what, options),
         rendered: BTreeSet::new(),
         secret_files: Vec::new(),
         inputs: Inputs::default(),
         has_rc: options.no_rc || options.rc.is_some(),
     };
     if let Some(rc) = &options.rc {
-        gatherer.take(rc, None, Role::Rc);
+        collector.add_or_fault(rc, None, Role::Rc);
     }
     for path in what {
-        gatherer.argument(path);
+        collector.collect_argument(path);
     }
     for path in &options.add {
-        gatherer.take(path, None, Role::Other);
+        collector.add_or_fault(path, None, Role::Other);
     }
-    gatherer.find_inputs();
-    gatherer.find_rc();
-    gatherer.refuse_other_inputs();
-    gatherer.find_secrets();
-    match gatherer.faults.is_empty() {
-        true => Ok(gatherer.found),
-        false => Err(gatherer.faults),
+    collector.find_inputs();
+    collector.find_rc();
+    collector.refuse_changed_inputs();
+    collector.find_secrets();
+    match collector.faults.is_empty() {
+        true => Ok(collector.found),
+        false => Err(collector.faults),
     }
 }
 
@@ -86,19 +86,19 @@ struct FileCollector<'a> {
     options: &'a CollectOptions,
     found: CollectedFiles,
     faults: Vec<String>,
-    /// Where files that are named without a folder are looked for.
+    /// Where to look for files that are named without a folder.
     folders: Vec<PathBuf>,
-    /// Files that the user named: these alone may be links.
+    /// Files that the user named: only these may be links.
     by_name: Vec<PathBuf>,
-    /// Files that are as their record makes them.
+    /// Files that are identical to what their record makes.
     rendered: BTreeSet<String>,
     secret_files: Vec<String>,
-    /// What the runs read.
+    /// The files that the runs read.
     inputs: Inputs,
     has_rc: bool,
 }
 
-fn named(what: &[PathBuf], options: &CollectOptions) -> Vec<PathBuf> {
+fn paths_from_user(what: &[PathBuf], options: &CollectOptions) -> Vec<PathBuf> {
     let all = what.iter().chain(&options.add).chain(&options.rc);
     all.cloned().collect()
 }
@@ -111,28 +111,28 @@ impl FileCollector<'_> {
         }
     }
 
-    /// What can be gone without with `--force`.
-    fn wanting(&mut self, what: String) {
+    /// A fault, or with `--force` a remark.
+    fn forceable_fault(&mut self, what: String) {
         match self.options.force {
             true => self.found.remarks.push(what),
-            false => self.fault(format!("{what}; --force packs without")),
+            false => self.fault(format!("{what}; --force packs the archive anyway")),
         }
     }
 
-    fn argument(&mut self, path: &Path) {
+    fn collect_argument(&mut self, path: &Path) {
         let found = match fs::metadata(path) {
             Err(e) => Err(ArchiveError::at(path, format_args!("cannot be read: {e}"))),
-            Ok(kind) if kind.is_dir() => self.folder(path),
-            Ok(_) if is_record(path) => self.record(path),
-            Ok(_) => self.submission(path),
+            Ok(kind) if kind.is_dir() => self.add_folder(path),
+            Ok(_) if is_record(path) => self.add_record(path),
+            Ok(_) => self.add_submission(path),
         };
         if let Err(e) = found {
             self.fault(e.to_string());
         }
     }
 
-    /// Whether a file that was found leads elsewhere: what it leads to was never meant
-    /// to be given away.
+    /// Whether a file or a folder above it is a link that the user did not name. Its target
+    /// may be private.
     fn is_link(&self, folder: &Path, name: &str) -> bool {
         let mut path = folder.to_owned();
         let is_named = self.by_name.contains(&folder.join(name));
@@ -143,40 +143,40 @@ impl FileCollector<'_> {
             })
     }
 
-    /// The same, and the user is told.
-    fn leaves_link(&mut self, folder: &Path, name: &str) -> bool {
+    /// As [`Self::is_link`], with a remark for the user.
+    fn skips_link(&mut self, folder: &Path, name: &str) -> bool {
         let is_link = self.is_link(folder, name);
         if is_link {
             self.found.remarks.push(format!(
-                "{}: a link, which is not followed; --add packs what it leads to",
+                "{}: a link, which is not followed; --add packs its target",
                 path_in(folder, name).display()
             ));
         }
         is_link
     }
 
-    /// Remembers the first thing as what the archive is named after.
-    fn name_after(&mut self, folder: &Path, name: &str) {
+    /// Sets the path of the archive, unless an earlier argument has set it.
+    fn set_place(&mut self, folder: &Path, name: &str) {
         if self.found.place.as_os_str().is_empty() {
             self.found.place = folder.join(name);
         }
     }
 
-    /// All records and submissions of a folder.
-    fn folder(&mut self, path: &Path) -> ArchiveResult {
+    /// Adds all records and submissions of a folder.
+    fn add_folder(&mut self, path: &Path) -> ArchiveResult {
         let names = names_in(path)?;
         let mut count = 0;
         for name in &names {
             let file = path.join(name);
             let is_wanted = is_record(&file) || name.ends_with(".xml");
-            if !is_wanted || self.leaves_link(path, name) {
+            if !is_wanted || self.skips_link(path, name) {
                 continue;
             }
             if is_record(&file) {
-                self.record(&file)?;
+                self.add_record(&file)?;
                 count += 1;
             } else if is_submission(&file) {
-                self.submission(&file)?;
+                self.add_submission(&file)?;
                 count += 1;
             }
         }
@@ -192,7 +192,7 @@ impl FileCollector<'_> {
         }
     }
 
-    fn record(&mut self, path: &Path) -> ArchiveResult {
+    fn add_record(&mut self, path: &Path) -> ArchiveResult {
         let name = base_name(path)?;
         let member = Member {
             role: Role::Record,
@@ -212,14 +212,14 @@ impl FileCollector<'_> {
                 "its suffix cannot be part of a file name",
             ));
         }
-        self.name_after(&folder, &suffix);
+        self.set_place(&folder, &suffix);
         self.found.bundle.add(&name, member.bytes, Role::Record)?;
-        self.inputs.take(&record);
-        self.files_of_run(&record, &folder)
+        self.inputs.add(&record);
+        self.add_files_of_run(&record, &folder)
     }
 
-    /// The files of a run: those that it writes, and whatever bears its suffix.
-    fn files_of_run(&mut self, record: &RunRecord, folder: &Path) -> ArchiveResult {
+    /// Adds the files of a run: those that it writes, and all others with its suffix.
+    fn add_files_of_run(&mut self, record: &RunRecord, folder: &Path) -> ArchiveResult {
         let suffix = &record.run.suffix;
         let rows = [OUTPUTS, self.options.reports];
         let made = renderings(record, OutputTable(&rows));
@@ -227,42 +227,42 @@ impl FileCollector<'_> {
         let names = names_in(folder)?;
         for file in made.iter().filter(|file| !names.contains(&file.name)) {
             self.found.remarks.push(format!(
-                "{}: not there; `filermark report` makes it again from the record",
+                "{}: missing; `filermark report` makes it again from the record",
                 path_in(folder, &file.name).display()
             ));
         }
-        let others = others_suffixes(&names, suffix);
+        let others = suffixes_with(&names, suffix);
         for name in &names {
-            let of_other = others.iter().any(|other| bears(name, other));
+            let of_other = others.iter().any(|other| has_suffix(name, other));
             let known = made.iter().any(|file| file.name == *name);
-            let is_ours = known || (bears(name, suffix) && !of_other);
-            if is_ours && !self.leaves_link(folder, name) {
+            let is_ours = known || (has_suffix(name, suffix) && !of_other);
+            if is_ours && !self.skips_link(folder, name) {
                 let path = folder.join(name);
                 match path.is_dir() {
-                    true if *name == proc_log_dir(suffix) => self.proc_logs(&path, name)?,
+                    true if *name == proc_log_dir(suffix) => self.add_proc_logs(&path, name)?,
                     true => {}
                     false if self.is_page_of_other(&path, name, record) => {
                         self.found.remarks.push(format!(
-                            "{}: a report of something else; it is left out",
+                            "{}: a report on something else; it is left out",
                             path.display()
                         ));
                     }
-                    false => self.one_of_run(&path, name)?,
+                    false => self.add_file_of_run(&path, name)?,
                 }
             }
         }
-        let front = format!("{}/", proc_log_dir(suffix));
+        let prefix = format!("{}/", proc_log_dir(suffix));
         let has_logs = self
             .found
             .bundle
             .members()
-            .any(|(name, _)| name.starts_with(&front));
+            .any(|(name, _)| name.starts_with(&prefix));
         let logs = has_logs.then(|| proc_log_files(record));
         let logs = logs
             .into_iter()
             .flatten()
             .flatten()
-            .map(|(name, text)| (format!("{front}{name}"), text));
+            .map(|(name, text)| (format!("{prefix}{name}"), text));
         let made = made.into_iter().map(|file| (file.name, file.text));
         for (name, text) in made.chain(logs) {
             let there = self.found.bundle.get(&name);
@@ -273,19 +273,20 @@ impl FileCollector<'_> {
         Ok(())
     }
 
-    fn one_of_run(&mut self, path: &Path, name: &str) -> ArchiveResult {
+    fn add_file_of_run(&mut self, path: &Path, name: &str) -> ArchiveResult {
         let others = [".zip", SIGNATURE_END, ".tmp"];
         if RECORD.is_name(name) || others.iter().any(|end| name.ends_with(end)) {
             return Ok(());
         }
         match guess(name, self.options.reports) {
-            Role::Submission if is_submission(path) => self.submission(path),
+            Role::Submission if is_submission(path) => self.add_submission(path),
             Role::Submission => self.found.bundle.add_path(name, path, Role::Report),
             role => self.found.bundle.add_path(name, path, role),
         }
     }
 
-    /// `mine.smb.html` bears the suffix `mine`, and can be about something else.
+    /// Whether a page with the suffix in its name, as `mine.smb.html` of the suffix `mine`, is
+    /// a report on something else.
     fn is_page_of_other(&self, path: &Path, name: &str, record: &RunRecord) -> bool {
         let mut rows = self.options.reports.iter();
         let is_page = rows.any(|row| {
@@ -297,9 +298,9 @@ impl FileCollector<'_> {
                 .is_ok_and(|bytes| is_of_other(&String::from_utf8_lossy(&bytes), record))
     }
 
-    fn proc_logs(&mut self, folder: &Path, name: &str) -> ArchiveResult {
+    fn add_proc_logs(&mut self, folder: &Path, name: &str) -> ArchiveResult {
         for file in names_in(folder)? {
-            if self.leaves_link(folder, &file) {
+            if self.skips_link(folder, &file) {
                 continue;
             }
             let path = folder.join(&file);
@@ -309,7 +310,7 @@ impl FileCollector<'_> {
         Ok(())
     }
 
-    fn submission(&mut self, path: &Path) -> ArchiveResult {
+    fn add_submission(&mut self, path: &Path) -> ArchiveResult {
         let name = base_name(path)?;
         let bytes = read_file(path)?;
         let known = self
@@ -330,19 +331,19 @@ impl FileCollector<'_> {
             )
         })?;
         let folder = folder_of(path);
-        // `SUB.zip` is what subedit makes of it.
+        // subedit makes `SUB.zip` of it.
         let stem = name.strip_suffix(".xml").unwrap_or(&name);
-        self.name_after(&folder, &format!("{stem}.bundle"));
+        self.set_place(&folder, &format!("{stem}.bundle"));
         self.found.bundle.add(&name, bytes, Role::Submission)?;
-        self.diagrams(&document, &folder, path);
+        self.add_diagrams(&document, &folder, path);
         let results = document.root().get("results");
         for result in results.into_iter().flat_map(Element::items) {
-            self.named_files(result, &folder, path)?;
+            self.add_named_files(result, &folder, path)?;
         }
         Ok(())
     }
 
-    fn diagrams(&mut self, document: &Document, folder: &Path, of: &Path) {
+    fn add_diagrams(&mut self, document: &Document, folder: &Path, of: &Path) {
         let product = document.root().get("productInfo");
         let list = product.and_then(|p| p.get("configDiagrams"));
         for diagram in list.into_iter().flat_map(Element::items) {
@@ -353,14 +354,14 @@ impl FileCollector<'_> {
             if let Err(why) = check_name(name) {
                 self.fault(format!("{}: the diagram \"{name}\": {why}", of.display()));
             } else if self.is_link(folder, name) {
-                self.wanting(format!(
-                    "{}: the diagram {name} is a link, which is not followed; put the file itself there",
+                self.forceable_fault(format!(
+                    "{}: the diagram {name} is a link, which is not followed; replace it by the file itself",
                     of.display()
                 ));
             } else if folder.join(name).is_file() {
-                self.take(&folder.join(name), Some(name), Role::Diagram);
+                self.add_or_fault(&folder.join(name), Some(name), Role::Diagram);
             } else {
-                self.wanting(format!(
+                self.forceable_fault(format!(
                     "{}: names the diagram {name}, which is not in {}",
                     of.display(),
                     folder.display()
@@ -369,8 +370,8 @@ impl FileCollector<'_> {
         }
     }
 
-    /// Record, summary and rc file that a result names, with the sums that it gives.
-    fn named_files(&mut self, result: &Element, folder: &Path, of: &Path) -> ArchiveResult {
+    /// Adds the record, the summary and the rc file that a result names, and checks their sums.
+    fn add_named_files(&mut self, result: &Element, folder: &Path, of: &Path) -> ArchiveResult {
         let kinds = [
             ("record", Role::Record),
             ("summary", Role::Summary),
@@ -389,31 +390,31 @@ impl FileCollector<'_> {
                 self.fault(format!("{}: the file \"{name}\": {why}", of.display()));
                 continue;
             }
-            let Some(path) = self.look_for(name, folder, sum) else {
-                self.wanting(format!(
-                    "{}: names {name}, which is not beside it (links are not followed)",
+            let Some(path) = self.find_named(name, folder, sum) else {
+                self.forceable_fault(format!(
+                    "{}: names {name}, which was not found (links are not followed)",
                     of.display()
                 ));
                 continue;
             };
             let bytes = read_file(&path)?;
             if !sum.is_empty() && sha256(&bytes) != sum {
-                self.wanting(format!(
-                    "{}: {} has other contents than when the submission was made; make it again with subedit",
+                self.forceable_fault(format!(
+                    "{}: {} has changed since the submission was made; make the submission again with subedit",
                     of.display(),
                     path.display()
                 ));
             }
             match role {
-                Role::Record => self.record(&path)?,
+                Role::Record => self.add_record(&path)?,
                 _ => self.found.bundle.add(name, bytes, role)?,
             }
         }
         Ok(())
     }
 
-    /// A file that is named without a folder: with the right sum, or else the first.
-    fn look_for(&self, name: &str, folder: &Path, sum: &str) -> Option<PathBuf> {
+    /// Finds a file that is named without a folder: one with this sum, or else the first.
+    fn find_named(&self, name: &str, folder: &Path, sum: &str) -> Option<PathBuf> {
         let own = [folder.to_owned(), folder.join("result")];
         let rc = self
             .options
@@ -431,8 +432,8 @@ impl FileCollector<'_> {
         right.or(all.first()).cloned()
     }
 
-    /// Takes a file in under its own name or another.
-    fn take(&mut self, path: &Path, name: Option<&str>, role: Role) {
+    /// Adds a file under its own name or another; an error becomes a fault.
+    fn add_or_fault(&mut self, path: &Path, name: Option<&str>, role: Role) {
         let done = base_name(path).and_then(|base| {
             let name = name.unwrap_or(&base);
             self.found.bundle.add_path(name, path, role)
@@ -442,8 +443,8 @@ impl FileCollector<'_> {
         }
     }
 
-    /// The files that the runs read, where they lie beside the record, in the folder
-    /// above it, or beside the rc file, by name and sum.
+    /// Adds the files that the runs read, by name and sum. They are looked for in the folder
+    /// of the record, the folder above it and the folder of the rc file.
     fn find_inputs(&mut self) {
         if self.options.no_rc {
             return;
@@ -454,12 +455,12 @@ impl FileCollector<'_> {
         let folders: Vec<PathBuf> = [place, above].into_iter().chain(rc).collect();
         for input in self.inputs.files().to_vec() {
             let bundle = &self.found.bundle;
-            let is_there = bundle.members().any(|(_, m)| input.is_of(&m.bytes));
+            let is_packed = bundle.members().any(|(_, m)| input.is_of(&m.bytes));
             let is_taken = bundle
                 .members()
                 .any(|(name, _)| is_named(name, &input.name));
             match is_taken {
-                _ if is_there => {}
+                _ if is_packed => {}
                 true => self.found.remarks.push(format!(
                     "{}, which the run read ({}): not packed, another file has this name",
                     input.name, input.option
@@ -473,7 +474,7 @@ impl FileCollector<'_> {
         let what = format!("{}, which the run read ({})", input.name, input.option);
         if check_name(&input.name).is_err() {
             self.found.remarks.push(format!(
-                "{what}: a file of this name cannot be in an archive"
+                "{what}: not packed, its name is not allowed in an archive"
             ));
             return;
         }
@@ -484,9 +485,9 @@ impl FileCollector<'_> {
             .collect();
         let same = |path: &&PathBuf| read_file(path).is_ok_and(|bytes| input.is_of(&bytes));
         let remark = match (there.iter().find(same), there.first()) {
-            // Who gives it away decides on what stands in it.
+            // The user decides whether to remove the secrets.
             (Some(path), _) if input.secret_line_count > 0 && !input.is_rc() => format!(
-                "{}: has lines with secrets and is left out; take them out and name it: --add FILE",
+                "{}: has lines with secrets and is left out; remove them and add it: --add FILE",
                 path.display()
             ),
             (Some(path), _) => {
@@ -494,31 +495,34 @@ impl FileCollector<'_> {
                     true => Role::Rc,
                     false => Role::Other,
                 };
-                return self.take(path, None, role);
+                return self.add_or_fault(path, None, role);
             }
             (None, Some(path)) => match read_file(path) {
                 Ok(bytes) if !self.inputs.has(&bytes) => {
                     let why = input.difference(&bytes);
-                    return self.other_input(&path.display().to_string(), &why);
+                    return self.refuse_input(&path.display().to_string(), &why);
                 }
-                _ => format!("{what}: not there as it was; --add FILE says where it is"),
+                _ => format!(
+                    "{what}: not found with the contents that the run read; give the file as it was: --add FILE"
+                ),
             },
             (None, None) => {
-                format!("{what}: not there; --rc or --add FILE says where it is")
+                format!("{what}: not found; give its path: --rc or --add FILE")
             }
         };
         self.found.remarks.push(remark);
     }
 
-    /// A file that was changed since the run, or is another one.
-    fn other_input(&mut self, what: &str, why: &str) {
-        self.wanting(format!(
+    /// A fault: this file is not the one that the run read.
+    fn refuse_input(&mut self, what: &str, why: &str) {
+        self.forceable_fault(format!(
             "{what}: not the file that the run read: {why}; give it as it was (--rc or --add FILE)"
         ));
     }
 
-    /// Nothing else is packed for what a run read.
-    fn refuse_other_inputs(&mut self) {
+    /// Removes files that have the name or the role of a file that a run read, and other
+    /// contents.
+    fn refuse_changed_inputs(&mut self) {
         if self.options.no_rc {
             return;
         }
@@ -527,12 +531,13 @@ impl FileCollector<'_> {
             .filter_map(|(name, m)| Some((name.to_owned(), self.inputs.refusal(name, m)?)))
             .collect();
         for (name, why) in others {
-            self.other_input(&name, &why);
+            self.refuse_input(&name, &why);
             self.found.bundle.remove(&name);
         }
     }
 
-    /// An rc file beside the record, where neither the user nor the record says which.
+    /// Adds an rc file from the record's folder or the folder above it, if neither the user
+    /// nor the record names one.
     fn find_rc(&mut self) {
         if self.inputs.are_all_known()
             || self.has_rc
@@ -545,40 +550,40 @@ impl FileCollector<'_> {
         let mut found = None;
         for folder in &folders {
             let path = path_in(folder, RC_NAME);
-            if found.is_none() && path.is_file() && !self.leaves_link(folder, RC_NAME) {
+            if found.is_none() && path.is_file() && !self.skips_link(folder, RC_NAME) {
                 found = Some(path);
             }
         }
         match found {
             Some(path) => {
                 self.found.remarks.push(format!(
-                    "{}: taken as the rc file by its name, since no run record says which it was; --rc FILE says it",
+                    "{}: taken as the rc file because of its name; no run record names the rc file; --rc FILE sets it",
                     path.display()
                 ));
-                self.take(&path, None, Role::Rc);
+                self.add_or_fault(&path, None, Role::Rc);
             }
             None => self.found.remarks.push(
-                "no rc file: none lies beside; --rc FILE says where it is (the record has its parameters)".into(),
+                "no rc file: not found next to the record; give its path: --rc FILE (the record has its parameters)".into(),
             ),
         }
     }
 
-    /// Passwords in every text that is not as a record makes it, and files that are
-    /// nothing but one.
+    /// Reports passwords in texts that are not made from a record, and files that hold
+    /// only a secret.
     fn find_secrets(&mut self) {
         if self.options.with_secrets {
             return;
         }
-        let by_hand = |name: &str, m: &Member| {
+        let is_users_text = |name: &str, m: &Member| {
             m.role != Role::Record && !self.rendered.contains(name) && is_text(&m.bytes)
         };
         let mut faults = Vec::new();
         let all = self.found.bundle.members();
-        for (name, member) in all.filter(|(name, m)| by_hand(name, m)) {
+        for (name, member) in all.filter(|(name, m)| is_users_text(name, m)) {
             let text = String::from_utf8_lossy(&member.bytes);
             for (line, secret) in secrets(&text) {
                 faults.push(format!(
-                    "{name}:{line}: {secret} has a value here, and everybody who gets the archive could read it; remove it (PASSWORD_FILE keeps it in a file of its own), or say --with-secrets"
+                    "{name}:{line}: {secret} has a value here, and all who get the archive could read it; remove it (PASSWORD_FILE keeps it in a separate file), or use --with-secrets"
                 ));
             }
             if member.role == Role::Rc {
@@ -591,10 +596,10 @@ impl FileCollector<'_> {
                 .found
                 .bundle
                 .members()
-                .any(|(name, m)| name == base && by_hand(name, m));
+                .any(|(name, m)| name == base && is_users_text(name, m));
             if taken {
                 faults.push(format!(
-                    "{base}: the rc file names it as the place of a secret; leave it out, or say --with-secrets"
+                    "{base}: the rc file names it as the file of a secret; leave it out, or use --with-secrets"
                 ));
             }
         }
@@ -602,7 +607,7 @@ impl FileCollector<'_> {
     }
 }
 
-/// Pictures and the like have zero bytes.
+/// Whether it is a text: images have zero bytes.
 fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && !bytes.starts_with(b"%PDF-")
 }
@@ -617,8 +622,8 @@ fn is_submission(path: &Path) -> bool {
 }
 
 /// Whether a file belongs to the run of this suffix, by its name.
-fn bears(name: &str, suffix: &str) -> bool {
-    let in_the_middle = |end: &str| {
+fn has_suffix(name: &str, suffix: &str) -> bool {
+    let is_in_middle = |end: &str| {
         let middle = ["_", "."].map(|point| format!("{point}{suffix}.{end}"));
         middle.iter().any(|middle| name.ends_with(middle))
     };
@@ -627,11 +632,11 @@ fn bears(name: &str, suffix: &str) -> bool {
         || name
             .strip_suffix(suffix)
             .is_some_and(|rest| rest.ends_with('.'))
-        || ["txt", "xml", "log"].into_iter().any(in_the_middle)
+        || ["txt", "xml", "log"].into_iter().any(is_in_middle)
 }
 
 /// Suffixes of other runs in the same folder whose names contain this one.
-fn others_suffixes<'a>(names: &'a [String], suffix: &str) -> Vec<&'a str> {
+fn suffixes_with<'a>(names: &'a [String], suffix: &str) -> Vec<&'a str> {
     let all = names.iter().filter_map(|name| RECORD.suffix_in(name));
     all.filter(|other| *other != suffix && other.contains(suffix))
         .collect()
@@ -644,12 +649,11 @@ fn folder_of(path: &Path) -> PathBuf {
     folder_of_name(path)
 }
 
-/// The folder above one, written as people do where that is the same: `a` for `a/b`, `.`
-/// for `b`.
+/// The folder above a folder, without `..` where possible: `a` for `a/b`, `.` for `b`.
 pub(crate) fn above(folder: &Path) -> PathBuf {
     let is_link = fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink());
     match folder.components().next_back() {
-        // What is above the folder that a link leads to, only `..` knows.
+        // Only `..` gives the folder above the target of a link.
         Some(Component::Normal(_)) if !is_link => folder_of_name(folder),
         Some(Component::CurDir) => PathBuf::from(".."),
         _ => folder.join(".."),
@@ -662,7 +666,7 @@ fn folder_of_name(path: &Path) -> PathBuf {
     parent.unwrap_or_else(|| Path::new(".")).to_owned()
 }
 
-/// The path of a name in a folder, without a `./` in front.
+/// The path of a name in a folder, without a leading `./`.
 pub(crate) fn path_in(folder: &Path, name: &str) -> PathBuf {
     match folder == Path::new(".") {
         true => PathBuf::from(name),
@@ -676,7 +680,7 @@ fn base_name(path: &Path) -> ArchiveResult<String> {
     Ok(name.to_owned())
 }
 
-/// The names of a folder, in order; those that are no UTF-8 are nobody's of ours.
+/// The names in a folder, sorted. Names that are not UTF-8 are left out: no run writes them.
 fn names_in(path: &Path) -> ArchiveResult<Vec<String>> {
     let failed = |e: std::io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! What belongs to an archive, and what stays at home.
+//! Which files are packed, and which are left out.
 
 use crate::gather::{above, path_in};
 use crate::tests::*;
@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 #[test]
-fn secrets_stay_at_home_unless_they_are_asked_for() {
+fn secrets_are_packed_only_on_request() {
     let dir = folder();
     let with = |rc: &str, add: &[&str], with_secrets| {
         fs::write(dir.path().join("rc2"), rc).unwrap();
@@ -30,7 +30,7 @@ fn secrets_stay_at_home_unless_they_are_asked_for() {
     assert!(with("LOAD=1\nPASSWORD='geheim'\n", &[], true).is_ok());
     assert!(with("PASSWORD_FILE=keys/pw\n", &[], false).is_ok());
     let faults = with("PASSWORD_FILE=keys/pw\n", &["pw"], false).unwrap_err();
-    assert!(faults[0].contains("the place of a secret"), "{faults:?}");
+    assert!(faults[0].contains("the file of a secret"), "{faults:?}");
 }
 
 #[test]
@@ -77,20 +77,19 @@ fn links_are_followed_only_where_the_user_names_them() {
     };
     let found = gathered(&dir, "mine.run.jsonl", &named).unwrap();
     assert!(found.bundle.get("mine.notes").is_some() && found.bundle.get("sfs_rc").is_some());
-    // What a submission names is not what the user names.
+    // Links that only a submission names are not followed.
     fs::remove_file(at("net.png")).unwrap();
     symlink(&private, at("net.png")).unwrap();
     let faults = gathered(&dir, "sub.xml", &plain).unwrap_err().join("\n");
     assert!(faults.contains("the diagram net.png is a link"), "{faults}");
     assert!(
-        faults.contains("names sfs_rc, which is not beside it"),
+        faults.contains("names sfs_rc, which was not found"),
         "{faults}"
     );
 }
 
-/// The folder above is written as people write it, where that is the same folder.
 #[test]
-fn paths_have_no_detours() {
+fn paths_have_no_dot_dot_where_it_is_not_needed() {
     let dir = tempfile::tempdir().unwrap();
     let below = dir.path().join("result");
     fs::create_dir(&below).unwrap();
@@ -106,7 +105,7 @@ fn paths_have_no_detours() {
     assert_eq!(path_in(Path::new("."), "sfs_rc"), Path::new("sfs_rc"));
     assert_eq!(path_in(Path::new(".."), "sfs_rc"), Path::new("../sfs_rc"));
 
-    // A file that was changed since the run is told with a clean path.
+    // The message on a changed file has a path without `..`.
     let dir = folder();
     let below = dir.path().join("result");
     fs::create_dir(&below).unwrap();
@@ -117,38 +116,41 @@ fn paths_have_no_detours() {
         below.join("mine.run.jsonl"),
     )
     .unwrap();
-    let told = gathered(&dir, "result/mine.run.jsonl", &CollectOptions::default());
-    let told = match told {
+    let found = gathered(&dir, "result/mine.run.jsonl", &CollectOptions::default());
+    let messages = match found {
         Ok(found) => found.remarks.join("\n"),
         Err(faults) => faults.join("\n"),
     };
-    assert!(told.contains(&rc.display().to_string()), "{told}");
-    assert!(!told.contains(".."), "{told}");
+    assert!(messages.contains(&rc.display().to_string()), "{messages}");
+    assert!(!messages.contains(".."), "{messages}");
 }
 
 #[test]
-fn missing_and_changed_files_of_a_submission_are_told() {
+fn missing_and_changed_files_of_a_submission_are_reported() {
     let dir = folder();
     fs::remove_file(dir.path().join("net.png")).unwrap();
     fs::write(dir.path().join("sfs_rc"), "LOAD=7\n").unwrap();
     let faults = gathered(&dir, "sub.xml", &CollectOptions::default()).unwrap_err();
     assert!(faults[0].contains("names the diagram net.png") && faults[0].contains("--force"));
-    assert!(faults[1].contains("has other contents than when the submission was made"));
+    assert!(faults[1].contains("has changed since the submission was made"));
     let force = CollectOptions {
         force: true,
         ..CollectOptions::default()
     };
     let found = gathered(&dir, "sub.xml", &force).unwrap();
     assert_eq!(found.remarks.len(), 2);
-    let told = crate::tests::faults(&check(&found.bundle));
-    assert!(told.contains("the diagram net.png is missing"), "{told}");
+    let faults = crate::tests::faults(&check(&found.bundle));
+    assert!(
+        faults.contains("the diagram net.png is missing"),
+        "{faults}"
+    );
     fs::write(dir.path().join("bad.xml"), "<x/>").unwrap();
     let faults = gathered(&dir, "bad.xml", &force).unwrap_err();
     assert!(faults[0].contains("neither a run record"), "{faults:?}");
 }
 
 #[test]
-fn files_of_other_runs_in_the_folder_stay_out() {
+fn files_of_other_runs_in_the_folder_are_left_out() {
     let dir = folder();
     for name in [
         "mine.2.run.jsonl",
@@ -186,9 +188,9 @@ fn files_of_other_runs_in_the_folder_stay_out() {
 }
 
 proptest! {
-    /// Whatever the rc file's own reader takes for a password is found.
+    /// All values that the rc file's parser takes for a password are found.
     #[test]
-    fn no_password_that_the_reader_sees_is_missed(
+    fn no_password_that_the_parser_finds_is_missed(
         front in "[ \t]{0,2}(export )?",
         name in "PASSWORD|WINDOWS_PASSWORD",
         gap in "[ \t]{0,1}",
@@ -199,14 +201,14 @@ proptest! {
         let rc = filermark_config::rc::parse_rc("rc", &text);
         let given = rc.assignments.iter().any(|a| a.name == name && !a.value.trim().is_empty());
         prop_assert!(!given || !secrets(&text).is_empty(), "{text:?}");
-        // And nothing of it is in the sum, be it many lines.
+        // None of its lines is in the sum.
         if given && rc.errors.is_empty() {
             let (kept, _) = filermark_model::secret_text::without_secrets(&(text.clone() + "PROCS=2\n"));
             prop_assert_eq!(kept, before + "PROCS=2\n", "{:?}", text);
         }
     }
 }
-/// The folder of a run whose record names what it read: an rc file and a mix file.
+/// The folder of a run whose record names the files that it read: an rc file and a mix file.
 fn folder_with_inputs(mix: &str) -> tempfile::TempDir {
     let dir = folder();
     let mut record = record();
@@ -241,25 +243,28 @@ fn inputs_are_packed_by_their_sums_and_verified() {
     let found = packed(&dir, None, false).unwrap();
     assert_eq!(found.remarks, [""; 0]);
     assert_eq!(found.bundle.get("sfs_rc").unwrap().role, Role::Rc);
-    let told = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
-    assert!(told.ok, "{}", faults(&told));
+    let verification = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
+    assert!(verification.ok, "{}", faults(&verification));
     for line in [
         "ok    sfs_rc: as mine.run.jsonl read it (-r)",
         "ok    mine_mix: as mine.run.jsonl read it (MIXFILE)",
     ] {
-        assert!(told.checks.iter().any(|c| c.to_string() == line), "{line}");
+        assert!(
+            verification.checks.iter().any(|c| c.to_string() == line),
+            "{line}"
+        );
     }
-    // The name does not matter where the contents are the same.
+    // The name does not matter if the contents are the same.
     fs::rename(dir.path().join("sfs_rc"), dir.path().join("old_rc")).unwrap();
     assert!(packed(&dir, Some("old_rc"), false).is_ok());
-    // What is not there is reported.
+    // Missing files are reported.
     fs::remove_file(dir.path().join("mine_mix")).unwrap();
     let found = packed(&dir, Some("old_rc"), false).unwrap();
-    assert!(found.remarks[0].starts_with("mine_mix, which the run read (MIXFILE): not there"));
-    let told = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
-    assert!(told.ok, "{}", faults(&told));
-    let skipped = "skip  mine.run.jsonl: mine_mix, which it read (MIXFILE), is not there";
-    assert!(told.checks.iter().any(|c| c.to_string() == skipped));
+    assert!(found.remarks[0].starts_with("mine_mix, which the run read (MIXFILE): not found"));
+    let verification = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
+    assert!(verification.ok, "{}", faults(&verification));
+    let skipped = "skip  mine.run.jsonl: mine_mix, which it read (MIXFILE), is missing";
+    assert!(verification.checks.iter().any(|c| c.to_string() == skipped));
 }
 
 #[test]
@@ -288,33 +293,37 @@ fn no_other_file_is_packed_for_an_input() {
     let mut bundle = packed(&dir, None, true).unwrap().bundle;
     bundle.add("mine_mix", "read 51\n", Role::Other).unwrap();
     bundle.add("else_rc", "LOAD=500\n", Role::Rc).unwrap();
-    let told = check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
-    let found = faults(&told);
+    let verification = check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
+    let found = faults(&verification);
     assert!(
         found.contains("FAIL  mine_mix: not the file that mine.run.jsonl read"),
         "{found}"
     );
     assert!(
-        found.contains("FAIL  else_rc: no run in it read this rc file"),
+        found.contains("FAIL  else_rc: no run in the archive read this rc file"),
         "{found}"
     );
 }
 
 #[test]
-fn a_right_copy_does_not_hide_a_changed_input() {
+fn an_unchanged_copy_does_not_hide_a_changed_input() {
     let dir = folder_with_inputs("read 50\n");
     let mut bundle = packed(&dir, None, true).unwrap().bundle;
     bundle
         .add("copy/mine_mix", "read 50\n", Role::Other)
         .unwrap();
     let whole = |bundle: &Bundle| check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
-    let told = whole(&bundle);
-    assert!(told.ok, "{}", faults(&told));
+    let verification = whole(&bundle);
+    assert!(verification.ok, "{}", faults(&verification));
     for name in ["mine_mix", "other/mine_mix"] {
         bundle.add(name, "read 51\n", Role::Other).unwrap();
     }
-    let told = whole(&bundle);
-    let found: Vec<String> = told.checks.iter().map(ToString::to_string).collect();
+    let verification = whole(&bundle);
+    let found: Vec<String> = verification
+        .checks
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     for line in [
         "ok    copy/mine_mix: as mine.run.jsonl read it (MIXFILE)",
         "FAIL  mine_mix: not the file that mine.run.jsonl read",
@@ -326,7 +335,7 @@ fn a_right_copy_does_not_hide_a_changed_input() {
 }
 
 #[test]
-fn a_line_with_a_password_is_taken_out_and_the_file_is_still_the_runs() {
+fn a_file_without_its_password_lines_is_still_the_file_of_the_run() {
     let dir = folder();
     let mut record = record();
     let with = "LOAD=100\nPASSWORD=geheim\nPROCS=2\n";
@@ -338,11 +347,11 @@ fn a_line_with_a_password_is_taken_out_and_the_file_is_still_the_runs() {
     assert!(why.starts_with("sfs_rc:2: PASSWORD has a value"), "{why}");
     fs::write(dir.path().join("sfs_rc"), "LOAD=100\nPROCS=2\n").unwrap();
     let found = packed(&dir, None, false).unwrap();
-    let told = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
+    let verification = check(&Bundle::from_bytes(&found.bundle.to_bytes().unwrap()).unwrap());
     let line =
         "ok    sfs_rc: as mine.run.jsonl read it (-r); lines with secrets (1) are not in its sum";
     assert!(
-        told.checks.iter().any(|c| c.to_string() == line),
-        "{told:?}"
+        verification.checks.iter().any(|c| c.to_string() == line),
+        "{verification:?}"
     );
 }

@@ -1,12 +1,12 @@
-//! Archives of results: what belongs to a run in one zip, with a manifest of SHA-256
+//! Archives of results: the files of a run in one zip file, with a manifest of SHA-256
 //! sums, and the check that recomputes every figure from the run record.
 //!
-//! A [`Bundle`] is files by name; it is packed and read back within limits. [`gather()`]
-//! finds what belongs to a record or a submission. [`verify()`] holds everything
-//! against the record: sums, renderings, submissions, findings, totals.
+//! A [`Bundle`] holds files by name; it is packed and read within limits. [`gather()`]
+//! finds the files of a record or a submission. [`verify()`] compares everything with
+//! the record: sums, renderings, submissions, findings, totals.
 //!
-//! This room measures nothing, makes no report (whoever calls hands one in) and reads
-//! no rc file but for secrets.
+//! This crate measures nothing. It makes no reports: the caller passes the rows of the
+//! table of outputs that make them. It reads rc files only to find secrets.
 
 mod bundle;
 pub mod gather;
@@ -38,14 +38,14 @@ pub use zipfile::is_zip;
 
 use std::path::Path;
 
-/// Most files of an archive.
+/// Maximum number of files in an archive.
 pub const FILE_COUNT_MAX: usize = 60_000;
-/// Largest file of an archive, in bytes.
+/// Maximum size of a file in an archive, in bytes.
 pub const FILE_LEN_MAX: u64 = 1 << 30;
-/// Most bytes of all files of an archive together.
+/// Maximum size of all files in an archive together, in bytes.
 pub const TOTAL_LEN_MAX: u64 = 2 << 30;
 
-/// Why an archive cannot be made or read: a sentence that names the file.
+/// Why an archive cannot be made or read: a sentence with the file's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ArchiveError(pub String);
@@ -56,7 +56,7 @@ impl ArchiveError {
     }
 }
 
-/// What calls of this room give back.
+/// The result of functions of this crate.
 pub type ArchiveResult<T = ()> = Result<T, ArchiveError>;
 
 pub use filermark_model::secret_text::{secret_files, secrets};

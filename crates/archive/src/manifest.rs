@@ -1,20 +1,20 @@
-//! The manifest, twice: as `sha256sum` has it, and as JSON with what the files are.
+//! The manifest in two forms: for `sha256sum`, and as JSON with the roles of the files.
 
 use crate::name::check_name;
 use filermark_results::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The sums, in the form of `sha256sum`: everything but this file itself.
+/// The sums in the format of `sha256sum`: of all files but this one.
 pub const MANIFEST_SUMS: &str = "MANIFEST.sha256";
-/// What is in the archive, as JSON: everything but the two manifests.
+/// The list of files as JSON: all files but the two manifests.
 pub const MANIFEST_JSON: &str = "manifest.json";
 /// The JSON Schema of [`MANIFEST_JSON`].
 pub const SCHEMA: &str = include_str!("../schema/manifest-v1.json");
 /// The version of that schema.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// What `manifest.json` says.
+/// The content of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the schema.
@@ -23,15 +23,15 @@ pub struct Manifest {
     pub program: String,
     /// Its version.
     pub version: String,
-    /// When it was packed; left out where the time is not to be in it.
+    /// When it was packed; left out for reproducible archives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// The subcommand that packed: `bundle`; left out by others.
+    /// The subcommand that packed: `bundle`; other subcommands leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// That this is no SPEC result.
     pub notice: String,
-    /// The runs whose records are in it.
+    /// The runs whose records are in the archive.
     pub runs: Vec<ManifestRun>,
     /// The files, by name.
     pub files: Vec<ManifestFile>,
@@ -55,7 +55,7 @@ pub struct ManifestRun {
 pub struct ManifestFile {
     /// Its name, with `/` between folders.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// Its size in bytes.
     pub size: u64,
@@ -71,11 +71,11 @@ pub(crate) fn sums_text<'a>(sums: impl IntoIterator<Item = (&'a str, String)>) -
     lines.collect()
 }
 
-/// The sums by name.
+/// Parses [`MANIFEST_SUMS`] into sums by name.
 pub(crate) fn parse_sums(text: &[u8]) -> Result<BTreeMap<String, String>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
     let Some(body) = text.strip_suffix('\n') else {
-        return Err("its last line was cut".into());
+        return Err("its last line is cut".into());
     };
     let mut sums = BTreeMap::new();
     for (number, line) in (1..).zip(body.split('\n')) {

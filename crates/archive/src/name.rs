@@ -1,29 +1,30 @@
-//! Names in an archive: they come from anywhere and become files of somebody who unpacks.
+//! Names in an archive. They are not trusted: unpacking an archive creates these files.
 
 use filermark_model::text::sanitize;
 
-/// Longest name, in bytes.
+/// Maximum length of a name, in bytes.
 const NAME_LEN_MAX: usize = 255;
 
-/// Longest piece of a name that a message shows, in characters.
+/// Maximum length of a name in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 80;
 
 /// The end of the name of a signature.
 pub const SIGNATURE_END: &str = ".minisig";
 
-/// Whether a name may stand in an archive: relative, below the folder that it is
-/// unpacked to, and one that every system and `sha256sum` can take.
+/// Checks that a name may be in an archive: it is relative, stays below the folder that
+/// it is unpacked to, and works on every system and with `sha256sum`.
 ///
 /// # Errors
-/// In words: what is wrong with it.
+/// What is wrong with it.
 pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
-        return Err("a file without a name");
+        return Err("the file has no name");
     }
     if name.len() > NAME_LEN_MAX {
         return Err("the name is longer than 255 bytes");
     }
-    // Marks of direction are accepted: archives have them. Messages show names sanitized.
+    // Bidirectional marks are accepted: names in archives have them. Messages show names
+    // sanitized.
     if name.chars().any(char::is_control) {
         return Err("the name has a control character");
     }
@@ -34,7 +35,7 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
         return Err("the name is absolute; it would be unpacked outside of its folder");
     }
     if name.ends_with('/') {
-        return Err("the name is a folder's");
+        return Err("the name is that of a folder");
     }
     let bad = |step: &str| step.is_empty() || step == "." || step == "..";
     if name.split('/').any(bad) {
@@ -45,7 +46,7 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A name as messages show it.
+/// A name for messages.
 pub(crate) fn shown(name: &str) -> String {
     sanitize(name, SHOWN_CHARS_MAX)
 }

@@ -1,5 +1,5 @@
-//! Whether an archive may take the place of a file that is there: only that of an older
-//! one of the same things.
+//! Whether an archive may replace an existing file: only an earlier archive of the same
+//! runs and submissions.
 
 use crate::bundle::Bundle;
 use crate::manifest::{Manifest, ManifestFile};
@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 impl Bundle {
-    /// Whether this archive may be written to `path`: nothing is there, or an archive
+    /// Checks that this archive may be written to `path`: there is no file, or an archive
     /// that the same subcommand made of the same runs and submissions.
     ///
     /// # Errors
-    /// In words: what is there.
+    /// Which other file is there.
     pub fn check_place(&self, path: &Path) -> Result<(), String> {
         match std::fs::symlink_metadata(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -20,20 +20,20 @@ impl Bundle {
         }
         self.replaces(path).map_err(|what| {
             format!(
-                "{}: is there and {what}, so it is not replaced; choose another name (-o FILE.zip), or move it away",
+                "{}: exists and is {what}, so it is not replaced; choose another name (-o FILE.zip), or move it away",
                 path.display()
             )
         })
     }
 
     fn replaces(&self, path: &Path) -> Result<(), &'static str> {
-        let there = Self::read(path).map_err(|_| "no archive that can be read")?;
+        let there = Self::read(path).map_err(|_| "not a readable archive")?;
         let json = there.manifest_json().unwrap_or_default();
         let there: Manifest =
             serde_json::from_slice(json).map_err(|_| "a zip file of another program")?;
         let own = self.manifest();
         if there.program != own.program || there.command != own.command {
-            return Err("a zip file that `bundle` has not made");
+            return Err("a zip file that was not made by `bundle`");
         }
         let same = there.runs == own.runs && submissions(&there) == submissions(&own);
         same.then_some(())

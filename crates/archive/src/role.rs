@@ -1,12 +1,12 @@
-//! What a file of an archive is for, by its name and its content.
+//! The role of a file in an archive, by its name and its content.
 
 use crate::submission_file::looks_like_submission;
 use filermark_results::output::{Origin, Output, OutputTable};
 use filermark_results::{Role, outputs, parse_sfssum};
 use serde::Deserialize;
 
-/// What a file is beyond doubt, by its name and its content, and not by a manifest, which a
-/// forger of figures writes as well.
+/// The role of a file, if its name and its content determine it. The manifest is not used:
+/// an attacker who forges figures also forges the manifest.
 pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Role> {
     let row = OutputTable(&[outputs::OUTPUTS]).of_name(name);
     if outputs::RECORD.is_name(name) || is_run_line(bytes) {
@@ -15,15 +15,15 @@ pub(crate) fn certain(name: &str, bytes: &[u8]) -> Option<Role> {
     match row.map(|row| row.role) {
         Some(Role::Log) if is_of_command(name) => None,
         Some(role @ (Role::Summary | Role::Log | Role::ClientLog)) => Some(role),
-        _ if bytes.starts_with(CSV_FRONT) => Some(Role::Table),
+        _ if bytes.starts_with(CSV_HEADER) => Some(Role::Table),
         _ if is_submission(bytes) => Some(Role::Submission),
         _ if is_summary(bytes) => Some(Role::Summary),
         _ => None,
     }
 }
 
-/// What a file is where nothing is certain, by the names of outputs; `reports` are rows that
-/// this crate does not know. Any CSV file may be the user's own.
+/// The likely role of a file, by the names of outputs and of `reports`. A CSV file may be
+/// the user's own.
 pub(crate) fn guess(name: &str, reports: &'static [Output]) -> Role {
     match by_name(name, reports) {
         Role::Table => Role::Other,
@@ -31,7 +31,7 @@ pub(crate) fn guess(name: &str, reports: &'static [Output]) -> Role {
     }
 }
 
-/// What a file of this name most likely is, by the names that runs and submissions use.
+/// The likely role of a file with this name, by the names that runs and submissions use.
 pub fn role_of_name(name: &str) -> Role {
     by_name(name, &[])
 }
@@ -52,13 +52,13 @@ fn by_name(name: &str, reports: &'static [Output]) -> Role {
     }
 }
 
-/// Whether a name has the extension of a report, also where the rows of reports are not given.
+/// Whether a name has the extension of a report.
 fn is_report(name: &str) -> bool {
     let ends = [".html", ".txt", ".pdf", ".png", ".svg", ".summary", ".json"];
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether only a record makes files of this name and role.
+/// Whether files of this name and role are always made from a record.
 pub(crate) fn is_made_of_record(name: &str, role: Role) -> bool {
     match role {
         Role::Log => !is_of_command(name),
@@ -78,22 +78,22 @@ fn is_rc(name: &str) -> bool {
     base.starts_with(RC_NAME) || base.ends_with(".rc") || base.ends_with("_rc")
 }
 
-/// The name of the rc file where none is given.
+/// The default name of the rc file.
 pub(crate) const RC_NAME: &str = "sfs_rc";
-/// How the table of a run begins.
-const CSV_FRONT: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
-/// Largest summary, in bytes.
+/// The beginning of the table of a run.
+const CSV_HEADER: &[u8] = b"point,requested_ops_per_s,achieved_ops_per_s,";
+/// Maximum size of a summary, in bytes.
 const SUMMARY_LEN_MAX: usize = 1 << 20;
 
 /// Whether the first line that is not blank is that of a run record.
 fn is_run_line(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct RoleSerde {
+    struct LineType {
         r#type: String,
     }
     let line = bytes.trim_ascii_start().split(|b| *b == b'\n').next();
     let line = line.filter(|line| line.starts_with(b"{"));
-    line.and_then(|line| serde_json::from_slice::<RoleSerde>(line).ok())
+    line.and_then(|line| serde_json::from_slice::<LineType>(line).ok())
         .is_some_and(|kind| kind.r#type == "run")
 }
 
@@ -103,7 +103,7 @@ fn is_submission(bytes: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"<") && looks_like_submission(bytes)
 }
 
-/// Whether it reads as a summary with load points.
+/// Whether it can be parsed as a summary with load points.
 fn is_summary(bytes: &[u8]) -> bool {
     let text = std::str::from_utf8(bytes).ok();
     let text = text.filter(|text| text.len() <= SUMMARY_LEN_MAX);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_roles() {
+    fn roles_by_name() {
         let roles = [
             ("mine.run.jsonl", Role::Record),
             ("sfssum.mine", Role::Summary),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_validate_is_no_figure_of_a_run() {
+    fn a_log_of_validate_is_not_made_from_a_record() {
         assert_eq!(certain("sfsval.mine", b""), None);
         assert_eq!(certain("sfslog.mine", b""), Some(Role::Log));
         assert!(!is_made_of_record("sfsval.mine", Role::Log));

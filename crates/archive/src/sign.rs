@@ -1,5 +1,5 @@
-//! Signatures of archives, and the one place that knows the library: those of minisign
-//! (<https://jedisct1.github.io/minisign/>), beside the archive and over all of it.
+//! Signatures of archives: minisign signatures (<https://jedisct1.github.io/minisign/>) over
+//! the whole archive, in a separate file. Only this module uses the library.
 
 use crate::verify::{CheckStatus, Verification};
 use crate::{ArchiveError, ArchiveResult};
@@ -16,20 +16,20 @@ use zeroize::Zeroizing;
 
 pub use crate::name::SIGNATURE_END;
 
-/// Largest key or signature file, in bytes.
+/// Maximum size of a key or signature file, in bytes.
 pub const KEY_LEN_MAX: u64 = 16 << 10;
-/// How a signature begins.
-const FRONT: &[u8] = b"untrusted comment:";
+/// The beginning of a signature.
+const HEADER: &[u8] = b"untrusted comment:";
 /// Bytes of a secret key.
 const SECRET_KEY_BYTES: usize = 158;
-/// Bytes of a signature, with its form and the number of its key.
+/// Bytes of a signature, with its algorithm and the number of its key.
 const SIGNATURE_BYTES: usize = 74;
-/// Bytes of the signature of a signature and its comment.
+/// Bytes of the signature over a signature and its comment.
 const SIGNATURE_OF_COMMENT_BYTES: usize = 64;
-/// Letters of a public key in one line.
+/// Characters of a public key in base64.
 const PUBLIC_KEY_LEN: usize = 56;
 
-/// Where the signature of an archive is.
+/// The path of the signature of an archive.
 pub fn signature_path(archive: &Path) -> PathBuf {
     let mut path = archive.as_os_str().to_owned();
     path.push(SIGNATURE_END);
@@ -38,20 +38,20 @@ pub fn signature_path(archive: &Path) -> PathBuf {
 
 /// Whether a file is a signature, or begins like one.
 pub fn is_signature(bytes: &[u8]) -> bool {
-    bytes.starts_with(FRONT)
+    bytes.starts_with(HEADER)
 }
 
-/// Reads the signature at `path`; `None`: nothing is there.
+/// Reads the signature at `path`; `None`: there is no file.
 ///
 /// # Errors
-/// It is no regular file, larger than [`KEY_LEN_MAX`], or cannot be read.
+/// It is not a regular file, larger than [`KEY_LEN_MAX`], or cannot be read.
 pub fn read_signature(path: &Path) -> ArchiveResult<Option<Vec<u8>>> {
     let failed = |e: io::Error| ArchiveError::at(path, format_args!("cannot be read: {e}"));
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(failed(e)),
         Ok(kind) if !kind.is_file() => {
-            let what = "this is a link, a folder, a pipe or a device, and no signature";
+            let what = "not a signature, but a link, a folder, a pipe, a socket or a device";
             return Err(ArchiveError::at(path, what));
         }
         Ok(_) => {}
@@ -63,7 +63,7 @@ pub fn read_signature(path: &Path) -> ArchiveResult<Option<Vec<u8>>> {
     match bytes.len() as u64 > KEY_LEN_MAX {
         true => Err(ArchiveError::at(
             path,
-            "larger than 16 KiB, so no signature",
+            "not a signature: larger than 16 KiB",
         )),
         false => Ok(Some(bytes)),
     }
@@ -79,11 +79,11 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// Reads the text of a secret key as `minisign -G` writes it; `ask` gives the
-    /// password, where it has one.
+    /// Parses a secret key as `minisign -G` writes it; `ask` returns the password of an
+    /// encrypted key.
     ///
     /// # Errors
-    /// It is no such key, or the password is another; in words that go on after the
+    /// It is not such a key, or the password is wrong. The message continues after the
     /// file's name.
     pub fn read(text: &str, ask: impl FnOnce() -> Result<Secret, String>) -> Result<Self, String> {
         let line = text.lines().nth(1).unwrap_or_default();
@@ -93,8 +93,8 @@ impl SigningKey {
             .filter(|b| b.len() == SECRET_KEY_BYTES && b.starts_with(b"Ed"));
         let parsed = bytes.and_then(|bytes| SecretKey::from_bytes(&bytes).ok());
         let parsed = parsed.ok_or("not a secret key of minisign; `minisign -G` makes one")?;
-        // Debian's minisign leaves the checksum of a key without a password out, which
-        // the library asks for; whether the key is whole, its first signature tells.
+        // The library requires a checksum, which Debian's minisign leaves out of keys without
+        // a password. A damaged key fails at its first signature.
         if !parsed.is_encrypted() {
             return Ok(Self(parsed));
         }
@@ -106,10 +106,10 @@ impl SigningKey {
             .map_err(|e| format!("the key cannot be used: {e}"))
     }
 
-    /// The signature file for an archive of this name, made then.
+    /// The signature file for an archive with this name and time of packing.
     ///
     /// # Errors
-    /// The library failed.
+    /// The library cannot sign.
     pub fn sign(&self, archive: &[u8], name: &str, made: Timestamp) -> ArchiveResult<String> {
         let seconds = made.unix_seconds() as i64;
         let name = one_line(name);
@@ -137,19 +137,19 @@ impl SigningKey {
 pub struct VerifyingKey(PublicKey);
 
 impl VerifyingKey {
-    /// The key that is this word, as `minisign -G` prints it; `None`: it is none.
+    /// Parses a key in base64, as `minisign -G` prints it; `None`: not a key.
     pub fn from_base64(word: &str) -> Option<Self> {
         let key = (word.len() == PUBLIC_KEY_LEN).then(|| PublicKey::from_base64(word));
         key?.ok().map(Self)
     }
 
-    /// The key of a file: minisign.pub, or the word alone.
+    /// Parses the text of a key file: `minisign.pub`, or the base64 alone.
     pub fn of_text(text: &str) -> Option<Self> {
         let read = || PublicKeyBox::from(text.to_owned()).into_public_key();
         Self::from_base64(text.trim()).or_else(|| read().ok().map(Self))
     }
 
-    /// Its number, as minisign prints it.
+    /// The key's number, as minisign prints it.
     pub fn id(&self) -> String {
         id(self.0.keynum())
     }
@@ -163,29 +163,29 @@ fn id(number: &[u8]) -> String {
         .collect()
 }
 
-/// Holds an archive against its signature; `signature` is what came of reading that file.
+/// Checks the signature of an archive; `signature` is the result of [`read_signature`].
 pub fn check(
     archive: &[u8],
     name: &str,
     signature: &ArchiveResult<Option<Vec<u8>>>,
     key: &VerifyingKey,
-    told: &mut Verification,
+    verification: &mut Verification,
 ) {
     let about = format!("{name}{SIGNATURE_END}");
     let result = match signature {
         Err(why) => Err(why.to_string()),
-        Ok(None) => Err(
-            "not there: the archive is not signed, or its signature was not handed on".to_owned(),
-        ),
-        Ok(Some(bytes)) => outcome(archive, bytes, key),
+        Ok(None) => {
+            Err("missing: the archive is not signed, or its signature was not passed on".to_owned())
+        }
+        Ok(Some(bytes)) => check_signature(archive, bytes, key),
     };
     match result {
-        Ok(text) => told.push(CheckStatus::Ok, about, text),
-        Err(why) => told.push(CheckStatus::Fail, about, why),
+        Ok(text) => verification.push(CheckStatus::Ok, about, text),
+        Err(why) => verification.push(CheckStatus::Fail, about, why),
     }
 }
 
-fn outcome(archive: &[u8], signature: &[u8], key: &VerifyingKey) -> Result<String, String> {
+fn check_signature(archive: &[u8], signature: &[u8], key: &VerifyingKey) -> Result<String, String> {
     let text = std::str::from_utf8(signature)
         .ok()
         .filter(|_| is_signature(signature));
@@ -196,9 +196,9 @@ fn outcome(archive: &[u8], signature: &[u8], key: &VerifyingKey) -> Result<Strin
         };
         len(1) == SIGNATURE_BYTES && len(3) == SIGNATURE_OF_COMMENT_BYTES
     };
-    // The library panics at a shorter signature of the comment (minisign 0.10).
+    // The library panics on a shorter signature of the comment (minisign 0.10).
     let text = text.filter(has_lengths);
-    let text = text.ok_or("not a signature of minisign, or a cut one")?;
+    let text = text.ok_or("not a signature of minisign, or a truncated one")?;
     let signature =
         SignatureBox::from_string(text).map_err(|e| format!("not a signature of minisign: {e}"))?;
     if signature.keynum() != key.0.keynum() {
@@ -210,7 +210,7 @@ fn outcome(archive: &[u8], signature: &[u8], key: &VerifyingKey) -> Result<Strin
     }
     if !signature.is_prehashed() {
         return Err(
-            "a signature of the old form (minisign -l), which is not taken; sign it again".into(),
+            "a signature of the old format (minisign -l), which is not accepted; sign the archive again".into(),
         );
     }
     minisign::verify(&key.0, &signature, Cursor::new(archive), true, false, false).map_err(
@@ -218,7 +218,7 @@ fn outcome(archive: &[u8], signature: &[u8], key: &VerifyingKey) -> Result<Strin
     )?;
     let comment = signature.trusted_comment().unwrap_or_default();
     Ok(format!(
-        "the whole archive is as it was signed with key {} ({})",
+        "the archive is unchanged since it was signed with key {} ({})",
         key.id(),
         comment.replace('\t', ", ")
     ))
@@ -247,41 +247,41 @@ mod tests {
     }
 
     fn found(archive: &[u8], signature: Option<&[u8]>, key: &VerifyingKey) -> (bool, String) {
-        let mut told = Verification {
+        let mut verification = Verification {
             ok: true,
             ..Verification::default()
         };
         let signature = Ok(signature.map(<[u8]>::to_vec));
-        check(archive, "a.zip", &signature, key, &mut told);
-        (told.ok, told.checks[0].to_string())
+        check(archive, "a.zip", &signature, key, &mut verification);
+        (verification.ok, verification.checks[0].to_string())
     }
 
     #[test]
-    fn a_signature_is_over_every_byte_and_of_one_key() {
+    fn a_signature_covers_every_byte_and_needs_its_key() {
         let (secret, public) = keys(None);
         let key = SigningKey::read(&secret, no_password).unwrap();
         let made = Timestamp::from_unix_seconds(1.7e9);
         let text = key.sign(ARCHIVE, "a.zip", made).unwrap();
         let good = text.as_bytes();
-        let (ok, said) = found(ARCHIVE, Some(good), &public);
-        assert!(ok, "{said}");
-        assert!(said.contains("timestamp:1700000000, file:a.zip"), "{said}");
+        let (ok, line) = found(ARCHIVE, Some(good), &public);
+        assert!(ok, "{line}");
+        assert!(line.contains("timestamp:1700000000, file:a.zip"), "{line}");
         for at in 0..ARCHIVE.len() {
             let mut changed = ARCHIVE.to_vec();
             changed[at] ^= 1;
-            let (ok, said) = found(&changed, Some(good), &public);
-            assert!(!ok && said.contains("was changed since"), "{said}");
+            let (ok, line) = found(&changed, Some(good), &public);
+            assert!(!ok && line.contains("was changed since"), "{line}");
         }
         assert!(!found(&[ARCHIVE, b"x"].concat(), Some(good), &public).0);
         let (_, other) = keys(None);
-        let (ok, said) = found(ARCHIVE, Some(good), &other);
-        assert!(!ok && said.contains("another key"), "{said}");
-        let (ok, said) = found(ARCHIVE, None, &public);
-        assert!(!ok && said.contains("not there"), "{said}");
+        let (ok, line) = found(ARCHIVE, Some(good), &other);
+        assert!(!ok && line.contains("another key"), "{line}");
+        let (ok, line) = found(ARCHIVE, None, &public);
+        assert!(!ok && line.contains("missing"), "{line}");
     }
 
     #[test]
-    fn what_cannot_be_a_signature_is_neither_read_nor_passed_over() {
+    fn files_that_are_no_signatures_fail_and_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         assert_eq!(read_signature(&at("none")).unwrap(), None);
@@ -294,17 +294,17 @@ mod tests {
         let (_, public) = keys(None);
         for (name, what) in [
             ("large", "larger than 16 KiB"),
-            ("folder", "no signature"),
-            ("socket", "no signature"),
-            ("link", "no signature"),
+            ("folder", "not a signature"),
+            ("socket", "not a signature"),
+            ("link", "not a signature"),
             ("good/below", "cannot be read"),
         ] {
             let signature = read_signature(&at(name));
-            let mut told = Verification::default();
-            check(ARCHIVE, "a.zip", &signature, &public, &mut told);
-            let said = told.checks[0].to_string();
-            assert!(said.starts_with("FAIL  a.zip.minisig: "), "{said}");
-            assert!(said.contains(what) && said.contains(name), "{said}");
+            let mut verification = Verification::default();
+            check(ARCHIVE, "a.zip", &signature, &public, &mut verification);
+            let line = verification.checks[0].to_string();
+            assert!(line.starts_with("FAIL  a.zip.minisig: "), "{line}");
+            assert!(line.contains(what) && line.contains(name), "{line}");
         }
     }
 
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_with_their_password_and_nothing_else_is_a_key() {
+    fn keys_need_their_password_and_other_texts_are_refused() {
         let (secret, public) = keys(Some("geheim"));
         let read = |word: &'static str| SigningKey::read(&secret, || Ok(Secret::new(word)));
         let key = read("geheim").unwrap();

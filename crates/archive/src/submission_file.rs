@@ -1,17 +1,16 @@
-//! Submissions among the files of an archive.
+//! Recognizes and reads the submissions of an archive.
 
 use filermark_submission::{Document, ROOT_NAME, XML_LEN_MAX, read_xml};
 
 /// Whether a text has the root element of a submission.
 pub(crate) fn looks_like_submission(bytes: &[u8]) -> bool {
     let root = format!("<{ROOT_NAME}");
-    let front = &bytes[..bytes.len().min(64 << 10)];
-    front
-        .windows(root.len())
+    let head = &bytes[..bytes.len().min(64 << 10)];
+    head.windows(root.len())
         .any(|window| window == root.as_bytes())
 }
 
-/// Reads a submission; messages begin with the line.
+/// Reads a submission. Messages begin with the line number.
 pub(crate) fn parse_submission(bytes: &[u8]) -> Result<Document, String> {
     if bytes.len() > XML_LEN_MAX {
         return Err(format!("larger than {} MiB", XML_LEN_MAX >> 20));

@@ -1,4 +1,4 @@
-//! Archives of a synthetic run: packed, read back, forged in every way.
+//! Archives of a synthetic run: packing, reading, and finding changes and forgeries.
 
 mod forged;
 mod hostile;

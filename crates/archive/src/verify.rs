@@ -1,8 +1,8 @@
-//! Holds an archive against its run records: everything that can be computed again is
+//! Compares an archive with its run records: everything that can be computed again is
 //! computed again and compared.
 //!
-//! A record is not signed. Who changes a record so that all of its own sums still agree,
-//! and everything else with it, is not found out: keep the sum of the archive elsewhere.
+//! A record is not signed. A forgery is not detected if all sums in the record and all
+//! other files were changed to match: keep the sum of the archive in another place.
 
 mod figures;
 mod findings;
@@ -29,12 +29,12 @@ pub const SCHEMA: &str = include_str!("../schema/verification-v1.json");
 
 /// Checks an archive.
 pub fn verify(bundle: &Bundle, options: &Options) -> Verification {
-    let mut told = Verification {
+    let mut verification = Verification {
         schema: 1,
         ok: true,
         ..Verification::default()
     };
-    sums::check(bundle, options.needs_manifest, &mut told);
+    sums::check(bundle, options.needs_manifest, &mut verification);
     let mut runs = Vec::new();
     for (name, member) in bundle.members().filter(|(_, m)| m.role == Role::Record) {
         match read_record(name, member) {
@@ -44,34 +44,35 @@ pub fn verify(bundle: &Bundle, options: &Options) -> Verification {
                     .strip_prefix(name)
                     .unwrap_or(&why)
                     .trim_start_matches(": ");
-                told.push(CheckStatus::Fail, name, format!("cannot be checked: {why}"));
+                verification.push(CheckStatus::Fail, name, format!("cannot be checked: {why}"));
             }
         }
     }
     for run in &runs {
-        figures::check(run, &mut told);
-        findings::check(run, &mut told);
-        let figures = outcome::check(run, &mut told);
-        told.runs.push(figures);
+        figures::check(run, &mut verification);
+        findings::check(run, &mut verification);
+        let figures = outcome::check(run, &mut verification);
+        verification.runs.push(figures);
     }
     let rows = [outputs::OUTPUTS, options.reports];
     let table = OutputTable(&rows);
-    let mut checked = BTreeSet::from_iter(renderings::check(bundle, &runs, table, &mut told));
-    checked.extend(pages::check(bundle, &runs, table, &mut told));
-    checked.extend(submission::check(bundle, &runs, &mut told));
-    checked.extend(inputs::check(bundle, &runs, &mut told));
+    let mut checked =
+        BTreeSet::from_iter(renderings::check(bundle, &runs, table, &mut verification));
+    checked.extend(pages::check(bundle, &runs, table, &mut verification));
+    checked.extend(submission::check(bundle, &runs, &mut verification));
+    checked.extend(inputs::check(bundle, &runs, &mut verification));
     if runs.is_empty() {
-        let text = "no run record in it: nothing could be computed again";
-        told.push(CheckStatus::Fail, "run record", text);
+        let text = "no run record in the archive: nothing could be computed again";
+        verification.push(CheckStatus::Fail, "run record", text);
     }
     for (name, member) in bundle.members() {
         let is_known = member.role == Role::Record || checked.contains(name);
         if !is_known && is_made_of_record(name, member.role) {
-            stray(name, member, &runs, table, &mut told);
+            check_stray(name, member, &runs, table, &mut verification);
         } else if !is_known {
             let why = match member.role {
                 Role::Rc => {
-                    "the run record is of version 0.1 and does not say which rc file the run read; its sum is checked"
+                    "the run record is of version 0.1 and does not name the rc file that the run read; its sum is checked"
                 }
                 _ => "nothing in it can be computed from a record; its sum is checked",
             };
@@ -79,46 +80,46 @@ pub fn verify(bundle: &Bundle, options: &Options) -> Verification {
                 Some(_) => why,
                 None => why.split(';').next().unwrap_or(why),
             };
-            told.push(CheckStatus::Skip, name, why);
+            verification.push(CheckStatus::Skip, name, why);
         }
     }
-    told
+    verification
 }
 
-/// A file with figures that has none of the names which the records give: the copy of
-/// one that has, or invented.
-fn stray(
+/// Checks a file with figures whose name is not that of a file of a run: it must be a copy of
+/// such a file.
+fn check_stray(
     name: &str,
     member: &Member,
     runs: &[Run<'_>],
     table: OutputTable<'_>,
-    told: &mut Verification,
+    verification: &mut Verification,
 ) {
     let makes = |run: &&Run<'_>| {
         let made = renderings(&run.record, table).unwrap_or_default();
         made.iter().any(|file| file.text.as_bytes() == member.bytes)
     };
     match runs.iter().find(makes) {
-        Some(run) => told.push(CheckStatus::Ok, name, format!("as {} makes it", run.name)),
+        Some(run) => verification.push(CheckStatus::Ok, name, format!("as {} makes it", run.name)),
         None => {
-            let text = format!("a {} that no run record in it makes", member.role);
-            told.push(CheckStatus::Fail, name, text);
+            let text = format!("a {} that no run record in the archive makes", member.role);
+            verification.push(CheckStatus::Fail, name, text);
         }
     }
 }
 
-/// Whether a zip file is, byte for byte, what this program packs.
-pub fn check_zip(bundle: &Bundle, bytes: &[u8], told: &mut Verification) {
+/// Checks whether a zip file is, byte for byte, what this program packs.
+pub fn check_zip(bundle: &Bundle, bytes: &[u8], verification: &mut Verification) {
     let count = bundle.members().count();
-    told.push(
+    verification.push(
         CheckStatus::Ok,
         "zip",
-        format!("sound: {count} files and the manifest"),
+        format!("well-formed: {count} files and the manifest"),
     );
     let same = bundle.packed_again().is_ok_and(|again| again == bytes);
     match same {
-        true => told.push(CheckStatus::Ok, "zip", "byte for byte as this program packs these files"),
-        false => told.push(
+        true => verification.push(CheckStatus::Ok, "zip", "byte for byte as this program packs these files"),
+        false => verification.push(
             CheckStatus::Skip,
             "zip",
             "packed by another program or version, or changed between its files; the files themselves are checked",

@@ -1,5 +1,5 @@
-//! The zip format, and the one place that knows the library. What is packed is the
-//! same bytes for the same files; what is read is somebody else's.
+//! The zip format. Only this module uses the library. The same files are packed to the same
+//! bytes. Archives that are read are not trusted.
 
 use crate::name::{check_name, shown};
 use crate::{ArchiveError, ArchiveResult, FILE_COUNT_MAX, FILE_LEN_MAX, TOTAL_LEN_MAX};
@@ -8,22 +8,22 @@ use std::io::{Cursor, Read as _, Write as _};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-/// How much larger than packed the files may be together ...
+/// Maximum ratio of the size of all files to that of the archive ...
 const RATIO_MAX: u64 = 200;
-/// ... once they are larger than this, in bytes.
+/// ... if the files are larger than this, in bytes.
 const RATIO_FROM: u64 = 64 << 20;
-/// The first bytes of every zip file that holds something.
+/// The first bytes of every zip file that is not empty.
 const MAGIC: &[u8] = b"PK\x03\x04";
 
 /// Files by name.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Whether bytes begin as a zip file does.
+/// Whether bytes begin like a zip file.
 pub fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The zip file: the names in order, the times all the same.
+/// Packs files in the given order, all with the same time.
 pub(crate) fn pack<'a>(
     files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
 ) -> ArchiveResult<Vec<u8>> {
@@ -41,7 +41,7 @@ pub(crate) fn pack<'a>(
     Ok(packed.into_inner())
 }
 
-/// The files of a zip file.
+/// Reads the files of a zip file.
 pub(crate) fn unpack(bytes: &[u8]) -> ArchiveResult<Files> {
     let mut archive = ZipArchive::new(Cursor::new(bytes))
         .map_err(|e| ArchiveError(format!("not a zip file, or a damaged one: {e}")))?;
@@ -61,7 +61,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> ArchiveResult<Files> {
             return refused(why);
         }
         if raw.encrypted() {
-            return refused("the file is encrypted; archives of results are not");
+            return refused("the file is encrypted, which is not allowed in an archive");
         }
         if raw.is_symlink() || raw.unix_mode().is_some_and(|mode| !is_regular(mode)) {
             return refused("not a regular file, but a link or a device");
@@ -77,7 +77,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> ArchiveResult<Files> {
         }
         if total > RATIO_FROM && total / RATIO_MAX > bytes.len() as u64 {
             return refused(
-                "the files are more than 200 times as large as the archive: it looks made to fill a disk",
+                "the files are more than 200 times as large as the archive: it could fill the disk",
             );
         }
         let content = match read_one(&mut archive, at, size) {
@@ -95,27 +95,27 @@ fn damaged(at: usize, e: &dyn std::fmt::Display) -> ArchiveError {
     ArchiveError(format!("file {}: damaged: {e}", at + 1))
 }
 
-/// A regular file, or a mode that says nothing of the kind.
+/// Whether a mode is that of a regular file, or has no file type.
 const fn is_regular(mode: u32) -> bool {
     matches!(mode & 0o170_000, 0 | 0o100_000)
 }
 
-/// What only the archive as a whole shows: nothing twice, nothing over another, nothing
-/// beside.
+/// Checks that the archive has no duplicate names, overlapping files or bytes before the
+/// first file.
 fn check_whole(archive: &mut ZipArchive<Cursor<&[u8]>>) -> ArchiveResult {
     let refused = |why: &str| Err(ArchiveError(why.to_owned()));
     if archive.len() > FILE_COUNT_MAX {
         return refused("more than 60000 files");
     }
     if archive.has_duplicate_names() {
-        return refused("a name is there twice: which file is meant cannot be told");
+        return refused("a name is there twice: it is unclear which file is meant");
     }
     if archive.offset() != 0 {
-        return refused("there is something before the first file");
+        return refused("there are bytes before the first file");
     }
     match archive.has_overlapping_entries() {
         Ok(false) => {}
-        Ok(true) => return refused("files lie over one another: it looks made to fill a disk"),
+        Ok(true) => return refused("files overlap: it could fill the disk"),
         Err(e) => return refused(&format!("damaged: {e}")),
     }
     match archive.validate_header_consistency() {
@@ -126,7 +126,7 @@ fn check_whole(archive: &mut ZipArchive<Cursor<&[u8]>>) -> ArchiveResult {
     }
 }
 
-/// One file; never more than what its header announced.
+/// Reads one file, at most as long as its header states.
 fn read_one(
     archive: &mut ZipArchive<Cursor<&[u8]>>,
     at: usize,
@@ -140,7 +140,7 @@ fn read_one(
     match content.len() as u64 == size {
         true => Ok(content),
         false => Err(format!(
-            "{} bytes, where {size} were announced",
+            "{} bytes, but its header states {size}",
             content.len()
         )),
     }

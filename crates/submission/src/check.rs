@@ -1,5 +1,5 @@
-//! The checks: the same for the editor, for batch mode, for `-v` and, as far as a
-//! schema can say them, in the XSD. Each names the path and the reason.
+//! The checks of the editor, of batch mode and of `-v`. The XSD has those that a schema can
+//! express. Each fault has a path and a reason.
 
 use crate::document::{Document, Element};
 use crate::form::{Kind, Node, Value};
@@ -10,11 +10,11 @@ use std::fmt;
 /// Something in a document that is missing or wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// The node.
     pub place: NodePath,
-    /// The path there, from the root.
+    /// The path of the node, from the root.
     pub path: String,
-    /// What is wrong, in words.
+    /// What is wrong.
     pub reason: String,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why a field cannot hold a text, in words.
+/// Why a text is not a value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldFault(pub String);
 
@@ -50,23 +50,23 @@ pub fn check_value(node: &Node, text: &str) -> Result<(), FieldFault> {
     match is_of(field.value, text) {
         true => Ok(()),
         false => fault(format!(
-            "\"{}\" is not right; {}",
+            "\"{}\" is not valid; expected: {}",
             quoted(text),
-            wanted(field.value)
+            expected_type(field.value)
         )),
     }
 }
 
-fn wanted(value: Value) -> String {
+/// The type of a value, in lower case.
+fn expected_type(value: Value) -> String {
     let name = value.type_name();
     let mut chars = name.chars();
     let first = chars.next().map(|c| c.to_ascii_lowercase());
-    let said: String = first.into_iter().chain(chars).collect();
-    format!("wanted: {said}")
+    first.into_iter().chain(chars).collect()
 }
 
-/// Whether a text is a value of this kind. The same can be said in XSD's patterns:
-/// [`crate::xsd()`] has them, and a test holds the two together.
+/// Whether a text is a value of this kind. [`crate::xsd()`] has equivalent patterns; a test
+/// compares the two.
 fn is_of(value: Value, text: &str) -> bool {
     match value {
         Value::Line | Value::FreeForm => true,
@@ -88,7 +88,7 @@ pub(crate) const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// The kinds of pictures that a browser shows by itself.
+/// Extensions of image files that browsers show without a plug-in.
 pub(crate) const IMAGE_ENDS: [&str; 4] = [".jpg", ".jpeg", ".png", ".svg"];
 
 fn is_digits(text: &str, len: usize) -> bool {
@@ -148,8 +148,8 @@ fn is_offset(text: &str) -> bool {
     }
 }
 
-/// A bare file name: nothing of a folder, nothing hidden, nothing that a shell, an
-/// archive or a browser would take for something else.
+/// The name of an image file: without folders, not hidden, and without characters that have
+/// a meaning in a shell, an archive or a browser.
 fn is_image(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -179,12 +179,12 @@ impl Document {
 
     /// Whether a node or anything below it is missing or wrong (the `*` of `?c`).
     pub fn is_faulty(faults: &[Fault], place: &NodePath) -> bool {
-        faults.iter().any(|fault| place.holds(&fault.place))
+        faults.iter().any(|fault| place.contains(&fault.place))
     }
 
     fn check(&self, place: &NodePath, element: &Element, faults: &mut Vec<Fault>) {
         let node = element.node();
-        // An optional group or list that is blank as a whole is not there.
+        // An optional group or list without values is absent.
         let is_absent = node.is_optional && element.is_blank();
         match node.kind {
             _ if is_absent => {}
@@ -196,7 +196,7 @@ impl Document {
             Kind::Group(_) | Kind::List(..) => {
                 let is_filled_list = node.is_list() && !element.is_blank();
                 for (at, child) in element.children().iter().enumerate() {
-                    // A blank item among others is not there either.
+                    // A blank item among others is absent, too.
                     let is_spare = is_filled_list && child.is_blank();
                     if !is_spare {
                         self.check(&place.child(at), child, faults);
@@ -214,7 +214,7 @@ impl Document {
         }
     }
 
-    /// What no field can say by itself.
+    /// Checks that concern more than one field.
     fn check_across(&self, faults: &mut Vec<Fault>) {
         let compliance = self.root().get("resultCompliance");
         let value = |name| compliance.map_or("", |c| c.value(name));
@@ -222,14 +222,14 @@ impl Document {
             && value("reason").is_empty()
             && let Some(place) = self.find("resultCompliance.reason")
         {
-            let reason = "a result that is not compliant has to say why";
+            let reason = "a result that is not compliant must have a reason";
             faults.push(self.fault(&place, reason.into()));
         }
         if value("isCompliant") == "yes"
             && !value("reason").is_empty()
             && let Some(place) = self.find("resultCompliance.reason")
         {
-            let reason = "a result that is compliant has no reason why it is not";
+            let reason = "a compliant result must not have a reason for non-compliance";
             faults.push(self.fault(&place, reason.into()));
         }
         for (result, reason) in crate::outcome::contradictions(self) {
@@ -240,7 +240,7 @@ impl Document {
         self.check_lg_types(faults);
     }
 
-    /// Load generators of a kind that is nowhere described.
+    /// Checks that the types of the load generators are described.
     fn check_lg_types(&self, faults: &mut Vec<Fault>) {
         let Some(test) = self.root().get("testInfo") else {
             return;
@@ -265,7 +265,7 @@ impl Document {
                 faults.push(self.fault(
                     &place,
                     format!(
-                        "no load generator type \"{}\" is described; there is: {known}",
+                        "no load generator type \"{}\" is described; described types: {known}",
                         quoted(named)
                     ),
                 ));

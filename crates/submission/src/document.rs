@@ -1,12 +1,12 @@
-//! A filled-in form: a tree of elements that always has the form's shape.
+//! A filled-in form: a tree of elements with the structure of the form.
 
 use crate::form::{FORM, Kind, Node, Value};
 use crate::node_path::NodePath;
 use filermark_model::text::{multi_line, one_line};
 
-/// Longest text of a field, in bytes.
+/// Maximum length of the text of a field, in bytes.
 pub const TEXT_LEN_MAX: usize = 1 << 20;
-/// Most items of a list.
+/// Maximum number of items in a list.
 pub const ITEM_COUNT_MAX: usize = 10_000;
 
 /// A node of a document.
@@ -18,15 +18,14 @@ pub struct Element {
 }
 
 impl PartialEq for Node {
-    /// The form's nodes are declared once each, and compared by what they are named.
+    /// Every node of the form is declared once: name and description identify it.
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.doc == other.doc
     }
 }
 
 impl Element {
-    /// A blank one: every group whole, every list with one blank item, as there
-    /// has to be a place to type into.
+    /// A blank element: groups have all children, lists have one blank item to edit.
     pub fn blank(node: &'static Node) -> Self {
         Self {
             node,
@@ -35,12 +34,12 @@ impl Element {
         }
     }
 
-    /// What the form says of it.
+    /// Its node in the form.
     pub const fn node(&self) -> &'static Node {
         self.node
     }
 
-    /// A field's value; empty for everything else.
+    /// A field's value; empty for groups and lists.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -55,31 +54,31 @@ impl Element {
         self.children.iter().find(|c| c.node.name == name)
     }
 
-    /// The value of the field at a path of names below this one; empty when there is
-    /// no such field. Of lists it sees the first item.
+    /// The value of the field at a path of names below this element; empty if there is no
+    /// such field. Lists stand for their first item.
     pub fn value(&self, path: &str) -> &str {
         path.split('.')
             .try_fold(self, |element, name| element.get(name))
             .map_or("", Self::text)
     }
 
-    /// Whether there is nothing in it, nor in anything below it.
+    /// Whether no field in it has a value.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty() && self.children.iter().all(Self::is_blank)
     }
 
-    /// The items of a list that have something in them.
+    /// The items of a list that are not blank.
     pub fn items(&self) -> impl Iterator<Item = &Self> {
         self.children.iter().filter(|item| !item.is_blank())
     }
 
-    /// The first child of this name, to be changed.
+    /// The first child of this name, mutable.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         self.children.iter_mut().find(|c| c.node.name == name)
     }
 
-    /// Sets the field at a path of names below this one; does nothing when the form
-    /// has no such field there, which a test of the callers would show.
+    /// Sets the field at a path of names below this element. Without such a field it does
+    /// nothing; a debug build panics.
     pub(crate) fn put(&mut self, path: &str, text: impl Into<String>) {
         let found = path
             .split('.')
@@ -90,8 +89,8 @@ impl Element {
         }
     }
 
-    /// Sets its text, as the field's kind can hold it: without control characters,
-    /// and in one line where it may not have more.
+    /// Sets its text: without control characters, and in one line unless the field allows
+    /// more.
     pub(crate) fn write(&mut self, text: &str) {
         self.text = match self.node.kind {
             Kind::Field(field) => clean(text, field.value),
@@ -99,7 +98,7 @@ impl Element {
         };
     }
 
-    /// Takes the place of the items of a list.
+    /// Replaces the items of a list.
     pub(crate) fn set_items(&mut self, items: Vec<Self>) {
         if let Kind::List(item, _) = self.node.kind {
             self.children = items;
@@ -115,14 +114,14 @@ impl Element {
     }
 }
 
-/// A value as XML and a terminal can hold it ([`filermark_model::text`]), without blanks at
-/// its ends, and never longer than [`TEXT_LEN_MAX`].
+/// A value for XML and terminals ([`filermark_model::text`]), trimmed, and not longer than
+/// [`TEXT_LEN_MAX`].
 fn clean(text: &str, value: Value) -> String {
     let mut kept = match value.is_multi_line() {
         true => multi_line(text),
         false => one_line(&text.replace("\r\n", "\n")),
     };
-    // Behind the replacement, which makes blanks of vertical tabs and the like.
+    // After the replacement, which turns vertical tabs and similar into blanks.
     kept = kept.trim_matches(['\n', ' ', '\t', '\r']).to_owned();
     kept.truncate(kept.floor_char_boundary(TEXT_LEN_MAX));
     kept
@@ -141,7 +140,7 @@ impl Default for Document {
 }
 
 impl Document {
-    /// A blank one that says it keeps the rules.
+    /// A blank document, marked as compliant.
     pub fn new() -> Self {
         let mut root = Element::blank(&FORM);
         root.put("resultCompliance.isCompliant", "yes");
@@ -153,7 +152,7 @@ impl Document {
         &self.root
     }
 
-    /// The node at a place; `None` when it is gone.
+    /// The node at a place; `None` if there is none.
     pub fn element(&self, place: &NodePath) -> Option<&Element> {
         place
             .steps()
@@ -168,9 +167,9 @@ impl Document {
             .try_fold(&mut self.root, |element, &at| element.children.get_mut(at))
     }
 
-    /// The path of a place as prompts and messages have it:
+    /// The path of a place in prompts and messages:
     /// `filermarkSubmission.productInfo.sutBomList.bomItem[2].vendor`. Items of a list
-    /// have their number, from 1, where there are more than one.
+    /// have their number, from 1, if there is more than one.
     pub fn path(&self, place: &NodePath) -> String {
         let mut path = self.root.node.name.to_owned();
         let mut element = &self.root;
@@ -189,13 +188,13 @@ impl Document {
         path
     }
 
-    /// Sets the field at a place. Who calls checks first: [`crate::check_value`].
+    /// Sets the field at a place. It does not check the value: see [`crate::check_value`].
     ///
     /// # Errors
-    /// In words: it is no field, or one that comes from the run's files.
+    /// It is not a field, or its value comes from the run's files.
     pub fn set(&mut self, place: &NodePath, text: &str) -> Result<(), &'static str> {
         let Some(element) = self.element_mut(place) else {
-            return Err("there is no such node any more");
+            return Err("this node no longer exists");
         };
         let Some(_) = element.node.field() else {
             return Err("this node has children and holds no text itself; ?c shows them");
@@ -207,14 +206,14 @@ impl Document {
         Ok(())
     }
 
-    /// Adds a blank item to the end of the list at a place; gives the item's place.
+    /// Adds a blank item to the end of the list at a place; returns the item's place.
     ///
     /// # Errors
-    /// In words: it is no list, its items come from the run's files, or it is full.
+    /// It is not a list, its items come from the run's files, or it is full.
     pub fn add_item(&mut self, place: &NodePath) -> Result<NodePath, &'static str> {
         let list = self.list_mut(place)?;
         if list.children.len() >= ITEM_COUNT_MAX {
-            return Err("the list is full: it has 10000 items");
+            return Err("the list is full: the limit is 10000 items");
         }
         if let Kind::List(item, _) = list.node.kind {
             list.children.push(Element::blank(item));
@@ -225,8 +224,8 @@ impl Document {
     /// Removes item `at` (from 0) of the list at a place.
     ///
     /// # Errors
-    /// In words: it is no list, its items come from the run's files, there is no such
-    /// item, or it is the only one.
+    /// It is not a list, its items come from the run's files, there is no such item, or it
+    /// is the only one.
     pub fn remove_item(&mut self, place: &NodePath, at: usize) -> Result<(), &'static str> {
         let list = self.list_mut(place)?;
         if at >= list.children.len() {
@@ -241,7 +240,7 @@ impl Document {
 
     fn list_mut(&mut self, place: &NodePath) -> Result<&mut Element, &'static str> {
         let Some(list) = self.element_mut(place).filter(|e| e.node.is_list()) else {
-            return Err("this node is no list; go to the node that holds the items");
+            return Err("this node is not a list; go to the node that has the items");
         };
         if is_all_of_run(list.node) {
             return Err("these items come from the run's files and cannot be edited");
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_grow_and_shrink_but_never_to_nothing() {
+    fn lists_keep_at_least_one_item() {
         let mut doc = Document::new();
         let list = place_of(&doc, "productInfo.sutBomList");
         assert!(doc.remove_item(&list, 0).is_err());

@@ -1,9 +1,9 @@
-//! The editor's dialogue (manual M, 5.1.1), without a terminal and without a file: a
-//! line goes in, what is to be printed and done comes out.
+//! The editor's dialogue (manual M, 5.1.1), without terminal and files: it takes a line and
+//! returns the output and the request of the next step.
 //!
-//! What the seed leaves open is decided so that no typing is lost: a value that is not
-//! right is stored all the same, its reason told, and the editor stays there; what is
-//! half-typed is part of [`Editor::snapshot`].
+//! Where the seed does not define the behaviour, no input is lost: an invalid value is stored,
+//! the reason is printed, and the editor stays at the node. An incomplete entry is part of
+//! [`Editor::snapshot`].
 
 mod ask;
 mod command;
@@ -31,64 +31,64 @@ pub struct Editor {
     revision: u64,
 }
 
-/// What the next line is taken for.
+/// How the next line is interpreted.
 #[derive(Clone, Debug, Default)]
 enum Mode {
-    /// A command, a query, a value.
+    /// As a command, a query or a value.
     #[default]
     Line,
-    /// A line of a value of many lines, up to a line with a lone `.`.
+    /// As a line of a value of several lines, up to a line with only `.`.
     Lines(String),
-    /// A line of such a value at a node that takes none: it is left out.
+    /// As a line of such a value at a node without a text: it is ignored.
     Refused,
-    /// An answer.
+    /// As the answer to a question.
     Asked(Question),
 }
 
-/// What comes of a line.
+/// The result of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EditorStep {
-    /// To be printed: whole lines, or nothing.
+    /// The text to print: complete lines, or empty.
     pub output: String,
-    /// To be done.
+    /// What the caller does next.
     pub request: EditorRequest,
 }
 
-/// What the editor wants done.
+/// What the caller of the editor does next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EditorRequest {
     /// Read the next line.
     #[default]
     Go,
-    /// Save the document under this name, and tell by [`Editor::saved`] or
-    /// [`Editor::not_saved`] what came of it.
+    /// Save the document under this name, and call [`Editor::saved`] or
+    /// [`Editor::not_saved`].
     Save(String),
     /// End.
     Quit,
 }
 
 impl EditorStep {
-    fn print(said: impl Into<String>) -> Self {
-        let mut said = said.into();
-        if !said.is_empty() && !said.ends_with('\n') {
-            said.push('\n');
+    fn print(output: impl Into<String>) -> Self {
+        let mut output = output.into();
+        if !output.is_empty() && !output.ends_with('\n') {
+            output.push('\n');
         }
         Self {
-            output: said,
+            output,
             request: EditorRequest::Go,
         }
     }
 
-    fn request(wish: EditorRequest) -> Self {
+    fn request(request: EditorRequest) -> Self {
         Self {
             output: String::new(),
-            request: wish,
+            request,
         }
     }
 }
 
 impl Editor {
-    /// A session on a document that is to be saved as `output`; it counts as unsaved.
+    /// A session on an unsaved document; `output` is the default name for saving.
     pub fn new(document: Document, output: impl Into<String>) -> Self {
         Self {
             document,
@@ -107,49 +107,47 @@ impl Editor {
         &self.document
     }
 
-    /// The document with the lines of an entry that is not ended yet: what an autosave
-    /// keeps.
+    /// The document with the lines of an unfinished entry, for the autosave file.
     pub fn snapshot(&self) -> Document {
         let mut document = self.document.clone();
         if let Mode::Lines(lines) = &self.mode
             && !lines.is_empty()
         {
-            // Refused where nobody may type: then there are no lines either.
+            // It fails only for nodes without a text, which have no lines.
             let _ = document.set(&self.place, lines);
         }
         document
     }
 
-    /// Grows with every change of [`Editor::snapshot`].
+    /// Increases with every change of [`Editor::snapshot`].
     pub const fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Whether something was typed that no saved file has.
+    /// Whether there is input that was not saved.
     pub const fn is_typed(&self) -> bool {
         self.is_typed
     }
 
-    /// Whether this very document has been saved.
+    /// Whether the document was saved in its current state.
     pub const fn is_saved(&self) -> bool {
         self.is_saved
     }
 
-    /// The path of the node that the session is at.
+    /// The path of the current node.
     pub fn path(&self) -> String {
         self.document.path(&self.place)
     }
 
-    /// Goes on with a document of an earlier session, which nobody has saved, at the
-    /// path where that was.
-    pub fn take_up(&mut self, document: Document, path: &str) {
+    /// Continues with the unsaved document of an earlier session, at its last path.
+    pub fn resume(&mut self, document: Document, path: &str) {
         self.document = document;
         self.place = self.document.find(path).unwrap_or_default();
         self.mode = Mode::Line;
         self.changed();
     }
 
-    /// What the prompt's last line is now, without a line break.
+    /// The last line of the prompt, without a line break.
     pub const fn prompt(&self) -> &'static str {
         match &self.mode {
             Mode::Line => ":",
@@ -158,22 +156,22 @@ impl Editor {
         }
     }
 
-    /// What is printed first.
+    /// The output at the start of the session.
     pub fn begin(&self) -> EditorStep {
         EditorStep::print(self.position())
     }
 
-    /// Takes a line. A line break in it comes from text that was pasted.
+    /// Processes a line of input. Pasted text has line breaks in it.
     pub fn enter(&mut self, line: &str) -> EditorStep {
         match std::mem::take(&mut self.mode) {
             Mode::Line => self.line(line),
             Mode::Lines(lines) => self.more(lines, line),
-            Mode::Refused => self.leave_out(line),
+            Mode::Refused => self.ignore(line),
             Mode::Asked(question) => self.answer(question, line),
         }
     }
 
-    /// Gives up what is being entered: the lines so far, or a question.
+    /// Discards the current entry: the lines of a value, or a question.
     pub fn abandon(&mut self) -> EditorStep {
         match std::mem::take(&mut self.mode) {
             Mode::Line => EditorStep::default(),
@@ -189,7 +187,7 @@ impl Editor {
         }
     }
 
-    /// Ends an entry of many lines as it is: the input ended.
+    /// Stores the lines of an unfinished entry, at the end of the input.
     pub fn end_entry(&mut self) {
         if let Mode::Lines(lines) = std::mem::take(&mut self.mode)
             && !lines.is_empty()
@@ -198,7 +196,7 @@ impl Editor {
         }
     }
 
-    /// Whether a question waits for its answer.
+    /// Whether a question is not answered yet.
     pub const fn is_asked(&self) -> bool {
         matches!(self.mode, Mode::Asked(_))
     }
@@ -207,13 +205,13 @@ impl Editor {
     pub fn saved(&mut self, name: &str) -> EditorStep {
         self.is_saved = true;
         self.is_typed = false;
-        let said = format!("Saved {name}\n");
+        let output = format!("Saved {name}\n");
         match std::mem::take(&mut self.quits_when_saved) {
             true => EditorStep {
-                output: said,
+                output,
                 request: EditorRequest::Quit,
             },
-            false => EditorStep::print(said + &self.position()),
+            false => EditorStep::print(output + &self.position()),
         }
     }
 
@@ -224,7 +222,7 @@ impl Editor {
     }
 
     fn here(&self) -> &Element {
-        // The place is always one of the document; the root is, whatever happens.
+        // The place is always in the document; the root is only a fallback.
         self.document
             .element(&self.place)
             .unwrap_or_else(|| self.document.root())
@@ -236,7 +234,7 @@ impl Editor {
             Input::Up(levels) => self.move_to(Some(self.document.up(&self.place, levels)), ""),
             Input::Next => self.move_to(
                 self.document.next_sibling(&self.place),
-                "There is no next sibling; .d goes on.",
+                "There is no next sibling; .d goes to the next node.",
             ),
             Input::Previous => self.move_to(
                 self.document.previous_sibling(&self.place),
@@ -272,15 +270,15 @@ impl Editor {
         }
     }
 
-    /// `.d`, with something said before it.
-    fn down(&mut self, mut said: String) -> EditorStep {
+    /// `.d`, with output before it.
+    fn down(&mut self, mut output: String) -> EditorStep {
         match self.document.next(&self.place) {
             Some(place) => self.place = place,
-            None => said.push_str(
+            None => output.push_str(
                 "This is the last node of the document; .v checks it, .s saves it, .q quits.\n",
             ),
         }
-        EditorStep::print(said + &self.position())
+        EditorStep::print(output + &self.position())
     }
 
     fn add(&mut self) -> EditorStep {
@@ -288,8 +286,8 @@ impl Editor {
             Ok(place) => {
                 self.changed();
                 let number = place.number().map_or(1, |at| at + 1);
-                let said = format!("Added item {number}; .{number} goes there.\n");
-                EditorStep::print(said + &self.position())
+                let output = format!("Added item {number}; .{number} goes to it.\n");
+                EditorStep::print(output + &self.position())
             }
             Err(why) => EditorStep::print(to_sentence(why)),
         }
@@ -306,7 +304,7 @@ impl Editor {
         }
     }
 
-    /// The document is another one now.
+    /// Marks the document as changed.
     const fn changed(&mut self) {
         self.typed();
         self.is_saved = false;

@@ -1,5 +1,5 @@
-//! Puts into a document what the run's files know: the results always, everything
-//! else where nobody has said anything yet.
+//! Fills a document with the values of the run's files: results and parameters always, other
+//! fields only if they are blank.
 
 use crate::document::{Document, Element};
 use crate::form::Node;
@@ -21,7 +21,7 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Of a file with this name and content.
+    /// Describes a file with this name and content.
     pub fn new(name: impl Into<String>, content: &[u8]) -> Self {
         Self {
             name: name.into(),
@@ -30,16 +30,16 @@ impl ResultFile {
     }
 }
 
-/// What is known of one run.
+/// The data of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFiles<'a> {
-    /// The plan, of the record or else of the rc file.
+    /// The plan, from the record or else from the rc file.
     pub plan: &'a RunPlan,
     /// The load points.
     pub curve: &'a Curve,
-    /// The verdict of the summary file, where there is no record.
+    /// The verdict of the summary file, used without a record.
     pub verdict: &'static str,
-    /// The run record, where there is one.
+    /// The run record, if there is one.
     pub record: Option<&'a RunRecord>,
     /// The `sfssum` file.
     pub summary_file: &'a ResultFile,
@@ -50,7 +50,7 @@ pub struct RunFiles<'a> {
 }
 
 /// Fills a document from the runs. Results and parameters of earlier runs are
-/// replaced; of the first run come the parameters and the hosts.
+/// replaced. Parameters and hosts are those of the first run.
 pub fn fill(document: &mut Document, runs: &[RunFiles<'_>]) {
     let root = &mut document.root;
     let Some(first) = runs.first() else {
@@ -75,8 +75,8 @@ pub fn fill(document: &mut Document, runs: &[RunFiles<'_>]) {
     }
 }
 
-/// A run that is not standard keeps the rules of the benchmark only in part: the form
-/// says so of itself, as long as nobody has said it.
+/// A run that is not standard does not follow all rules of the benchmark: if the document is
+/// still marked as compliant, it is marked as non-compliant, with the reasons.
 fn put_compliance(root: &mut Element, runs: &[RunFiles<'_>]) {
     if root.value("resultCompliance.isCompliant") != "yes" {
         return;
@@ -102,7 +102,7 @@ fn put_compliance(root: &mut Element, runs: &[RunFiles<'_>]) {
     }
 }
 
-/// What is shown of a parameter: words that may be a secret's are not.
+/// The value of a parameter, or `(given)` if it may be a secret.
 fn shown(name: &str, value: &str) -> String {
     let text = format!("{name}={value}").to_ascii_lowercase();
     let is_secret = ["passw", "pasword", "secret", "token="]
@@ -115,7 +115,7 @@ fn shown(name: &str, value: &str) -> String {
     }
 }
 
-/// The item that a list holds. (A group, never asked for here, holds itself.)
+/// The item of a list.
 fn item_of(list: &'static Node) -> &'static Node {
     list.children().first().unwrap_or(list)
 }
@@ -186,7 +186,7 @@ fn put_parameters(root: &mut Element, run: &RunFiles<'_>) {
     }
 }
 
-/// Hosts that are alike, as one type of load generator.
+/// A type of load generator: hosts with the same properties.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct HostType {
     processor: String,
@@ -206,7 +206,7 @@ impl HostType {
         Self {
             processor: host.cpu_model.clone(),
             cores: host.core_count,
-            // To the nearest: a host with 24 GiB says that it has 23.5.
+            // Rounded: the kernel of a host with 24 GiB reports 23.5.
             memory_gib: host.memory_bytes.saturating_add(1 << 29) >> 30,
             system: parts.join(", "),
         }
@@ -260,7 +260,7 @@ fn put_hosts(root: &mut Element, record: &RunRecord) {
     put_testbed(test, record, &types);
 }
 
-/// Load generators of the same type with the same mount points, as one row.
+/// Adds one row for all load generators of the same type with the same mount points.
 fn put_testbed(
     test: &mut Element,
     record: &RunRecord,
@@ -274,7 +274,7 @@ fn put_testbed(
     };
     let mut rows: Vec<(String, String, Vec<usize>)> = Vec::new();
     for (number, client) in (1..).zip(&record.run.plan.clients) {
-        // The environment of a client: by its place, or by its name.
+        // The environment of a client: by its name, or by its position.
         let host = record
             .environments
             .iter()
@@ -331,7 +331,7 @@ fn put_file_systems(root: &mut Element, record: &RunRecord) {
     }
     put_if_blank(root, "filesystemCount", mounts.len().to_string());
     let facts: Vec<_> = mounts.iter().map(|m| facts_of(record, m)).collect();
-    // Only where it is known of all of them: half a sum is a wrong one.
+    // Only if all sizes are known: a partial sum would be wrong.
     let sizes =
         of_all(&facts, "total bytes").map(|sizes| sizes.iter().map(|s| s.parse::<f64>()).collect());
     if let Some(Ok(sizes)) = sizes {
@@ -346,7 +346,7 @@ fn put_file_systems(root: &mut Element, record: &RunRecord) {
     }
 }
 
-/// The values of a fact, where all of these have it.
+/// The values of a fact, if all of these have it.
 fn of_all<'a>(all: &[&'a [(String, String)]], name: &str) -> Option<Vec<&'a str>> {
     let value = |facts: &&'a [(String, String)]| {
         let found = facts.iter().find(|(known, _)| known == name);
@@ -355,7 +355,7 @@ fn of_all<'a>(all: &[&'a [(String, String)]], name: &str) -> Option<Vec<&'a str>
     all.iter().map(value).collect()
 }
 
-/// What the server of a mount point said of itself, to the first client that asked.
+/// The facts that the server of a mount point reported to the first client.
 fn facts_of<'a>(record: &'a RunRecord, mount: &str) -> &'a [(String, String)] {
     let mut all = record.environments.iter().flat_map(|e| &e.mounts);
     let found = all.find(|facts| facts.mount == mount);
@@ -369,8 +369,7 @@ fn put_if_blank(root: &mut Element, name: &str, text: String) {
     }
 }
 
-/// Why a summary file cannot be of the run that an rc file describes, in words; empty:
-/// nothing speaks against it.
+/// Why a summary file cannot belong to an rc file; empty: no contradiction.
 pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> Vec<String> {
     let mut found = Vec::new();
     let is_composite = plan.benchmark.composite().is_some();
@@ -383,16 +382,18 @@ pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> V
             "its load points are in {file}, those of the rc file in {rc}"
         )];
     }
-    let mut tell = |what: &str, file: String, rc: String| {
+    let mut compare = |what: &str, file: String, rc: String| {
         if file != rc {
-            found.push(format!("{what}: {file} in it, {rc} by the rc file"));
+            found.push(format!(
+                "{what}: {file} in the summary, {rc} in the rc file"
+            ));
         }
     };
     let protocol = plan.benchmark.protocol.sfssum_name();
     if !curve.protocol.is_empty() && curve.protocol != "NULL" {
-        tell("protocol", curve.protocol.clone(), protocol.into());
+        compare("protocol", curve.protocol.clone(), protocol.into());
     } else if is_composite {
-        tell(
+        compare(
             "workload",
             curve.benchmark.clone(),
             plan.benchmark.name.clone(),
@@ -405,14 +406,14 @@ pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> V
             false => p.requested.0.round(),
         })
         .collect();
-    let strange = curve.points.iter().filter(|p| !planned.contains(&p.load));
-    let strange: Vec<String> = strange.map(|p| plain(p.load)).collect();
-    if !strange.is_empty() {
+    let unplanned = curve.points.iter().filter(|p| !planned.contains(&p.load));
+    let unplanned: Vec<String> = unplanned.map(|p| plain(p.load)).collect();
+    if !unplanned.is_empty() {
         let known: Vec<String> = planned.iter().map(|load| plain(*load)).collect();
-        tell("load points", strange.join(", "), known.join(", "));
+        compare("load points", unplanned.join(", "), known.join(", "));
     }
     if let Some(clients) = curve.points.first().and_then(|p| p.client_count) {
-        tell(
+        compare(
             "clients",
             clients.to_string(),
             plan.clients.len().to_string(),
@@ -421,7 +422,7 @@ pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> V
     if let Some(procs) = curve.points.first().and_then(|p| p.procs_per_client)
         && !is_composite
     {
-        tell(
+        compare(
             "procs per client",
             procs.to_string(),
             plan.procs_per_client.to_string(),
@@ -431,7 +432,7 @@ pub fn mismatches(plan: &RunPlan, curve: &Curve, biods: Option<(u32, u32)>) -> V
         && rc != (0, 0)
     {
         let text = |(reads, writes): (u32, u32)| format!("{reads} and {writes}");
-        tell("BIOD_MAX_READS and BIOD_MAX_WRITES", text(file), text(rc));
+        compare("BIOD_MAX_READS and BIOD_MAX_WRITES", text(file), text(rc));
     }
     found
 }

@@ -1,10 +1,10 @@
 //! The form: every group, list and field of a submission, declared once.
 //!
 //! The editor's prompts and help, the checks, the XML, its schema (XSD), the reports
-//! and the manual are all made from these declarations. What is asked for follows
+//! and the manual are all made from these declarations. The fields follow
 //! the disclosure forms of the 2008 and 2014 generations (sources.md 2.6, 2.7, 3.11);
-//! the names behind the seed's example session (manual M, 5.1.4.2) are its own, the
-//! others are ours.
+//! the names in the seed's example session (manual M, 5.1.4.2) are used, the others are
+//! new.
 
 mod closing;
 mod node;
@@ -22,7 +22,7 @@ pub const ROOT_NAME: &str = "filermarkSubmission";
 pub static FORM: Node = group(
     ROOT_NAME,
     "Submission",
-    "Everything that a disclosure of one or more results holds. Go through it with Enter; what is marked with * in the list of children (?c) still misses something.",
+    "The disclosure of one or more results. Enter goes from field to field; in the list of children (?c), * marks those that are incomplete or invalid.",
     const {
         &[
             product::PRODUCT_INFO,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_can_be_named_explained_and_told_apart() {
+    fn every_node_has_names_and_items_have_distinguishing_fields() {
         let mut fields = 0;
         each(&FORM, FORM.name, &mut |node, path| {
             let first = node.name.chars().next();
@@ -61,9 +61,9 @@ mod tests {
             assert!(!node.title.is_empty(), "{path}");
             let names: BTreeSet<_> = node.children().iter().map(|c| c.name).collect();
             assert_eq!(names.len(), node.children().len(), "{path}");
-            if let Kind::List(item, told_by) = node.kind {
-                assert!(!told_by.is_empty(), "{path}");
-                for name in told_by {
+            if let Kind::List(item, keys) = node.kind {
+                assert!(!keys.is_empty(), "{path}");
+                for name in keys {
                     assert!(item.find(name).is_some(), "{path}: {name}");
                 }
             }
@@ -72,8 +72,8 @@ mod tests {
         assert!(fields > 120, "{fields}");
     }
 
-    /// Guide V: the NVRAM that makes writes stable is part of the configuration. No submission
-    /// is complete without a word on it.
+    /// Guide V: the NVRAM that makes writes stable is part of the configuration. A complete
+    /// submission has a description of it.
     #[test]
     fn stable_storage_has_to_be_stated() {
         let mut paths = Vec::new();

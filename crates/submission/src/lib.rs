@@ -1,10 +1,10 @@
-//! The submission: what a disclosure of results holds.
+//! Submissions: the disclosure of results.
 //!
-//! [`FORM`] declares every field once; a [`Document`] is a filled-in form with its
-//! walk ([`Document::next`] and its siblings), its checks ([`Document::faults`]), its
-//! XML ([`read_xml`], [`write_xml`]) and the schema of that ([`xsd`]). [`fill`] puts in
-//! what a run knows; an [`Editor`] is the dialogue that fills in the rest. This
-//! room opens no file, reads no terminal and makes no report.
+//! [`FORM`] declares every field once. A [`Document`] is a filled-in form, with
+//! navigation ([`Document::next`] and others), checks ([`Document::faults`]), XML
+//! ([`read_xml`], [`write_xml`]) and its schema ([`xsd`]). [`fill`] fills in the values of
+//! a run; an [`Editor`] is the dialogue for the other fields. This crate opens no file,
+//! reads no terminal and makes no report.
 
 mod check;
 mod document;

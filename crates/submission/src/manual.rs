@@ -1,4 +1,4 @@
-//! The form as a page of the manual.
+//! The page of the manual on the form.
 
 use crate::form::{FORM, Kind, Node};
 use std::fmt::Write as _;
@@ -32,15 +32,15 @@ the type of every load generator must be described; verdict, peak and overall re
     out
 }
 
-fn table(out: &mut String, nodes: &'static [Node], front: &str) {
+fn table(out: &mut String, nodes: &'static [Node], prefix: &str) {
     out.push_str("| Path | What belongs there | Value |\n|---|---|---|\n");
     for node in nodes {
-        rows(out, node, front);
+        rows(out, node, prefix);
     }
 }
 
-fn rows(out: &mut String, node: &'static Node, front: &str) {
-    let path = format!("{front}{}", node.name);
+fn rows(out: &mut String, node: &'static Node, prefix: &str) {
+    let path = format!("{prefix}{}", node.name);
     let value = match node.kind {
         Kind::Field(field) => escaped(&field.value.type_name()),
         Kind::Group(_) => "group".into(),
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_the_forms() {
+    fn the_page_matches_the_form() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../docs/src/reference/submission-form.md"
@@ -89,6 +89,9 @@ mod tests {
             std::fs::write(path, &made).unwrap();
         }
         let page = std::fs::read_to_string(path).unwrap_or_default();
-        assert_eq!(made, page, "if that is meant: UPDATE_GOLDEN=1 cargo test");
+        assert_eq!(
+            made, page,
+            "to accept the change: UPDATE_GOLDEN=1 cargo test"
+        );
     }
 }

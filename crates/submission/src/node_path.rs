@@ -1,7 +1,7 @@
-//! Where a node is in a document.
+//! The place of a node in a document.
 
-/// The way from the root to a node: the number of a child at each step, from 0.
-/// The root itself is the empty way.
+/// The path from the root to a node: the number of the child at each step, from 0.
+/// The path of the root is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodePath(Vec<usize>);
 
@@ -25,7 +25,7 @@ impl NodePath {
         Some(Self(above.to_vec()))
     }
 
-    /// Which child of the node above it is, from 0; `None` at the root.
+    /// Its number among the children of the node above, from 0; `None` at the root.
     pub fn number(&self) -> Option<usize> {
         self.0.last().copied()
     }
@@ -41,7 +41,7 @@ impl NodePath {
     }
 
     /// Whether this is `other` or a node above it.
-    pub fn holds(&self, other: &Self) -> bool {
+    pub fn contains(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
 }

@@ -1,4 +1,4 @@
-//! Results in a document: put in, taken out again, and checked against themselves.
+//! Results in a document: written, read, and checked for contradictions.
 
 use crate::document::{Document, Element};
 use crate::fill::RunFiles;
@@ -6,8 +6,8 @@ use filermark_model::text::one_line;
 use filermark_model::{Rule, Severity};
 use filermark_results::{Curve, CurvePoint, OrtMethod, RunRecord};
 
-/// A figure as the document holds it: short, and exact enough that everything that is
-/// computed from it comes out the same.
+/// A figure for the document: short, but with enough digits that values computed from it do
+/// not change.
 fn figure(value: f64) -> String {
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -17,7 +17,7 @@ fn shown(value: Option<f64>) -> String {
     value.map_or(String::new(), figure)
 }
 
-/// Puts the result of a run into a `result`.
+/// Writes the result of a run into a `result`.
 pub(crate) fn put_result(result: &mut Element, run: &RunFiles<'_>) {
     let curve = run.curve;
     result.put("benchmark", curve.benchmark.as_str());
@@ -51,7 +51,7 @@ pub(crate) fn put_result(result: &mut Element, run: &RunFiles<'_>) {
     }
 }
 
-/// What a benchmark after an older generation has to say of itself, and its result.
+/// The remarks of a benchmark of an older generation, and its result.
 fn of_older_generation(record: &RunRecord) -> Vec<String> {
     let rows = record.run.plan.benchmark.heritage_rows();
     if rows.is_empty() {
@@ -64,7 +64,7 @@ fn of_older_generation(record: &RunRecord) -> Vec<String> {
         .collect()
 }
 
-/// What the rules warn of, each once: of the run, then of its load points.
+/// The warnings of the rules: those of the run, then each kind of its load points once.
 fn remarks(record: &RunRecord) -> String {
     let of_points = record.points.iter().flat_map(|point| {
         let findings = point.findings.iter();
@@ -72,15 +72,15 @@ fn remarks(record: &RunRecord) -> String {
     });
     let all = record.run_findings().map(|f| (None, f)).chain(of_points);
     let mut lines = of_older_generation(record);
-    let mut told: Vec<Rule> = Vec::new();
+    let mut reported: Vec<Rule> = Vec::new();
     for (point, finding) in all.filter(|(_, f)| f.severity == Severity::Warning) {
         let words = one_line(&finding.message);
         match point {
             None => lines.push(words),
-            // Of the load points the first is enough: the record has them all.
-            Some(_) if told.contains(&finding.rule) => {}
+            // Only the first load point: the record has all of them.
+            Some(_) if reported.contains(&finding.rule) => {}
             Some(number) => {
-                told.push(finding.rule);
+                reported.push(finding.rule);
                 lines.push(format!(
                     "load point {number} (the first of this kind): {words}"
                 ));
@@ -129,7 +129,7 @@ fn put_points(result: &mut Element, curve: &Curve) {
     list.set_items(points.collect());
 }
 
-/// The curve of a `result`; `None` where there is nothing in it.
+/// The curve of a `result`; `None` if it is blank.
 pub fn curve_of(result: &Element) -> Option<Curve> {
     if result.is_blank() {
         return None;
@@ -200,58 +200,60 @@ impl Document {
     }
 }
 
-/// Where a result is not what a run record makes, in words: for whoever has both.
+/// Differences between a result and its run record, as messages.
 pub fn differences(result: &Element, record: &RunRecord) -> Vec<String> {
     let mut found = Vec::new();
     let curve = Curve::of_record(record);
-    let Some(said) = curve_of(result) else {
+    let Some(stated) = curve_of(result) else {
         return found;
     };
-    let mut tell = |what: &str, said: String, made: String| {
-        if said != made {
-            found.push(format!("{what}: {said} here, {made} by the run record"));
+    let mut compare = |what: &str, stated: String, made: String| {
+        if stated != made {
+            found.push(format!(
+                "{what}: {stated} in the submission, {made} in the run record"
+            ));
         }
     };
     let verdict = record.verdict();
-    tell(
+    compare(
         "verdict",
         result.value("verdict").to_owned(),
         verdict.label().to_owned(),
     );
-    tell(
+    compare(
         "fingerprint",
         result.value("runFiles.fingerprint").to_owned(),
         record.run.fingerprint.clone(),
     );
-    tell(
+    compare(
         "number of load points",
-        said.points.len().to_string(),
+        stated.points.len().to_string(),
         curve.points.len().to_string(),
     );
-    for (number, (said, made)) in (1..).zip(said.points.iter().zip(&curve.points)) {
-        for (what, said, made) in [
-            ("load", said.load, made.load),
-            ("throughput", said.achieved, made.achieved),
-            ("mean service time", said.mean_ms, made.mean_ms),
+    for (number, (stated, made)) in (1..).zip(stated.points.iter().zip(&curve.points)) {
+        for (what, stated, made) in [
+            ("load", stated.load, made.load),
+            ("throughput", stated.achieved, made.achieved),
+            ("mean service time", stated.mean_ms, made.mean_ms),
         ] {
-            tell(
+            compare(
                 &format!("{what} of load point {number}"),
-                figure(said),
+                figure(stated),
                 figure(made),
             );
         }
         let word = |is_valid| if is_valid { "counts" } else { "does not count" };
-        tell(
+        compare(
             &format!("load point {number}"),
-            word(said.is_valid).into(),
+            word(stated.is_valid).into(),
             word(made.is_valid).into(),
         );
     }
     found
 }
 
-/// Why load points do not allow a verdict. PARTLY VALID is of documents of Filermark 0.1.
-fn impossible(verdict: &str, curve: &Curve) -> Option<String> {
+/// Why load points contradict a verdict. PARTLY VALID is of documents of Filermark 0.1.
+fn contradiction(verdict: &str, curve: &Curve) -> Option<String> {
     let (valid, all) = (curve.valid_points().count(), curve.points.len());
     let count = || format!("{valid} of {all} load points count");
     match verdict {
@@ -270,7 +272,7 @@ fn impossible(verdict: &str, curve: &Curve) -> Option<String> {
     }
 }
 
-/// Results whose peak or ORT is not what their own load points make: path and reason.
+/// Results whose verdict, peak or ORT contradicts their load points: path and reason.
 pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let results = document.root().get("results");
@@ -279,7 +281,7 @@ pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
             continue;
         };
         let verdict = result.value("verdict");
-        if let Some(why) = impossible(verdict, &curve) {
+        if let Some(why) = contradiction(verdict, &curve) {
             let path = format!("results.result[{number}].verdict");
             found.push((path, format!("{verdict}, but {why}")));
         }
@@ -288,14 +290,17 @@ pub(crate) fn contradictions(document: &Document) -> Vec<(String, String)> {
             ("ortMs", curve.ort_ms(), 0.005),
         ];
         for (name, made, tolerance) in made {
-            let Ok(said) = result.value(name).parse::<f64>() else {
+            let Ok(stated) = result.value(name).parse::<f64>() else {
                 continue;
             };
             let made = made.unwrap_or(0.0);
-            if (said - made).abs() > tolerance {
+            if (stated - made).abs() > tolerance {
                 found.push((
                     format!("results.result[{number}].{name}"),
-                    format!("{said} is not what the load points make: {}", figure(made)),
+                    format!(
+                        "{stated} is not what the load points make: {}",
+                        figure(made)
+                    ),
                 ));
             }
         }

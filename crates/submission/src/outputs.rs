@@ -3,7 +3,7 @@
 use filermark_results::Role;
 use filermark_results::output::{Make, Origin, Output};
 
-/// The rows of this crate.
+/// The rows of the files that this crate makes.
 pub const OUTPUTS: &[Output] = &[Output {
     pattern: "{suffix}.xml",
     role: Role::Submission,

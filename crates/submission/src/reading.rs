@@ -1,5 +1,5 @@
-//! XML back into a document. The file is somebody else's: no entities of its own, no
-//! document type, no depth but the form's, and everything has a limit.
+//! Reads XML into a document. The file is not trusted: entities, document types and unknown
+//! elements are refused, and all sizes are limited.
 
 use crate::document::{Document, Element, ITEM_COUNT_MAX, TEXT_LEN_MAX};
 use crate::form::{FORM, Kind};
@@ -8,25 +8,24 @@ use filermark_model::text::sanitize;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-/// Largest file that is read, in bytes.
+/// Maximum size of the file, in bytes.
 pub const XML_LEN_MAX: usize = 16 << 20;
 
-/// Why a text is no submission. The messages begin with the line, from 1.
+/// Why a text is not a submission. The message begins with the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {reason}")]
 pub struct XmlError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there, and what would be right.
+    /// What is wrong, and what is expected.
     pub reason: String,
 }
 
 /// Reads a submission.
 ///
 /// # Errors
-/// It is no XML, has a document type (entities could make it grow or reach other
-/// files), is of another form, has elements that the form does not know, or is too
-/// large.
+/// It is not XML, has a document type, is of another version of the form, has elements that
+/// are not in the form, or is too large.
 pub fn read_xml(text: &str) -> Result<Document, XmlError> {
     if text.len() > XML_LEN_MAX {
         let reason = format!("larger than {} MiB", XML_LEN_MAX >> 20);
@@ -61,16 +60,16 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The next event that matters here.
+    /// The next event that is not a comment, a declaration or a processing instruction.
     fn event(&mut self) -> ReadResult<Event<'a>> {
         loop {
             match self.reader.read_event() {
                 Ok(Event::Comment(_) | Event::PI(_) | Event::Decl(_)) => {}
                 Ok(Event::DocType(_)) => {
-                    return self.error("a document type declaration (<!DOCTYPE ...>) is refused: its entities could make the file grow without end or reach other files; remove it");
+                    return self.error("a document type declaration (<!DOCTYPE ...>) is refused: its entities could expand without limit or read other files; remove it");
                 }
                 Ok(event) => return Ok(event),
-                Err(e) => return self.error(format!("this is no well-formed XML: {e}")),
+                Err(e) => return self.error(format!("not well-formed XML: {e}")),
             }
         }
     }
@@ -94,7 +93,7 @@ impl<'a> Parser<'a> {
                     found = true;
                     self.check_root(&start)?;
                 }
-                _ => return self.error("there is something behind or before the root element"),
+                _ => return self.error("there is content before or after the root element"),
             }
         }
     }
@@ -103,7 +102,7 @@ impl<'a> Parser<'a> {
         let name = name_of(start.name().as_ref());
         if name != FORM.name {
             return self.error(format!(
-                "the root element is <{name}>, and a submission's is <{}>; subedit makes one",
+                "the root element is <{name}>, but that of a submission is <{}>; subedit makes one",
                 FORM.name
             ));
         }
@@ -114,15 +113,15 @@ impl<'a> Parser<'a> {
                 Ok(a) => {
                     let name = name_of(a.key.as_ref());
                     return self.error(format!(
-                        "the root element has an attribute {name}, and knows only version"
+                        "the root element has an attribute {name}, but may only have version"
                     ));
                 }
-                Err(e) => return self.error(format!("this is no well-formed XML: {e}")),
+                Err(e) => return self.error(format!("not well-formed XML: {e}")),
             }
         }
         if version != FORM_VERSION {
             return self.error(format!(
-                "this submission has version \"{version}\" of the form, and this program reads version {FORM_VERSION}; use the Filermark version that wrote it"
+                "this submission has version \"{version}\" of the form, but this program reads version {FORM_VERSION}; use the Filermark version that wrote it"
             ));
         }
         Ok(())
@@ -145,9 +144,7 @@ impl<'a> Parser<'a> {
                 Event::Eof => return self.error("the file ends too early"),
                 _ => {
                     let name = element.node().name;
-                    return self.error(format!(
-                        "<{name}> has text of its own, and may only have elements"
-                    ));
+                    return self.error(format!("<{name}> has text, but may only have elements"));
                 }
             }
         }
@@ -167,7 +164,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Which child a start tag means; a list grows by it.
+    /// The child for a start tag; in a list it is added if necessary.
     fn child_at(
         &self,
         element: &mut Element,
@@ -176,13 +173,13 @@ impl<'a> Parser<'a> {
     ) -> ReadResult<usize> {
         let name = name_of(start.name().as_ref());
         if start.attributes().next().is_some() {
-            return self.error(format!("<{name}> has attributes, and the form knows none"));
+            return self.error(format!("<{name}> has attributes, but the form has none"));
         }
         let parent = element.node();
         if let Kind::List(item, _) = parent.kind {
             if name != item.name {
                 return self.error(format!(
-                    "<{name}> in <{}>, which holds <{}> only",
+                    "<{name}> in <{}>, which may only have <{}>",
                     parent.name, item.name
                 ));
             }
@@ -202,11 +199,11 @@ impl<'a> Parser<'a> {
             let known: Vec<_> = parent.children().iter().map(|c| c.name).collect();
             let known = known.join(", ");
             return self.error(format!(
-                "<{name}> in <{}>, which knows: {known}",
+                "<{name}> in <{}>, which may only have: {known}",
                 parent.name
             ));
         };
-        // The order is the form's, each once: `seen` is where the next may be.
+        // Each child once, in the order of the form: `seen` is the first possible position.
         if at < *seen {
             return self.error(format!("<{name}> is there twice or in the wrong place"));
         }
@@ -225,7 +222,7 @@ impl<'a> Parser<'a> {
                     Some(c) => text.push(c),
                     None => {
                         return self.error(format!(
-                                "<{name}>: the entity &{}; is not known; XML has &amp; &lt; &gt; &quot; &apos; and numbers",
+                                "<{name}>: the entity &{}; is unknown; XML has &amp; &lt; &gt; &quot; &apos; and numbers",
                                 name_of(&reference)
                             ));
                     }
@@ -233,7 +230,7 @@ impl<'a> Parser<'a> {
                 Event::End(_) => return Ok(text),
                 Event::Start(_) | Event::Empty(_) => {
                     return self.error(format!(
-                        "<{name}> is a field and holds no elements; write &lt; for < in HTML"
+                        "<{name}> is a field and cannot have elements; write &lt; for < in HTML"
                     ));
                 }
                 _ => return self.error("the file ends too early"),
@@ -248,7 +245,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The five entities of XML itself, and characters by number.
+/// Resolves the five entities of XML and characters by number.
 fn resolve(reference: &str) -> Option<char> {
     match reference {
         "amp" => Some('&'),
@@ -267,10 +264,10 @@ fn resolve(reference: &str) -> Option<char> {
     }
 }
 
-/// Longest name that a message shows, in characters.
+/// Maximum length of a name in a message, in characters.
 const NAME_CHARS_MAX: usize = 80;
 
-/// A name as messages can show it.
+/// A name for messages.
 fn name_of(name: &str) -> String {
     sanitize(name, NAME_CHARS_MAX)
 }

@@ -1,11 +1,11 @@
-//! Submissions of synthetic records, for the tests of the rooms that show or keep them.
+//! Submissions of synthetic records, for the tests of this crate and of others.
 
 use crate::document::Document;
 use crate::fill::{ResultFile, RunFiles, fill};
 use crate::form::Value;
 use filermark_results::{Curve, RunRecord};
 
-/// A document with what this record knows.
+/// A document with the values of this record.
 pub fn of_record(record: &RunRecord) -> Document {
     let mut document = Document::new();
     let curve = Curve::of_record(record);
@@ -27,8 +27,8 @@ pub fn of_record(record: &RunRecord) -> Document {
     document
 }
 
-/// Fills in whatever is still missing, as somebody with patience would: `free` into
-/// free-form fields, `line` into lines.
+/// Fills in all fields with faults: `free` into free-form fields, `line` into lines, examples
+/// into the others.
 pub fn complete(document: &mut Document, free: &str, line: &str) {
     for fault in document.faults() {
         let field = document.element(&fault.place);
@@ -47,7 +47,7 @@ pub fn complete(document: &mut Document, free: &str, line: &str) {
             Value::Image => "rack.png",
             Value::Mail => "someone@example.org",
         };
-        // Refused only for what comes from the run's files, which no text mends.
+        // It fails only for fields that come from the run's files.
         let _ = document.set(&fault.place, text);
     }
 }

@@ -1,17 +1,17 @@
-//! Whole documents: there and back, through somebody else's checker, and past attacks.
+//! Complete documents: written and read, checked by xmllint, and malformed ones refused.
 
 use crate::*;
 use filermark_results::{Curve, testing as records};
 use proptest::prelude::*;
 use std::process::Command;
 
-/// Fills in whatever is still missing.
+/// Fills in all fields with faults.
 pub(crate) fn complete(doc: &mut Document) {
     testing::complete(doc, "Something", "Something");
 }
 
 #[test]
-fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
+fn values_of_a_run_are_filled_in_and_others_are_missing() {
     let record = records::record();
     let doc = testing::of_record(&record);
     let (result, curve) = &doc.results()[0];
@@ -41,9 +41,9 @@ fn what_a_run_knows_is_there_and_the_rest_is_asked_for() {
     );
 }
 
-/// Also writes it where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+/// Also writes the XML to the folder FILERMARK_FUZZ_SEEDS, for ci/fuzz.
 #[test]
-fn a_document_comes_back_as_it_went() {
+fn a_document_is_unchanged_after_writing_and_reading() {
     let mut doc = testing::of_record(&records::record());
     for round in 0..2 {
         let text = write_xml(&doc);
@@ -66,7 +66,7 @@ fn a_document_comes_back_as_it_went() {
 }
 
 #[test]
-fn figures_that_were_changed_are_noticed() {
+fn changed_figures_are_found() {
     let doc = testing::of_record(&records::record());
     let peak = doc.results()[0].0.value("peak").to_owned();
     let text = write_xml(&doc);
@@ -81,7 +81,7 @@ fn figures_that_were_changed_are_noticed() {
 }
 
 #[test]
-fn hostile_and_broken_files_are_refused_with_their_line() {
+fn malformed_files_are_refused_with_their_line() {
     let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY x \"xx\"><!ENTITY y \"&x;&x;\">]>\n<filermarkSubmission version=\"1\"><otherReportNotes>&y;</otherReportNotes></filermarkSubmission>";
     let outside = "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><filermarkSubmission version=\"1\"/>";
     let whole = |inner: &str| {
@@ -97,22 +97,22 @@ fn hostile_and_broken_files_are_refused_with_their_line() {
             2,
             "entity &y;",
         ),
-        (whole("<nonsense/>"), 2, "knows: productInfo, testInfo"),
+        (
+            whole("<nonsense/>"),
+            2,
+            "may only have: productInfo, testInfo",
+        ),
         (
             whole("<otherReportNotes><script/></otherReportNotes>"),
             2,
-            "holds no elements",
+            "cannot have elements",
         ),
         (whole("<otherReportNotes/>\n<results/>"), 3, "wrong place"),
-        (
-            whole("<productInfo>text</productInfo>"),
-            2,
-            "text of its own",
-        ),
+        (whole("<productInfo>text</productInfo>"), 2, "has text, but"),
         (
             whole("<results><bomItem/></results>"),
             2,
-            "holds <result> only",
+            "may only have <result>",
         ),
         (whole("<productInfo lang=\"x\"/>"), 2, "attributes"),
         (
@@ -120,7 +120,7 @@ fn hostile_and_broken_files_are_refused_with_their_line() {
             2,
             "more than 10000",
         ),
-        (whole(&deep), 2, "knows: vendorAndProduct"),
+        (whole(&deep), 2, "may only have: vendorAndProduct"),
         (
             "<specSFS4_0Info/>".into(),
             1,
@@ -133,9 +133,9 @@ fn hostile_and_broken_files_are_refused_with_their_line() {
         ),
         ("<filermarkSubmission version=\"1\">".into(), 1, "too early"),
         (
-            "<filermarkSubmission version=\"1\" evil=\"a\"/>".into(),
+            "<filermarkSubmission version=\"1\" other=\"a\"/>".into(),
             1,
-            "attribute evil",
+            "attribute other",
         ),
         (
             "<filermarkSubmission version=\"1\" version=\"1\"/>".into(),
@@ -164,19 +164,19 @@ fn hostile_and_broken_files_are_refused_with_their_line() {
     );
 }
 
-/// The published file is what the form gives; UPDATE_GOLDEN=1 writes it anew.
+/// UPDATE_GOLDEN=1 writes the published file again.
 #[test]
-fn the_published_schema_is_that_of_the_form() {
+fn the_published_schema_matches_the_form() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/submission-v1.xsd");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, xsd()).unwrap();
     }
     let published = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(published == xsd(), "make it anew with UPDATE_GOLDEN=1");
+    assert!(published == xsd(), "write it again with UPDATE_GOLDEN=1");
 }
 
-/// What xmllint says of a text by our schema.
-fn xmllint_agrees(text: &str) -> bool {
+/// Whether xmllint accepts a text with the published schema.
+fn xmllint_accepts(text: &str) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let (schema, document) = (dir.path().join("s.xsd"), dir.path().join("d.xml"));
     std::fs::write(&schema, xsd()).unwrap();
@@ -186,23 +186,23 @@ fn xmllint_agrees(text: &str) -> bool {
         .args([&schema, &document])
         .output()
         .expect("xmllint: Debian's libxml2-utils");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!said.contains("Schemas parser error"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!stderr.contains("Schemas parser error"), "{stderr}");
     output.status.success()
 }
 
 #[test]
-fn xmllint_takes_a_valid_document_and_no_other() {
+fn xmllint_accepts_only_a_valid_document() {
     let mut doc = testing::of_record(&records::record());
-    assert!(!xmllint_agrees(&write_xml(&doc)));
+    assert!(!xmllint_accepts(&write_xml(&doc)));
     complete(&mut doc);
     let place = doc.find("testInfo.testbed.testbedItems.testbedItem.lgType");
     doc.set(&place.unwrap(), "Something").unwrap();
     complete(&mut doc);
-    assert!(xmllint_agrees(&write_xml(&doc)), "{:?}", doc.faults());
+    assert!(xmllint_accepts(&write_xml(&doc)), "{:?}", doc.faults());
 }
 
-/// Paths of fields of every kind, and texts that may or may not suit them.
+/// Paths of fields of every kind, and texts that may or may not be valid.
 const FIELDS: [&str; 8] = [
     "productInfo.vendorAndProduct.vendor",
     "productInfo.vendorAndProduct.hardwareAvailable",
@@ -243,9 +243,8 @@ const TEXTS: [&str; 24] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// The schema and our own checks never disagree.
     #[test]
-    fn the_schema_says_what_the_checks_say(field in 0..FIELDS.len(), text in 0..TEXTS.len()) {
+    fn the_schema_and_the_checks_agree(field in 0..FIELDS.len(), text in 0..TEXTS.len()) {
         let mut doc = testing::of_record(&records::record());
         complete(&mut doc);
         let lg = doc.find("testInfo.testbed.testbedItems.testbedItem.lgType").unwrap();
@@ -257,7 +256,7 @@ proptest! {
             doc.set(&doc.find("productInfo.configDiagrams.diagram.file").unwrap(), "a.png").unwrap();
         }
         let faults = doc.faults();
-        prop_assert_eq!(xmllint_agrees(&write_xml(&doc)), faults.is_empty(), "{} = {:?}: {:?}", FIELDS[field], TEXTS[text], faults);
+        prop_assert_eq!(xmllint_accepts(&write_xml(&doc)), faults.is_empty(), "{} = {:?}: {:?}", FIELDS[field], TEXTS[text], faults);
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! Ways through a document: up, down, to siblings, to the next node, to a path.
+//! Navigation in a document: up, down, to siblings, to the next node, to a path.
 
 use crate::document::{Document, Element};
 use crate::node_path::NodePath;
 
 impl Document {
-    /// The node above, `levels` times; the root at most.
+    /// The node `levels` levels up, or the root.
     pub fn up(&self, place: &NodePath, levels: usize) -> NodePath {
         (0..levels.min(place.depth())).fold(place.clone(), |at, _| at.parent().unwrap_or(at))
     }
 
-    /// The next sibling, where there is one.
+    /// The next sibling, if there is one.
     pub fn next_sibling(&self, place: &NodePath) -> Option<NodePath> {
         self.sibling(place, 1)
     }
 
-    /// The previous sibling, where there is one.
+    /// The previous sibling, if there is one.
     pub fn previous_sibling(&self, place: &NodePath) -> Option<NodePath> {
         self.sibling(place, -1)
     }
@@ -26,31 +26,31 @@ impl Document {
         self.element(&sibling).map(|_| sibling)
     }
 
-    /// Child number `at`, from 0, where there is one.
+    /// Child number `at`, from 0, if there is one.
     pub fn child(&self, place: &NodePath, at: usize) -> Option<NodePath> {
         let child = place.child(at);
         self.element(&child).map(|_| child)
     }
 
-    /// Where Enter leads (`.d`): to the first child; from a node without children to
-    /// the next node on the same level (breadth first: siblings, then cousins); where
-    /// the neighbour does not go down that far, to the last node on the way there.
-    /// So every field is come by once. `None` behind the last one.
+    /// The target of Enter (`.d`): the first child; from a node without children the next
+    /// node on the same level (siblings, then the children of the next branch); if that
+    /// branch is not deep enough, its last first child. Every field is visited once.
+    /// `None` after the last one.
     ///
-    /// A plain breadth-first order over the whole document would not do: once down in
-    /// the items of a list it would pass over all further fields of the levels above.
+    /// A breadth-first order over the whole document would not work: after the items of a
+    /// list it would skip the remaining fields of the levels above.
     pub fn next(&self, place: &NodePath) -> Option<NodePath> {
         if let Some(child) = self.child(place, 0) {
             return Some(child);
         }
         let mut at = place.clone();
-        let neighbour = loop {
+        let branch = loop {
             if let Some(sibling) = self.next_sibling(&at) {
                 break sibling;
             }
             at = at.parent()?;
         };
-        let mut next = neighbour;
+        let mut next = branch;
         while next.depth() < place.depth() {
             match self.child(&next, 0) {
                 Some(child) => next = child,
@@ -60,9 +60,9 @@ impl Document {
         Some(next)
     }
 
-    /// The place of a dotted path of names below the root (the root's own name may
-    /// lead it): `productInfo.sutBomList.bomItem[2].vendor`. Without a number the
-    /// first item of a list is meant.
+    /// The place of a dotted path of names below the root (the root's name may
+    /// come first): `productInfo.sutBomList.bomItem[2].vendor`. Without a number it is the
+    /// first item of a list.
     pub fn find(&self, path: &str) -> Option<NodePath> {
         let path = path.trim_start_matches('.');
         let root = self.root().node().name;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_comes_by_every_field_once_and_in_the_order_of_the_document() {
+    fn enter_visits_every_field_once_in_document_order() {
         let mut doc = Document::new();
         let list = doc.find("productInfo.sutBomList").unwrap();
         doc.add_item(&list).unwrap();
@@ -134,9 +134,9 @@ mod tests {
         assert_eq!(seen, fields);
     }
 
-    /// Manual M, 5.1.4.2, steps 6 and 10; then the neighbours on the same level.
+    /// Manual M, 5.1.4.2, steps 6 and 10; then the next nodes on the same level.
     #[test]
-    fn three_enters_lead_to_the_vendor_and_a_value_to_the_products_name() {
+    fn enter_goes_from_the_root_to_the_vendor_and_the_product_name() {
         let mut doc = Document::new();
         let list = doc.find("productInfo.sutBomList").unwrap();
         doc.add_item(&list).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         );
         let vendor = go("productInfo.vendorAndProduct.vendor");
         assert_eq!(vendor, "productInfo.vendorAndProduct.productName");
-        // The level goes on in the neighbour: the first item, and from item to item.
+        // The same level of the next branch: the first item, then from item to item.
         let last = "productInfo.vendorAndProduct.otherMarketingInfo";
         assert_eq!(go(last), "productInfo.sutBomList.bomItem[1]");
         let description = "productInfo.sutBomList.bomItem[1].description";

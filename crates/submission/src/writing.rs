@@ -1,4 +1,4 @@
-//! A document as XML.
+//! Writes a document as XML.
 
 use crate::document::{Document, Element};
 use crate::form::Kind;
@@ -10,8 +10,8 @@ use std::io;
 /// The version of the form, on the root element.
 pub(crate) const FORM_VERSION: &str = "1";
 
-/// The whole file. What is optional and blank is left out; what is missing stays as
-/// an empty element, so that a half-filled form can be kept and filled in later.
+/// The XML of a document. Blank optional elements are left out. Missing values are empty
+/// elements, so an incomplete form can be saved and completed later.
 pub fn write_xml(document: &Document) -> String {
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
     // Writing into memory does not fail.

@@ -1,6 +1,5 @@
-//! The schema of the XML, made from the form: for whoever checks a submission with
-//! other programs. It says what [`crate::Document::faults`] says, but for what needs
-//! more than one field.
+//! The schema of the XML, generated from the form, to check a submission with other programs.
+//! It has the checks of [`crate::Document::faults`] that concern one field.
 
 use crate::check::{IMAGE_ENDS, MONTHS};
 use crate::document::ITEM_COUNT_MAX;
@@ -106,7 +105,7 @@ fn choice_name(words: &[&str]) -> String {
     format!("oneOf-{}", words.join("-"))
 }
 
-/// The pattern of a value; blanks around it do not matter, as in the editor.
+/// The pattern of a value, without the blanks that are allowed around it.
 fn pattern(value: Value) -> String {
     match value {
         Value::Line | Value::FreeForm => r"\s*\S[\s\S]*".to_owned(),

@@ -58,8 +58,8 @@ fn figures_that_were_forged_with_their_manifest_are_found() {
     assert!(found.contains("the fingerprint of its plan is"), "{found}");
 }
 
-/// What is found when the manifests are made anew after a text of `manifest.json` was
-/// replaced.
+/// The faults of an archive whose `manifest.json` is changed and whose sums are computed
+/// again.
 fn with_manifest(bundle: &Bundle, change: impl Fn(String) -> String) -> String {
     let mut files = files_of(bundle);
     let json = String::from_utf8(files[MANIFEST_JSON].clone()).unwrap();
@@ -72,7 +72,7 @@ fn with_manifest(bundle: &Bundle, change: impl Fn(String) -> String) -> String {
 }
 
 #[test]
-fn a_record_is_a_record_whatever_the_manifest_says() {
+fn a_record_is_recognized_without_the_manifest() {
     let other = |json: String| {
         let from = json.find("\"runs\": [").unwrap();
         let to = from + json[from..].find(']').unwrap();
@@ -85,7 +85,7 @@ fn a_record_is_a_record_whatever_the_manifest_says() {
         "{found}"
     );
     assert!(found.contains("its runs are not those"), "{found}");
-    // By another name, with a summary that was forged with it.
+    // With another name.
     let mut bundle = Bundle::new();
     let record = text("mine.run.jsonl").replacen("\"seed\":42", "\"seed\":43", 1);
     bundle.add("notes", record, Role::Other).unwrap();
@@ -97,7 +97,7 @@ fn a_record_is_a_record_whatever_the_manifest_says() {
 /// A change to the lines of a record.
 type EditLines<'a> = &'a dyn Fn(&mut Vec<String>);
 
-/// What is found when the lines of the record are changed.
+/// The faults of the archive after a change to the lines of the record.
 fn found_after(change: impl Fn(&mut Vec<String>)) -> String {
     let mut bundle = Bundle::new();
     for (name, member) in whole().members() {
@@ -128,8 +128,8 @@ fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
         }),
         ("sum of squares", &|lines| {
             let first = at(lines, "point");
-            let front = "\"sum_sq_us\":";
-            let from = lines[first].find(front).unwrap() + front.len();
+            let key = "\"sum_sq_us\":";
+            let from = lines[first].find(key).unwrap() + key.len();
             let to = from + lines[first][from..].find(',').unwrap();
             let sum: f64 = lines[first][from..to].parse().unwrap();
             lines[first].replace_range(from..to, &format!("{:?}", sum * 100.0));
@@ -156,14 +156,14 @@ fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
 }
 
 #[test]
-fn an_archive_without_a_record_is_never_in_order() {
+fn an_archive_without_a_record_fails() {
     let mut bundle = Bundle::new();
     for (name, member) in whole().members().filter(|(_, m)| m.role != Role::Record) {
         bundle.add(name, member.bytes.clone(), member.role).unwrap();
     }
     let found = found_in(&files_of(&bundle));
     assert!(
-        found.contains("no run record in it: nothing could be computed again"),
+        found.contains("no run record in the archive: nothing could be computed again"),
         "{found}"
     );
     assert!(found.contains("sfssum.mine: a summary that no run record"));
@@ -186,7 +186,7 @@ fn files_with_figures_that_no_record_makes_are_found() {
         let mut bundle = whole().clone();
         bundle.add(name, bytes.as_str(), Role::Other).unwrap();
         let found = found_in(&files_of(&bundle));
-        let words = format!("{name}: a {is} that no run record in it makes");
+        let words = format!("{name}: a {is} that no run record in the archive makes");
         assert!(found.contains(&words), "{found}");
     }
     let mut bundle = whole().clone();

@@ -1,4 +1,4 @@
-//! Hostile archives, and any change of any byte.
+//! Malformed archives, and changes of single bytes.
 
 use super::support::{check, files_of, found_in, text, whole};
 use crate::Bundle;
@@ -7,7 +7,7 @@ use filermark_results::Role;
 use proptest::prelude::*;
 
 #[test]
-fn nothing_hostile_comes_out_of_a_zip() {
+fn malformed_zip_files_are_refused() {
     use std::io::{Cursor, Write as _};
     use zip::write::SimpleFileOptions;
     let plain = SimpleFileOptions::default();
@@ -34,7 +34,7 @@ fn nothing_hostile_comes_out_of_a_zip() {
             .0
             .contains("not a regular file")
     );
-    // The same name twice, by giving one the other's.
+    // The same name twice.
     let mut twice = zip(&["aaaa", "bbbb"], plain, b"x");
     for at in 0..twice.len() - 4 {
         if &twice[at..at + 4] == b"bbbb" {
@@ -45,23 +45,26 @@ fn nothing_hostile_comes_out_of_a_zip() {
     let zeros = vec![0u8; 80 << 20];
     let bomb = zip(&["zeros"], plain, &zeros);
     let refused = Bundle::from_bytes(&bomb).unwrap_err();
-    assert!(refused.0.contains("made to fill a disk"), "{refused}");
-    let mut sealed = zip(&["a"], plain, b"x");
+    assert!(refused.0.contains("could fill the disk"), "{refused}");
+    let mut encrypted = zip(&["a"], plain, b"x");
     // The flag of encryption, in both headers.
-    sealed[6] |= 1;
-    let central = sealed.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
-    sealed[central + 8] |= 1;
-    assert!(Bundle::from_bytes(&sealed).is_err());
-    let mut front = b"#!/bin/sh\n".to_vec();
-    front.extend(zip(&["a"], plain, b"x"));
-    assert!(Bundle::from_bytes(&front).is_err());
+    encrypted[6] |= 1;
+    let central = encrypted
+        .windows(4)
+        .position(|w| w == b"PK\x01\x02")
+        .unwrap();
+    encrypted[central + 8] |= 1;
+    assert!(Bundle::from_bytes(&encrypted).is_err());
+    let mut prefixed = b"#!/bin/sh\n".to_vec();
+    prefixed.extend(zip(&["a"], plain, b"x"));
+    assert!(Bundle::from_bytes(&prefixed).is_err());
     for junk in [&b""[..], b"PK\x03\x04", b"no zip at all"] {
         assert!(Bundle::from_bytes(junk).is_err());
     }
 }
 
 #[test]
-fn names_and_files_are_taken_once() {
+fn conflicting_names_are_refused() {
     let mut bundle = Bundle::new();
     bundle.add("a/b", "x", Role::Other).unwrap();
     bundle.add("a/b", "x", Role::Other).unwrap();
@@ -77,8 +80,8 @@ fn names_and_files_are_taken_once() {
     }
 }
 
-/// Figures of the record that are counted in more than one place.
-const COUNTED: [&str; 6] = [
+/// Figures that the record has in more than one place.
+const REDUNDANT: [&str; 6] = [
     "success_count",
     "error_count",
     "physical_count",
@@ -104,10 +107,10 @@ proptest! {
         prop_assert!(!found_in(&files).is_empty(), "{name} at {at}");
     }
 
-    /// The record alone, without manifest and without anything beside it.
+    /// The record alone, without a manifest and other files.
     #[test]
     fn a_changed_count_in_a_bare_record_is_noticed(
-        field in prop::sample::select(&COUNTED[..]),
+        field in prop::sample::select(&REDUNDANT[..]),
         which in any::<prop::sample::Index>(),
         digit in any::<prop::sample::Index>(),
         by in 1u8..10,
@@ -125,7 +128,7 @@ proptest! {
         let at = from + digit.index(count);
         record[at] = b'0' + (record[at] - b'0' + by) % 10;
         let shown = String::from_utf8_lossy(&record[from.saturating_sub(200)..from + 20]).into_owned();
-        // What is counted in WARMUP is in no other figure.
+        // Counts of WARMUP are in no other figure.
         prop_assume!(!in_warmup(&shown));
         let mut bundle = Bundle::new();
         bundle.add("mine.run.jsonl", record, Role::Record).unwrap();
@@ -145,12 +148,12 @@ proptest! {
         let _ = Bundle::from_bytes(&bytes[..cut.index(bytes.len())]);
         let at = at.index(bytes.len());
         bytes[at] ^= change;
-        // Refused, found wrong, or told to be not as this program packs.
+        // Refused, failed, or reported as packed by another program.
         if let Ok(read) = Bundle::from_bytes(&bytes) {
-            let mut told = check(&read);
-            check_zip(&read, &bytes, &mut told);
-            let other = told.checks.iter().any(|c| c.about == "zip" && c.state == CheckStatus::Skip);
-            prop_assert!(!told.ok || other, "at {at}");
+            let mut verification = check(&read);
+            check_zip(&read, &bytes, &mut verification);
+            let other = verification.checks.iter().any(|c| c.about == "zip" && c.state == CheckStatus::Skip);
+            prop_assert!(!verification.ok || other, "at {at}");
         }
     }
 }

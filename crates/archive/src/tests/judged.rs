@@ -1,4 +1,4 @@
-//! Findings that are worked out again from the figures.
+//! Findings that are computed again from the figures.
 
 use super::support::{check, faults, gathered, lines_of};
 use crate::verify::{Check, CheckStatus, Options, verify};
@@ -25,7 +25,7 @@ fn wrong_with(record: &RunRecord) -> String {
 }
 
 #[test]
-fn findings_that_were_taken_out_are_missed() {
+fn removed_and_added_findings_are_found() {
     let mut record = testing::record();
     let at = record
         .points
@@ -36,14 +36,14 @@ fn findings_that_were_taken_out_are_missed() {
     assert_eq!(wrong_with(&record), "");
     let taken = record.points[0].findings.remove(0);
     let found = wrong_with(&record);
-    assert!(found.contains("the rules say") || found.contains("does not say"));
+    assert!(found.contains("the rules give") || found.contains("lacks the finding"));
     record.points[0].findings.insert(0, taken.clone());
     record.points[0].findings.push(taken);
-    assert!(wrong_with(&record).contains("which the rules do not"));
+    assert!(wrong_with(&record).contains("which the rules do not give"));
 }
 
-/// The seed's sample, and the same of a record from before `achieved-rate` had a severity in
-/// the definitions: each is in order by its own plan, and not by the other's.
+/// The seed's sample, and a record from before `achieved-rate` had a severity in the
+/// definitions: the findings of each agree with its own plan, and not with the other's.
 #[test]
 fn a_point_below_its_rate_is_judged_by_the_records_own_definition() {
     let now = testing::smb::sweep_record(|_, _| {});
@@ -59,10 +59,10 @@ fn a_point_below_its_rate_is_judged_by_the_records_own_definition() {
     }
 }
 
-/// A point below its rate that another cause explains is in order as the prime settled it, and
-/// not as the rules alone say; without the cause it is the other way round.
+/// A point below its rate that has another cause needs the findings that the prime settled. The
+/// findings before that are a fault. Without the cause it is the other way round.
 #[test]
-fn a_point_that_another_cause_explains_is_settled_again() {
+fn a_point_with_another_cause_is_settled_again() {
     let sweep = |reconnects: u64| {
         let mut record = testing::smb::sweep_record(|_, _| {});
         let plan = record.run.plan.clone();
@@ -90,14 +90,14 @@ fn a_point_that_another_cause_explains_is_settled_again() {
     assert!(wrong(&sound), "{}", wrong_with(&sound));
 }
 
-/// The first load point of the synthetic run, with what a run sees of its clients.
+/// The synthetic run with its first load point, changed, and the findings that the change adds.
 fn with_clients(change: impl FnOnce(&mut PointRecord)) -> (RunRecord, Vec<Finding>) {
     let mut record = testing::record();
     record.points.truncate(1);
     let plan = record.run.plan.clone();
     let point = &mut record.points[0];
     change(point);
-    // As the prime asks the rules.
+    // The rules in the order of the prime.
     let stats = point.stats.as_ref().unwrap();
     let mut more = judge_stalls(&point.stalls, stats.window_ns, &plan.limits);
     more.extend(judge_silences(&point.clients, &point.stalls, stats));
@@ -139,10 +139,10 @@ fn cached(point: &mut PointRecord) {
     });
 }
 
-/// A record with these findings is in order; one from which they were taken out, to which
-/// they were added, or in which they say another thing, is not.
+/// A record with these findings passes. A record in which they were removed, added or changed
+/// fails.
 #[test]
-fn findings_on_stalls_silences_and_client_reads_are_worked_out_again() {
+fn findings_on_stalls_silences_and_client_reads_are_computed_again() {
     let all = |point: &mut PointRecord| {
         point.stalls.push(stalled(150_000_000_000));
         silent(point);
@@ -178,7 +178,7 @@ fn findings_on_stalls_silences_and_client_reads_are_worked_out_again() {
             other.points[0].findings[at].severity = Severity::Note;
             assert!(findings(&other), "{rules:?} with another severity at {at}");
         }
-        // The same findings, and nothing in the record that they follow from.
+        // The findings without the figures that cause them.
         let (mut invented, none) = with_clients(|_| ());
         assert!(none.is_empty());
         invented.points[0].findings.extend(more);
@@ -186,22 +186,22 @@ fn findings_on_stalls_silences_and_client_reads_are_worked_out_again() {
     }
 }
 
-/// How WARMUP went only the run saw.
+/// The record has no figures on how WARMUP ended.
 #[test]
-fn a_warmup_that_reached_its_limit_is_the_word_of_the_run() {
+fn the_finding_of_a_warmup_at_its_limit_is_accepted() {
     let (mut record, _) = with_clients(silent);
-    let told = Finding::new(Rule::WarmupLimit, Severity::Warning, "not steady in 60 s");
-    record.points[0].findings.push(told.clone());
+    let finding = Finding::new(Rule::WarmupLimit, Severity::Warning, "not steady in 60 s");
+    record.points[0].findings.push(finding.clone());
     assert_eq!(wrong_with(&record), "");
-    // What the rules say stands before it.
+    // Findings that can be computed again come first.
     record.points[0].findings.pop();
-    record.points[0].findings.insert(0, told);
-    assert!(wrong_with(&record).contains("the rules say"));
+    record.points[0].findings.insert(0, finding);
+    assert!(wrong_with(&record).contains("the rules give"));
 }
 
 #[test]
-fn a_load_point_that_stop_if_ended_says_so() {
-    let said = |rule, reason: &str| {
+fn a_load_point_that_stop_if_ended_may_have_either_rule() {
+    let faults_with = |rule, reason: &str| {
         let mut record = testing::record();
         record.points.truncate(1);
         let point = &mut record.points[0];
@@ -215,18 +215,18 @@ fn a_load_point_that_stop_if_ended_says_so() {
     };
     let reason = "STOP_IF free<5% for 10s: 4.0 % is free";
     for rule in [Rule::EmergencyStop, Rule::Failed] {
-        let found = said(rule, reason);
+        let found = faults_with(rule, reason);
         assert!(!found.contains("load point 1: it "), "{found}");
-        let found = said(rule, "all is well");
-        assert!(found.contains("and the rules say"), "{found}");
+        let found = faults_with(rule, "another reason");
+        assert!(found.contains("but the rules give"), "{found}");
     }
-    assert!(said(Rule::Errors, reason).contains("and the rules say"));
-    // A point that was measured was ended by nothing.
+    assert!(faults_with(Rule::Errors, reason).contains("but the rules give"));
+    // A point that was measured was not ended by STOP_IF.
     let mut record = testing::record();
     record.points.truncate(1);
-    let told = Finding::new(Rule::EmergencyStop, Severity::Invalid, reason);
-    record.points[0].findings.push(told);
-    assert!(wrong_with(&record).contains("which the rules do not"));
+    let finding = Finding::new(Rule::EmergencyStop, Severity::Invalid, reason);
+    record.points[0].findings.push(finding);
+    assert!(wrong_with(&record).contains("which the rules do not give"));
 }
 
 #[test]
@@ -243,9 +243,9 @@ fn composite_runs_with_the_logs_of_their_procs() {
         .members()
         .filter(|(name, _)| name.starts_with("client-logs.vda/"));
     assert_eq!(logs.count(), 3 * 36);
-    let told = check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
+    let verification = check(&Bundle::from_bytes(&bundle.to_bytes().unwrap()).unwrap());
     let of_files = |c: &&Check| !c.about.starts_with("vda.run.jsonl");
-    let wrong: Vec<_> = told
+    let wrong: Vec<_> = verification
         .checks
         .iter()
         .filter(of_files)

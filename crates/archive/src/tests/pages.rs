@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 #[test]
-fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
-    let told = |version: &str, name: &str, page: &str| {
+fn pages_of_this_version_are_compared_and_others_have_the_headline() {
+    let check_of = |version: &str, name: &str, page: &str| {
         let mut bundle = Bundle::new();
         for (name, member) in whole().members() {
             let text = String::from_utf8_lossy(&member.bytes);
@@ -28,8 +28,12 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
             needs_manifest: false,
             reports: REPORTS,
         };
-        let told = verify(&bundle, &options);
-        let check = told.checks.iter().find(|c| c.about == name).unwrap();
+        let verification = verify(&bundle, &options);
+        let check = verification
+            .checks
+            .iter()
+            .find(|c| c.about == name)
+            .unwrap();
         (check.state, check.text.clone())
     };
     let own = env!("CARGO_PKG_VERSION");
@@ -37,24 +41,24 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
     let (peak, ort) = (curve.peak_value().unwrap(), curve.ort_ms().unwrap());
     let word = record().verdict().label();
     for good in [public_page(&record()), PAGE_FOR_REVIEWERS.to_owned()] {
-        assert_eq!(told(own, "mine.html", &good).0, CheckStatus::Ok);
-        assert_eq!(told(own, "mine.review.html", &good).0, CheckStatus::Ok);
+        assert_eq!(check_of(own, "mine.html", &good).0, CheckStatus::Ok);
+        assert_eq!(check_of(own, "mine.review.html", &good).0, CheckStatus::Ok);
     }
-    let (state, why) = told(own, "mine.html", &public_page(&record()).replace('9', "8"));
+    let (state, why) = check_of(own, "mine.html", &public_page(&record()).replace('9', "8"));
     assert_eq!(state, CheckStatus::Fail, "{why}");
-    // One word of a page of this version, whatever its figures say.
+    // A page of this version with other words, even with the right figures.
     let page = format!("<b>{word}</b> <p>{peak:.2} op/s <b>{ort:.2}</b> ms");
-    let (state, why) = told(own, "mine.html", &page);
+    let (state, why) = check_of(own, "mine.html", &page);
     assert_eq!(state, CheckStatus::Fail, "{why}");
-    // Nobody can make the pages of another version again.
-    let (state, why) = told("0.0.1", "mine.html", &page);
+    // The pages of another version cannot be made again.
+    let (state, why) = check_of("0.0.1", "mine.html", &page);
     assert_eq!(state, CheckStatus::Skip, "{why}");
     assert!(why.contains("its text is not checked"), "{why}");
     let other_word = match word {
         "INVALID" => "VALID",
         _ => "INVALID",
     };
-    let (state, why) = told("0.0.1", "mine.html", &page.replace(word, other_word));
+    let (state, why) = check_of("0.0.1", "mine.html", &page.replace(word, other_word));
     assert_eq!(state, CheckStatus::Fail, "{why}");
     let better = format!("{word} <p>{:.2} op/s <b>{ort:.2}</b> ms", peak * 2.0);
     for (name, page) in [
@@ -64,17 +68,17 @@ fn pages_of_this_version_are_as_made_and_of_others_have_the_headline() {
             format!("<title>x, a Filermark report</title>{better}"),
         ),
     ] {
-        let (state, why) = told("0.0.1", name, &page);
+        let (state, why) = check_of("0.0.1", name, &page);
         assert_eq!(state, CheckStatus::Fail, "{why}");
     }
     assert_eq!(
-        told(own, "mine.notes.html", "<p>to do").0,
+        check_of(own, "mine.notes.html", "<p>to do").0,
         CheckStatus::Skip
     );
 }
 
 #[test]
-fn only_an_archive_of_the_same_things_is_replaced() {
+fn only_an_archive_of_the_same_runs_and_submissions_is_replaced() {
     let dir = folder();
     let path = dir.path().join("sub.zip");
     let found = gathered(&dir, "sub.xml", &CollectOptions::default()).unwrap();
@@ -84,11 +88,14 @@ fn only_an_archive_of_the_same_things_is_replaced() {
     fs::write(&path, ours.to_bytes().unwrap()).unwrap();
     assert_eq!(ours.check_place(&path), Ok(()));
     let refused = |why: &str| {
-        let said = ours.check_place(&path).unwrap_err();
-        assert!(said.contains(why) && said.contains("-o FILE.zip"), "{said}");
+        let message = ours.check_place(&path).unwrap_err();
+        assert!(
+            message.contains(why) && message.contains("-o FILE.zip"),
+            "{message}"
+        );
     };
     fs::write(&path, whole().to_bytes().unwrap()).unwrap();
-    refused("a zip file that `bundle` has not made");
+    refused("a zip file that was not made by `bundle`");
     let mut bundle = Bundle::new().made_by("bundle");
     bundle.add("x", "x", Role::Other).unwrap();
     fs::write(&path, bundle.to_bytes().unwrap()).unwrap();
@@ -97,11 +104,11 @@ fn only_an_archive_of_the_same_things_is_replaced() {
     fs::write(&path, foreign).unwrap();
     refused("a zip file of another program");
     fs::write(&path, "PK\x03\x04").unwrap();
-    refused("no archive that can be read");
+    refused("not a readable archive");
 }
 
 #[test]
-fn cut_and_newer_records_are_told_in_plain_words() {
+fn cut_and_newer_records_have_clear_messages() {
     let record = text("mine.run.jsonl");
     let cut = &record[..record.len() - 40];
     let found = faults(&check(&forged("mine.run.jsonl", cut.into())));

@@ -1,11 +1,11 @@
-//! Archives in order, and files that were changed, removed or added.
+//! Archives without faults, and files that were changed, removed or added.
 
 use super::support::{check, faults, files_of, found_in, record, whole};
 use crate::verify::{CheckStatus, check_zip};
 use crate::{Bundle, MANIFEST_JSON, SCHEMA};
 
 #[test]
-fn a_submission_brings_all_that_it_names_and_everything_is_in_order() {
+fn the_archive_of_a_submission_has_all_files_and_passes() {
     let bytes = whole().to_bytes().unwrap();
     let bundle = Bundle::from_bytes(&bytes).unwrap();
     let names: Vec<&str> = bundle.members().map(|(name, _)| name).collect();
@@ -24,17 +24,17 @@ fn a_submission_brings_all_that_it_names_and_everything_is_in_order() {
             "sub.xml"
         ]
     );
-    let mut told = check(&bundle);
-    check_zip(&bundle, &bytes, &mut told);
-    assert!(told.ok, "{}", faults(&told));
-    let skipped: Vec<&str> = told
+    let mut verification = check(&bundle);
+    check_zip(&bundle, &bytes, &mut verification);
+    assert!(verification.ok, "{}", faults(&verification));
+    let skipped: Vec<&str> = verification
         .checks
         .iter()
         .filter(|c| c.state == CheckStatus::Skip)
         .map(|c| c.about.as_str())
         .collect();
     assert_eq!(skipped, ["net.png", "sfs_rc"]);
-    assert_eq!(told.runs[0].ort_ms, record().ort_ms());
+    assert_eq!(verification.runs[0].ort_ms, record().ort_ms());
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn assert_schema(schema: &str, value: &serde_json::Value) {
 }
 
 #[test]
-fn manifest_and_verification_keep_to_their_schemas() {
+fn manifest_and_verification_match_their_schemas() {
     let bundle = whole().clone().made_at(filermark_results::Timestamp::now());
     let files = files_of(&bundle);
     let manifest = serde_json::from_slice(&files[MANIFEST_JSON]).unwrap();
@@ -75,8 +75,8 @@ fn manifest_and_verification_keep_to_their_schemas() {
         record().run.fingerprint.as_str()
     );
     for bundle in [whole().clone(), Bundle::new()] {
-        let told = serde_json::to_value(check(&bundle)).unwrap();
-        assert_schema(crate::verify::SCHEMA, &told);
+        let verification = serde_json::to_value(check(&bundle)).unwrap();
+        assert_schema(crate::verify::SCHEMA, &verification);
     }
 }
 
@@ -100,7 +100,7 @@ fn files_that_were_changed_removed_or_added_are_named() {
 }
 
 #[test]
-fn a_manifest_of_a_newer_version_is_told_in_plain_words() {
+fn a_manifest_of_a_newer_version_has_a_clear_message() {
     let mut files = files_of(whole());
     let json = String::from_utf8(files[MANIFEST_JSON].clone()).unwrap();
     let newer = json.replacen("\"schema\": 1", "\"schema\": 2", 1);

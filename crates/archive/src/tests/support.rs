@@ -1,4 +1,4 @@
-//! An archive of a synthetic run, and what the checks find wrong with it.
+//! An archive of a synthetic run, and the faults that the checks find in it.
 
 use crate::verify::{CheckStatus, Options, Verification, verify};
 use crate::{Bundle, CollectOptions, CollectedFiles, gather, sha256, zipfile};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 pub(crate) const RC: &str = "LOAD=100\nPASSWORD_FILE=pw\n";
 
-/// A page that this crate cannot make, in two editions.
+/// A row for a page in two editions.
 pub(crate) const REPORTS: &[Output] = &[Output {
     pattern: "{suffix}.html",
     role: Role::Report,
@@ -59,7 +59,7 @@ pub(crate) fn lines_of(record: &RunRecord) -> String {
     lines.iter().map(json).collect()
 }
 
-/// A folder as a run and subedit leave it.
+/// A folder with the files of a run and of a submission.
 pub(crate) fn folder() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let record = record();
@@ -103,7 +103,7 @@ pub(crate) fn gathered(
     gather(&[dir.path().join(what)], &options)
 }
 
-/// The whole archive, made once.
+/// The archive of the submission, made once.
 pub(crate) fn whole() -> &'static Bundle {
     static WHOLE: OnceLock<Bundle> = OnceLock::new();
     WHOLE.get_or_init(|| {
@@ -126,17 +126,20 @@ pub(crate) fn check(bundle: &Bundle) -> Verification {
     verify(bundle, &options)
 }
 
-pub(crate) fn faults(told: &Verification) -> String {
-    let failed = told.checks.iter().filter(|c| c.state == CheckStatus::Fail);
+pub(crate) fn faults(verification: &Verification) -> String {
+    let failed = verification
+        .checks
+        .iter()
+        .filter(|c| c.state == CheckStatus::Fail);
     failed.map(|c| format!("{c}\n")).collect()
 }
 
-/// What is found when these files are unpacked from a zip.
+/// The faults of an archive with these files.
 pub(super) fn found_in(files: &BTreeMap<String, Vec<u8>>) -> String {
     faults(&check(&Bundle::of_files(files.clone())))
 }
 
-/// The same files but one, with a manifest that fits again.
+/// The archive with other contents of one file and a manifest that matches.
 pub(super) fn forged(name: &str, bytes: Vec<u8>) -> Bundle {
     let mut bundle = Bundle::new();
     for (member, is) in whole().members() {

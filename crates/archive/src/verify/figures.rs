@@ -1,5 +1,5 @@
-//! The record's figures against each other: what was counted twice on the way must be
-//! the same twice.
+//! Compares the figures of a record with each other: figures that a run counts in two
+//! places must be equal.
 
 use super::types::{CheckStatus, Run, Verification};
 use filermark_model::latency::LATENCY_NS_MAX;
@@ -12,54 +12,59 @@ use filermark_results::{
 };
 use std::collections::BTreeMap;
 
-/// How much longer or shorter than RUN a window may be: a tenth, and this. The prime
-/// believes no agent that says otherwise.
+/// A window may be longer or shorter than RUN by a tenth and this. The prime refuses other
+/// windows.
 const WINDOW_MARGIN: Nanos = Nanos::from_secs(1);
-/// Seconds of time series that a run keeps at most.
+/// Maximum number of seconds in a time series.
 const SECONDS_MAX: usize = 100_000;
-/// Ratio of the bounds between which latencies are looked at here.
+/// Ratio of the bounds of the histogram buckets that are used here.
 const BUCKET_RATIO: f64 = 1.05;
 
-pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
-    check_complete(run, told);
-    the_plan(run, told);
-    points(run, told);
+pub(super) fn check(run: &Run<'_>, verification: &mut Verification) {
+    check_complete(run, verification);
+    check_plan(run, verification);
+    check_points(run, verification);
     for point in &run.record.points {
         if let Some(stats) = &point.stats {
-            one_point(run, point, stats, told);
+            check_point(run, point, stats, verification);
         }
     }
 }
 
-/// A cut record may have lost anything.
-fn check_complete(run: &Run<'_>, told: &mut Verification) {
+/// Checks that a record is complete.
+fn check_complete(run: &Run<'_>, verification: &mut Verification) {
     let mut faults: Vec<String> = run.record.cut.iter().cloned().collect();
     if run.record.end.is_none() {
         faults.push(
             "has no end: the run was cut or still goes on, or the record was truncated".into(),
         );
     }
-    faults.extend(pieces_apart(run));
+    faults.extend(restart_faults(run));
     if run.record.environments.is_empty() && run.record.points.iter().any(|p| p.stats.is_some()) {
-        faults.push("has figures, and no line that describes a client host".into());
+        faults.push("has figures, but no line that describes a client host".into());
     }
     for point in run.record.points.iter().filter(|p| p.measured().is_some()) {
-        faults.extend(phases_missing(run, point));
+        faults.extend(missing_phase(run, point));
     }
-    faults.extend(end_apart(run));
+    faults.extend(end_fault(run));
     let count = run.record.points.len();
-    told.conclude(run.name, format!("whole, with {count} load points"), faults);
+    verification.conclude(
+        run.name,
+        format!("complete, with {count} load points"),
+        faults,
+    );
 }
 
-/// A run that was resumed: by the same version, later than what was before, and told.
-fn pieces_apart(run: &Run<'_>) -> Vec<String> {
+/// Faults of a resumed run: it must be resumed by the same version, after its earlier load
+/// points, and have the finding `resumed`.
+fn restart_faults(run: &Run<'_>) -> Vec<String> {
     let record = &run.record;
     let mut faults = Vec::new();
     let mut before = record.run.started;
     for restart in &record.restarts {
         if restart.version != record.run.version {
             faults.push(format!(
-                "was begun by version {} and resumed by version {}",
+                "was started by version {} and resumed by version {}",
                 record.run.version, restart.version
             ));
         }
@@ -77,16 +82,16 @@ fn pieces_apart(run: &Run<'_>) -> Vec<String> {
         }
         before = restart.at;
     }
-    faults.extend(hosts_apart(record));
+    faults.extend(host_faults(record));
     let Some(end) = &record.end else {
         return faults;
     };
-    let told: Vec<&str> = (end.findings.iter())
+    let stated: Vec<&str> = (end.findings.iter())
         .filter(|f| f.rule == Rule::Resumed)
         .map(|f| f.message.as_str())
         .collect();
     let pieces = record.pieces();
-    if told != pieces.as_deref().into_iter().collect::<Vec<_>>() {
+    if stated != pieces.as_deref().into_iter().collect::<Vec<_>>() {
         faults.push(
             "its first lines do not agree with the finding `resumed`: one of them was changed"
                 .into(),
@@ -95,14 +100,14 @@ fn pieces_apart(run: &Run<'_>) -> Vec<String> {
     faults
 }
 
-/// What the hosts of a piece are otherwise than those of the piece before it.
-fn hosts_apart(record: &RunRecord) -> Vec<String> {
+/// Differences between the hosts of a part of a resumed run and those of the part before it.
+fn host_faults(record: &RunRecord) -> Vec<String> {
     let hosts = record.restarts.iter().map(|restart| &restart.environments);
     let mut hosts = hosts.chain(std::iter::once(&record.environments));
     let mut earlier = hosts.next();
     let mut faults = Vec::new();
     for now in hosts {
-        // A piece that was cut before its clients were ready has none.
+        // A part that was cut before its clients were ready has no hosts.
         let Some(was) = earlier.filter(|_| !now.is_empty()) else {
             continue;
         };
@@ -112,7 +117,7 @@ fn hosts_apart(record: &RunRecord) -> Vec<String> {
         };
         if !changes.is_empty() {
             faults.push(format!(
-                "was resumed on other hosts than it was begun on: {}",
+                "was resumed on other hosts than it was started on: {}",
                 changes.join(", ")
             ));
         }
@@ -121,8 +126,8 @@ fn hosts_apart(record: &RunRecord) -> Vec<String> {
     faults
 }
 
-/// A load point that was measured has gone through its phases.
-fn phases_missing(run: &Run<'_>, point: &PointRecord) -> Option<String> {
+/// The first phase that a measured load point lacks.
+fn missing_phase(run: &Run<'_>, point: &PointRecord) -> Option<String> {
     let number = point.load.number;
     let is_there = |phase: &Phase| {
         let mut phases = run.record.phases.iter();
@@ -133,56 +138,61 @@ fn phases_missing(run: &Run<'_>, point: &PointRecord) -> Option<String> {
     Some(format!("load point {number} has no line of its {missing}"))
 }
 
-/// How the run ended, and the finding of it, go together.
-fn end_apart(run: &Run<'_>) -> Option<String> {
+/// Whether the outcome of the run and the finding `interrupted` contradict each other.
+fn end_fault(run: &Run<'_>) -> Option<String> {
     let end = run.record.end.as_ref()?;
-    let is_told = end.findings.iter().any(|f| f.rule == Rule::Interrupted);
-    let is_so = end.outcome == Outcome::Interrupted;
-    (is_told != is_so).then(|| {
+    let has_finding = end.findings.iter().any(|f| f.rule == Rule::Interrupted);
+    let is_interrupted = end.outcome == Outcome::Interrupted;
+    (has_finding != is_interrupted).then(|| {
         "its last line does not agree with the finding `interrupted`: one of them was changed"
             .into()
     })
 }
 
-fn the_plan(run: &Run<'_>, told: &mut Verification) {
+fn check_plan(run: &Run<'_>, verification: &mut Verification) {
     let header = &run.record.run;
     let made = fingerprint(&header.plan);
     let mut faults = Vec::new();
     if made != header.fingerprint {
         faults.push(format!(
-            "the fingerprint of its plan is {made}, and it says {}",
+            "the fingerprint of its plan is {made}, but its header has {}",
             header.fingerprint
         ));
     }
     if header.notice != NOT_A_SPEC_RESULT {
         faults.push("the notice that this is no SPEC result was changed".into());
     }
-    told.conclude(
+    verification.conclude(
         run.name,
         format!("the plan has the fingerprint {made}"),
         faults,
     );
 }
 
-/// Load points are those of the plan, one after the other.
-fn points(run: &Run<'_>, told: &mut Verification) {
+/// Checks that the load points are those of the plan.
+fn check_points(run: &Run<'_>, verification: &mut Verification) {
     let record = &run.record;
     let mut faults = Vec::new();
     for point in &record.points {
         let number = point.load.number;
         match record.run.plan.points.iter().find(|p| p.number == number) {
             Some(planned) if *planned == point.load => {}
-            Some(_) => faults.push(format!("load point {number} is not as the plan has it")),
+            Some(_) => faults.push(format!("load point {number} is not as in the plan")),
             None => faults.push(format!("load point {number} is not in the plan")),
         }
         if point.ended < point.began {
             faults.push(format!("load point {number} ends before it begins"));
         }
     }
-    told.conclude(run.name, "the load points are those of the plan", faults);
+    verification.conclude(run.name, "the load points are those of the plan", faults);
 }
 
-fn one_point(run: &Run<'_>, point: &PointRecord, stats: &PointStats, told: &mut Verification) {
+fn check_point(
+    run: &Run<'_>,
+    point: &PointRecord,
+    stats: &PointStats,
+    verification: &mut Verification,
+) {
     let plan = &run.record.run.plan;
     let mut faults = Vec::new();
     window(stats, plan, &mut faults);
@@ -197,12 +207,12 @@ fn one_point(run: &Run<'_>, point: &PointRecord, stats: &PointStats, told: &mut 
         "{} operations: histograms, procs, clients and seconds add up",
         stats.success_count()
     );
-    told.conclude(&about, good, faults);
+    verification.conclude(&about, good, faults);
     if stats.procs.is_empty() && stats.success_count() > 0 {
-        told.push(
+        verification.push(
             CheckStatus::Fail,
             about,
-            "operations, and no procs that did them",
+            "has operations, but no procs that made them",
         );
     }
 }
@@ -229,7 +239,7 @@ fn window(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
             false => String::new(),
         };
         faults.push(format!(
-            "a window of {} ns, where RUN has {runtime}{most} ns",
+            "a window of {} ns, but RUN takes {runtime}{most} ns",
             stats.window_ns
         ));
     }
@@ -268,7 +278,7 @@ fn operations(stats: &PointStats, faults: &mut Vec<String>) {
     }
 }
 
-/// The exact sums lie where the histogram says.
+/// Checks that the exact sums are within the bounds of the histogram.
 fn sum_in_histogram(what: &str, latency: &Latency, faults: &mut Vec<String>) {
     let (mut low, mut high, mut before) = (0.0, 0.0, 0.0);
     let (mut low_sq_us, mut high_sq_us) = (0.0, 0.0);
@@ -280,23 +290,23 @@ fn sum_in_histogram(what: &str, latency: &Latency, faults: &mut Vec<String>) {
         high_sq_us += (upper / 1e3).powi(2) * count;
         before = upper;
     }
-    // The histogram tells a thousandth apart; 0 counts as 1 ns; what is above its
-    // longest counts as that.
+    // The resolution of the histogram is a thousandth. 0 counts as 1 ns; values above the
+    // maximum count as the maximum.
     let sum = latency.sum_ns() as f64;
     let is_open = latency.max_ns() >= LATENCY_NS_MAX;
     if sum < low * 0.998 - latency.count() as f64 || (sum > high * 1.002 + 1.0 && !is_open) {
         faults.push(format!(
-            "{what}: a sum of {sum:.0} ns cannot be, the histogram says {low:.0} to {high:.0}"
+            "{what}: a sum of {sum:.0} ns is impossible; by the histogram it is {low:.0} to {high:.0}"
         ));
     }
-    // Latencies below a microsecond have squares that the bounds of a bucket miss.
+    // The bounds of a bucket are inexact for the squares of latencies below a microsecond.
     let squares = latency.sum_sq_us();
     let margin = latency.count() as f64 * 1e-3;
     let fits = squares >= low_sq_us * 0.996 - margin
         && (is_open || squares <= high_sq_us * 1.004 + margin);
     if !fits {
         faults.push(format!(
-            "{what}: a sum of squares of {squares:.0} us^2 cannot be, the histogram says {low_sq_us:.0} to {high_sq_us:.0}"
+            "{what}: a sum of squares of {squares:.0} us^2 is impossible; by the histogram it is {low_sq_us:.0} to {high_sq_us:.0}"
         ));
     }
 }
@@ -333,7 +343,7 @@ fn procs(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
         let most = u128::from(proc.service_max_ns) * u128::from(proc.success_count);
         if u128::from(proc.service_sum_ns) > most || proc.service_max_ns > proc.service_sum_ns {
             faults.push(format!(
-                "proc {}: its longest and its summed service time cannot both be",
+                "proc {}: its longest service time contradicts the sum of its service times",
                 proc.proc
             ));
         }
@@ -407,7 +417,7 @@ fn proc_ops(stats: &PointStats, faults: &mut Vec<String>) {
     for detail in &stats.proc_ops {
         let Some(proc) = by_proc.get(&detail.proc) else {
             faults.push(format!(
-                "proc {} has operations and no figures",
+                "proc {} has operations, but no figures",
                 detail.proc
             ));
             continue;
@@ -528,11 +538,12 @@ fn same_names<'a>(
     }
     faults.extend(
         sums.keys()
-            .map(|name| format!("{kind} \"{name}\" is a client's and not in the sum")),
+            .map(|name| format!("{kind} \"{name}\" of a client is not in the sum")),
     );
 }
 
-/// The clients' mean service times, by their counts, make the mean of all.
+/// Checks that the clients' mean service times, weighted by their counts, give the mean of
+/// all.
 fn client_means(stats: &PointStats, clients: &[ClientSummary], faults: &mut Vec<String>) {
     for op in &stats.ops {
         let ops = clients
@@ -552,9 +563,9 @@ fn client_means(stats: &PointStats, clients: &[ClientSummary], faults: &mut Vec<
     }
 }
 
-/// The series by second has the same operations. The procs of a mounted file system hand
-/// theirs over one by one: there one per proc at either end of RUN may be counted here
-/// and not there. Where the counts agree, it is the same operations.
+/// Checks that the time series has the same operations. The procs of a mounted file system
+/// pass their operations on one by one: one per proc at either end of RUN may be counted in
+/// only one of the two. Where the counts agree, the operations are the same.
 fn seconds(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
     if stats.intervals.len() >= SECONDS_MAX {
         return;
@@ -606,7 +617,7 @@ fn seconds(stats: &PointStats, plan: &RunPlan, faults: &mut Vec<String>) {
     let longest = run().map(|i| i.response_max_ns).max().unwrap_or(0) as f64;
     let all = ops.iter().map(|o| o.response.max_ns()).max().unwrap_or(0) as f64;
     let is_open = all >= LATENCY_NS_MAX as f64;
-    // The series has what ended in RUN, the response times what was intended in it.
+    // The series has operations that ended in RUN, the response times those intended in RUN.
     let is_one_set = ops
         .iter()
         .all(|o| o.early_count + o.late_count + o.response.at_least_count() == 0);

@@ -1,4 +1,4 @@
-//! The findings, by the rules of this program, anew.
+//! Compares the findings of a record with those that the rules of this program give.
 
 use super::types::{CheckStatus, Run, Verification};
 use filermark_model::{Finding, Rule, Severity};
@@ -7,8 +7,8 @@ use filermark_results::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rules that speak of what only the run itself saw.
-const OF_THE_RUN: &[Rule] = &[
+/// Rules on events that the record does not have: their findings cannot be computed again.
+const RUN_ONLY: &[Rule] = &[
     Rule::ClientLost,
     Rule::ClientStart,
     Rule::ExternalClock,
@@ -20,34 +20,34 @@ const OF_THE_RUN: &[Rule] = &[
     Rule::WarmupLimit,
 ];
 
-pub(super) fn check(run: &Run<'_>, told: &mut Verification) {
+pub(super) fn check(run: &Run<'_>, verification: &mut Verification) {
     let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
     let mut faults = Vec::new();
     for point in &run.record.points {
-        let made = made(run, point);
+        let expected = expected_findings(run, point);
         let number = point.load.number;
-        if let Some(why) = difference(&point.findings, &made, is_own) {
+        if let Some(why) = difference(&point.findings, &expected, is_own) {
             faults.push(format!("load point {number}: {why}"));
         }
     }
-    let good = "the rules find at every load point what it says";
-    told.conclude(run.name, good, faults);
+    let good = "the rules give the findings of every load point";
+    verification.conclude(run.name, good, faults);
     if !is_own {
         let text = format!(
             "findings are compared by rule and severity only: it was written by version {}",
             run.record.run.version
         );
-        told.push(CheckStatus::Skip, run.name, text);
+        verification.push(CheckStatus::Skip, run.name, text);
     }
 }
 
-/// What the rules find, as the run asked them.
-fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
+/// The findings that the rules give, applied in the order of the prime.
+fn expected_findings(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     let hosts = run.record.environments.iter();
     let cores: BTreeMap<&str, u32> = hosts.map(|e| (e.host.as_str(), e.core_count)).collect();
     let core_count = cores.values().fold(0u32, |sum, n| sum.saturating_add(*n));
     let plan = &run.record.run.plan;
-    let mut made = match (&point.stats, &point.status) {
+    let mut expected = match (&point.stats, &point.status) {
         (Some(stats), _) => judge(stats, point.load, plan, core_count),
         (None, PointStatus::Failed { reason }) => {
             let rule = rule_of_failure(&point.findings);
@@ -57,52 +57,58 @@ fn made(run: &Run<'_>, point: &PointRecord) -> Vec<Finding> {
     };
     let stats = point.stats.as_ref();
     let window_ns = stats.map_or(0, |s| s.window_ns);
-    made.extend(judge_stalls(&point.stalls, window_ns, &plan.limits));
-    made.extend(stats.and_then(|s| judge_silences(&point.clients, &point.stalls, s)));
-    made.extend(of_client_reads(point));
+    expected.extend(judge_stalls(&point.stalls, window_ns, &plan.limits));
+    expected.extend(stats.and_then(|s| judge_silences(&point.clients, &point.stalls, s)));
+    expected.extend(of_client_reads(point));
     if let Some(stats) = stats {
-        settle_rate(&mut made, stats, point.load, plan);
+        settle_rate(&mut expected, stats, point.load, plan);
     }
-    made
+    expected
 }
 
-/// What the rules say of the clients' caches. Which clients the prime has started on its own
-/// host the record does not say: what follows from none or from all of them is right.
+/// The findings on the clients' caches. The record does not have which clients the prime
+/// started on its own host: findings for none or for all of them are accepted.
 fn of_client_reads(point: &PointRecord) -> Vec<Finding> {
     let reads = &point.client_reads;
     let all = reads.iter().map(|reads| reads.client.as_str()).collect();
-    let mut ways = [BTreeSet::new(), all].map(|here| judge_client_reads(reads, &here));
-    let is_said = |way: &Vec<Finding>| way.iter().all(|made| point.findings.contains(made));
-    let said = ways.iter().position(is_said).unwrap_or_default();
-    std::mem::take(&mut ways[said])
+    let mut cases = [BTreeSet::new(), all].map(|local| judge_client_reads(reads, &local));
+    let is_stated = |case: &Vec<Finding>| case.iter().all(|f| point.findings.contains(f));
+    let stated = cases.iter().position(is_stated).unwrap_or_default();
+    std::mem::take(&mut cases[stated])
 }
 
-/// The rule that a load point failed by. That STOP_IF ended it only the run saw, so its
-/// word is taken; the reason is compared all the same.
-fn rule_of_failure(said: &[Finding]) -> Rule {
-    match said.first().map(|f| f.rule) {
+/// The rule that a load point failed by. Whether STOP_IF ended it cannot be computed again, so
+/// the rule is taken from the record; the reason is compared.
+fn rule_of_failure(stated: &[Finding]) -> Rule {
+    match stated.first().map(|f| f.rule) {
         Some(Rule::EmergencyStop) => Rule::EmergencyStop,
         _ => Rule::Failed,
     }
 }
 
-/// The first thing that is not the same; what only the run saw may stand behind.
-fn difference(said: &[Finding], made: &[Finding], in_full: bool) -> Option<String> {
-    for (at, made) in made.iter().enumerate() {
-        match said.get(at) {
-            Some(said) if is_same(said, made, in_full) => {}
-            Some(said) => return Some(format!("it says \"{said}\", and the rules say \"{made}\"")),
-            None => return Some(format!("it does not say \"{made}\"")),
+/// The first difference. Findings of [`RUN_ONLY`] may follow the expected ones.
+fn difference(stated: &[Finding], expected: &[Finding], in_full: bool) -> Option<String> {
+    for (at, expected) in expected.iter().enumerate() {
+        match stated.get(at) {
+            Some(stated) if is_same(stated, expected, in_full) => {}
+            Some(stated) => {
+                return Some(format!(
+                    "it has the finding \"{stated}\", but the rules give \"{expected}\""
+                ));
+            }
+            None => return Some(format!("it lacks the finding \"{expected}\"")),
         }
     }
-    let more = said.iter().skip(made.len());
-    let strange = more.into_iter().find(|f| !OF_THE_RUN.contains(&f.rule))?;
-    Some(format!("it says \"{strange}\", which the rules do not"))
+    let more = stated.iter().skip(expected.len());
+    let invented = more.into_iter().find(|f| !RUN_ONLY.contains(&f.rule))?;
+    Some(format!(
+        "it has the finding \"{invented}\", which the rules do not give"
+    ))
 }
 
-fn is_same(said: &Finding, made: &Finding, in_full: bool) -> bool {
+fn is_same(stated: &Finding, expected: &Finding, in_full: bool) -> bool {
     match in_full {
-        true => said == made,
-        false => (said.rule, said.severity) == (made.rule, made.severity),
+        true => stated == expected,
+        false => (stated.rule, stated.severity) == (expected.rule, expected.severity),
     }
 }

@@ -1,4 +1,4 @@
-//! The files that the runs read, as their records name them.
+//! Checks the files that the runs read, as named in their records.
 
 use super::types::{CheckStatus, Run, Verification};
 use crate::bundle::Bundle;
@@ -6,14 +6,18 @@ use crate::inputs::is_named;
 use filermark_model::InputFile;
 use filermark_results::Role;
 
-/// Gives the names that were looked at.
-pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) -> Vec<String> {
+/// Returns the names of the files that were checked.
+pub(super) fn check(
+    bundle: &Bundle,
+    runs: &[Run<'_>],
+    verification: &mut Verification,
+) -> Vec<String> {
     let mut checked = Vec::new();
     let known = || runs.iter().filter_map(|run| run.record.run.inputs.as_ref());
     let is_input = |bytes: &[u8]| known().flatten().any(|input| input.is_of(bytes));
     for run in runs {
         for input in run.record.run.inputs.iter().flatten() {
-            one(bundle, run, input, &is_input, &mut checked, told);
+            check_input(bundle, run, input, &is_input, &mut checked, verification);
         }
     }
     let all_known = !runs.is_empty() && known().count() == runs.len();
@@ -22,23 +26,27 @@ pub(super) fn check(bundle: &Bundle, runs: &[Run<'_>], told: &mut Verification) 
         if is_stray && all_known {
             checked.push(name.to_owned());
             match is_input(&member.bytes) {
-                true => told.push(CheckStatus::Ok, name, "as a run in it read it"),
-                false => told.push(CheckStatus::Fail, name, "no run in it read this rc file"),
+                true => verification.push(CheckStatus::Ok, name, "as a run in the archive read it"),
+                false => verification.push(
+                    CheckStatus::Fail,
+                    name,
+                    "no run in the archive read this rc file",
+                ),
             }
         }
     }
     checked
 }
 
-/// Looks for one input, and for other files that have its name; adds the names of what
-/// was held against it.
-fn one(
+/// Checks one input and other files with its name; adds the names of these files to
+/// `checked`.
+fn check_input(
     bundle: &Bundle,
     run: &Run<'_>,
     input: &InputFile,
     is_input: &dyn Fn(&[u8]) -> bool,
     checked: &mut Vec<String>,
-    told: &mut Verification,
+    verification: &mut Verification,
 ) {
     let mut members = bundle.members();
     let right = members.find(|(_, member)| input.is_of(&member.bytes));
@@ -48,7 +56,7 @@ fn one(
             n => format!("; lines with secrets ({n}) are not in its sum"),
         };
         let text = format!("as {} read it ({}){left_out}", run.name, input.option);
-        told.push(CheckStatus::Ok, name, text);
+        verification.push(CheckStatus::Ok, name, text);
         checked.push(name.to_owned());
     }
     let members = bundle.members();
@@ -60,14 +68,14 @@ fn one(
         }
         let why = input.difference(&member.bytes);
         let text = format!("not the file that {} read: {why}", run.name);
-        told.push(CheckStatus::Fail, *name, text);
+        verification.push(CheckStatus::Fail, *name, text);
         checked.push((*name).to_owned());
     }
     if right.is_none() && others.is_empty() {
         let text = format!(
-            "{}, which it read ({}), is not there",
+            "{}, which it read ({}), is missing",
             input.name, input.option
         );
-        told.push(CheckStatus::Skip, run.name, text);
+        verification.push(CheckStatus::Skip, run.name, text);
     }
 }

@@ -1,13 +1,13 @@
-//! What a record makes: verdict, peak, overall response time, percentiles.
+//! Computes the figures of a record: verdict, peak, overall response time, percentiles.
 
 use super::types::{Run, RunFigures, Verification};
 use filermark_results::{Curve, fingerprint};
 
-pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
+pub(super) fn check(run: &Run<'_>, verification: &mut Verification) -> RunFigures {
     let record = &run.record;
     let curve = Curve::of_record(record);
     let mut faults = Vec::new();
-    // Two ways to the same figures, by different code.
+    // The same figures are computed by different code.
     let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * a.abs().max(1.0),
         (a, b) => a.is_none() && b.is_none(),
@@ -38,7 +38,7 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
     let written = record.end.as_ref().and_then(|end| end.verdict.as_deref());
     if let Some(written) = written.filter(|word| *word != verdict.label()) {
         faults.push(format!(
-            "its last line says {}, its findings make {}",
+            "its last line has the verdict {}, but its findings give {}",
             filermark_model::text::one_line(written),
             verdict.label()
         ));
@@ -52,13 +52,13 @@ pub(super) fn check(run: &Run<'_>, told: &mut Verification) -> RunFigures {
         peak: curve.peak_value(),
         ort_ms: curve.ort_ms(),
     };
-    told.conclude(run.name, sentence(&figures, &curve), faults);
+    verification.conclude(run.name, sentence(&figures, &curve), faults);
     figures
 }
 
-/// Whether response times are shorter than service times, which they contain. Those of
-/// operations intended before RUN are missing among them, and those that ended after
-/// RUN are more: so many ranks may lie between the two.
+/// Whether response times are shorter than service times, which they include. The response
+/// times lack operations intended before RUN and have operations that ended after RUN: the
+/// ranks may differ by as many.
 fn is_response_short(stats: &filermark_model::PointStats) -> bool {
     let (service, response) = (stats.service(), stats.response());
     let early: f64 = stats.ops.iter().map(|o| o.early_count as f64).sum();

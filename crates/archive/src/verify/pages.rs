@@ -1,5 +1,5 @@
-//! HTML reports. Those of the shipped templates are made again; of others only the
-//! headline can be looked for, because nobody has their templates.
+//! Checks HTML reports. Those of the shipped templates are made again. In those of another
+//! version only the headline is checked, because its templates are not available.
 
 use super::renderings::difference;
 use super::types::{CheckStatus, Run, Verification};
@@ -8,10 +8,10 @@ use crate::page::{has_headline, has_verdict, is_ours};
 use filermark_results::RunRecord;
 use filermark_results::output::{Make, Output, OutputTable};
 
-/// A page in its editions.
+/// The editions of a page.
 type Editions = &'static [fn(&RunRecord) -> Option<String>];
 
-/// A row of the table whose files are pages, with what makes them.
+/// A row of the table whose files are pages, with its editions.
 fn page_row(row: &'static Output) -> Option<(&'static Output, Editions)> {
     match row.make {
         Make::Page(editions) => Some((row, editions)),
@@ -19,12 +19,12 @@ fn page_row(row: &'static Output) -> Option<(&'static Output, Editions)> {
     }
 }
 
-/// Gives the names that were looked at.
+/// Returns the names of the pages that were checked.
 pub(super) fn check<'a>(
     bundle: &Bundle,
     runs: &'a [Run<'a>],
     table: OutputTable<'_>,
-    told: &mut Verification,
+    verification: &mut Verification,
 ) -> Vec<String> {
     let rows = || table.iter().filter_map(page_row);
     let is_page = |name: &str| rows().any(|(row, _)| row.is_name(name));
@@ -47,7 +47,7 @@ pub(super) fn check<'a>(
     let made: Vec<RenderedRun<'_>> = runs.iter().map(made).collect();
     let mut checked = Vec::new();
     for (name, member) in pages {
-        if one(name, member, &made, told) {
+        if check_page(name, member, &made, verification) {
             checked.push(name.to_owned());
         }
     }
@@ -57,19 +57,24 @@ pub(super) fn check<'a>(
 /// A run and its report in every edition.
 struct RenderedRun<'a> {
     run: &'a Run<'a>,
-    /// What its own pages are called.
+    /// The names of its pages.
     names: Vec<String>,
     pages: Vec<String>,
-    /// The pages of what its record was when load points had ended.
+    /// Earlier states of its record, at the ends of load points, with their pages.
     earlier: Vec<(&'a RunRecord, Vec<String>)>,
 }
 
-/// Whether there was something to look at.
-fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verification) -> bool {
+/// Checks a page; `false`: it is not a page of a run.
+fn check_page(
+    name: &str,
+    member: &Member,
+    made: &[RenderedRun<'_>],
+    verification: &mut Verification,
+) -> bool {
     let page = String::from_utf8_lossy(&member.bytes);
     let is_same = |m: &&RenderedRun<'_>| m.pages.iter().any(|made| *made == page);
     if let Some(same) = made.iter().find(is_same) {
-        told.push(
+        verification.push(
             CheckStatus::Ok,
             name,
             format!("as {} makes it", same.run.name),
@@ -79,11 +84,11 @@ fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verific
     let earlier = made
         .iter()
         .flat_map(|m| m.earlier.iter().map(move |e| (m.run, e)));
-    let is_as_then = |(_, (_, pages)): &(&Run<'_>, &(&RunRecord, Vec<String>))| {
+    let is_as_earlier = |(_, (_, pages)): &(&Run<'_>, &(&RunRecord, Vec<String>))| {
         pages.iter().any(|made| *made == page)
     };
-    if let Some((run, (then, _))) = { earlier }.find(is_as_then) {
-        told.push(CheckStatus::Ok, name, run.made_it(then));
+    if let Some((run, (then, _))) = { earlier }.find(is_as_earlier) {
+        verification.push(CheckStatus::Ok, name, run.describe_earlier(then));
         return true;
     }
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -97,7 +102,7 @@ fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verific
     } else {
         own
     };
-    // Nothing but digits is another: that is no other template.
+    // Only digits differ: the template is the same.
     let only_digits = candidates.iter().find_map(|m| {
         let changed = m
             .pages
@@ -107,7 +112,7 @@ fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verific
     });
     if let Some((record, made)) = only_digits {
         let text = format!("not as {record} makes it: {}", difference(member, made));
-        told.push(CheckStatus::Fail, name, text);
+        verification.push(CheckStatus::Fail, name, text);
     } else if candidates.iter().all(|m| is_own_version(&m.run.record)) {
         let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
         let text = format!(
@@ -119,20 +124,20 @@ fn one(name: &str, member: &Member, made: &[RenderedRun<'_>], told: &mut Verific
                 .next()
                 .map_or_else(String::new, |made| difference(member, made))
         );
-        told.push(CheckStatus::Fail, name, text);
+        verification.push(CheckStatus::Fail, name, text);
     } else if candidates
         .iter()
         .any(|m| has_headline(&page, &m.run.record) && has_verdict(&page, &m.run.record))
     {
-        let text = "its text is not checked: it was made by another version; the peak, the overall response time and the verdict of the record are in it";
-        told.push(CheckStatus::Skip, name, text);
+        let text = "its text is not checked: it was made by another version; it has the peak, the overall response time and the verdict of the record";
+        verification.push(CheckStatus::Skip, name, text);
     } else {
         let names: Vec<&str> = candidates.iter().map(|m| m.run.name).collect();
         let text = format!(
-            "not as {} makes it, and the peak, the overall response time or the verdict is not in it",
+            "not as {} makes it: it lacks the peak, the overall response time or the verdict",
             names.join(" or ")
         );
-        told.push(CheckStatus::Fail, name, text);
+        verification.push(CheckStatus::Fail, name, text);
     }
     true
 }

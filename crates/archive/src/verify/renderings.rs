@@ -1,4 +1,4 @@
-//! Files that are rendered from a record, rendered again.
+//! Renders the files of a record again and compares them.
 
 use super::types::{CheckStatus, EARLIER_MAX, Run, Verification};
 use crate::bundle::{Bundle, Member};
@@ -10,16 +10,16 @@ use filermark_results::output::OutputTable;
 use filermark_results::{Curve, CurvePoint, RunRecord, parse_sfssum};
 use std::collections::BTreeSet;
 
-/// Gives the names that were looked at.
+/// Returns the names of the files that were checked.
 pub(super) fn check(
     bundle: &Bundle,
     runs: &[Run<'_>],
     table: OutputTable<'_>,
-    told: &mut Verification,
+    verification: &mut Verification,
 ) -> Vec<String> {
     let mut checked = Vec::new();
     for run in runs {
-        // Beside its record, wherever in the archive that lies.
+        // The folder of the record in the archive.
         let folder = run
             .name
             .rsplit_once('/')
@@ -27,19 +27,19 @@ pub(super) fn check(
         let made = match renderings(&run.record, table) {
             Ok(made) => made,
             Err(e) => {
-                told.push(CheckStatus::Fail, run.name, e.to_string());
+                verification.push(CheckStatus::Fail, run.name, e.to_string());
                 continue;
             }
         };
         for file in made {
             let name = format!("{folder}{}", file.name);
             match bundle.get(&name) {
-                Some(member) => compare(run, &name, member, &file.text, table, told),
-                None => told.push(CheckStatus::Skip, &name, "not there"),
+                Some(member) => compare(run, &name, member, &file.text, table, verification),
+                None => verification.push(CheckStatus::Skip, &name, "missing"),
             }
             checked.push(name);
         }
-        checked.extend(proc_logs(bundle, run, &folder, told));
+        checked.extend(proc_logs(bundle, run, &folder, verification));
     }
     checked
 }
@@ -50,42 +50,42 @@ fn compare(
     member: &Member,
     made: &str,
     table: OutputTable<'_>,
-    told: &mut Verification,
+    verification: &mut Verification,
 ) {
     if member.bytes == made.as_bytes() {
-        return told.push(CheckStatus::Ok, name, format!("as {} makes it", run.name));
+        return verification.push(CheckStatus::Ok, name, format!("as {} makes it", run.name));
     }
     if let Some(then) = run
         .earlier
         .iter()
         .find(|then| makes(then, table, name, member))
     {
-        return told.push(CheckStatus::Ok, name, run.made_it(then));
+        return verification.push(CheckStatus::Ok, name, run.describe_earlier(then));
     }
     if let Some((state, words)) = checked_until(run, name, member) {
-        return told.push(state, name, words);
+        return verification.push(state, name, words);
     }
     let version = &run.record.run.version;
     if version == env!("CARGO_PKG_VERSION") {
         let text = format!("not as {} makes it: {}", run.name, difference(member, made));
-        return told.push(CheckStatus::Fail, name, text);
+        return verification.push(CheckStatus::Fail, name, text);
     }
-    let said = member.text().and_then(|text| parse_sfssum(text).ok());
-    let (Some(said), Ok(made)) = (said, parse_sfssum(made)) else {
-        let text = format!("written by version {version}, which may have said it otherwise");
-        return told.push(CheckStatus::Skip, name, text);
+    let found = member.text().and_then(|text| parse_sfssum(text).ok());
+    let (Some(found), Ok(made)) = (found, parse_sfssum(made)) else {
+        let text = format!("not checked: written by version {version}, whose format may differ");
+        return verification.push(CheckStatus::Skip, name, text);
     };
-    let faults = figures_apart(&said.curve, &made.curve);
-    told.conclude(
+    let faults = figure_differences(&found.curve, &made.curve);
+    verification.conclude(
         name,
         format!("has the figures that {} makes", run.name),
         faults,
     );
 }
 
-/// The ends of load points up to which the logs of a run that was cut may be complete, the
-/// last one first; `None`: no load point is complete in them. What stands behind was
-/// written while the run went on, and no record makes it again.
+/// The ends of load points up to which the logs of a cut run may be complete, the last one
+/// first; `None`: no load point is complete in them. Later lines were written during the run
+/// and cannot be made again.
 fn settled<'a>(run: &'a Run<'_>) -> Vec<Option<&'a RunRecord>> {
     if run.record.end.is_some() {
         return Vec::new();
@@ -97,7 +97,7 @@ fn settled<'a>(run: &'a Run<'_>) -> Vec<Option<&'a RunRecord>> {
     ends
 }
 
-/// What is told of logs that are as the record made them up to this end of a load point.
+/// The text for logs that are correct up to this end of a load point.
 fn not_checked(then: Option<&RunRecord>) -> String {
     match then.and_then(|then| then.points.last()) {
         Some(point) => format!(
@@ -109,8 +109,8 @@ fn not_checked(then: Option<&RunRecord>) -> String {
     }
 }
 
-/// Of a log that grew until its run was cut: how far it is checked. `None`: it is no such
-/// log, or does not begin as the record makes it.
+/// Checks the log of a cut run as far as possible. `None`: it is not such a log, or its
+/// beginning is not as the record makes it.
 fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(CheckStatus, String)> {
     let base = name.rsplit('/').next().unwrap_or(name);
     settled(run).into_iter().find_map(|then| {
@@ -118,7 +118,7 @@ fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(CheckSta
         let (_, text) = logs.into_iter().find(|(log, _)| log == base)?;
         match then {
             Some(then) if member.bytes == text.as_bytes() => {
-                Some((CheckStatus::Ok, run.made_it(then)))
+                Some((CheckStatus::Ok, run.describe_earlier(then)))
             }
             Some(_) if !member.bytes.starts_with(text.as_bytes()) => None,
             then => Some((CheckStatus::Skip, not_checked(then))),
@@ -126,7 +126,7 @@ fn checked_until(run: &Run<'_>, name: &str, member: &Member) -> Option<(CheckSta
     })
 }
 
-/// Whether a file of this name is as a record makes it.
+/// Whether a record makes this file with this name.
 fn makes(record: &RunRecord, table: OutputTable<'_>, name: &str, member: &Member) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
     let made = renderings(record, table).unwrap_or_default();
@@ -134,56 +134,66 @@ fn makes(record: &RunRecord, table: OutputTable<'_>, name: &str, member: &Member
     made.any(|file| file.name == base && file.text.as_bytes() == member.bytes)
 }
 
-/// Load points of two summaries that do not say the same.
-fn figures_apart(said: &Curve, made: &Curve) -> Vec<String> {
-    if said.points.len() != made.points.len() {
-        let (said, made) = (said.points.len(), made.points.len());
-        return vec![format!("{said} load points, where the record has {made}")];
+/// Load points whose figures differ between a summary and the record.
+fn figure_differences(found: &Curve, made: &Curve) -> Vec<String> {
+    if found.points.len() != made.points.len() {
+        let (found, made) = (found.points.len(), made.points.len());
+        return vec![format!("{found} load points, but the record has {made}")];
     }
     let plain = |point: &CurvePoint| CurvePoint {
         reason: String::new(),
         ..point.clone()
     };
-    let pairs = said.points.iter().zip(&made.points);
+    let pairs = found.points.iter().zip(&made.points);
     pairs
-        .filter(|(said, made)| plain(said) != plain(made))
-        .map(|(said, _)| format!("the load point {} is not as the record makes it", said.load))
+        .filter(|(found, made)| plain(found) != plain(made))
+        .map(|(found, _)| {
+            format!(
+                "the load point {} is not as the record makes it",
+                found.load
+            )
+        })
         .collect()
 }
 
-/// The first line that is another.
+/// The first line that differs.
 pub(super) fn difference(member: &Member, made: &str) -> String {
-    let Some(said) = member.text() else {
+    let Some(found) = member.text() else {
         return "it is not UTF-8".into();
     };
     let quote = |line: Option<&str>| match line {
         Some(line) => format!("\"{}\"", quoted(line.trim())),
         None => "nothing".to_owned(),
     };
-    let (mut said, mut made) = (said.split('\n'), made.split('\n'));
+    let (mut found, mut made) = (found.split('\n'), made.split('\n'));
     for number in 1.. {
-        let (one, other) = (said.next(), made.next());
+        let (one, other) = (found.next(), made.next());
         if one != other {
             let (one, other) = (quote(one), quote(other));
             return match one == other {
                 true => format!("line {number} differs"),
-                false => format!("line {number} has {one}, and the record makes {other}"),
+                false => format!("line {number} has {one}, but the record makes {other}"),
             };
         }
         if one.is_none() {
             break;
         }
     }
-    "its lines end otherwise".into()
+    "its line ends differ".into()
 }
 
-fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verification) -> Vec<String> {
+fn proc_logs(
+    bundle: &Bundle,
+    run: &Run<'_>,
+    folder: &str,
+    verification: &mut Verification,
+) -> Vec<String> {
     let dir = format!("{folder}{}", proc_log_dir(&run.record.run.suffix));
-    let front = format!("{dir}/");
+    let prefix = format!("{dir}/");
     let there: BTreeSet<&str> = bundle
         .members()
         .map(|(name, _)| name)
-        .filter(|name| name.starts_with(&front))
+        .filter(|name| name.starts_with(&prefix))
         .collect();
     let checked: Vec<String> = there.iter().map(|name| (*name).to_owned()).collect();
     if there.is_empty() {
@@ -191,26 +201,26 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
     }
     let is_own = run.record.run.version == env!("CARGO_PKG_VERSION");
     if !is_own {
-        let text = "written by another version, which may have said it otherwise";
-        told.push(CheckStatus::Skip, dir, text);
+        let text = "not checked: written by another version, whose format may differ";
+        verification.push(CheckStatus::Skip, dir, text);
         return checked;
     }
     let faults_of = |record: &RunRecord, extent: LogScope| {
-        proc_log_faults(bundle, record, (&front, &there), extent)
+        proc_log_faults(bundle, record, (&prefix, &there), extent)
     };
     let faults = faults_of(&run.record, LogScope::Whole);
     if faults.is_empty() {
         let count = there.len();
-        told.push(
+        verification.push(
             CheckStatus::Ok,
             &dir,
             format!("{count} logs as {} makes them", run.name),
         );
         return checked;
     }
-    let is_as_then = |then: &&RunRecord| faults_of(then, LogScope::Whole).is_empty();
-    if let Some(then) = run.earlier.iter().find(is_as_then) {
-        told.push(CheckStatus::Ok, &dir, run.made_it(then));
+    let is_as_earlier = |then: &&RunRecord| faults_of(then, LogScope::Whole).is_empty();
+    if let Some(then) = run.earlier.iter().find(is_as_earlier) {
+        verification.push(CheckStatus::Ok, &dir, run.describe_earlier(then));
         return checked;
     }
     let until = settled(run).into_iter().find(|then| {
@@ -221,11 +231,11 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
         .is_empty()
     });
     match until {
-        Some(then) => told.push(CheckStatus::Skip, &dir, not_checked(then)),
+        Some(then) => verification.push(CheckStatus::Skip, &dir, not_checked(then)),
         None => {
             let last = run.earlier.first();
             let faults = last.map_or(faults, |then| faults_of(then, LogScope::Begin));
-            told.conclude(&dir, String::new(), faults);
+            verification.conclude(&dir, String::new(), faults);
         }
     }
     checked
@@ -236,23 +246,23 @@ fn proc_logs(bundle: &Bundle, run: &Run<'_>, folder: &str, told: &mut Verificati
 enum LogScope {
     /// All of it.
     Whole,
-    /// What the record has; the log may go on behind it.
+    /// The part that the record makes; the log may continue after it.
     Begin,
-    /// Their names alone; any of them may be missing.
+    /// Only their names; any of them may be missing.
     Names,
 }
 
-/// What is not as a record makes it of the logs that are there, which are in a folder.
+/// Differences between the procs' logs in the archive and those that a record makes.
 fn proc_log_faults(
     bundle: &Bundle,
     record: &RunRecord,
-    (front, there): (&str, &BTreeSet<&str>),
+    (prefix, there): (&str, &BTreeSet<&str>),
     extent: LogScope,
 ) -> Vec<String> {
     let mut faults = Vec::new();
     let mut rest = there.clone();
     for (name, text) in proc_log_files(record).into_iter().flatten() {
-        let name = format!("{front}{name}");
+        let name = format!("{prefix}{name}");
         rest.remove(name.as_str());
         let is_begin = |member: &Member| member.bytes.starts_with(without_notice(&text).as_bytes());
         match bundle.get(&name) {
@@ -260,10 +270,10 @@ fn proc_log_faults(
             Some(member) if member.bytes == text.as_bytes() => {}
             Some(member) if extent == LogScope::Begin && is_begin(member) => {}
             Some(member) => faults.push(format!("{name}: {}", difference(member, &text))),
-            None => faults.push(format!("{name} is not there")),
+            None => faults.push(format!("{name} is missing")),
         }
     }
     let strays = rest.iter();
-    faults.extend(strays.map(|name| format!("{name} is no log of this run")));
+    faults.extend(strays.map(|name| format!("{name} is not a log of this run")));
     faults
 }

@@ -1,4 +1,4 @@
-//! What the checks share: what they tell, what they may use, and a record as they take it.
+//! Types of the checks: their results, their options, and a record with its earlier states.
 
 use crate::bundle::Member;
 use filermark_model::text::one_line;
@@ -10,19 +10,19 @@ use serde::Serialize;
 use std::fmt;
 use std::path::Path;
 
-/// Most lines that one check gives where much is wrong.
-const FAULTS_TOLD: usize = 10;
+/// Maximum number of faults that one check reports.
+const FAULTS_REPORTED_MAX: usize = 10;
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
-    /// In order.
+    /// No fault.
     Ok,
-    /// Something is wrong.
+    /// A fault.
     #[serde(rename = "FAIL")]
     Fail,
-    /// Could not be checked; the text says why.
+    /// Could not be checked; the text has the reason.
     Skip,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for CheckStatus {
 /// A check that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What came of it.
+    /// Its result.
     pub state: CheckStatus,
     /// The file, or the part of it.
     pub about: String,
@@ -53,18 +53,18 @@ impl fmt::Display for Check {
     }
 }
 
-/// What a record makes.
+/// The figures of a record, computed again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunFigures {
     /// The name of the record.
     pub record: String,
     /// The suffix.
     pub suffix: String,
-    /// The fingerprint of its plan, computed anew.
+    /// The fingerprint of its plan, computed again.
     pub fingerprint: String,
-    /// In its word ([`filermark_results::verdict::WORDS`]).
+    /// The verdict, one of [`filermark_results::verdict::WORDS`].
     pub verdict: String,
-    /// What the peak is counted in.
+    /// The unit of the peak.
     pub metric: String,
     /// The peak.
     pub peak: Option<f64>,
@@ -77,7 +77,7 @@ pub struct RunFigures {
 pub struct Verification {
     /// Version of the schema.
     pub schema: u32,
-    /// Whether nothing is wrong.
+    /// Whether no check failed.
     pub ok: bool,
     /// The runs.
     pub runs: Vec<RunFigures>,
@@ -86,7 +86,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// How many checks came out so.
+    /// The number of checks with this result.
     pub fn count(&self, state: CheckStatus) -> usize {
         self.checks.iter().filter(|c| c.state == state).count()
     }
@@ -94,7 +94,7 @@ impl Verification {
     /// Adds a check.
     pub fn push(&mut self, state: CheckStatus, about: impl Into<String>, text: impl Into<String>) {
         let (about, text) = (about.into(), text.into());
-        // What is quoted of a file stays on its line, and is no command to a terminal.
+        // Text quoted from a file stays on one line, without control characters.
         self.ok &= state != CheckStatus::Fail;
         self.checks.push(Check {
             state,
@@ -103,13 +103,13 @@ impl Verification {
         });
     }
 
-    /// One check that went through a list: the faults one a line, or that all is well.
+    /// Adds a check with a list of faults: one line for each fault, or `good` if there are none.
     pub(super) fn conclude(&mut self, about: &str, good: impl Into<String>, faults: Vec<String>) {
         if faults.is_empty() {
             return self.push(CheckStatus::Ok, about, good);
         }
-        let more = faults.len().saturating_sub(FAULTS_TOLD);
-        for fault in faults.into_iter().take(FAULTS_TOLD) {
+        let more = faults.len().saturating_sub(FAULTS_REPORTED_MAX);
+        for fault in faults.into_iter().take(FAULTS_REPORTED_MAX) {
             self.push(CheckStatus::Fail, about, fault);
         }
         if more > 0 {
@@ -122,26 +122,27 @@ impl Verification {
     }
 }
 
-/// What is known about an archive beside its files.
+/// Options of [`super::verify`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// It has to have a manifest: it is a zip file.
+    /// It must have a manifest: it is a zip file.
     pub needs_manifest: bool,
-    /// Further rows of the table of outputs: reports, which this crate cannot make.
+    /// Further rows of the table of outputs: the reports, which another crate makes.
     pub reports: &'static [Output],
 }
 
-/// A record of the archive under its name.
+/// A record of the archive and its name.
 pub(super) struct Run<'a> {
     pub name: &'a str,
     pub record: RunRecord,
-    /// Of a record without an end: what it was when a load point had ended, the last one
-    /// first. The files beside it are as they were then: nobody has made them since.
+    /// Of a record without an end: its states when a load point had ended, the last one
+    /// first. The files of the run are those of one of these states: they were not made
+    /// since.
     pub earlier: Vec<RunRecord>,
 }
 
-/// Load points whose end the files beside a record without an end may be of: the last one,
-/// or, where the run was killed before its files were made, the one before.
+/// The files of a record without an end are those of the end of one of its last load points:
+/// the last one, or, if the run was killed before its files were made, the one before.
 pub(super) const EARLIER_MAX: usize = 2;
 
 impl<'a> Run<'a> {
@@ -157,18 +158,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What is told of a file that is as the record made it when this load point ended.
-    pub(super) fn made_it(&self, then: &RunRecord) -> String {
+    /// The text for a file that is as the record made it when this load point had ended.
+    pub(super) fn describe_earlier(&self, then: &RunRecord) -> String {
         let number = then.points.len();
         format!(
             "as {} made it when load point {number} had ended; the record has no end, so \
-             nothing made it again",
+             it was not made again",
             self.name
         )
     }
 }
 
-/// What a record was at the ends of its last load points.
+/// The states of a record at the ends of its last load points.
 fn earlier(name: &str, bytes: &[u8]) -> Vec<RunRecord> {
     let ends = bytes.iter().enumerate().rev();
     let ends = ends

@@ -256,7 +256,7 @@ fn what_cannot_be_packed_or_read_is_reported() {
     );
     assert!(packed.status.success(), "{}", stderr_text(&packed));
     assert!(
-        stderr_text(&packed).contains("sfssum.mine: not there"),
+        stderr_text(&packed).contains("sfssum.mine: missing"),
         "{}",
         stderr_text(&packed)
     );
@@ -414,7 +414,7 @@ fn the_record_knows_its_rc_file_and_no_other_is_taken_for_it() {
     assert!(packed.status.success(), "{}", stderr_text(&packed));
     let report_text = filermark(result, &["verify", "b.zip"]);
     assert!(
-        output_text(&report_text).contains("sfs_rc, which it read (-r), is not there"),
+        output_text(&report_text).contains("sfs_rc, which it read (-r), is missing"),
         "{}",
         output_text(&report_text)
     );
@@ -460,7 +460,7 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("ok    mine.zip.minisig: the whole archive is as it was signed"),
+        text.contains("ok    mine.zip.minisig: the archive is unchanged since it was signed"),
         "{text}"
     );
     let (code, text) = verify(&["mine.zip"]);
@@ -489,7 +489,7 @@ fn archives_are_signed_and_checked_as_minisign_does() {
     fs::remove_file(dir.join("mine.zip.minisig")).expect("away");
     let (code, text) = verify(&["--key", "plain.pub", "mine.zip"]);
     assert!(
-        code == Some(1) && text.contains("FAIL  mine.zip.minisig: not there"),
+        code == Some(1) && text.contains("FAIL  mine.zip.minisig: missing"),
         "{text}"
     );
     let signed = tool(

@@ -352,7 +352,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
         (
             nothing,
             with(&["sfssum.cifs.example", "example_rc"]),
-            "does not belong to example_rc: protocol: SMB2 in it, NFS3 by the rc file",
+            "does not belong to example_rc: protocol: SMB2 in the summary, NFS3 in the rc file",
         ),
         (
             nothing,

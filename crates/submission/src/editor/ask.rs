@@ -1,19 +1,17 @@
-//! Checking, saving and quitting, and what is asked before.
+//! Checking, saving and quitting, with their questions.
 
 use super::{Editor, EditorRequest, EditorStep, Mode};
 
-/// What is asked with y or n.
+/// A question that is answered with y or n.
 #[derive(Clone, Debug)]
 pub(super) enum Question {
-    /// Save what is not valid under this name, and quit then.
-    SaveInvalid(String, QuitChoice),
+    /// Whether to save an invalid document under this name; `true`: and then quit.
+    SaveInvalid(String, bool),
     SaveUnsaved,
     QuitUnsaved,
     QuitInvalid,
     ListFaults,
 }
-
-pub(super) type QuitChoice = bool;
 
 impl Editor {
     pub(super) fn quit(&mut self) -> EditorStep {
@@ -41,9 +39,9 @@ impl Editor {
             return EditorStep::print(format!("Document is valid\n{}", self.position()));
         }
         let nodes = if count == 1 { "node is" } else { "nodes are" };
-        let mut turn = self.ask(Question::ListFaults);
-        turn.output = format!("Document is not valid: {count} {nodes} missing or wrong\n");
-        turn
+        let mut step = self.ask(Question::ListFaults);
+        step.output = format!("Document is not valid: {count} {nodes} missing or wrong\n");
+        step
     }
 
     pub(super) fn ask(&mut self, question: Question) -> EditorStep {

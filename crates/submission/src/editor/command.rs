@@ -1,9 +1,9 @@
-//! A line as what it means.
+//! Parses a line of input.
 
 use filermark_model::text::sanitize;
 use std::borrow::Cow;
 
-/// What a line means.
+/// A parsed line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input<'a> {
     Down,
@@ -19,14 +19,14 @@ pub(super) enum Input<'a> {
     Children,
     Explain,
     Help,
-    /// A lone `.`: lines follow.
+    /// A line with only `.`: the lines of a value follow.
     Lines,
     Text(Cow<'a, str>),
-    /// No command; why, in words.
+    /// Not a command: the message.
     Unknown(String),
 }
 
-/// The escape: a `\` before a first `.`, `?` or `\` makes a value of the line.
+/// Parses a line. A `\` before a first `.`, `?` or `\` marks a value.
 pub(super) fn parse(line: &str) -> Input<'_> {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix('\\')
@@ -47,7 +47,7 @@ fn query(line: &str) -> Input<'_> {
         "?" => Input::Help,
         "?c" => Input::Children,
         "?d" => Input::Explain,
-        _ => wrong(line),
+        _ => unknown(line),
     }
 }
 
@@ -77,13 +77,13 @@ fn command(line: &str) -> Input<'_> {
             } else if let Some(name) = word.strip_prefix("s ") {
                 save(name.trim())
             } else {
-                wrong(line)
+                unknown(line)
             }
         }
     }
 }
 
-/// A number as it is typed; one that is too large for anything is the largest.
+/// Parses a number; one that is too large becomes the maximum.
 fn number(text: &str) -> Option<usize> {
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(usize::MAX))
@@ -94,17 +94,17 @@ fn save(name: &str) -> Input<'_> {
     match [".xml", ".zip"].iter().any(|end| lower.ends_with(end)) {
         true => Input::Save(Some(name)),
         false => Input::Unknown(
-            "Give a name that ends in .xml (the document) or .zip (with all its files).".into(),
+            "Give a name that ends in .xml (the document) or .zip (the document with all its files).".into(),
         ),
     }
 }
 
-/// Longest piece of a line that a message quotes, in characters.
+/// Maximum length of a line in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 40;
 
-fn wrong(line: &str) -> Input<'_> {
+fn unknown(line: &str) -> Input<'_> {
     Input::Unknown(format!(
-        "There is no command {}; ? lists them. A value that begins so: put a \\ before it.",
+        "There is no command {}; ? lists the commands. To enter it as a value, put a \\ before it.",
         sanitize(line, SHOWN_CHARS_MAX)
     ))
 }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_what_the_seed_says() {
+    fn lines_are_parsed_as_the_seed_defines() {
         for (line, input) in [
             ("", Input::Down),
             ("   ", Input::Down),

@@ -1,4 +1,4 @@
-//! What a line that is being typed can become.
+//! Completion of a line.
 
 use super::{Editor, Mode};
 use crate::form::{Kind, Value};
@@ -8,8 +8,8 @@ const LIST_COMMANDS: [&str; 2] = [".a", ".r"];
 const QUERIES: [&str; 3] = ["?c", "?d", "?"];
 
 impl Editor {
-    /// The whole lines that the beginning of a line can become: commands, queries, the
-    /// words of a choice, names of children, y and n.
+    /// The lines that begin with this text: commands, queries, the words of a choice, names
+    /// of children, y and n.
     pub fn completions(&self, line: &str) -> Vec<String> {
         let begun = line.trim_start();
         let begins = |word: &&str| {

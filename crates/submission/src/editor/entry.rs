@@ -1,4 +1,4 @@
-//! Values: of one line, of many, and what happens to those that are not right.
+//! Entry of values, of one line and of several lines.
 
 use super::{Editor, EditorRequest, EditorStep, Mode, to_sentence};
 use crate::document::TEXT_LEN_MAX;
@@ -10,21 +10,21 @@ impl Editor {
         if let Err(why) = self.can_hold_text() {
             self.mode = Mode::Refused;
             return EditorStep::print(format!(
-                "{why}\nLines that follow are left out: a line with a lone . or Ctrl-C ends that.\n"
+                "{why}\nThe following lines are ignored; a line with only . ends that, and so does Ctrl-C.\n"
             ));
         }
         self.mode = Mode::Lines(String::new());
-        EditorStep::print("Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n")
+        EditorStep::print("Several lines: a line with only . ends them, Ctrl-C discards them.\n")
     }
 
-    /// Lines of a value; those behind the lone `.` are lines like any other.
+    /// Adds lines to a value. Lines after the line with only `.` are entered separately.
     pub(super) fn more(&mut self, mut lines: String, line: &str) -> EditorStep {
         let mut rest = line.split('\n');
         while let Some(line) = rest.next() {
             let line = line.strip_suffix('\r').unwrap_or(line);
             if line.trim_end() == "." {
-                let turn = self.store(lines.strip_suffix('\n').unwrap_or(&lines));
-                return self.enter_each(turn, rest);
+                let step = self.store(lines.strip_suffix('\n').unwrap_or(&lines));
+                return self.enter_each(step, rest);
             }
             if lines.len() + line.len() < TEXT_LEN_MAX {
                 lines.push_str(line);
@@ -33,7 +33,7 @@ impl Editor {
                 self.mode = Mode::Lines(lines);
                 self.typed();
                 return EditorStep::print(
-                    "That is more than 1 MiB: this line and the rest are left out. A lone . ends the entry.",
+                    "The value has more than 1 MiB: this line and the following ones are left out. A line with only . ends the entry.",
                 );
             }
         }
@@ -42,37 +42,37 @@ impl Editor {
         EditorStep::default()
     }
 
-    /// Lines of a value that is not taken, up to a line with a lone `.`: as commands they
-    /// would do what nobody wants.
-    pub(super) fn leave_out(&mut self, line: &str) -> EditorStep {
+    /// Ignores the lines of a refused value, up to a line with only `.`. They must not be
+    /// taken for commands.
+    pub(super) fn ignore(&mut self, line: &str) -> EditorStep {
         let mut lines = line.split('\n');
         if lines.any(|line| line.trim_end() == ".") {
-            let turn = EditorStep::print(self.position());
-            return self.enter_each(turn, lines);
+            let step = EditorStep::print(self.position());
+            return self.enter_each(step, lines);
         }
         self.mode = Mode::Refused;
         EditorStep::default()
     }
 
-    /// Takes lines that were pasted behind what `turn` came of.
+    /// Enters the pasted lines that follow those of `step`.
     fn enter_each<'l>(
         &mut self,
-        mut turn: EditorStep,
+        mut step: EditorStep,
         lines: impl Iterator<Item = &'l str>,
     ) -> EditorStep {
         for line in lines {
-            if turn.request == EditorRequest::Go {
+            if step.request == EditorRequest::Go {
                 let next = self.enter(line);
-                turn.output.push_str(&next.output);
-                turn.request = next.request;
+                step.output.push_str(&next.output);
+                step.request = next.request;
             }
         }
-        turn
+        step
     }
 
-    /// Text at a node: a value; or, where a node holds none, the name of a child.
+    /// Processes a text: the value of a field, the name of a child, or a complete path.
     pub(super) fn text(&mut self, text: &str) -> EditorStep {
-        // A whole path, as lists of invalid nodes have it, leads there from anywhere.
+        // A complete path, as in lists of invalid nodes, works at every node.
         if let Some(place) = self.whole_path(text) {
             return self.move_to(Some(place), "");
         }
@@ -98,25 +98,25 @@ impl Editor {
         let node = self.here().node();
         match node.kind {
             Kind::Field(_) if node.is_of_run() => Err(
-                "This comes from the run's files and cannot be edited; the next subedit with other files replaces it.",
+                "This comes from the run's files and cannot be edited; subedit with other files replaces it.",
             ),
             Kind::Field(field) => Ok(field.value),
             _ => Err("This node has children and holds no text itself. ?c shows them."),
         }
     }
 
-    /// Stores a value here, and goes on when it is right.
+    /// Stores a value in the current node, and goes to the next node if it is valid.
     pub(super) fn store(&mut self, text: &str) -> EditorStep {
         let value = match self.can_hold_text() {
             Ok(value) => value,
             Err(why) => return EditorStep::print(why),
         };
-        let mut said = String::new();
+        let mut output = String::new();
         if text.len() > TEXT_LEN_MAX {
-            said.push_str("That is more than 1 MiB: the rest is left out.\n");
+            output.push_str("The value has more than 1 MiB: the rest is left out.\n");
         }
         if text.trim().contains('\n') && !value.is_multi_line() {
-            said.push_str("This value cannot be multi-line: the lines are joined.\n");
+            output.push_str("This value cannot be multi-line: the lines are joined.\n");
         }
         let text = as_choice(value, text);
         if let Err(why) = self.document.set(&self.place, text) {
@@ -126,15 +126,16 @@ impl Editor {
         let faults = self.document.faults();
         match faults.iter().find(|fault| fault.place == self.place) {
             Some(fault) => EditorStep::print(format!(
-                "{said}Stored, but not valid: {}.\nType it again, or go on with Enter.\n",
+                "{output}Stored, but not valid: {}.\nType it again, or continue with Enter.\n",
                 fault.reason
             )),
-            None => self.down(said),
+            None => self.down(output),
         }
     }
 }
 
-/// A word of a choice as the form writes it, whatever case it was typed in.
+/// The word of a choice in the form's spelling; upper and lower case of the input do not
+/// matter.
 fn as_choice(value: Value, text: &str) -> &str {
     let Value::Choice(words) = value else {
         return text;

@@ -1,15 +1,15 @@
-//! What the editor shows: where it is, children, explanations, help.
+//! Output of the editor: position, children, descriptions, help.
 
 use super::Editor;
 use crate::document::{Document, Element};
 use crate::form::{Kind, Node};
 use filermark_model::text::sanitize;
 
-/// Most lines of a value that a prompt shows.
+/// Maximum number of lines of a value in a prompt.
 const LINE_COUNT_MAX: usize = 200;
-/// Most characters of a line of it.
+/// Maximum length of such a line, in characters.
 const LINE_LEN_MAX: usize = 2000;
-/// Most characters of a field in the summary of an item.
+/// Maximum length of a field in the summary of an item, in characters.
 const SUMMARY_LEN_MAX: usize = 40;
 
 pub(super) const HELP: &str = "\
@@ -21,22 +21,22 @@ Commands:
   .a         add a blank item to this list
   .r#        remove item number # from this list
   .v         check the document
-  .s [FILE]  save it; FILE.xml: there, FILE.zip: with all its files
+  .s [FILE]  save it; FILE.xml: under this name, FILE.zip: with all its files
   .q         quit
 Queries:
-  ?c         children of this node; * marks what misses something or is wrong
+  ?c         children of this node; * marks those that are incomplete or invalid
   ?d         what belongs here
   ?          this help
-Anything else is stored in this node, and the next node follows. At a node with
-children the name of a child leads there.
-  .          begins a value of many lines; a line with a lone . ends it, and a lone
-             . at once makes it empty
-  \\          before a first . or ? (or \\) makes a value of it
-Ctrl-C gives the line up; Ctrl-D is .q.
+Other input is stored in this node, and the next node follows. At a node with
+children, the name of a child goes to it.
+  .          begins a value of several lines; a line with only . ends it; if that is
+             the first line, the value becomes empty
+  \\          before a value that begins with . or ? (or \\)
+Ctrl-C discards the line; Ctrl-D is .q.
 ";
 
 impl Editor {
-    /// The prompt's lines but the last: the path, and the value, indented by four.
+    /// The prompt without its last line: the path, and the value, indented by four blanks.
     pub(super) fn position(&self) -> String {
         let mut text = format!(".{}\n", self.path());
         let value = self.here().text();
@@ -69,8 +69,9 @@ impl Editor {
                 true => "*",
                 false => "",
             };
-            let told = distinguishing_fields(here, child);
-            text.push_str(&format!("{}. {star}{}{told}\n", at + 1, child.node().name));
+            let fields = distinguishing_fields(here, child);
+            let name = child.node().name;
+            text.push_str(&format!("{}. {star}{name}{fields}\n", at + 1));
         }
         text
     }
@@ -87,12 +88,12 @@ impl Editor {
     }
 }
 
-/// Of an item of a list, the fields that tell it from the others.
+/// The fields that distinguish an item of a list from the others.
 fn distinguishing_fields(list: &Element, item: &Element) -> String {
-    let Kind::List(_, told_by) = list.node().kind else {
+    let Kind::List(_, keys) = list.node().kind else {
         return String::new();
     };
-    let values = told_by.iter().map(|path| item.value(path));
+    let values = keys.iter().map(|path| item.value(path));
     let values = values.filter(|value| !value.is_empty());
     let values: Vec<String> = values
         .map(|value| sanitize(value, SUMMARY_LEN_MAX))
@@ -111,7 +112,7 @@ fn type_name(node: &Node) -> String {
     }
 }
 
-/// What makes a value right, in the seed's words.
+/// The rule for a valid value, in the seed's words.
 fn rule(node: &Node) -> String {
     let lines = match node.field() {
         Some(_) if node.is_of_run() => {

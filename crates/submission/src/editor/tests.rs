@@ -1,4 +1,4 @@
-//! The dialogue: the seed's sessions, and what no line may do.
+//! The dialogue: the seed's sessions, and input of every kind.
 
 use super::{Editor, EditorRequest};
 use crate::testing::of_record;
@@ -7,7 +7,7 @@ use crate::{Document, NodePath, read_xml, write_xml};
 use filermark_results::testing;
 use proptest::prelude::*;
 
-/// A session on what a run knows and nobody has filled in.
+/// A session on a document with the values of a run only.
 fn fresh() -> Editor {
     Editor::new(of_record(&testing::record()), "sub.xml")
 }
@@ -22,18 +22,18 @@ fn whole() -> Editor {
     Editor::new(document, "sub.xml")
 }
 
-/// Everything that is printed for these lines, with the prompt's last line behind.
+/// The output for these lines, followed by the last line of the prompt.
 fn session(editor: &mut Editor, lines: &[&str]) -> String {
     let mut out = String::new();
     for line in lines {
-        let turn = editor.enter(line);
-        out.push_str(&turn.output);
-        match turn.request {
+        let step = editor.enter(line);
+        out.push_str(&step.output);
+        match step.request {
             EditorRequest::Go => {}
             EditorRequest::Save(name) => {
-                let turn = editor.saved(&name);
-                out.push_str(&turn.output);
-                if turn.request == EditorRequest::Quit {
+                let step = editor.saved(&name);
+                out.push_str(&step.output);
+                if step.request == EditorRequest::Quit {
                     return out + "(end)";
                 }
             }
@@ -77,7 +77,7 @@ fn the_seeds_second_scenario() {
 }
 
 #[test]
-fn saving_and_quitting_ask_where_something_could_be_lost() {
+fn saving_and_quitting_ask_before_input_is_lost() {
     let mut editor = whole();
     assert_eq!(
         session(&mut editor, &[".s"]),
@@ -116,9 +116,9 @@ fn a_failed_save_keeps_the_session() {
         editor.enter("y").request,
         EditorRequest::Save("sub.xml".into())
     );
-    let turn = editor.not_saved("the disk is full");
-    assert_eq!(turn.output, "Not saved: the disk is full\n");
-    assert_eq!(turn.request, EditorRequest::Go);
+    let step = editor.not_saved("the disk is full");
+    assert_eq!(step.output, "Not saved: the disk is full\n");
+    assert_eq!(step.request, EditorRequest::Go);
     assert!(!editor.is_saved());
     // The next save does not quit.
     editor.enter(".s");
@@ -126,10 +126,10 @@ fn a_failed_save_keeps_the_session() {
 }
 
 #[test]
-fn values_that_are_not_right_are_kept_and_told() {
+fn invalid_values_are_stored_with_a_message() {
     let mut editor = at("productInfo.hardwareTuning.environmentType", fresh());
     let text = session(&mut editor, &["metal"]);
-    assert!(text.starts_with("Stored, but not valid: \"metal\" is not right; wanted: one of"));
+    assert!(text.starts_with("Stored, but not valid: \"metal\" is not valid; expected: one of"));
     assert_eq!(editor.here().text(), "metal");
     let text = session(&mut editor, &["VIRTUAL", ".p"]);
     assert!(text.ends_with("environmentType\n    virtual\n:"), "{text}");
@@ -138,15 +138,15 @@ fn values_that_are_not_right_are_kept_and_told() {
     let text = session(&mut editor, &[".", "."]);
     assert!(text.contains("must not be empty"), "{text}");
     assert_eq!(editor.here().text(), "");
-    // A kind of load generator that is nowhere described.
+    // A type of load generator that is not described.
     let mut editor = at("testInfo.testbed.testbedItems.testbedItem.lgType", whole());
     let text = session(&mut editor, &["Other"]);
     assert!(text.contains("no load generator type \"Other\""), "{text}");
 }
 
-/// What a list of invalid nodes says, typed: from a group, and from a field.
+/// Paths from a list of invalid nodes, entered at a group and at a field.
 #[test]
-fn whole_paths_lead_there_from_everywhere() {
+fn complete_paths_work_at_every_node() {
     let path = "filermarkSubmission.productInfo.sutBomList.bomItem.model";
     for from in ["testInfo", "productInfo.vendorAndProduct.vendor"] {
         let mut editor = at(from, fresh());
@@ -157,14 +157,17 @@ fn whole_paths_lead_there_from_everywhere() {
             .document()
             .root()
             .value("productInfo.sutBomList.bomItem.model");
-        assert_eq!(stored, "filermarkSubmission.nothing", "no path is a text");
+        assert_eq!(
+            stored, "filermarkSubmission.nothing",
+            "an unknown path is a value"
+        );
     }
 }
 
 #[test]
-fn entries_of_many_lines() {
+fn entries_of_several_lines() {
     let mut editor = at("otherReportNotes", fresh());
-    let hint = "Several lines: a line with a lone . ends them, Ctrl-C gives them up.\n>";
+    let hint = "Several lines: a line with only . ends them, Ctrl-C discards them.\n>";
     assert_eq!(session(&mut editor, &["."]), hint);
     assert_eq!(session(&mut editor, &["one", "", ".two"]), ">");
     assert_eq!(
@@ -177,7 +180,7 @@ fn entries_of_many_lines() {
         session(&mut editor, &[".p"]),
         ".filermarkSubmission.otherReportNotes\n    one\n    \n    .two\n:"
     );
-    // Given up.
+    // Discarded.
     session(&mut editor, &[".", "three"]);
     editor.abandon();
     assert!(editor.here().text().starts_with("one"));
@@ -202,14 +205,14 @@ fn entries_of_many_lines() {
 }
 
 #[test]
-fn lists_grow_and_shrink_and_tell_their_items_apart() {
+fn list_items_are_added_removed_and_distinguished() {
     let mut editor = at("productInfo.sutBomList", fresh());
     let text = session(
         &mut editor,
         &["?c", ".a", ".1", "", "2", "Controller", "Acme", "X100"],
     );
     assert!(text.contains("1. *bomItem\n"), "{text}");
-    assert!(text.contains("Added item 2; .2 goes there.\n"), "{text}");
+    assert!(text.contains("Added item 2; .2 goes to it.\n"), "{text}");
     let text = session(&mut editor, &[".u2", "?c"]);
     assert!(
         text.contains("1. *bomItem (2, Acme, X100)\n2. bomItem\n:"),
@@ -222,8 +225,8 @@ fn lists_grow_and_shrink_and_tell_their_items_apart() {
         text.contains("Type: List of bomItem\nCannot be left blank; .a adds"),
         "{text}"
     );
-    assert!(session(&mut at(VENDOR, fresh()), &[".a"]).starts_with("This node is no list"));
-    // Results are the run's.
+    assert!(session(&mut at(VENDOR, fresh()), &[".a"]).starts_with("This node is not a list"));
+    // Results come from the run's files.
     let mut editor = at("results", fresh());
     assert!(session(&mut editor, &[".a"]).contains("run's files"));
     let mut editor = at("results.result.peak", fresh());
@@ -235,17 +238,17 @@ fn lists_grow_and_shrink_and_tell_their_items_apart() {
     assert!(session(&mut editor, &["?d"]).contains("Value comes from the run's files"));
 }
 
-/// A value of many lines that is pasted at a node that takes none does nothing.
+/// A value of several lines that is pasted at a node without a text changes nothing.
 #[test]
-fn pasted_lines_of_a_refused_value_are_no_commands() {
+fn pasted_lines_of_a_refused_value_are_not_commands() {
     let mut editor = at("productInfo", fresh());
     let before = editor.revision();
     let text = session(&mut editor, &[".", ".q", ".1", ".a", "filermarkSubmission"]);
     assert!(text.contains("holds no text itself"), "{text}");
-    assert!(text.contains("Lines that follow are left out"), "{text}");
+    assert!(text.contains("The following lines are ignored"), "{text}");
     assert_eq!(editor.path(), "filermarkSubmission.productInfo");
     assert_eq!(editor.revision(), before);
-    // A lone . ends that, and so does Ctrl-C.
+    // A line with only . ends that, and so does Ctrl-C.
     session(&mut editor, &[".", ".1"]);
     assert_ne!(editor.path(), "filermarkSubmission.productInfo");
     let mut editor = at("productInfo", fresh());
@@ -261,7 +264,7 @@ fn pasted_lines_of_a_refused_value_are_no_commands() {
 }
 
 #[test]
-fn ways_through_the_document() {
+fn commands_move_through_the_document() {
     let mut editor = fresh();
     assert!(session(&mut editor, &[".n"]).starts_with("There is no next sibling"));
     assert!(session(&mut editor, &[".p"]).starts_with("There is no previous sibling"));
@@ -281,7 +284,7 @@ fn ways_through_the_document() {
         "",
     ];
     assert_eq!(paths, wanted);
-    // Names of children lead there.
+    // Names of children.
     let text = session(&mut editor, &["productInfo", "vendorAndProduct.vendor"]);
     assert!(text.ends_with("vendorAndProduct.vendor\n:"), "{text}");
     assert!(session(&mut editor, &[".u", "nothing"]).contains("holds no text itself"));
@@ -333,14 +336,14 @@ fn values_that_look_like_commands_are_escaped() {
 }
 
 #[test]
-fn what_is_long_is_shown_and_kept_within_limits() {
+fn long_values_are_limited_in_prompts_and_documents() {
     let mut editor = at("otherReportNotes", fresh());
     session(&mut editor, &["."]);
     for _ in 0..300 {
         editor.enter(&"x".repeat(3000));
     }
-    let said = editor.enter(&"y".repeat(1 << 20)).output;
-    assert!(said.contains("more than 1 MiB"), "{said}");
+    let output = editor.enter(&"y".repeat(1 << 20)).output;
+    assert!(output.contains("more than 1 MiB"), "{output}");
     session(&mut editor, &["."]);
     let text = session(&mut editor, &[".p"]);
     assert!(text.contains("... (100 more lines)"));
@@ -367,7 +370,7 @@ fn lines_are_completed() {
     assert_eq!(asked.completions(""), ["y", "n"]);
 }
 
-/// Whether a document has the form's shape.
+/// Whether a document has the structure of the form.
 fn has_shape(document: &Document, place: &NodePath) -> bool {
     let element = document.element(place).unwrap();
     let (node, children) = (element.node(), element.children());
@@ -402,22 +405,22 @@ fn any_line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// No line makes it panic, leave the form, or lose its place; and what is saved is
-    /// what it had.
+    /// No input causes a panic, an invalid position or another structure than the form's. The
+    /// saved document is equal.
     #[test]
     fn no_session_breaks_the_document(lines in prop::collection::vec(any_line(), 0..60)) {
         let mut editor = fresh();
         for line in &lines {
             let revision = editor.revision();
             let before = editor.snapshot();
-            let turn = editor.enter(line);
+            let step = editor.enter(line);
             editor.completions(line);
             prop_assert!(editor.document().element(&editor.place).is_some());
             if editor.snapshot() != before {
                 prop_assert!(editor.revision() > revision);
                 prop_assert!(editor.is_typed());
             }
-            match turn.request {
+            match step.request {
                 EditorRequest::Quit => break,
                 EditorRequest::Save(name) => { editor.saved(&name); }
                 EditorRequest::Go => {}
@@ -428,9 +431,8 @@ proptest! {
         prop_assert_eq!(write_xml(&read_xml(&text).unwrap()), text);
     }
 
-    /// What is typed is what is saved.
     #[test]
-    fn what_is_typed_is_what_is_saved(text in "[^.?\\\\\\pC \u{fffe}\u{ffff}][^\\pC\u{fffe}\u{ffff}]{0,60}") {
+    fn input_is_saved_unchanged(text in "[^.?\\\\\\pC \u{fffe}\u{ffff}][^\\pC\u{fffe}\u{ffff}]{0,60}") {
         let mut editor = at(VENDOR, fresh());
         editor.enter(&text);
         let saved = read_xml(&write_xml(editor.document())).unwrap();

@@ -1,40 +1,40 @@
-//! Notes, compliance, and who submits.
+//! Notes, compliance, and submitter.
 
 use super::node::{Node, Value, YES_NO, field, free, group, line};
 
 pub(super) const OTHER_REPORT_NOTES: Node = free(
     "otherReportNotes",
     "Other notes",
-    "Notes that belong nowhere else, trademarks for example.",
+    "Other notes, for example on trademarks.",
 )
 .optional();
 
 pub(super) const RESULT_COMPLIANCE: Node = group(
     "resultCompliance",
     "Compliance of the result",
-    "Whether the result keeps the rules of this benchmark.",
+    "Whether the result complies with the rules of this benchmark.",
     const {
         &[
-        field(
-            "isCompliant",
-            "Compliant",
-            Value::Choice(YES_NO),
-            "Whether the result keeps the rules. Set to no by subedit -n.",
-        ),
-        free(
-            "reason",
-            "Why not",
-            "Which rule is not kept, and why; has to be there when the result is not compliant.",
-        )
-        .optional(),
-    ]
+            field(
+                "isCompliant",
+                "Compliant",
+                Value::Choice(YES_NO),
+                "Whether the result complies with the rules. Set to no by subedit -n.",
+            ),
+            free(
+                "reason",
+                "Why not",
+                "Which rule is violated, and why; required if the result is not compliant.",
+            )
+            .optional(),
+        ]
     },
 );
 
 pub(super) const SUBMISSION_INFO: Node = group(
     "submissionInfo",
     "Submission information",
-    "Who sends this in. It is in the reviewer's edition only.",
+    "Who submits the result. It is in the reviewer's edition only.",
     const {
         &[
             line(
@@ -46,18 +46,18 @@ pub(super) const SUBMISSION_INFO: Node = group(
                 "submitterEmail",
                 "E-mail",
                 Value::Mail,
-                "Where questions go to.",
+                "The address for questions.",
             ),
             field(
                 "submissionDate",
                 "Date",
                 Value::Day,
-                "When it is handed in.",
+                "The day of the submission.",
             ),
             free(
                 "reviewersComments",
                 "Comments for reviewers",
-                "What a reviewer should know and a reader need not.",
+                "Information for reviewers only.",
             )
             .optional(),
         ]

@@ -1,27 +1,26 @@
-//! What a form is made of.
+//! The types of a form.
 
 /// A node of the form.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// The name of the element and in paths.
+    /// The name of the element, also in paths.
     pub name: &'static str,
-    /// What reports call it.
+    /// The title in reports.
     pub title: &'static str,
-    /// What belongs there, for whoever fills it in (`?d`).
+    /// The description for the user (`?d`).
     pub doc: &'static str,
-    /// Whether it may stay blank: an optional field empty, an optional group or
-    /// list with nothing in it at all.
+    /// Whether it may be blank: a field empty, a group or a list without any value.
     pub is_optional: bool,
-    /// What it holds.
+    /// Its kind, with the children, the item or the field.
     pub kind: Kind,
 }
 
-/// What a node holds.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// These children, each once, in this order.
+    /// A group: these children, each once, in this order.
     Group(&'static [Node]),
-    /// Any number of this item; the names are the fields that tell items apart.
+    /// A list: any number of this item. The names are the fields that distinguish items.
     List(&'static Node, &'static [&'static str]),
     /// A value.
     Field(Field),
@@ -30,13 +29,13 @@ pub enum Kind {
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// What it has to look like.
+    /// Its format.
     pub value: Value,
-    /// Where it comes from.
+    /// Its source.
     pub origin: Origin,
 }
 
-/// What a value has to look like.
+/// The format of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// One line of text.
@@ -55,22 +54,22 @@ pub enum Value {
     Instant,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// The name of an image file beside the submission: a JPEG, PNG or SVG.
+    /// The name of an image file in the folder of the submission: a JPEG, PNG or SVG.
     Image,
     /// An address for electronic mail.
     Mail,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Somebody types it in.
+    /// The user enters it.
     User,
-    /// The run's files: it is taken from them each time, and nobody may change it.
+    /// The run's files: it is read from them each time and cannot be edited.
     Run,
 }
 
-/// YES or no.
+/// The words of a yes-or-no field.
 pub const YES_NO: &[&str] = &["yes", "no"];
 
 const fn node(name: &'static str, title: &'static str, doc: &'static str, kind: Kind) -> Node {
@@ -97,9 +96,9 @@ pub(super) const fn list(
     title: &'static str,
     doc: &'static str,
     item: &'static Node,
-    told_by: &'static [&'static str],
+    keys: &'static [&'static str],
 ) -> Node {
-    node(name, title, doc, Kind::List(item, told_by))
+    node(name, title, doc, Kind::List(item, keys))
 }
 
 pub(super) const fn field(
@@ -112,12 +111,12 @@ pub(super) const fn field(
     node(name, title, doc, Kind::Field(Field { value, origin }))
 }
 
-/// One line of text that has to be there.
+/// A required line of text.
 pub(super) const fn line(name: &'static str, title: &'static str, doc: &'static str) -> Node {
     field(name, title, Value::Line, doc)
 }
 
-/// Free-form text that has to be there.
+/// Required free-form text.
 pub(super) const fn free(name: &'static str, title: &'static str, doc: &'static str) -> Node {
     field(name, title, Value::FreeForm, doc)
 }
@@ -131,7 +130,7 @@ pub(super) const fn number(name: &'static str, title: &'static str, doc: &'stati
 }
 
 impl Node {
-    /// The same, and it may stay blank.
+    /// Makes it optional.
     pub(super) const fn optional(self) -> Self {
         Self {
             is_optional: true,
@@ -139,7 +138,7 @@ impl Node {
         }
     }
 
-    /// The same, and it comes from the run's files.
+    /// Sets the run's files as its source.
     pub(super) const fn of_run(self) -> Self {
         let kind = match self.kind {
             Kind::Field(field) => Kind::Field(Field {
@@ -151,7 +150,7 @@ impl Node {
         Self { kind, ..self }
     }
 
-    /// The field, where it is one.
+    /// The field, if it is one.
     pub const fn field(&self) -> Option<Field> {
         match self.kind {
             Kind::Field(field) => Some(field),
@@ -188,7 +187,7 @@ impl Node {
 }
 
 impl Value {
-    /// What it has to look like, in words (`Type:` of `?d`).
+    /// Its format as text (`Type:` of `?d`).
     pub fn type_name(self) -> String {
         match self {
             Self::Line => "String".into(),
@@ -199,7 +198,7 @@ impl Value {
             Self::Day => "Day, for example 2026-11-22".into(),
             Self::Instant => "Instant, for example 2026-11-22T10:15:00Z".into(),
             Self::Choice(words) => format!("One of: {}", words.join(", ")),
-            Self::Image => "Name of a JPEG, PNG or SVG file beside this one".into(),
+            Self::Image => "Name of a JPEG, PNG or SVG file in the folder of this one".into(),
             Self::Mail => "E-mail address".into(),
         }
     }

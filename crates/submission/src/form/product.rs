@@ -8,86 +8,86 @@ pub(super) const PRODUCT_INFO: Node = group(
     "What was tested: the product, its parts, and how it was set up.",
     const {
         &[
-        VENDOR_AND_PRODUCT,
-        list(
-            "sutBomList",
-            "Configuration bill of materials",
-            "Every part of the system under test that a buyer would need to build it again.",
-            &BOM_ITEM,
-            &["quantity", "vendor", "model"],
-        ),
-        list(
-            "configDiagrams",
-            "Configuration diagrams",
-            "Pictures of the configuration; the files travel in the archive.",
-            &DIAGRAM,
-            &["name", "file"],
-        )
-        .optional(),
-        SERVER_SOFTWARE,
-        HARDWARE_TUNING,
-        SERVER_TUNING,
-        free(
-            "slaNotes",
-            "Service SLA notes",
-            "Agreements on the level of service, of rented systems: what was promised and paid for.",
-        )
-        .optional(),
-        DISKS,
-        NETWORK,
-        BENCH_NETWORK,
-        list(
-            "processingElements",
-            "Processing elements of the server",
-            "Every processor of the server that does file, network or storage work.",
-            &PROCESSING_ELEMENT,
-            &["quantity", "type"],
-        ),
-        free(
-            "processingNotes",
-            "Processing elements notes",
-            "What else there is to say of the processors.",
-        )
-        .optional(),
-        list(
-            "memory",
-            "Memory of the server",
-            "Every kind of memory of the server that holds data, caches included.",
-            &MEMORY,
-            &["description", "sizeGib", "quantity"],
-        ),
-        free(
-            "memoryNotes",
-            "Memory notes",
-            "What else there is to say of the memory.",
-        )
-        .optional(),
-        free(
-            "stableStorage",
-            "Stable storage",
-            "How the server keeps what it acknowledged as stable when the power fails or a part breaks: where the data are then, for how long, and what protects them.",
-        ),
-        free(
-            "sutConfigNotes",
-            "System under test configuration notes",
-            "How the system was put together and configured, so that somebody else can do it.",
-        ),
-        free(
-            "otherSystemNotes",
-            "Other system notes",
-            "Whatever else about the system explains the result.",
-        )
-        .optional(),
-        PRICE,
-        POWER,
-    ]
+            VENDOR_AND_PRODUCT,
+            list(
+                "sutBomList",
+                "Configuration bill of materials",
+                "Every part of the system under test that a buyer would need to build it again.",
+                &BOM_ITEM,
+                &["quantity", "vendor", "model"],
+            ),
+            list(
+                "configDiagrams",
+                "Configuration diagrams",
+                "Diagrams of the configuration; the archive contains the files.",
+                &DIAGRAM,
+                &["name", "file"],
+            )
+            .optional(),
+            SERVER_SOFTWARE,
+            HARDWARE_TUNING,
+            SERVER_TUNING,
+            free(
+                "slaNotes",
+                "Service SLA notes",
+                "Service level agreements of rented systems: what was agreed and paid for.",
+            )
+            .optional(),
+            DISKS,
+            NETWORK,
+            BENCH_NETWORK,
+            list(
+                "processingElements",
+                "Processing elements of the server",
+                "Every processor of the server that does file, network or storage work.",
+                &PROCESSING_ELEMENT,
+                &["quantity", "type"],
+            ),
+            free(
+                "processingNotes",
+                "Processing elements notes",
+                "Other information on the processors.",
+            )
+            .optional(),
+            list(
+                "memory",
+                "Memory of the server",
+                "Every kind of memory of the server that holds data, caches included.",
+                &MEMORY,
+                &["description", "sizeGib", "quantity"],
+            ),
+            free(
+                "memoryNotes",
+                "Memory notes",
+                "Other information on the memory.",
+            )
+            .optional(),
+            free(
+                "stableStorage",
+                "Stable storage",
+                "How the server keeps acknowledged stable data when the power fails or a part breaks: where the data are then, for how long, and what protects them.",
+            ),
+            free(
+                "sutConfigNotes",
+                "System under test configuration notes",
+                "How the system was built and configured, in enough detail to repeat it.",
+            ),
+            free(
+                "otherSystemNotes",
+                "Other system notes",
+                "Other properties of the system that explain the result.",
+            )
+            .optional(),
+            PRICE,
+            POWER,
+        ]
     },
 );
 
 const VENDOR_AND_PRODUCT: Node = group(
     "vendorAndProduct",
     "Product and test information",
-    "Who made the product, who tested it, when, and when it can be had.",
+    "Who made the product, who tested it, when, and when it is available.",
     const {
         &[
             line(
@@ -114,13 +114,13 @@ const VENDOR_AND_PRODUCT: Node = group(
                 "hardwareAvailable",
                 "Hardware available",
                 Value::Month,
-                "When all of the hardware can be had by everybody.",
+                "When all of the hardware is generally available.",
             ),
             field(
                 "softwareAvailable",
                 "Software available",
                 Value::Month,
-                "When all of the software, in these versions, can be had by everybody.",
+                "When all of the software, in these versions, is generally available.",
             ),
             field(
                 "dateTested",
@@ -131,7 +131,7 @@ const VENDOR_AND_PRODUCT: Node = group(
             line(
                 "registrationNumber",
                 "Licence or registration number",
-                "A number that the tester is known by, where a programme asks for one.",
+                "The tester's licence or registration number, if a programme requires one.",
             )
             .optional(),
             free(
@@ -143,14 +143,14 @@ const VENDOR_AND_PRODUCT: Node = group(
     },
 );
 
-/// A part, of the system under test or of what made the load.
+/// A part of the system under test or of the load generators.
 pub(super) static BOM_ITEM: Node = group(
     "bomItem",
     "Part",
     "One kind of part.",
     const {
         &[
-            count("quantity", "Qty", "How many of it."),
+            count("quantity", "Qty", "The number of these parts."),
             line(
                 "type",
                 "Type",
@@ -166,15 +166,15 @@ pub(super) static BOM_ITEM: Node = group(
 static DIAGRAM: Node = group(
     "diagram",
     "Diagram",
-    "One picture.",
+    "One diagram.",
     const {
         &[
-            line("name", "Title", "What the picture shows."),
+            line("name", "Title", "What the diagram shows."),
             field(
                 "file",
                 "File",
                 Value::Image,
-                "The picture's file. It lies in the folder of the submission.",
+                "The file of the diagram, in the folder of the submission.",
             ),
         ]
     },
@@ -199,7 +199,7 @@ const SERVER_SOFTWARE: Node = group(
             free(
                 "otherSoftware",
                 "Other software",
-                "Further software that is needed, or None.",
+                "Other required software, or None.",
             ),
             list(
                 "componentSoftware",
@@ -238,7 +238,7 @@ static COMPONENT_SOFTWARE: Node = group(
 static TUNING: Node = group(
     "tuningItem",
     "Tuning parameter",
-    "One setting that differs from what the product comes with.",
+    "One setting that differs from the product's default.",
     const {
         &[
             line(
@@ -246,7 +246,7 @@ static TUNING: Node = group(
                 "Name",
                 "The parameter's name, with the component it belongs to.",
             ),
-            line("value", "Value", "The value it was given."),
+            line("value", "Value", "Its value in the test."),
             free(
                 "description",
                 "Description",
@@ -259,14 +259,14 @@ static TUNING: Node = group(
 const HARDWARE_TUNING: Node = group(
     "hardwareTuning",
     "Hardware configuration and tuning",
-    "Settings of hardware and firmware that differ from what they come with.",
+    "Settings of hardware and firmware that differ from their defaults.",
     const {
         &[
             field(
                 "environmentType",
                 "Environment",
                 Value::Choice(&["physical", "virtual", "cloud"]),
-                "Whether the server runs on hardware of its own, in virtual machines, or in a cloud.",
+                "Whether the server runs on physical hardware, in virtual machines, or in a cloud.",
             ),
             list(
                 "hardwareSettings",
@@ -279,7 +279,7 @@ const HARDWARE_TUNING: Node = group(
             free(
                 "notes",
                 "Hardware tuning notes",
-                "What else there is to say of them.",
+                "Other information on them.",
             )
             .optional(),
         ]
@@ -289,7 +289,7 @@ const HARDWARE_TUNING: Node = group(
 const SERVER_TUNING: Node = group(
     "serverTuning",
     "Server tuning",
-    "Settings of the server's software that differ from what it comes with.",
+    "Settings of the server's software that differ from its defaults.",
     const {
         &[
             list(
@@ -312,7 +312,7 @@ const SERVER_TUNING: Node = group(
 const DISKS: Node = group(
     "disksAndFilesystems",
     "Disks and file systems",
-    "What the data lie on.",
+    "The storage of the data.",
     const {
         &[
             list(
@@ -330,7 +330,7 @@ const DISKS: Node = group(
             number(
                 "exportedCapacityGib",
                 "Total exported capacity, GiB",
-                "What the clients see of space, all file systems together, in GiB.",
+                "The capacity that the clients see, all file systems together, in GiB.",
             ),
             line(
                 "filesystemType",
@@ -345,7 +345,7 @@ const DISKS: Node = group(
             free(
                 "filesystemConfig",
                 "File system configuration",
-                "How the file systems lie on the disks.",
+                "How the file systems are laid out on the disks.",
             ),
             number(
                 "filesetSizeGib",
@@ -356,7 +356,7 @@ const DISKS: Node = group(
             free(
                 "notes",
                 "Storage and file systems notes",
-                "What else there is to say of them.",
+                "Other information on them.",
             )
             .optional(),
         ]
@@ -372,7 +372,7 @@ static DISK_SET: Node = group(
             free(
                 "description",
                 "Description",
-                "What they are and what they hold.",
+                "What they are and what they store.",
             ),
             count("diskCount", "Number of disks", "How many of them."),
             number(
@@ -447,7 +447,7 @@ const BENCH_NETWORK: Node = group(
             list(
                 "switches",
                 "Switches",
-                "Every switch or router on the way.",
+                "Every switch or router in between.",
                 &SWITCH,
                 &["name", "portCount"],
             )
@@ -466,7 +466,7 @@ static SWITCH: Node = group(
             line("type", "Type", "For example \"100 Gbit/s Ethernet\"."),
             count("portCount", "Ports", "How many ports it has."),
             count("usedPortCount", "Ports used", "How many of them were used."),
-            free("notes", "Notes", "What else there is to say of it.").optional(),
+            free("notes", "Notes", "Other information on it.").optional(),
         ]
     },
 );
@@ -477,7 +477,7 @@ static PROCESSING_ELEMENT: Node = group(
     "One kind of processor.",
     const {
         &[
-            count("quantity", "Qty", "How many chips of it."),
+            count("quantity", "Qty", "The number of these chips."),
             line("type", "Type", "CPU, GPU, FPGA, ASIC ..."),
             line("location", "Location", "The component it is in."),
             line(
@@ -501,8 +501,12 @@ static MEMORY: Node = group(
     const {
         &[
             line("description", "Description", "What it is and where."),
-            number("sizeGib", "Size, GiB", "The size of one, in GiB."),
-            count("quantity", "Number of instances", "How many of it."),
+            number("sizeGib", "Size, GiB", "The size of one unit, in GiB."),
+            count(
+                "quantity",
+                "Number of instances",
+                "The number of these units.",
+            ),
             field(
                 "isNonvolatile",
                 "Nonvolatile",
@@ -516,7 +520,7 @@ static MEMORY: Node = group(
 const PRICE: Node = group(
     "price",
     "Price",
-    "What the system costs. Not asked for, and good to know.",
+    "What the system costs. Not required.",
     const {
         &[
             line("currency", "Currency", "ISO 4217, for example EUR."),
@@ -534,7 +538,7 @@ const PRICE: Node = group(
             free(
                 "notes",
                 "Price notes",
-                "What is in it: support, discounts, the rent's period.",
+                "What the price includes: support, discounts, the period of rent.",
             )
             .optional(),
         ]
@@ -545,14 +549,19 @@ const PRICE: Node = group(
 const POWER: Node = group(
     "power",
     "Power",
-    "What the system draws. Not asked for, and good to know.",
+    "The power that the system draws. Not required.",
     const {
         &[
-            number("ratedW", "Rated power, W", "By its name plates, in watts.").optional(),
+            number(
+                "ratedW",
+                "Rated power, W",
+                "According to its name plates, in watts.",
+            )
+            .optional(),
             number(
                 "idleW",
                 "Idle power, W",
-                "Measured, ready and without load, in watts.",
+                "Measured when ready and without load, in watts.",
             )
             .optional(),
             number(

@@ -1,8 +1,8 @@
-//! `results`: what was measured. All of it comes from the run's files.
+//! `results`: the measured values. All of them come from the run's files.
 
 use super::node::{Node, Value, YES_NO, count, field, free, group, line, list, number};
 
-/// The words of [`filermark_results::verdict::WORDS`], of files that do not say, and of
+/// The words of [`filermark_results::verdict::WORDS`], of files without a verdict, and of
 /// documents of Filermark 0.1.
 const VERDICTS: &[&str] = &[
     "VALID",
@@ -17,7 +17,7 @@ const VERDICTS: &[&str] = &[
 pub(super) const RESULTS: Node = list(
     "results",
     "Results",
-    "What was measured, one result for each benchmark. It comes from the run's files and cannot be edited.",
+    "The measured values, one result for each benchmark. They come from the run's files and cannot be edited.",
     &RESULT,
     &["benchmark", "peak", "metric"],
 );
@@ -28,8 +28,8 @@ static RESULT: Node = group(
     "The result of one benchmark.",
     const {
         &[
-        line("benchmark", "Benchmark", "The benchmark's name, or the workload's of a foreign file.").of_run(),
-        line("title", "Title", "The benchmark in words.").optional().of_run(),
+        line("benchmark", "Benchmark", "The benchmark's name, or the workload's name of a file of another program.").of_run(),
+        line("title", "Title", "The title of the benchmark.").optional().of_run(),
         line("benchmarkVersion", "Version", "The version of its definition.").optional().of_run(),
         line("metric", "Metric", "What the load is counted in: op/s, or the business metric.").of_run(),
         number("peak", "Peak", "The highest load point that counts, in the metric.").of_run(),
@@ -50,13 +50,13 @@ static RESULT: Node = group(
             "verdict",
             "Verdict",
             Value::Choice(VERDICTS),
-            "Whether the result counts. UNKNOWN: the file is not ours and does not say. PARTLY VALID: of Filermark 0.1; some load points counted.",
+            "Whether the result counts. UNKNOWN: the file is of another program and has no verdict. PARTLY VALID: of Filermark 0.1; some load points counted.",
         )
         .of_run(),
         free(
             "remarks",
             "Remarks of the run",
-            "What the run's rules remarked, a line each: parameters that are not standard, and warnings.",
+            "The remarks of the rules, one in each line: parameters that are not standard, and warnings.",
         )
         .optional()
         .of_run(),
@@ -78,11 +78,11 @@ static DATA_POINT: Node = group(
     "One load point.",
     const {
         &[
-            number("load", "Load", "What was asked for, in the metric.").of_run(),
+            number("load", "Load", "The requested load, in the metric.").of_run(),
             number(
                 "requested",
                 "Requested, op/s",
-                "The requested rate; blank: as fast as it goes.",
+                "The requested rate; blank: unlimited.",
             )
             .optional()
             .of_run(),
@@ -112,7 +112,7 @@ static DATA_POINT: Node = group(
             count("errorCount", "Errors", "Logical operations that failed.")
                 .optional()
                 .of_run(),
-            number("seconds", "Seconds", "How long was measured.")
+            number("seconds", "Seconds", "The duration of the measurement.")
                 .optional()
                 .of_run(),
             number("totalKibps", "Total, KiB/s", "Data read and written.")
@@ -154,7 +154,7 @@ static DATA_POINT: Node = group(
 const RUN_FILES: Node = group(
     "runFiles",
     "Files of the run",
-    "Where the figures come from, and how it can be seen that the files are the same ones.",
+    "The files that the figures come from, with checksums to identify them.",
     const {
         &[
             line("suffix", "Suffix", "The suffix of the run's files.")
@@ -166,7 +166,7 @@ const RUN_FILES: Node = group(
             line(
                 "program",
                 "Program",
-                "What made the load, with its version.",
+                "The program that made the load, with its version.",
             )
             .optional()
             .of_run(),
@@ -197,7 +197,7 @@ const RUN_FILES: Node = group(
             line(
                 "recordFile",
                 "Run record",
-                "The run record, where there is one.",
+                "The run record, if there is one.",
             )
             .optional()
             .of_run(),

@@ -1,4 +1,4 @@
-//! `testInfo`: what made the load, and how.
+//! `testInfo`: the load generators and their configuration.
 
 use super::node::{Node, Value, count, field, free, group, line, list, number};
 use super::product::BOM_ITEM;
@@ -6,13 +6,13 @@ use super::product::BOM_ITEM;
 pub(super) const TEST_INFO: Node = group(
     "testInfo",
     "Test information",
-    "What made the load, and how it was connected to the server.",
+    "The load generators, and how they were connected to the server.",
     const {
         &[
             list(
                 "testEnvBomList",
                 "Test environment bill of materials",
-                "Every part of the load generators and of the network between.",
+                "Every part of the load generators and of the network.",
                 &BOM_ITEM,
                 &["quantity", "vendor", "model"],
             ),
@@ -28,18 +28,18 @@ pub(super) const TEST_INFO: Node = group(
             free(
                 "dataflow",
                 "Dataflow",
-                "The way of the data from the load generators to the disks.",
+                "The path of the data from the load generators to the disks.",
             )
             .optional(),
             free(
                 "uniformAccessRule",
                 "Uniform access rule compliance",
-                "How every load generator reaches every file system alike: which network ports, nodes and file systems each of them used.",
+                "How all load generators access all file systems uniformly: which network ports, nodes and file systems each of them used.",
             ),
             free(
                 "otherTestNotes",
                 "Other test notes",
-                "Whatever else about the test explains the result.",
+                "Other properties of the test that explain the result.",
             )
             .optional(),
         ]
@@ -77,7 +77,7 @@ static LG_TYPE: Node = group(
             count(
                 "processorCount",
                 "Number of processors (chips)",
-                "How many chips.",
+                "The number of chips.",
             )
             .optional(),
             count(
@@ -107,7 +107,7 @@ static LG_TYPE: Node = group(
 const BENCHMARK_PARAMETERS: Node = group(
     "benchmarkParameters",
     "Benchmark parameters",
-    "How the load was made: what the rc file says.",
+    "How the load was made: the parameters of the rc file.",
     const {
         &[
         line(
@@ -187,7 +187,7 @@ const TESTBED: Node = group(
             free(
                 "notes",
                 "Load generator configuration notes",
-                "What else there is to say of them.",
+                "Other information on them.",
             )
             .optional(),
         ]
@@ -197,23 +197,27 @@ const TESTBED: Node = group(
 static TESTBED_ITEM: Node = group(
     "testbedItem",
     "Load generator",
-    "One load generator, or several alike.",
+    "One load generator, or several of the same kind.",
     const {
         &[
             line("lgNumber", "LG no", "Its number, or a range such as 1..3."),
-            line("lgType", "LG type", "Its kind, by the name given above."),
+            line(
+                "lgType",
+                "LG type",
+                "Its type, by its name under loadGeneratorTypes.",
+            ),
             line(
                 "network",
                 "Network",
-                "Over which network it reaches the server.",
+                "The network over which it reaches the server.",
             ),
             field(
                 "targetFilesystems",
                 "Target file systems",
                 Value::FreeForm,
-                "Which file systems it worked on.",
+                "The file systems that it used.",
             ),
-            free("notes", "Notes", "What else there is to say of it.").optional(),
+            free("notes", "Notes", "Other information on it.").optional(),
         ]
     },
 );

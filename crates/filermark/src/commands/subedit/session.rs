@@ -260,7 +260,7 @@ fn take_up(shared: &Handle, store: &Store, found: &AutosaveContent) -> String {
         }
     };
     store.fill(&mut document);
-    state.editor.take_up(document, &found.at);
+    state.editor.resume(document, &found.at);
     found.typed.clone()
 }
 
