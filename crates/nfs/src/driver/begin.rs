@@ -1,5 +1,4 @@
-//! How operations begin: which first call an action makes, and what must be
-//! known for it.
+//! How operations begin: the first call of an action, and the handles that it requires.
 
 use super::core::{Core, Span};
 use super::ops::Step;
@@ -25,7 +24,7 @@ impl Core {
         if self.settings.version == NfsVersion::V2 && !is_in_v2(subject.op, request.action) {
             return Submit::Done(self.refused(NOT_IN_V2));
         }
-        if !self.knows_objects(request.proc, &subject) {
+        if !self.has_handles(request.proc, &subject) {
             return Submit::Done(self.refused(NO_HANDLE));
         }
         let op = self.ops.begin(request);
@@ -51,8 +50,8 @@ impl Core {
         Submit::Queued
     }
 
-    /// What is written gets a generation of its own, what is read is compared with
-    /// what had been written by now.
+    /// A write gets its own generation; a read is compared with what was written before it
+    /// began.
     fn note_in_history(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         match logical.action {
@@ -83,8 +82,8 @@ impl Core {
         }
     }
 
-    /// Whether there is a handle for everything that the action works on.
-    fn knows_objects(&self, proc: u32, subject: &Subject) -> bool {
+    /// Whether the proc has a handle for every object of the action.
+    fn has_handles(&self, proc: u32, subject: &Subject) -> bool {
         let Some(proc) = self.procs.get(proc as usize) else {
             return false;
         };
@@ -97,7 +96,7 @@ impl Core {
     }
 }
 
-/// Whether version 2 has a procedure and room for it.
+/// Whether version 2 has a procedure for it and files of that size.
 const fn is_in_v2(op: NfsOp, action: Action) -> bool {
     let end = match action {
         Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {

@@ -56,8 +56,8 @@ pub(super) fn write_to(object: u32, offset: u64, length: u32) -> Action {
 pub(super) fn settle(bench: &mut Bench) {
     let soon = bench.shard.core.state.clock.now() + Nanos::from_secs(20);
     bench.shard.make_stable(soon).expect("sockets work");
-    assert!(bench.shard.core.gather.is_empty());
-    assert_eq!(bench.shard.core.gather.ranges.used(), 0);
+    assert!(bench.shard.core.uncommitted.is_empty());
+    assert_eq!(bench.shard.core.uncommitted.ranges.used(), 0);
 }
 
 /// A bench whose first proc has files with these objects.
@@ -101,7 +101,7 @@ fn a_file_is_committed_after_so_many_writes_or_bytes_and_at_the_end() {
         // By files: each file beyond the second has the oldest one committed.
         for object in 1..=9 {
             bench.run(write_to(object, 0, 10));
-            assert!(bench.shard.core.gather.file_count(0) <= 2);
+            assert!(bench.shard.core.uncommitted.file_count(0) <= 2);
         }
         assert_eq!(bench.counters()["write_commits"], 7);
         settle(&mut bench);
@@ -175,7 +175,7 @@ fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
     }
     // The COMMIT goes out once the fourth WRITE is answered.
     let mut none = Vec::new();
-    while bench.shard.core.gather.idle(0).is_some() {
+    while bench.shard.core.uncommitted.idle(0).is_some() {
         let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(5);
         bench.shard.flush();
         bench.shard.poll(soon, &mut none).expect("sockets work");
@@ -184,7 +184,7 @@ fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
     bench.submit(0, write_to(1, 40, 10));
     bench.wait(2);
     assert_eq!(bench.counters()["COMMIT"], 1);
-    assert!(bench.shard.core.gather.idle(0).is_some(), "the fifth");
+    assert!(bench.shard.core.uncommitted.idle(0).is_some(), "the fifth");
     settle(&mut bench);
     assert_eq!(bench.counters()["COMMIT"], 1);
 }

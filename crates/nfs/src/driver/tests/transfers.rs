@@ -2,7 +2,7 @@
 
 use super::fake::{ServerAction, commit_reply, good, read_reply, reply, write_reply};
 use super::*;
-use crate::driver::status::VERIFIER_RESTLESS;
+use crate::driver::status::VERIFIER_KEEPS_CHANGING;
 use filermark_onc::nfs3::{Args, ReadOk, ReadRes, StableHow};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -341,7 +341,7 @@ fn all_writes_are_repeated_when_the_verifier_changes_before_the_commit() {
 fn a_verifier_that_changes_with_every_reply_fails_the_write() {
     let (mut bench, _) = unstable(|nth| nth as u8);
     let status = bench.status(write(0, SIZE));
-    assert_eq!(status, Status::Refused(VERIFIER_RESTLESS));
+    assert_eq!(status, Status::Refused(VERIFIER_KEEPS_CHANGING));
     // The logical COMMIT has nothing to compare with.
     assert_eq!(bench.status(Action::Commit { object: FILE }), Status::Ok);
 }

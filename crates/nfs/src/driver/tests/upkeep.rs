@@ -416,7 +416,7 @@ fn a_commit_that_is_given_up_ends_without_success_with_its_calls() {
         assert_eq!(all.len(), if is_closed { 2 } else { 1 });
         assert!(all.iter().all(|one| *one == all[0]));
         assert_eq!(bench.counters()["uncommitted_writes"], 4);
-        assert_eq!(bench.shard.core.gather.ranges.used(), 0);
+        assert_eq!(bench.shard.core.uncommitted.ranges.used(), 0);
         // What was sent twice may still be executed.
         assert_eq!(has_open_writes(&bench), is_closed);
     }
