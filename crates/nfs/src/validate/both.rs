@@ -1,5 +1,5 @@
-//! Checks that versions 2 and 3 have in common, written once for both. The tables of the
-//! versions name them; what a version demands in another way is in its own module.
+//! Checks that versions 2 and 3 share. The tables of the versions name them; checks that
+//! differ are in the module of the version.
 
 pub(super) mod attributes;
 pub(super) mod create;

@@ -1,4 +1,4 @@
-//! NULL, and the manners of the RPC layer underneath.
+//! NULL, and the RPC layer below.
 
 use super::ops::Common;
 use crate::validate::bench::Bench;

@@ -102,7 +102,7 @@ fn times(b: &mut Bench<'_>) -> Outcome {
             time.useconds,
         )?;
     }
-    // Both are the server's own time, and the file is new.
+    // Both are from the server's clock, and the file is new.
     let apart = is.mtime.seconds.abs_diff(is.ctime.seconds);
     b.holds(
         apart <= 60,
@@ -126,14 +126,14 @@ fn bad_handle(b: &mut Bench<'_>) -> Outcome {
     .map(drop)
 }
 
-/// SETATTR, whose answer has to agree with what GETATTR says then.
+/// SETATTR. Its answer must agree with a later GETATTR.
 fn set(b: &mut Bench<'_>, file: &Fh, what: Sattr) -> Result<Fattr, Stop> {
     let given = b.done("SETATTR", |nfs| nfs.setattr(file, what))?;
     b.agrees("SETATTR", file, &given)?;
     Ok(given)
 }
 
-/// What a SETATTR might change, but its ctime.
+/// The attributes that SETATTR may change, without the ctime.
 fn settable(a: &Fattr) -> (u32, u32, u32, u32, Timeval, Timeval) {
     (a.mode, a.uid, a.gid, a.size, a.atime, a.mtime)
 }
@@ -183,7 +183,7 @@ fn truncate(b: &mut Bench<'_>) -> Outcome {
 fn extend(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(9000, 2);
     let file = b.file_with(b"file", &data)?;
-    // What was cut off must not come back.
+    // The truncated data must not come back.
     set(b, &file, Sattr::size(5000))?;
     let is = set(b, &file, Sattr::size(9000))?;
     b.equal("size given by SETATTR", 9000, is.size)?;

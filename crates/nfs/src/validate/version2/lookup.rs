@@ -33,8 +33,8 @@ fn found(b: &mut Bench<'_>) -> Outcome {
     b.agrees("LOOKUP", &file, &given)
 }
 
-/// The RFC does not say that there are the two aliases: a server may refuse them, but
-/// not lead elsewhere.
+/// The RFC does not define these two names: a server may refuse them, but must not return a
+/// different directory.
 fn alias(b: &mut Bench<'_>, dir: &Fh, name: &[u8], wanted: &Fh) -> Outcome {
     let what = format!("LOOKUP of {}", shown(name));
     match b.either(&what, |nfs| nfs.lookup(dir, name))? {
@@ -85,12 +85,12 @@ fn longest_name(b: &mut Bench<'_>) -> Outcome {
     refused_name(b, "CREATE of a name of 256 bytes", &too_long, |nfs| {
         nfs.create(&dir, &longer, Sattr::mode(0o644))
     })?;
-    // A name cut off in silence would show up here.
+    // A truncated name would be listed here.
     let after = b.list(&dir)?.len();
     b.equal("names in the directory afterwards", before, after)
 }
 
-/// XDR ends at 255 bytes, so GARBAGE_ARGS is as right as a status.
+/// The XDR type ends at 255 bytes, so GARBAGE_ARGS is as correct as a status.
 fn refused_name<O>(
     b: &mut Bench<'_>,
     what: &str,
@@ -173,7 +173,7 @@ fn same_text(b: &mut Bench<'_>, link: &Fh, text: &[u8]) -> Outcome {
     b.equal("text", shown(text), shown(&got))
 }
 
-/// MAXPATHLEN is 1024; where a zero byte ends a path, one less goes.
+/// MAXPATHLEN is 1024; servers that end a path with a zero byte allow one byte less.
 fn longest_text(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let text = [b't'; MAXPATHLEN - 1];

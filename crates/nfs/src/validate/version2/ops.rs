@@ -1,4 +1,4 @@
-//! What the checks of version 2 say to the server, over and over.
+//! The calls that the checks of version 2 share.
 
 use crate::client::{ClientError, Entry2, Nfs2Client};
 use crate::target::{Target, credential, nfs_options};
@@ -15,7 +15,7 @@ use filermark_onc::nfs3::Fh;
 /// NFSv2, and MOUNT version 1 with it.
 pub(in crate::validate) struct V2;
 
-/// What its checks work with.
+/// The bench of its checks.
 pub(super) type Bench<'a> = bench::Bench<'a, V2>;
 /// One of its checks.
 pub(super) type Check = checks::Check<Of<V2>>;
@@ -157,7 +157,7 @@ impl Common for V2 {
             if got.is_empty() && at < attributes.size {
                 return Err(Stop::fail(
                     format!("READ at {at} of a file of {} bytes: data", attributes.size),
-                    "none: a client would ask for ever",
+                    "none: a client would repeat the READ without end",
                 ));
             }
             if got.is_empty() {
@@ -175,7 +175,8 @@ impl Common for V2 {
 }
 
 impl Bench<'_> {
-    /// A new symbolic link in the check's directory, by LOOKUP: SYMLINK gives no handle.
+    /// A new symbolic link in the check's directory. LOOKUP finds its handle, because SYMLINK
+    /// returns none.
     pub(super) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
         let dir = self.dir;
         self.done("SYMLINK", |nfs| nfs.symlink(&dir, name, text))?;
@@ -198,7 +199,7 @@ impl Bench<'_> {
         Ok(gone)
     }
 
-    /// One READ, whose answer has to fit into what was asked for and into the file.
+    /// One READ. Its data must not exceed the requested count or the size of the file.
     pub(super) fn read(
         &mut self,
         file: &Fh,
@@ -216,7 +217,7 @@ impl Bench<'_> {
         Ok((attributes, data))
     }
 
-    /// The attributes that came with an answer agree with what GETATTR says.
+    /// The attributes in an answer must agree with those of GETATTR.
     pub(super) fn agrees(&mut self, what: &str, file: &Fh, given: &Fattr) -> Result<(), Stop> {
         let is = self.attributes(file)?;
         let facts = |a: &Fattr| {

@@ -35,7 +35,7 @@ fn back(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-/// There is no end mark: a client knows the end by the size in the answer.
+/// There is no end mark: a client finds the end by the size in the answer.
 fn short(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(1000, 4);
     let file = b.file_with(b"file", &data)?;
@@ -74,12 +74,12 @@ fn largest(b: &mut Bench<'_>) -> Outcome {
         "none",
     )?;
     if got.len() < MAXDATA {
-        b.note(format!("READ of 8192 bytes gives {}", got.len()));
+        b.note(format!("READ of 8192 bytes returns {}", got.len()));
     }
     same_bytes(0, data.get(..got.len()).unwrap_or(&data), &got)
 }
 
-/// The answer has room for no more, and cutting the count is what servers do.
+/// An answer cannot hold more, and servers usually reduce the count.
 fn too_large(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(20_000, 9);
     let file = b.file_with(b"file", &data)?;

@@ -105,8 +105,8 @@ fn fileids(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-/// The count is to hold the whole result. Servers that count the entries alone go over it
-/// by the status and the end marks, which no client minds.
+/// The count includes the whole result. Servers that count only the entries exceed it by the
+/// status and the end marks, which clients accept.
 fn count(b: &mut Bench<'_>) -> Outcome {
     const AROUND: usize = 12;
     fill(b, 100)?;
@@ -129,7 +129,7 @@ fn count(b: &mut Bench<'_>) -> Outcome {
         b.holds(len <= count + AROUND, &what, len)?;
         if len > count {
             b.note(format!(
-                "an answer of {len} bytes where {count} were asked for"
+                "an answer of {len} bytes where {count} were requested"
             ));
         }
     }
@@ -148,16 +148,16 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
         let wanted = all.get(at + 1).map(|next| shown(&next.name));
         let got = part.first().map(|next| shown(&next.name));
         let name = shown(&entry.name);
-        b.equal(&format!("the name behind {name}"), wanted, got)?;
+        b.equal(&format!("the name after {name}"), wanted, got)?;
         if !eof {
-            b.note("the end is not told with the last entry: clients ask once more");
+            b.note("the last entry comes without eof: clients need one more READDIR");
         }
     }
     Ok(())
 }
 
-/// What `rm -r` does. A cookie of version 2 has no verifier, so a server has no way of
-/// telling that it is worth nothing any more.
+/// The calls of `rm -r`. A cookie of version 2 has no verifier, so a server cannot detect that
+/// it is not valid any more.
 fn while_removing(b: &mut Bench<'_>) -> Outcome {
     const COUNT: usize = 120;
     let dir = b.dir;
@@ -167,7 +167,7 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
         let (entries, eof) = b.done("READDIR", |nfs| nfs.readdir(&dir, from, SMALL))?;
         let last = entries.last().map(|entry| entry.cookie);
         for entry in entries.iter().filter(|entry| !is_dot(&entry.name)) {
-            b.done("REMOVE of what READDIR gave", |nfs| {
+            b.done("REMOVE of a listed file", |nfs| {
                 nfs.remove(&dir, &entry.name)
             })?;
         }
@@ -179,7 +179,7 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
     let left = b.list(&dir)?.len();
     if left > 0 {
         b.note(format!(
-            "READDIR passes over {left} of {COUNT} entries while those before are removed: an \
+            "READDIR skips {left} of {COUNT} entries while those before are removed: an \
              rm -r may leave files"
         ));
     }
@@ -192,9 +192,9 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
     let what = "READDIR with an invented cookie";
     match b.either(what, |nfs| nfs.readdir(&dir, 0x7edc_ba98, MAXDATA as u32))? {
         Err(status) => b.note(format!("{what}: {status}")),
-        Ok((entries, _)) => b.note(format!("{what} gives {} entries", entries.len())),
+        Ok((entries, _)) => b.note(format!("{what} returns {} entries", entries.len())),
     }
-    // Whatever it says, it has to go on as before.
+    // Later calls must work as before.
     let (entries, _) = in_parts(b, &dir, SMALL)?;
     each_once((0..30).map(name), &entries)
 }
@@ -202,18 +202,18 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
 fn toosmall(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(&[b'n'; 100])?;
-    for room in [8, 20] {
-        let what = format!("READDIR with room for {room} bytes");
-        match b.nfs.readdir(&dir, START, room) {
+    for bytes in [8, 20] {
+        let what = format!("READDIR of {bytes} bytes at most");
+        match b.nfs.readdir(&dir, START, bytes) {
             Ok(Err(status)) => b.note(format!("{what}: {status}")),
             Ok(Ok((entries, true))) if entries.iter().all(|entry| is_dot(&entry.name)) => {
                 return Err(Stop::fail(
                     format!("{what}: an error, or entries, or no eof"),
-                    "eof without the entry that is there",
+                    "eof without the existing entry",
                 ));
             }
-            Ok(Ok((entries, _))) => b.note(format!("{what} gives {} entries", entries.len())),
-            // No client asks for so little, so none will stumble over this.
+            Ok(Ok((entries, _))) => b.note(format!("{what} returns {} entries", entries.len())),
+            // No client requests so few bytes, so this does no harm.
             Err(error @ (ClientError::Garbage { .. } | ClientError::Refused { .. })) => {
                 b.note(format!("{what}: {error}"));
             }

@@ -97,6 +97,6 @@ fn dot(b: &mut Bench<'_>) -> Outcome {
     }
     match b.find(&dir, b"below") {
         Ok(_) => Ok(()),
-        Err(_) => Err(Stop::fail("the directory to be there still", "it is gone")),
+        Err(_) => Err(Stop::fail("the directory still exists", "it does not")),
     }
 }

@@ -1,4 +1,4 @@
-//! NULL, ROOT and WRITECACHE, and the manners of the RPC layer underneath.
+//! NULL, ROOT and WRITECACHE, and the RPC layer below.
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2, RpcClient};
@@ -31,8 +31,8 @@ fn own_connection(b: &Bench<'_>) -> RpcClient {
     wire::own_connection(b.plan, b.target)
 }
 
-/// The RFC has neither arguments nor results nor a status for it, so a server can do it
-/// (that is, nothing) or not have it.
+/// The RFC defines no arguments, results or status for it, so a server may implement it (it
+/// does nothing) or not.
 fn void(b: &mut Bench<'_>, procedure: Procedure) -> Outcome {
     let what = procedure.name();
     let outcome = own_connection(b)
@@ -126,7 +126,7 @@ fn garbage_args(b: &mut Bench<'_>) -> Outcome {
     let getattr = (NFS_V2, Procedure::Getattr.to_u32(), cut);
     let what = "GETATTR with 28 bytes of handle";
     refused_by_rpc(&mut own_connection(b), what, getattr, GARBAGE)?;
-    // A name that says to be longer than what comes.
+    // The length of the name is larger than the bytes that follow.
     let name = [&handle[..], &100u32.to_be_bytes(), b"only"].concat();
     let lookup = (NFS_V2, Procedure::Lookup.to_u32(), &name[..]);
     let what = "LOOKUP with 4 of 100 bytes of name";

@@ -71,7 +71,7 @@ fn overwrite(b: &mut Bench<'_>) -> Outcome {
     b.equal("size", 20_000, size)
 }
 
-/// The arguments of a WRITE, of more data than the codec lets through if wanted.
+/// The arguments of a WRITE, encoded here because the codec refuses more than 8192 bytes.
 fn raw_args(file: &Fh, unused: u32, offset: u32, data: &[u8]) -> Vec<u8> {
     let mut args = file.as_bytes().to_vec();
     for word in [unused, offset, unused, data.len() as u32] {
@@ -119,7 +119,7 @@ fn largest(b: &mut Bench<'_>) -> Outcome {
     b.contains(&file, 0, &data)
 }
 
-/// A server may be able to take them all the same; then it has to do it.
+/// A server may accept them; then it must write them all.
 fn too_large(b: &mut Bench<'_>) -> Outcome {
     const LEN: usize = 2 * MAXDATA;
     let what = format!("WRITE of {LEN} bytes");
@@ -129,7 +129,9 @@ fn too_large(b: &mut Bench<'_>) -> Outcome {
     let mut rpc = own_connection(b.plan, b.target);
     match rpc.call_raw(NFS_V2, Procedure::Write.to_u32(), &args) {
         Ok([0, 0, 0, 0, ..]) => {
-            b.note(format!("{what} succeeds: the limit of 8192 is not kept"));
+            b.note(format!(
+                "{what} succeeds: the limit of 8192 is not enforced"
+            ));
             return b.contains(&file, 0, &data);
         }
         Ok(_) => {}
@@ -140,7 +142,7 @@ fn too_large(b: &mut Bench<'_>) -> Outcome {
     b.equal(&format!("size after the refused {what}"), 0, size)
 }
 
-/// Offsets have 32 bits, and many servers and clients take them as signed.
+/// Offsets have 32 bits, and many servers and clients use them as signed numbers.
 fn largest_offset(b: &mut Bench<'_>) -> Outcome {
     const LAST: u32 = FILE_BYTES_MAX as u32;
     let full = [Nfsstat::Nospc, Nfsstat::Dquot];

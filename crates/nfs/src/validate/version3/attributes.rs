@@ -81,7 +81,7 @@ fn bad_handle(b: &mut Bench<'_>) -> Outcome {
         nfs.getattr(&invented)
     })?;
     if status == Nfsstat3::Stale {
-        b.note("NFS3ERR_STALE; NFS3ERR_BADHANDLE is usual for what never was");
+        b.note("NFS3ERR_STALE; NFS3ERR_BADHANDLE is usual for a handle that was never valid");
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ fn truncate(b: &mut Bench<'_>) -> Outcome {
 fn extend(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(9000, 2);
     let file = b.file_with(b"file", &data)?;
-    // What was cut off must not come back.
+    // The truncated data must not come back.
     set(b, &file, Sattr3::size(5000))?;
     set(b, &file, Sattr3::size(9000))?;
     let is = b.attributes(&file)?;
@@ -201,9 +201,12 @@ fn server_time(b: &mut Bench<'_>) -> Outcome {
     set(b, &file, to(SetTime::ClientTime(long_ago)))?;
     set(b, &file, to(SetTime::ServerTime))?;
     let is = b.attributes(&file)?;
-    // The server's clock may be coarse, and two of them may differ a little.
+    // The server's clock may be coarse, and two clocks may differ a little.
     let around = born.seconds.saturating_sub(2)..=born.seconds.saturating_add(300);
-    let expected = format!("an mtime about {} s, when the file was made", born.seconds);
+    let expected = format!(
+        "an mtime about {} s, when the file was created",
+        born.seconds
+    );
     b.holds(
         around.contains(&is.mtime.seconds),
         &expected,

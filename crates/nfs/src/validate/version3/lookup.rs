@@ -37,20 +37,20 @@ fn found(b: &mut Bench<'_>) -> Outcome {
             (wanted.fileid, wanted.ftype, wanted.size),
             (given.fileid, given.ftype, given.size),
         )?,
-        None => b.note("LOOKUP gives no attributes of what it finds"),
+        None => b.note("LOOKUP returns no attributes of the object"),
     }
     let own = b.attributes(&dir)?.fileid;
     match found.dir_attributes {
         Some(given) => b.equal("fileid of the directory", own, given.fileid),
         None => {
-            b.note("LOOKUP gives no attributes of the directory");
+            b.note("LOOKUP returns no attributes of the directory");
             Ok(())
         }
     }
 }
 
-/// Section 3.2 only assumes the two aliases: a server may refuse them, but not
-/// lead elsewhere.
+/// Section 3.2 only assumes these two names: a server may refuse them, but must not return a
+/// different directory.
 fn alias(b: &mut Bench<'_>, dir: &Fh, name: &[u8], wanted: &Fh) -> Outcome {
     let what = format!("LOOKUP of {}", shown(name));
     match b.either(&what, |nfs| nfs.lookup(dir, name))? {
@@ -106,14 +106,14 @@ fn subset(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     for asked in [0, access::READ, access::LOOKUP | access::DELETE] {
         let granted = b.done("ACCESS", |nfs| nfs.access(&dir, asked))?.access;
-        let expected = format!("rights within those asked for ({asked:#x})");
+        let expected = format!("rights within those requested ({asked:#x})");
         b.holds(granted & !asked == 0, &expected, format!("{granted:#x}"))?;
     }
     Ok(())
 }
 
-/// Who may do what is decided by the server (RFC 1813 section 4.4), and some map
-/// everybody to one user: letting in is told, not failed.
+/// The server decides on permissions (RFC 1813 section 4.4), and some map all users to one:
+/// granted access is a note, not a failure.
 fn others(b: &mut Bench<'_>) -> Outcome {
     let file = b.file_with(b"private", b"mine")?;
     b.done("SETATTR", |nfs| {
@@ -121,8 +121,8 @@ fn others(b: &mut Bench<'_>) -> Outcome {
     })?;
     let (uid, gid) = (other_id(b.plan.uid), other_id(b.plan.gid));
     let name = b.plan.machine_name.as_bytes();
-    let stranger = AuthSys::new(0, name, uid, gid, &[]).to_body();
-    let mut nfs = Nfs3Client::new(b.target.nfs_address, stranger, nfs_options(b.plan));
+    let other = AuthSys::new(0, name, uid, gid, &[]).to_body();
+    let mut nfs = Nfs3Client::new(b.target.nfs_address, other, nfs_options(b.plan));
     let read = nfs
         .read(&file, 0, 4)
         .map_err(|error| no_answer("READ by another user", &error))?;
@@ -136,14 +136,14 @@ fn others(b: &mut Bench<'_>) -> Outcome {
         .map_err(|error| no_answer("ACCESS by another user", &error))?;
     if granted.is_ok_and(|ok| ok.access & access::READ != 0) && read.is_err() {
         return Err(Stop::fail(
-            "ACCESS to tell what READ does: no right to read",
+            "ACCESS agrees with READ: no right to read",
             "ACCESS grants what READ refuses",
         ));
     }
     Ok(())
 }
 
-/// Somebody who is neither us nor root nor nobody.
+/// An id that is not ours, root's or the anonymous user's.
 const fn other_id(own: u32) -> u32 {
     if own == 54_321 { 54_322 } else { 54_321 }
 }

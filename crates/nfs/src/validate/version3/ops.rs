@@ -1,4 +1,4 @@
-//! What the checks of version 3 say to the server, over and over.
+//! The calls that the checks of version 3 share.
 
 use crate::client::{ClientError, Nfs3Client, Reply};
 use crate::target::Target;
@@ -13,7 +13,7 @@ use filermark_onc::nfs3::*;
 /// NFSv3.
 pub(in crate::validate) struct V3;
 
-/// What its checks work with.
+/// The bench of its checks.
 pub(super) type Bench<'a> = bench::Bench<'a, V3>;
 /// One of its checks.
 pub(super) type Check = checks::Check<Of<V3>>;
@@ -71,7 +71,7 @@ impl<F> Refused for Failed<F> {
     }
 }
 
-/// An answer with no more than this of its results and the status of its failure.
+/// An answer reduced to a part of its results, or the status of its failure.
 fn only<O, P, F>(reply: Reply<O, F>, part: impl FnOnce(O) -> P) -> Asked<V3, P> {
     reply.map(|answer| answer.map(part).map_err(|failed| failed.status))
 }
@@ -127,7 +127,7 @@ impl Common for V3 {
         only(nfs.link(file, dir, name), drop)
     }
 
-    /// Each part with FILE_SYNC.
+    /// Writes with FILE_SYNC.
     fn put(b: &mut Bench<'_>, file: &Fh, offset: u64, data: &[u8]) -> Outcome {
         let wsize = b.target.wsize as usize;
         let mut done = 0;
@@ -155,7 +155,7 @@ impl Common for V3 {
             let what = format!("READ of {part} bytes at {at}");
             let read = b.done(&what, |nfs| nfs.read(file, at, part))?;
             b.equal(
-                &format!("{what}: count as many as the data"),
+                &format!("{what}: count equal to the length of the data"),
                 read.data.len(),
                 read.count as usize,
             )?;
@@ -164,7 +164,7 @@ impl Common for V3 {
             if read.data.is_empty() && !read.eof {
                 return Err(Stop::fail(
                     format!("{what}: data, or eof"),
-                    "neither: a client would ask for ever",
+                    "neither: a client would repeat the READ without end",
                 ));
             }
             data.extend_from_slice(&read.data);
@@ -182,7 +182,7 @@ impl Common for V3 {
 }
 
 impl Bench<'_> {
-    /// All entries of a directory but "." and "..", read with ordinary sizes.
+    /// All entries of a directory except "." and "..", in answers of the preferred size.
     pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<crate::client::DirEntry>, Stop> {
         let count = self.target.dir_bytes();
         let mut all = Vec::new();

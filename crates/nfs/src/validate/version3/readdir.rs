@@ -107,7 +107,7 @@ fn fileids(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-/// Length of the results behind the status, in bytes.
+/// Length of the results after the status, in bytes.
 fn answer_bytes(b: &mut Bench<'_>, procedure: Procedure, args: &[u8]) -> Result<usize, Stop> {
     let what = procedure.name();
     let results = b
@@ -125,14 +125,14 @@ fn answer_bytes(b: &mut Bench<'_>, procedure: Procedure, args: &[u8]) -> Result<
     }
 }
 
-/// The limit is to include everything. Servers that count only the entries go
-/// over it by the directory's attributes and verifier, which no client minds.
+/// The limit includes everything. Servers that count only the entries exceed it by the
+/// directory's attributes and verifier, which clients accept.
 fn within(b: &mut Bench<'_>, what: &str, len: usize, limit: u32) -> Outcome {
     const ATTRIBUTES_AND_VERIFIER: usize = 128;
     let limit = limit as usize;
     if len > limit && len <= limit + ATTRIBUTES_AND_VERIFIER {
         b.note(format!(
-            "{what} of {len} bytes where {limit} were asked for"
+            "{what} of {len} bytes where {limit} were requested"
         ));
         return Ok(());
     }
@@ -173,7 +173,7 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
         let wanted = all.get(at + 1).map(|next| shown(&next.name));
         let got = part.entries.first().map(|next| shown(&next.name));
         b.equal(
-            &format!("the name behind {}", shown(&entry.name)),
+            &format!("the name after {}", shown(&entry.name)),
             wanted,
             got,
         )?;
@@ -181,9 +181,9 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-/// What `rm -r` does. A server may give up its cookies when the directory
-/// changes (NFS3ERR_BAD_COOKIE). That it must not pass over entries instead is
-/// the purpose of the cookie verifier, but not said in so many words.
+/// The calls of `rm -r`. A server may refuse its cookies when the directory has changed
+/// (NFS3ERR_BAD_COOKIE). The cookie verifier exists so that it does not skip entries instead,
+/// but the RFC does not state this as a requirement.
 fn while_removing(b: &mut Bench<'_>) -> Outcome {
     const COUNT: usize = 120;
     let dir = b.dir;
@@ -193,14 +193,14 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
         let part = match b.either("READDIR", |nfs| nfs.readdir(&dir, from, SMALL))? {
             Ok(part) => part,
             Err(Nfsstat3::BadCookie) => {
-                b.note("a changed directory has to be listed from its beginning");
+                b.note("a changed directory must be listed again from the start");
                 return Ok(());
             }
             Err(status) => return Err(Stop::fail("READDIR: NFS3_OK", status)),
         };
         let last = part.entries.last().map(|entry| entry.cookie);
         for entry in part.entries.iter().filter(|e| !is_dot(&e.name)) {
-            b.done("REMOVE of what READDIR gave", |nfs| {
+            b.done("REMOVE of a listed file", |nfs| {
                 nfs.remove(&dir, &entry.name)
             })?;
         }
@@ -212,7 +212,7 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
     let left = b.list(&dir)?.len();
     if left > 0 {
         b.note(format!(
-            "READDIR passes over {left} of {COUNT} entries while those before are removed, without \
+            "READDIR skips {left} of {COUNT} entries while those before are removed, without \
              NFS3ERR_BAD_COOKIE: an rm -r may leave files"
         ));
     }
@@ -247,7 +247,7 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
             Ok(part) => {
                 let count = part.entries.len();
                 b.note(format!(
-                    "READDIR with {what} gives {count} entries: it is not looked at"
+                    "READDIR with {what} returns {count} entries: it is not checked"
                 ));
             }
         }
@@ -257,7 +257,7 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
 
 fn toosmall(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
-    let what = "READDIR with room for 8 bytes";
+    let what = "READDIR of 8 bytes at most";
     b.file(&[b'n'; 100])?;
     match b.nfs.readdir(&dir, START, 8) {
         Ok(Err(failed)) if failed.status == Nfsstat3::Toosmall => {}
@@ -268,8 +268,8 @@ fn toosmall(b: &mut Bench<'_>) -> Outcome {
                 "an empty directory",
             ));
         }
-        Ok(Ok(part)) => b.note(format!("{what} gives {} entries", part.entries.len())),
-        // No client asks for so little, so none will stumble over this.
+        Ok(Ok(part)) => b.note(format!("{what} returns {} entries", part.entries.len())),
+        // No client requests so few bytes, so this does no harm.
         Err(error @ ClientError::Garbage { .. }) => b.note(format!("{what}: {error}")),
         Err(error) => return Err(no_answer(what, &error)),
     }
@@ -340,13 +340,13 @@ fn plus_agrees(b: &mut Bench<'_>) -> Outcome {
         }
         if let Some(handle) = plus.handle {
             let is = b.attributes(&handle)?;
-            b.equal("fileid behind the handle given", wanted.fileid, is.fileid)?;
+            b.equal("fileid of the returned handle", wanted.fileid, is.fileid)?;
         }
         bare += usize::from(plus.attributes.is_none() || plus.handle.is_none());
     }
     if bare > 0 {
         b.note(format!(
-            "{bare} of 21 entries came without attributes or handle"
+            "{bare} of 21 entries have no attributes or no handle"
         ));
     }
     Ok(())

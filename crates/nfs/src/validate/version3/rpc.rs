@@ -1,4 +1,4 @@
-//! NULL, and the manners of the RPC layer underneath.
+//! NULL, and the RPC layer below.
 
 use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, RpcClient};
@@ -77,7 +77,7 @@ fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
 
 fn garbage_args(b: &mut Bench<'_>) -> Outcome {
     let mut args = getattr_args(b);
-    // The length says more than there is.
+    // The length is larger than the bytes that follow.
     args.truncate(8);
     let getattr = Procedure::Getattr.to_u32();
     let what = "GETATTR with a cut-off handle";
@@ -109,7 +109,7 @@ fn new_connection(b: &mut Bench<'_>) -> Outcome {
     b.nfs.rpc().disconnect();
     let after = b.attributes(&file)?;
     b.equal("fileid on a new connection", before.fileid, after.fileid)?;
-    // A handle is bytes to the client, and the same bytes have to work for ever.
+    // A handle is opaque to the client, and the same bytes must stay valid.
     let copy = FileHandle::new(file.as_bytes()).map(FileHandle::to_fh);
     b.equal("handle", Some(file), copy)
 }

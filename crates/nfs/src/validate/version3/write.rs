@@ -21,7 +21,7 @@ checks! { CHECKS: Check =>
     "write.stale", Procedure::Write, "to a removed file answers NFS3ERR_STALE" => stale;
 }
 
-/// A single WRITE, whose answer has to be as safe as asked, and right in its count.
+/// A single WRITE. Its answer must have the requested stability and the right count.
 fn write(b: &mut Bench<'_>, file: &Fh, stable: StableHow, data: &[u8]) -> Outcome {
     let what = format!("WRITE {stable}");
     let wrote = b.done(&what, |nfs| nfs.write(file, 0, stable, data))?;
@@ -87,7 +87,7 @@ fn largest(b: &mut Bench<'_>) -> Outcome {
         count,
     )?;
     if count < size {
-        b.note(format!("{what} takes {count} bytes"));
+        b.note(format!("{what} writes {count} bytes"));
     }
     b.contains(&file, 0, data.get(..count as usize).unwrap_or(&data))
 }
@@ -118,7 +118,7 @@ fn mtime(b: &mut Bench<'_>) -> Outcome {
         mtime: SetTime::ClientTime(old),
         ..Sattr3::default()
     };
-    // Where times cannot be set the file's birth has to do as the old one.
+    // If times cannot be set, the time of creation is the old one.
     b.either("SETATTR", |nfs| nfs.setattr(&file, set, None))?
         .ok();
     let before = b.attributes(&file)?;
