@@ -1,4 +1,5 @@
 //! How operations begin: the first call of an action, and the handles that it requires.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::core::{Core, Span};
 use super::ops::Step;
@@ -45,7 +46,29 @@ impl Core {
                 }
             }
             Action::Readdir { dir, plus } => self.list(op, dir, plus),
-            _ => self.call(op, first_call(subject.op), Span::NONE),
+            Action::Null
+            | Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Create { .. }
+            | Action::Mkdir { .. }
+            | Action::Symlink { .. }
+            | Action::Mknod { .. }
+            | Action::Remove { .. }
+            | Action::Rmdir { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::MakeProcDir { .. }
+            | Action::Fill { .. }
+            | Action::RemoveProcDir { .. }
+            // These two have no subject and were refused above.
+            | Action::File(_)
+            | Action::Session(_) => self.call(op, first_call(subject.op), Span::NONE),
         }
         Submit::Queued
     }
@@ -54,19 +77,19 @@ impl Core {
     /// began.
     fn note_in_history(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
-        match logical.action {
-            Action::Read { .. } => logical.since = self.history.begin_read(),
-            Action::Write {
-                file,
-                offset,
-                length,
-                ..
-            } => {
-                let range = (file, offset, u64::from(length));
-                logical.mark = self.history.begin_write(logical.proc, range);
-            }
-            Action::Fill { .. } => logical.mark = self.history.begin_fill(logical.proc),
-            _ => {}
+        if let Action::Read { .. } = logical.action {
+            logical.since = self.history.begin_read();
+        } else if let Action::Write {
+            file,
+            offset,
+            length,
+            ..
+        } = logical.action
+        {
+            let range = (file, offset, u64::from(length));
+            logical.mark = self.history.begin_write(logical.proc, range);
+        } else if let Action::Fill { .. } = logical.action {
+            logical.mark = self.history.begin_fill(logical.proc);
         }
     }
 
@@ -98,15 +121,18 @@ impl Core {
 
 /// Whether version 2 has a procedure for it and files of that size.
 const fn is_in_v2(op: NfsOp, action: Action) -> bool {
-    let end = match action {
-        Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {
-            offset.saturating_add(length as u64)
-        }
-        Action::Fill { size, .. }
-        | Action::Setattr {
-            size: Some(size), ..
-        } => size,
-        _ => 0,
+    let end = if let Action::Read { offset, length, .. } | Action::Write { offset, length, .. } =
+        action
+    {
+        offset.saturating_add(length as u64)
+    } else if let Action::Fill { size, .. }
+    | Action::Setattr {
+        size: Some(size), ..
+    } = action
+    {
+        size
+    } else {
+        0
     };
     in_version2(first_call(op)).is_some() && end <= FILE_BYTES_MAX
 }

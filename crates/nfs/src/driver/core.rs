@@ -2,6 +2,7 @@
 //!
 //! It puts calls into the queues of connections and judges replies; it does not access
 //! connections.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::Call;
 use super::counters::{Counted, Counters};
@@ -185,15 +186,18 @@ impl Core {
         self.end_commit(op);
         let ended = self.ops.get_mut(op);
         ended.note_done(now);
-        let written = match ended.action {
-            Action::Write {
-                file,
-                offset,
-                length,
-                ..
-            } => Some((file, offset, u64::from(length))),
-            Action::Fill { file, size, .. } => Some((file, 0, size)),
-            _ => None,
+        let written = if let Action::Write {
+            file,
+            offset,
+            length,
+            ..
+        } = ended.action
+        {
+            Some((file, offset, u64::from(length)))
+        } else if let Action::Fill { file, size, .. } = ended.action {
+            Some((file, 0, size))
+        } else {
+            None
         };
         if let Some(range) = written {
             let is_answered = ended.outcome.status == Status::Ok || ended.is_held;

@@ -1,5 +1,6 @@
 //! Encodes calls. The bytes are not kept: a retransmission is encoded again from the
 //! operation, with the same xid.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::Call;
 use super::core::Core;
@@ -82,24 +83,21 @@ impl Core {
 
     /// The file of a transfer: its handle, and its number for the contents of a write.
     pub(super) fn written_file(&self, call: &Call, op: &LogicalOp) -> (FileHandle<'_>, u64) {
-        let of_another = match call.procedure {
-            Procedure::Write if op.resending => op.target.object,
-            Procedure::Commit => op.target.object,
-            _ => None,
-        };
-        if let Some(object) = of_another {
+        let is_of_target = call.procedure == Procedure::Commit
+            || (call.procedure == Procedure::Write && op.resending);
+        if let Some(object) = op.target.object.filter(|_| is_of_target) {
             return (self.handle(op.proc, object), op.target.file);
         }
-        let file = match op.action {
-            Action::Fill { .. } => self.ops.handle(call.op),
-            _ => None,
+        if let Action::Fill { file: number, .. } = op.action {
+            let made = self.ops.handle(call.op);
+            return (made.unwrap_or_else(|| self.object(op)), number);
+        }
+        let number = if let Action::Write { file, .. } = op.action {
+            file
+        } else {
+            0
         };
-        let file = file.unwrap_or_else(|| self.object(op));
-        let number = match op.action {
-            Action::Write { file, .. } | Action::Fill { file, .. } => file,
-            _ => 0,
-        };
-        (file, number)
+        (self.object(op), number)
     }
 
     /// WRITE. The data is generated directly into `out`.
@@ -126,7 +124,9 @@ impl Core {
         let is_fill = matches!(self.ops.get(call.op).action, Action::Fill { .. });
         match self.settings.commit {
             CommitPolicy::FileSync if !is_fill => StableHow::FileSync,
-            _ => StableHow::Unstable,
+            CommitPolicy::FileSync | CommitPolicy::PerWrite | CommitPolicy::Deferred(_) => {
+                StableHow::Unstable
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 //! Replies: finds the call, judges the results, and continues the operation.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::core::{Core, Span, Timer};
 use super::counters::Tally;
@@ -77,11 +78,10 @@ impl Core {
         if resent {
             logical.note_resent(procedure);
         }
-        let verdict = match verdict {
-            CallOutcome::Failed(_) | CallOutcome::Ends(_) if logical.is_upkeep(procedure) => {
-                self.upkeep_failed(op, verdict)
-            }
-            _ => verdict,
+        let is_failure = matches!(verdict, CallOutcome::Failed(_) | CallOutcome::Ends(_));
+        let verdict = match is_failure && logical.is_upkeep(procedure) {
+            true => self.upkeep_failed(op, verdict),
+            false => verdict,
         };
         let logical = self.ops.get_mut(op);
         match verdict {
@@ -107,7 +107,7 @@ impl Core {
             match logical.step {
                 Step::Data => self.transfer_more(op),
                 Step::FindMade if logical.outstanding == 0 => self.find_made(op),
-                _ => {}
+                Step::FindMade | Step::First | Step::Commit => {}
             }
         }
         if self.ops.get(op).outstanding == 0 {
@@ -240,7 +240,26 @@ impl Core {
                 self.ops.set_handle(op, handle);
                 object
             }
-            _ => None,
+            // None of these creates or looks up a name.
+            Action::Null
+            | Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Commit { .. }
+            | Action::Remove { .. }
+            | Action::Rmdir { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Readdir { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::RemoveProcDir { .. }
+            | Action::File(_)
+            | Action::Session(_) => None,
         };
         if let Some(object) = object {
             let logical = self.ops.get(op);
