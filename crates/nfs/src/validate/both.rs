@@ -6,6 +6,8 @@ pub(super) mod create;
 pub(super) mod link;
 pub(super) mod look;
 pub(super) mod ops;
+pub(super) mod read;
+pub(super) mod readdir;
 pub(super) mod remove;
 pub(super) mod rename;
 pub(super) mod rpc;

@@ -4,7 +4,7 @@ use crate::client::{ClientError, Program, RpcClient, nfs_program};
 use crate::target::{Target, credential, nfs_options};
 use filermark_driver_kit::checks::Stop;
 use filermark_model::plan::{NfsPlan, Transport};
-use filermark_onc::rpc::{AcceptStat, AuthBody, RpcRefusal};
+use filermark_onc::rpc::{AcceptStat, AuthBody, AuthSys, RpcRefusal};
 
 /// A program from the range for private use (RFC 5531 section 8.3), which no server has.
 pub(super) const UNKNOWN_PROGRAM: Program = Program {
@@ -21,6 +21,14 @@ pub(super) fn own_connection(plan: &NfsPlan, target: &Target) -> RpcClient {
 pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> RpcClient {
     let program = nfs_program(plan.version);
     RpcClient::new(target.nfs_address, program, who, nfs_options(plan))
+}
+
+/// A user that is not ours, root or the anonymous user: the uid and the credentials.
+pub(super) fn other_user(plan: &NfsPlan) -> (u32, AuthBody) {
+    let other = |own: u32| if own == 54_321 { 54_322 } else { 54_321 };
+    let (uid, gid) = (other(plan.uid), other(plan.gid));
+    let name = plan.machine_name.as_bytes();
+    (uid, AuthSys::new(0, name, uid, gid, &[]).to_body())
 }
 
 /// Skips the check over UDP, which has no record marking.

@@ -1,9 +1,12 @@
 //! The calls that checks of both versions share.
 
+use crate::client::RpcClient;
+use crate::target::Target;
 use crate::validate::bench::{Answer, Bench, Refused, Version};
-use crate::validate::text::shown;
+use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
 use filermark_onc::nfs3::Fh;
+use std::fmt::Debug;
 
 /// The answer of a procedure, with only the version's status if it fails.
 pub(in crate::validate) type Asked<V, O> = Answer<O, <V as Version>::Status>;
@@ -15,14 +18,45 @@ pub(in crate::validate) struct Facts {
     pub(in crate::validate) fileid: u64,
     pub(in crate::validate) size: u64,
     pub(in crate::validate) nlink: u32,
+    pub(in crate::validate) mode: u32,
+    pub(in crate::validate) uid: u32,
+}
+
+/// An entry of a listing.
+#[derive(Clone, Debug)]
+pub(in crate::validate) struct ListedEntry<P> {
+    pub(in crate::validate) name: Vec<u8>,
+    pub(in crate::validate) fileid: u64,
+    /// The position after it.
+    pub(in crate::validate) next: P,
+}
+
+/// The entries of a directory.
+pub(in crate::validate) type Entries<V> = Vec<ListedEntry<<V as Common>::Position>>;
+
+/// An answer to READDIR.
+#[derive(Clone, Debug)]
+pub(in crate::validate) struct ListingPart<P> {
+    pub(in crate::validate) entries: Vec<ListedEntry<P>>,
+    pub(in crate::validate) eof: bool,
 }
 
 /// The procedures and statuses that versions 2 and 3 share. Answers are not translated.
 pub(in crate::validate) trait Common: Version {
     /// Attributes of the version.
     type Attributes;
+    /// The type of an object.
+    type Kind: Copy + PartialEq + Debug;
     /// An offset in a file.
     type Offset: Copy + From<u32> + Into<u64>;
+    /// A position in a listing.
+    type Position: Copy;
+    /// The position of the first entry.
+    const START: Self::Position;
+    /// The type of a regular file.
+    const REG: Self::Kind;
+    /// The type of a directory.
+    const DIR: Self::Kind;
     /// No such name.
     const NOENT: Self::Status;
     /// The name exists.
@@ -36,6 +70,12 @@ pub(in crate::validate) trait Common: Version {
 
     /// The attributes that shared checks compare.
     fn facts(attributes: &Self::Attributes) -> Facts;
+    /// The type in attributes.
+    fn kind(attributes: &Self::Attributes) -> Self::Kind;
+    /// The RPC client below a client.
+    fn rpc(nfs: &mut Self::Client) -> &mut RpcClient;
+    /// Size of the answers to READDIR in which whole directories are listed, in bytes.
+    fn list_bytes(target: &Target) -> u32;
     /// GETATTR.
     fn getattr(nfs: &mut Self::Client, object: &Fh) -> Asked<Self, Self::Attributes>;
     /// LOOKUP.
@@ -53,6 +93,23 @@ pub(in crate::validate) trait Common: Version {
     /// LINK.
     fn link(nfs: &mut Self::Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
 
+    /// SYMLINK. Returns the handle if the answer has it.
+    fn symlink(
+        nfs: &mut Self::Client,
+        dir: &Fh,
+        name: &[u8],
+        text: &[u8],
+    ) -> Asked<Self, Option<Fh>>;
+    /// READLINK.
+    fn readlink(nfs: &mut Self::Client, link: &Fh) -> Asked<Self, Vec<u8>>;
+    /// READDIR with an answer of `count` bytes at most.
+    fn readdir(
+        nfs: &mut Self::Client,
+        dir: &Fh,
+        from: Self::Position,
+        count: u32,
+    ) -> Asked<Self, ListingPart<Self::Position>>;
+
     /// Writes all of `data`, in as many calls as necessary.
     fn put(b: &mut Bench<'_, Self>, file: &Fh, offset: Self::Offset, data: &[u8]) -> Outcome;
     /// Reads `count` bytes, in as many calls as necessary; fewer only at the end of the file.
@@ -62,8 +119,6 @@ pub(in crate::validate) trait Common: Version {
         offset: Self::Offset,
         count: u32,
     ) -> Result<Vec<u8>, Stop>;
-    /// The names in a directory except "." and "..".
-    fn names(b: &mut Bench<'_, Self>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop>;
 }
 
 impl<V: Common> Bench<'_, V> {
@@ -141,6 +196,48 @@ impl<V: Common> Bench<'_, V> {
         let what = format!("MKDIR of {}", shown(name));
         let made = self.done(&what, |nfs| V::mkdir(nfs, dir, name))?;
         self.handle_of(made, dir, name)
+    }
+
+    /// A new symbolic link in the check's directory.
+    pub(in crate::validate) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let made = self.done_if_supported("SYMLINK", |nfs| V::symlink(nfs, &dir, name, text))?;
+        self.handle_of(made, &dir, name)
+    }
+
+    /// The handle of a file that was removed again.
+    pub(in crate::validate) fn removed_file(&mut self) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let file = self.file(b"gone")?;
+        self.done("REMOVE", |nfs| V::remove(nfs, &dir, b"gone"))?;
+        Ok(file)
+    }
+
+    /// The handle of a directory that was removed again.
+    pub(in crate::validate) fn removed_dir(&mut self) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let gone = self.mkdir(b"gone")?;
+        self.done("RMDIR", |nfs| V::rmdir(nfs, &dir, b"gone"))?;
+        Ok(gone)
+    }
+
+    /// All entries of a directory except "." and "..".
+    pub(in crate::validate) fn list(&mut self, dir: &Fh) -> Result<Entries<V>, Stop> {
+        let count = V::list_bytes(self.target);
+        let mut all = Vec::new();
+        let mut from = V::START;
+        loop {
+            let part = self.done("READDIR", |nfs| V::readdir(nfs, dir, from, count))?;
+            let last = part.entries.last().map(|entry| entry.next);
+            all.extend(part.entries.into_iter().filter(|e| !is_dot(&e.name)));
+            match last {
+                Some(next) if !part.eof => from = next,
+                _ => return Ok(all),
+            }
+            if all.len() > 10_000 {
+                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
+            }
+        }
     }
 
     /// The handle of a new object: from the answer, or by LOOKUP.

@@ -34,7 +34,7 @@ pub(in crate::validate) fn across<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     b.done("RENAME of a directory", |nfs| {
         V::rename(nfs, (&from, b"dir"), (&to, b"dir2"))
     })?;
-    let left = V::names(b, &from)?.len();
+    let left = b.list(&from)?.len();
     b.equal("entries left in the old directory", 0, left)?;
     let found = b.find(&to, b"file")?;
     let after = b.facts(&found)?;
@@ -71,7 +71,7 @@ pub(in crate::validate) fn over_file<V: Common>(b: &mut Bench<'_, V>) -> Outcome
     let is = b.facts(&found)?;
     b.equal("fileid and size", (wanted, 11), (is.fileid, is.size))?;
     b.begins_with(&found, b"new content")?;
-    let entries = V::names(b, &dir)?.len();
+    let entries = b.list(&dir)?.len();
     b.equal("entries", 1, entries)
 }
 

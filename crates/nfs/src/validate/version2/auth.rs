@@ -4,11 +4,11 @@ use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, Nfs2Client};
 use crate::target::nfs_options;
 use crate::validate::text::no_answer;
-use crate::validate::wire::connection_as;
+use crate::validate::wire::{connection_as, other_user};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{GetattrArgs, Nfsstat, NullArgs, Procedure, Sattr};
-use filermark_onc::rpc::{AuthBody, AuthSys, RejectStat, RpcRefusal};
+use filermark_onc::rpc::{AuthBody, RejectStat, RpcRefusal};
 
 checks! { CHECKS: Check =>
     "auth.none", nfs(Procedure::Null), "NULL needs no credentials" => none, by "RFC 1094 section 3.4";
@@ -47,11 +47,6 @@ fn none_else(b: &mut Bench<'_>) -> Outcome {
     }
 }
 
-/// An id that is not ours, root's or the anonymous user's.
-const fn other_id(own: u32) -> u32 {
-    if own == 54_321 { 54_322 } else { 54_321 }
-}
-
 /// Servers may map all users to one. The owner of a file that the other user creates shows
 /// it, and only then may that user access the file.
 fn others(b: &mut Bench<'_>) -> Outcome {
@@ -59,9 +54,7 @@ fn others(b: &mut Bench<'_>) -> Outcome {
     let file = b.file_with(b"private", b"mine")?;
     b.done("SETATTR", |nfs| nfs.setattr(&file, Sattr::mode(0o600)))?;
     b.done("SETATTR", |nfs| nfs.setattr(&dir, Sattr::mode(0o777)))?;
-    let (uid, gid) = (other_id(b.plan.uid), other_id(b.plan.gid));
-    let name = b.plan.machine_name.as_bytes();
-    let other = AuthSys::new(0, name, uid, gid, &[]).to_body();
+    let (uid, other) = other_user(b.plan);
     let mut nfs = Nfs2Client::new(b.target.nfs_address, other, nfs_options(b.plan));
     let made = nfs
         .create(&dir, b"theirs", Sattr::mode(0o644))

@@ -1,11 +1,12 @@
 //! CREATE, MKDIR and SYMLINK.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::create::{mkdir_exist, mkdir_notdir};
+use crate::validate::both::create::{
+    self as both, create_notdir, mkdir_exist, mkdir_notdir, mkdir_stale, stale,
+};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs2::*;
-use filermark_onc::nfs3::Fh;
 
 checks! { CHECKS: Check =>
     "create.made", nfs(Procedure::Create), "creates a file with mode and size" => made;
@@ -95,46 +96,6 @@ fn over_dir(b: &mut Bench<'_>) -> Outcome {
     b.find(&found, b"inside").map(drop)
 }
 
-fn create_notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("CREATE in a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.create(&file, b"x", NEW)
-    })
-    .map(drop)
-}
-
-/// A call that creates something in a removed directory: NFSERR_STALE, and never a success.
-fn in_removed<O>(
-    b: &mut Bench<'_>,
-    what: &str,
-    call: impl Fn(&mut crate::client::Nfs2Client, &Fh) -> crate::client::Reply2<O>,
-) -> Outcome {
-    let gone = b.removed_dir()?;
-    match b.either(what, |nfs| call(nfs, &gone))? {
-        Err(Nfsstat::Stale) => Ok(()),
-        Err(Nfsstat::Noent) => {
-            b.note(format!("{what}: NFSERR_NOENT; NFSERR_STALE is usual"));
-            Ok(())
-        }
-        other => {
-            let got = other.err().unwrap_or(Nfsstat::Ok);
-            Err(Stop::fail(format!("{what}: NFSERR_STALE"), got))
-        }
-    }
-}
-
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    in_removed(b, "CREATE in a removed directory", |nfs, gone| {
-        nfs.create(gone, b"x", NEW)
-    })
-}
-
-fn mkdir_stale(b: &mut Bench<'_>) -> Outcome {
-    in_removed(b, "MKDIR in a removed directory", |nfs, gone| {
-        nfs.mkdir(gone, b"x", Sattr::mode(0o755))
-    })
-}
-
 /// Usual statuses for names that always exist and are never files.
 const DOTS: [Nfsstat; 4] = [
     Nfsstat::Exist,
@@ -144,23 +105,11 @@ const DOTS: [Nfsstat; 4] = [
 ];
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    for name in [&b"."[..], b".."] {
-        let what = format!("CREATE of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| nfs.create(&dir, name, NEW))?;
-        let what = format!("MKDIR of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| {
-            nfs.mkdir(&dir, name, Sattr::mode(0o755))
-        })?;
-    }
-    Ok(())
+    both::dot(b, &DOTS)
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused_somehow("CREATE of ''", &[Nfsstat::Acces, Nfsstat::Inval], |nfs| {
-        nfs.create(&dir, b"", NEW)
-    })
+    both::empty_name(b, &[Nfsstat::Acces, Nfsstat::Inval])
 }
 
 fn dir_made(b: &mut Bench<'_>) -> Outcome {

@@ -1,6 +1,7 @@
 //! READ.
 
 use super::ops::{Bench, Check, Outcome, nfs};
+use crate::validate::both::read::back;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
@@ -15,24 +16,6 @@ checks! { CHECKS: Check =>
     "read.attributes", nfs(Procedure::Read), "the attributes in the reply are the file's" => attributes;
     "read.dir", nfs(Procedure::Read), "of a directory is refused" => of_dir;
     "read.stale", nfs(Procedure::Read), "of a removed file answers NFSERR_STALE" => stale;
-}
-
-fn back(b: &mut Bench<'_>) -> Outcome {
-    let data = pattern(70_001, 3);
-    let file = b.file_with(b"file", &data)?;
-    for (offset, len) in [
-        (0, 1),
-        (1, 2),
-        (511, 514),
-        (4095, 4098),
-        (8191, 33_333),
-        (65_535, 4466),
-        (0, 70_001),
-    ] {
-        let wanted = data.get(offset..offset + len).unwrap_or_default();
-        b.contains(&file, offset as u32, wanted)?;
-    }
-    Ok(())
 }
 
 /// There is no end mark: a client finds the end by the size in the answer.

@@ -1,13 +1,15 @@
 //! READDIR.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::client::{ClientError, Entry2, NFS_V2};
-use crate::validate::listing::{self, name};
+use crate::client::{ClientError, NFS_V2};
+use crate::validate::both::readdir::{
+    self as both, each_once, empty, fileids, fill, in_parts, notdir,
+};
+use crate::validate::listing::name;
 use crate::validate::text::{is_dot, no_answer, shown};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
-use filermark_onc::nfs3::Fh;
 use filermark_onc::xdr;
 
 checks! { CHECKS: Check =>
@@ -28,81 +30,8 @@ const ENTRIES: usize = 300;
 const SMALL: u32 = 512;
 const START: u32 = 0;
 
-fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
-    for number in 0..count {
-        b.file(&name(number))?;
-    }
-    Ok(())
-}
-
-/// Every name of `wanted` exactly once, nothing else, no dot more than once.
-fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[Entry2]) -> Outcome {
-    listing::each_once(wanted, entries.iter().map(|entry| &entry.name[..]))
-}
-
-/// All entries in answers of `count` bytes, and how many answers that took.
-fn in_parts(b: &mut Bench<'_>, dir: &Fh, count: u32) -> Result<(Vec<Entry2>, usize), Stop> {
-    let mut all = Vec::new();
-    let mut from = START;
-    for parts in 1..=2000 {
-        let (entries, eof) = b.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-        let last = entries.last().map(|entry| entry.cookie);
-        all.extend(entries);
-        match last {
-            _ if eof => return Ok((all, parts)),
-            Some(cookie) => from = cookie,
-            None => return Err(Stop::fail("READDIR: entries, or eof", "neither")),
-        }
-    }
-    Err(Stop::fail("READDIR: an end", "none after 2000 answers"))
-}
-
 fn all_once(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    fill(b, ENTRIES)?;
-    let (entries, parts) = in_parts(b, &dir, SMALL)?;
-    each_once((0..ENTRIES).map(name), &entries)?;
-    b.holds(
-        parts > 1,
-        "more than one answer of 512 bytes for 300 entries",
-        parts,
-    )?;
-    if !entries.iter().any(|entry| is_dot(&entry.name)) {
-        b.note("'.' and '..' are not listed");
-    }
-    Ok(())
-}
-
-fn empty(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let (entries, _) = in_parts(b, &dir, MAXDATA as u32)?;
-    each_once(std::iter::empty(), &entries)
-}
-
-fn fileids(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    let file = b.file(b"file")?;
-    let wanted = [
-        (&b"below"[..], b.attributes(&below)?.fileid),
-        (b"file", b.attributes(&file)?.fileid),
-        (b".", b.attributes(&dir)?.fileid),
-    ];
-    let (entries, _) = in_parts(b, &dir, MAXDATA as u32)?;
-    for (name, fileid) in wanted {
-        let listed = entries.iter().find(|entry| entry.name == name);
-        match listed {
-            Some(entry) => b.equal(&format!("fileid of {}", shown(name)), fileid, entry.fileid)?,
-            None if name == b"." => {}
-            None => {
-                return Err(Stop::fail(
-                    format!("{} to be listed", shown(name)),
-                    "it is not",
-                ));
-            }
-        }
-    }
-    Ok(())
+    both::all_once(b, ENTRIES, SMALL)
 }
 
 /// The count includes the whole result. Servers that count only the entries exceed it by the
@@ -141,7 +70,7 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
     fill(b, 30)?;
     let (all, _) = in_parts(b, &dir, SMALL)?;
     for (at, entry) in all.iter().enumerate() {
-        let from = entry.cookie;
+        let from = entry.next;
         let (part, eof) = b.done("READDIR from a cookie", |nfs| {
             nfs.readdir(&dir, from, MAXDATA as u32)
         })?;
@@ -221,14 +150,6 @@ fn toosmall(b: &mut Bench<'_>) -> Outcome {
         }
     }
     Ok(())
-}
-
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("READDIR of a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.readdir(&file, START, 4096)
-    })
-    .map(drop)
 }
 
 fn stale(b: &mut Bench<'_>) -> Outcome {

@@ -2,9 +2,9 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2, RpcClient};
-use crate::validate::both::rpc::{null, prog_unavail};
+use crate::validate::both::rpc::{self as both, null, prog_unavail};
 use crate::validate::text::no_answer;
-use crate::validate::wire::{self, needs_tcp, refused_by_rpc, refused_version};
+use crate::validate::wire::{self, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{Fhandle, GetattrArgs, Procedure};
@@ -80,18 +80,8 @@ fn getattr_args(b: &Bench<'_>) -> Result<Vec<u8>, Stop> {
 }
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
-    needs_tcp(b.plan)?;
     let args = getattr_args(b)?;
-    let mut rpc = own_connection(b);
-    rpc.set_fragment_bytes(Some(20));
-    let results = rpc
-        .call_raw(NFS_V2, Procedure::Getattr.to_u32(), &args)
-        .map_err(|error| no_answer("GETATTR in fragments of 20 bytes", &error))?;
-    b.equal(
-        "GETATTR in fragments: status",
-        &[0u8; 4][..],
-        results.get(..4).unwrap_or_default(),
-    )
+    both::fragments(b, &args)
 }
 
 fn many_at_once(b: &mut Bench<'_>) -> Outcome {
@@ -111,8 +101,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    let call = (NFS_V2, 18, &[][..]);
-    refused_by_rpc(&mut own_connection(b), "procedure 18", call, "PROC_UNAVAIL").map(drop)
+    both::proc_unavail(b, 18)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
@@ -137,9 +126,5 @@ fn garbage_args(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn new_connection(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let before = b.attributes(&file)?;
-    b.nfs.rpc().disconnect();
-    let after = b.attributes(&file)?;
-    b.equal("fileid on a new connection", before.fileid, after.fileid)
+    both::new_connection(b).map(drop)
 }

@@ -3,7 +3,7 @@
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::NFS_V2;
 use crate::validate::bench::Refusal;
-use crate::validate::both::write::hole;
+use crate::validate::both::write::{hole, overwrite};
 use crate::validate::text::no_answer;
 use crate::validate::wire::own_connection;
 use filermark_driver_kit::checks;
@@ -54,21 +54,6 @@ fn attributes(b: &mut Bench<'_>) -> Outcome {
         b.agrees("WRITE", &file, &given)?;
     }
     Ok(())
-}
-
-fn overwrite(b: &mut Bench<'_>) -> Outcome {
-    let mut wanted = pattern(20_000, 14);
-    let file = b.file_with(b"file", &wanted)?;
-    for (offset, len) in [(0, 1), (4090, 20), (8191, 4097), (19_999, 1)] {
-        let fresh = pattern(len, 15 + offset as u64);
-        b.put(&file, offset as u32, &fresh)?;
-        if let Some(range) = wanted.get_mut(offset..offset + len) {
-            range.copy_from_slice(&fresh);
-        }
-    }
-    b.contains(&file, 0, &wanted)?;
-    let size = b.attributes(&file)?.size;
-    b.equal("size", 20_000, size)
 }
 
 /// The arguments of a WRITE, encoded here because the codec refuses more than 8192 bytes.

@@ -63,8 +63,6 @@ fn verifier(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn stale(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let file = b.file(b"gone")?;
-    b.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
+    let file = b.removed_file()?;
     b.becomes_stale("COMMIT of a removed file", |nfs| nfs.commit(&file, 0, 0))
 }

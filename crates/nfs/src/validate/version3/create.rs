@@ -1,9 +1,11 @@
 //! CREATE, MKDIR, SYMLINK and MKNOD.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::create::{mkdir_exist, mkdir_notdir};
+use crate::validate::both::create::{
+    self as both, create_notdir, mkdir_exist, mkdir_notdir, stale,
+};
 use filermark_driver_kit::checks;
-use filermark_driver_kit::checks::{Stop, pattern};
+use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
@@ -137,64 +139,15 @@ fn over_dir(b: &mut Bench<'_>) -> Outcome {
     b.equal("type afterwards", Ftype3::Dir, is.ftype)
 }
 
-fn create_notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    b.refused("CREATE in a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.create(&file, b"x", how)
-    })
-    .map(drop)
-}
-
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let gone = b.mkdir(b"gone")?;
-    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"gone"))?;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    let wanted = [Nfsstat3::Stale, Nfsstat3::Badhandle];
-    let status = b.either("CREATE in a removed directory", |nfs| {
-        nfs.create(&gone, b"x", how)
-    })?;
-    match status {
-        Err(status) if wanted.contains(&status) => Ok(()),
-        Err(Nfsstat3::Noent) => {
-            b.note("CREATE in a removed directory: NFS3ERR_NOENT; NFS3ERR_STALE is usual");
-            Ok(())
-        }
-        Err(status) => Err(Stop::fail(
-            "CREATE in a removed directory: NFS3ERR_STALE",
-            status,
-        )),
-        Ok(_) => Err(Stop::fail(
-            "CREATE in a removed directory: NFS3ERR_STALE",
-            Nfsstat3::Ok,
-        )),
-    }
-}
-
 /// Usual statuses for names that always exist and are never files.
 const DOTS: [Nfsstat3; 3] = [Nfsstat3::Exist, Nfsstat3::Inval, Nfsstat3::Isdir];
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    for name in [&b"."[..], b".."] {
-        let what = format!("CREATE of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| nfs.create(&dir, name, how))?;
-        let what = format!("MKDIR of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| {
-            nfs.mkdir(&dir, name, Sattr3::mode(0o755))
-        })?;
-    }
-    Ok(())
+    both::dot(b, &DOTS)
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    b.refused_somehow("CREATE of ''", &[Nfsstat3::Acces, Nfsstat3::Inval], |nfs| {
-        nfs.create(&dir, b"", how)
-    })
+    both::empty_name(b, &[Nfsstat3::Acces, Nfsstat3::Inval])
 }
 
 fn made(b: &mut Bench<'_>) -> Outcome {

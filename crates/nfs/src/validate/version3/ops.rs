@@ -1,10 +1,9 @@
 //! The calls that the checks of version 3 share.
 
-use crate::client::{ClientError, Nfs3Client, Reply};
+use crate::client::{ClientError, DirEntry, Nfs3Client, Reply, RpcClient};
 use crate::target::Target;
 use crate::validate::bench::{self, Of, Refused, Version};
-use crate::validate::both::ops::{Asked, Common, Facts};
-use crate::validate::text::is_dot;
+use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
@@ -78,7 +77,12 @@ fn only<O, P, F>(reply: Reply<O, F>, part: impl FnOnce(O) -> P) -> Asked<V3, P> 
 
 impl Common for V3 {
     type Attributes = Fattr3;
+    type Kind = Ftype3;
     type Offset = u64;
+    type Position = (u64, Verf);
+    const START: (u64, Verf) = (0, [0; VERFSIZE]);
+    const REG: Ftype3 = Ftype3::Reg;
+    const DIR: Ftype3 = Ftype3::Dir;
     const NOENT: Nfsstat3 = Nfsstat3::Noent;
     const EXIST: Nfsstat3 = Nfsstat3::Exist;
     const NOTDIR: Nfsstat3 = Nfsstat3::Notdir;
@@ -91,7 +95,22 @@ impl Common for V3 {
             fileid: attributes.fileid,
             size: attributes.size,
             nlink: attributes.nlink,
+            mode: attributes.mode,
+            uid: attributes.uid,
         }
+    }
+
+    fn kind(attributes: &Fattr3) -> Ftype3 {
+        attributes.ftype
+    }
+
+    fn rpc(nfs: &mut Nfs3Client) -> &mut RpcClient {
+        nfs.rpc()
+    }
+
+    /// Answers of the preferred size.
+    fn list_bytes(target: &Target) -> u32 {
+        target.dir_bytes()
     }
 
     fn getattr(nfs: &mut Nfs3Client, object: &Fh) -> Asked<Self, Fattr3> {
@@ -125,6 +144,38 @@ impl Common for V3 {
 
     fn link(nfs: &mut Nfs3Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()> {
         only(nfs.link(file, dir, name), drop)
+    }
+
+    fn symlink(
+        nfs: &mut Nfs3Client,
+        dir: &Fh,
+        name: &[u8],
+        text: &[u8],
+    ) -> Asked<Self, Option<Fh>> {
+        only(nfs.symlink(dir, name, text), |made| made.obj)
+    }
+
+    fn readlink(nfs: &mut Nfs3Client, link: &Fh) -> Asked<Self, Vec<u8>> {
+        only(nfs.readlink(link), |read| read.data)
+    }
+
+    fn readdir(
+        nfs: &mut Nfs3Client,
+        dir: &Fh,
+        from: (u64, Verf),
+        count: u32,
+    ) -> Asked<Self, ListingPart<(u64, Verf)>> {
+        only(nfs.readdir(dir, from, count), |part| {
+            let listed = |entry: DirEntry| ListedEntry {
+                name: entry.name,
+                fileid: entry.fileid,
+                next: (entry.cookie, part.cookieverf),
+            };
+            ListingPart {
+                entries: part.entries.into_iter().map(listed).collect(),
+                eof: part.eof,
+            }
+        })
     }
 
     /// Writes with FILE_SYNC.
@@ -173,31 +224,5 @@ impl Common for V3 {
             }
         }
         Ok(data)
-    }
-
-    fn names(b: &mut Bench<'_>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
-        let entries = b.list(dir)?;
-        Ok(entries.into_iter().map(|entry| entry.name).collect())
-    }
-}
-
-impl Bench<'_> {
-    /// All entries of a directory except "." and "..", in answers of the preferred size.
-    pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<crate::client::DirEntry>, Stop> {
-        let count = self.target.dir_bytes();
-        let mut all = Vec::new();
-        let mut from = (0, Verf::default());
-        loop {
-            let part = self.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-            let last = part.entries.last().map(|entry| entry.cookie);
-            all.extend(part.entries.into_iter().filter(|e| !is_dot(&e.name)));
-            match last {
-                Some(cookie) if !part.eof => from = (cookie, part.cookieverf),
-                _ => return Ok(all),
-            }
-            if all.len() > 10_000 {
-                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
-            }
-        }
     }
 }

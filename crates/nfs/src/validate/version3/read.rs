@@ -1,6 +1,7 @@
 //! READ.
 
 use super::ops::{Bench, Check, Outcome};
+use crate::validate::both::read::back;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
@@ -14,24 +15,6 @@ checks! { CHECKS: Check =>
     "read.largest", Procedure::Read, "the largest transfer works" => largest;
     "read.dir", Procedure::Read, "of a directory is refused" => of_dir;
     "read.stale", Procedure::Read, "of a removed file answers NFS3ERR_STALE" => stale;
-}
-
-fn back(b: &mut Bench<'_>) -> Outcome {
-    let data = pattern(70_001, 3);
-    let file = b.file_with(b"file", &data)?;
-    for (offset, len) in [
-        (0, 1),
-        (1, 2),
-        (511, 514),
-        (4095, 4098),
-        (8191, 33_333),
-        (65_535, 4466),
-        (0, 70_001),
-    ] {
-        let wanted = data.get(offset..offset + len).unwrap_or_default();
-        b.contains(&file, offset as u64, wanted)?;
-    }
-    Ok(())
 }
 
 fn eof(b: &mut Bench<'_>) -> Outcome {

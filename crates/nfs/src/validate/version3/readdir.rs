@@ -1,7 +1,8 @@
 //! READDIR and READDIRPLUS.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::client::{ClientError, DirEntry, NFS_V3, PlusEntry};
+use crate::client::{ClientError, NFS_V3, PlusEntry};
+use crate::validate::both::readdir::{self as both, empty, fileids, fill, in_parts, notdir};
 use crate::validate::listing::{self, name};
 use crate::validate::text::{is_dot, no_answer, shown};
 use filermark_driver_kit::checks;
@@ -30,81 +31,8 @@ const ENTRIES: usize = 320;
 const SMALL: u32 = 1024;
 const START: (u64, Verf) = (0, [0; VERFSIZE]);
 
-fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
-    for number in 0..count {
-        b.file(&name(number))?;
-    }
-    Ok(())
-}
-
-/// Every name of `wanted` exactly once, nothing else, no dot more than once.
-fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[DirEntry]) -> Outcome {
-    listing::each_once(wanted, entries.iter().map(|entry| &entry.name[..]))
-}
-
-/// All entries in answers of `count` bytes, and how many answers that took.
-fn in_parts(b: &mut Bench<'_>, dir: &Fh, count: u32) -> Result<(Vec<DirEntry>, usize), Stop> {
-    let mut all = Vec::new();
-    let mut from = START;
-    for parts in 1..=2000 {
-        let part = b.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-        let last = part.entries.last().map(|entry| entry.cookie);
-        all.extend(part.entries);
-        match last {
-            _ if part.eof => return Ok((all, parts)),
-            Some(cookie) => from = (cookie, part.cookieverf),
-            None => return Err(Stop::fail("READDIR: entries, or eof", "neither")),
-        }
-    }
-    Err(Stop::fail("READDIR: an end", "none after 2000 answers"))
-}
-
 fn all_once(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    fill(b, ENTRIES)?;
-    let (entries, parts) = in_parts(b, &dir, SMALL)?;
-    each_once((0..ENTRIES).map(name), &entries)?;
-    b.holds(
-        parts > 1,
-        "more than one answer of 1024 bytes for 320 entries",
-        parts,
-    )?;
-    if !entries.iter().any(|entry| is_dot(&entry.name)) {
-        b.note("'.' and '..' are not listed");
-    }
-    Ok(())
-}
-
-fn empty(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let (entries, _) = in_parts(b, &dir, 8192)?;
-    each_once(std::iter::empty(), &entries)
-}
-
-fn fileids(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    let file = b.file(b"file")?;
-    let wanted = [
-        (&b"below"[..], b.attributes(&below)?.fileid),
-        (b"file", b.attributes(&file)?.fileid),
-        (b".", b.attributes(&dir)?.fileid),
-    ];
-    let (entries, _) = in_parts(b, &dir, 8192)?;
-    for (name, fileid) in wanted {
-        let listed = entries.iter().find(|entry| entry.name == name);
-        match listed {
-            Some(entry) => b.equal(&format!("fileid of {}", shown(name)), fileid, entry.fileid)?,
-            None if name == b"." => {}
-            None => {
-                return Err(Stop::fail(
-                    format!("{} to be listed", shown(name)),
-                    "it is not",
-                ));
-            }
-        }
-    }
-    Ok(())
+    both::all_once(b, ENTRIES, SMALL)
 }
 
 /// Length of the results after the status, in bytes.
@@ -168,7 +96,7 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
         .done("READDIR", |nfs| nfs.readdir(&dir, START, 8192))?
         .cookieverf;
     for (at, entry) in all.iter().enumerate() {
-        let from = (entry.cookie, verf);
+        let from = (entry.next.0, verf);
         let part = b.done("READDIR from a cookie", |nfs| nfs.readdir(&dir, from, 8192))?;
         let wanted = all.get(at + 1).map(|next| shown(&next.name));
         let got = part.entries.first().map(|next| shown(&next.name));
@@ -276,14 +204,6 @@ fn toosmall(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("READDIR of a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.readdir(&file, START, 4096)
-    })
-    .map(drop)
-}
-
 fn plus_in_parts(b: &mut Bench<'_>, dir: &Fh) -> Result<(Vec<PlusEntry>, usize), Stop> {
     let mut all = Vec::new();
     let mut from = START;
@@ -305,8 +225,8 @@ fn plus_all_once(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     fill(b, ENTRIES)?;
     let (entries, parts) = plus_in_parts(b, &dir)?;
-    let entries: Vec<_> = entries.into_iter().map(|plus| plus.entry).collect();
-    each_once((0..ENTRIES).map(name), &entries)?;
+    let listed = entries.iter().map(|plus| &plus.entry.name[..]);
+    listing::each_once((0..ENTRIES).map(name), listed)?;
     b.holds(
         parts > 1,
         "more than one answer of 4096 bytes for 320 entries",

@@ -1,7 +1,9 @@
 //! REMOVE and RMDIR.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::remove::{noent, notdir, rmdir_gone, rmdir_noent, rmdir_notdir};
+use crate::validate::both::remove::{
+    noent, notdir, rmdir_gone, rmdir_noent, rmdir_notdir, symlink,
+};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs3::*;
@@ -29,15 +31,6 @@ fn gone(b: &mut Bench<'_>) -> Outcome {
     b.find(&dir, b"other")?;
     let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name).collect();
     b.equal("names that are left", vec![b"other".to_vec()], names)
-}
-
-fn symlink(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.file(b"file")?;
-    b.done_if_supported("SYMLINK", |nfs| nfs.symlink(&dir, b"link", b"file"))?;
-    b.done("REMOVE of a link", |nfs| nfs.remove(&dir, b"link"))?;
-    b.absent(&dir, b"link")?;
-    b.find(&dir, b"file").map(drop)
 }
 
 /// A server may remove an empty directory with REMOVE; a directory with entries must stay.

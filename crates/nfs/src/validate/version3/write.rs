@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome};
 use super::read::large_file;
-use crate::validate::both::write::hole;
+use crate::validate::both::write::{hole, overwrite};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
@@ -46,21 +46,6 @@ fn data_sync(b: &mut Bench<'_>) -> Outcome {
 fn unstable(b: &mut Bench<'_>) -> Outcome {
     let file = b.file(b"file")?;
     write(b, &file, StableHow::Unstable, &pattern(5000, 13))
-}
-
-fn overwrite(b: &mut Bench<'_>) -> Outcome {
-    let mut wanted = pattern(20_000, 14);
-    let file = b.file_with(b"file", &wanted)?;
-    for (offset, len) in [(0, 1), (4090, 20), (8191, 4097), (19_999, 1)] {
-        let fresh = pattern(len, 15 + offset as u64);
-        b.put(&file, offset as u64, &fresh)?;
-        if let Some(range) = wanted.get_mut(offset..offset + len) {
-            range.copy_from_slice(&fresh);
-        }
-    }
-    b.contains(&file, 0, &wanted)?;
-    let size = b.attributes(&file)?.size;
-    b.equal("size", 20_000, size)
 }
 
 fn zero_count(b: &mut Bench<'_>) -> Outcome {
@@ -147,9 +132,7 @@ fn to_dir(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn stale(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let file = b.file(b"gone")?;
-    b.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
+    let file = b.removed_file()?;
     b.becomes_stale("WRITE to a removed file", |nfs| {
         nfs.write(&file, 0, StableHow::FileSync, b"x")
     })
