@@ -101,7 +101,7 @@ impl<T> Default for Ops<T> {
 impl<T: Entry<OpBase>> Ops<T> {
     /// Whether another one can begin.
     #[inline]
-    pub fn has_room(&self) -> bool {
+    pub fn has_free_slot(&self) -> bool {
         !self.free.is_empty() || self.slots.len() < OPS_MAX
     }
 

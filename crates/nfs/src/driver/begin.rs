@@ -1,5 +1,5 @@
-//! How operations begin: which first call an action makes, and what must be
-//! known for it.
+//! How operations begin: the first call of an action, and the handles that it requires.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::core::{Core, Span};
 use super::ops::Step;
@@ -16,7 +16,7 @@ use filermark_onc::nfs3::Procedure;
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
-        if self.calls.free_slots() == 0 || !self.ops.has_room() {
+        if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
             return Submit::Busy;
         }
         let Some(subject) = request.action.subject() else {
@@ -25,7 +25,7 @@ impl Core {
         if self.settings.version == NfsVersion::V2 && !is_in_v2(subject.op, request.action) {
             return Submit::Done(self.refused(NOT_IN_V2));
         }
-        if !self.knows_objects(request.proc, &subject) {
+        if !self.has_handles(request.proc, &subject) {
             return Submit::Done(self.refused(NO_HANDLE));
         }
         let op = self.ops.begin(request);
@@ -46,28 +46,50 @@ impl Core {
                 }
             }
             Action::Readdir { dir, plus } => self.list(op, dir, plus),
-            _ => self.call(op, first_call(subject.op), Span::NONE),
+            Action::Null
+            | Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Lookup { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Create { .. }
+            | Action::Mkdir { .. }
+            | Action::Symlink { .. }
+            | Action::Mknod { .. }
+            | Action::Remove { .. }
+            | Action::Rmdir { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::MakeProcDir { .. }
+            | Action::Fill { .. }
+            | Action::RemoveProcDir { .. }
+            // These two have no subject and were refused above.
+            | Action::File(_)
+            | Action::Session(_) => self.call(op, first_call(subject.op), Span::NONE),
         }
         Submit::Queued
     }
 
-    /// What is written gets a generation of its own, what is read is compared with
-    /// what had been written by now.
+    /// A write gets its own generation; a read is compared with what was written before it
+    /// began.
     fn note_in_history(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
-        match logical.action {
-            Action::Read { .. } => logical.since = self.history.begin_read(),
-            Action::Write {
-                file,
-                offset,
-                length,
-                ..
-            } => {
-                let range = (file, offset, u64::from(length));
-                logical.mark = self.history.begin_write(logical.proc, range);
-            }
-            Action::Fill { .. } => logical.mark = self.history.begin_fill(logical.proc),
-            _ => {}
+        if let Action::Read { .. } = logical.action {
+            logical.since = self.history.begin_read();
+        } else if let Action::Write {
+            file,
+            offset,
+            length,
+            ..
+        } = logical.action
+        {
+            let range = (file, offset, u64::from(length));
+            logical.mark = self.history.begin_write(logical.proc, range);
+        } else if let Action::Fill { .. } = logical.action {
+            logical.mark = self.history.begin_fill(logical.proc);
         }
     }
 
@@ -83,8 +105,8 @@ impl Core {
         }
     }
 
-    /// Whether there is a handle for everything that the action works on.
-    fn knows_objects(&self, proc: u32, subject: &Subject) -> bool {
+    /// Whether the proc has a handle for every object of the action.
+    fn has_handles(&self, proc: u32, subject: &Subject) -> bool {
         let Some(proc) = self.procs.get(proc as usize) else {
             return false;
         };
@@ -97,17 +119,20 @@ impl Core {
     }
 }
 
-/// Whether version 2 has a procedure and room for it.
+/// Whether version 2 has a procedure for it and files of that size.
 const fn is_in_v2(op: NfsOp, action: Action) -> bool {
-    let end = match action {
-        Action::Read { offset, length, .. } | Action::Write { offset, length, .. } => {
-            offset.saturating_add(length as u64)
-        }
-        Action::Fill { size, .. }
-        | Action::Setattr {
-            size: Some(size), ..
-        } => size,
-        _ => 0,
+    let end = if let Action::Read { offset, length, .. } | Action::Write { offset, length, .. } =
+        action
+    {
+        offset.saturating_add(length as u64)
+    } else if let Action::Fill { size, .. }
+    | Action::Setattr {
+        size: Some(size), ..
+    } = action
+    {
+        size
+    } else {
+        0
     };
     in_version2(first_call(op)).is_some() && end <= FILE_BYTES_MAX
 }

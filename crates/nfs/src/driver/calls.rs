@@ -1,4 +1,4 @@
-//! What is kept of a call under way.
+//! Calls under way.
 
 use filermark_driver_kit::extends;
 use filermark_driver_kit::sockets::CallBase;
@@ -8,7 +8,6 @@ use filermark_onc::nfs3::Procedure;
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     base: CallBase,
-    /// What is called.
     pub(crate) procedure: Procedure,
     /// Length of the transfer, in bytes.
     pub(crate) length: u32,
@@ -16,7 +15,7 @@ pub(crate) struct Call {
     pub(crate) offset: u64,
     /// Waits for NFS3ERR_JUKEBOX so far.
     pub(crate) waits: u16,
-    /// It repeats data that went before (the verifier changed).
+    /// It sends data again because the verifier changed.
     pub(crate) rewrite: bool,
     /// WRITE, COMMIT: the number of the verifier that was known when it began.
     pub(crate) verf_number: u32,

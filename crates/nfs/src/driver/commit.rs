@@ -1,45 +1,45 @@
-//! COMMIT: when it is called for what was written, and what follows from its reply.
+//! COMMIT: when it is called for written data, and what follows from its reply.
 //!
 //! When the data of a logical write has been answered, there are three cases. The operation
-//! ends: the data is stable, or is kept in the [table](super::held) of held data. It commits
-//! its own data. Or it commits a file of the table that has reached a limit by this write:
-//! its own file or another one. What is committed is fixed when the COMMIT is queued: writes
-//! that are answered later wait for the next one.
+//! ends: the data is stable, or is kept in the [table](super::uncommitted) of held data. It
+//! commits its own data. Or it commits a file of the table that has reached a limit with this
+//! write: its own file or a different one. What a COMMIT covers is fixed when it is queued:
+//! writes that are answered later wait for the next one.
 //!
-//! The verifier of the reply must be that of every WRITE. Ranges with another one are lost:
-//! their data is made again from file, place and generation, is sent inside of the same
-//! operation, and is committed again. Ranges whose COMMIT fails return to the table.
+//! The verifier of the reply must be that of every WRITE. Ranges with a different one are
+//! lost: their data is generated again from file, offset and generation, is sent within the
+//! same operation, and is committed again. Ranges whose COMMIT fails return to the table.
 
 use super::core::{Core, Span};
 use super::counters::Tally;
 use super::ops::{CommitTarget, SETTLING, Step};
 use super::ranges::{ByteSpan, RangeList, UncommittedRange};
 use super::reply::CallOutcome;
-use super::status::VERIFIER_RESTLESS;
+use super::status::VERIFIER_KEEPS_CHANGING;
 use super::uncommitted::ResentRange;
 use filermark_engine::driver::{Action, ObjectId, Request, Status};
 use filermark_model::Nanos;
 use filermark_model::benchmark::CommitPolicy;
 use filermark_onc::nfs3::{CommitRes, Nfsstat3, Procedure, Verf};
 
-/// How often the data of one operation goes again because the verifier changed.
+/// How often the data of one operation is sent again because the verifier changed.
 pub(super) const REWRITES_MAX: u8 = 32;
 
 impl Core {
-    /// All data of an operation has been answered: commits what is to be committed now.
+    /// Called when all data of an operation has been answered: commits what is due.
     pub(super) fn data_answered(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         if logical.resending {
             let unstable = std::mem::replace(&mut logical.unstable, ByteSpan::NONE);
-            // A later write, or a new size, may have taken its place meanwhile.
-            let reach = unstable.within(logical.target.reach);
-            if !reach.is_empty() {
+            // A later write, or a new size, may have replaced it meanwhile.
+            let span = unstable.intersection(logical.target.span);
+            if !span.is_empty() {
                 let held = UncommittedRange {
-                    reach,
+                    span,
                     generation: logical.target.generation,
                     verf: logical.verf,
                 };
-                self.gather.ranges.push(&mut logical.sent, held);
+                self.uncommitted.ranges.push(&mut logical.sent, held);
             }
             self.note_restored(op);
         }
@@ -57,8 +57,8 @@ impl Core {
         }
     }
 
-    /// A lost range of a file of the table was sent again. A read that went out before may
-    /// still show that it was missing, and a write may have been overwritten by it.
+    /// Notes that a lost range of a file of the table was sent again. A read that was sent
+    /// before may not have its data, and it may have overwritten a write.
     fn note_restored(&mut self, op: u32) {
         let logical = self.ops.get(op);
         if !logical.commits_file {
@@ -66,14 +66,14 @@ impl Core {
         }
         let restored = ResentRange {
             file: logical.target.file,
-            reach: logical.target.reach,
+            span: logical.target.span,
             generation: logical.target.generation,
             until: self.state.clock.now(),
         };
-        self.gather.note_restored(logical.proc, restored);
+        self.uncommitted.note_restored(logical.proc, restored);
     }
 
-    /// A logical write is on the server.
+    /// Called when a logical write has been answered: commits it, holds it, or lets it end.
     fn written(&mut self, op: u32) {
         let logical = self.ops.get(op);
         let Action::Write { offset, length, .. } = logical.action else {
@@ -95,26 +95,26 @@ impl Core {
         }
     }
 
-    /// Commits what this operation has written itself.
+    /// Commits the data that this operation has written.
     fn commit_own(&mut self, op: u32, span: Span) {
         if let Some(held) = self.take_unstable(op) {
             let logical = self.ops.get_mut(op);
-            self.gather.ranges.push(&mut logical.sent, held);
+            self.uncommitted.ranges.push(&mut logical.sent, held);
         }
         self.call_commit(op, span);
     }
 
     fn take_unstable(&mut self, op: u32) -> Option<UncommittedRange> {
         let logical = self.ops.get_mut(op);
-        let reach = std::mem::replace(&mut logical.unstable, ByteSpan::NONE);
-        (!reach.is_empty()).then_some(UncommittedRange {
-            reach,
+        let span = std::mem::replace(&mut logical.unstable, ByteSpan::NONE);
+        (!span.is_empty()).then_some(UncommittedRange {
+            span,
             generation: logical.mark.generation,
             verf: logical.verf,
         })
     }
 
-    /// Keeps a logical write in the table, and commits the file that is due by that.
+    /// Keeps a logical write in the table, and commits the file that is due.
     fn hold(&mut self, op: u32) {
         let logical = self.ops.get(op);
         let Action::Write { object, file, .. } = logical.action else {
@@ -122,64 +122,65 @@ impl Core {
         };
         let (proc, generation) = (logical.proc, logical.mark.generation);
         let since = logical.outcome.sent.max(logical.sent_again);
-        let reach = logical.reach();
+        let span = logical.write_span();
         let is_overwritten = self
-            .gather
-            .was_restored(proc, (file, reach), since, generation);
+            .uncommitted
+            .was_restored(proc, (file, span), since, generation);
         if is_overwritten {
             return self.write_all_again(op);
         }
-        self.cut_held(proc, object, reach, generation);
+        self.cut_held(proc, object, span, generation);
         if let Some(committer) = self.overwriting(op) {
-            // It is sent again behind the older data, and is committed with it.
+            // It is sent again after the older data, and is committed with it.
             self.ops.get_mut(op).unstable = ByteSpan::NONE;
             let committer = self.ops.get_mut(committer);
             let held = UncommittedRange {
-                reach,
+                span,
                 generation,
                 verf: committer.target.verf,
             };
-            self.gather.ranges.push(&mut committer.lost, held);
+            self.uncommitted.ranges.push(&mut committer.lost, held);
         } else if let Some(held) = self.take_unstable(op) {
-            if let Some(due) = self.gather.add(proc, (object, file), held) {
+            if let Some(due) = self.uncommitted.add(proc, (object, file), held) {
                 self.commit_file(op, due);
             }
         } else {
-            self.gather.drop_empty(proc, object);
+            self.uncommitted.drop_empty(proc, object);
         }
         self.ops.get_mut(op).is_held = true;
     }
 
-    /// The operation that is sending older data again to where this one has written.
+    /// The operation that is sending older data again in the range of this write.
     fn overwriting(&mut self, op: u32) -> Option<u32> {
         let logical = self.ops.get(op);
         let Action::Write { object, .. } = logical.action else {
             return None;
         };
-        let (reach, generation) = (logical.reach(), logical.mark.generation);
-        let committer = self.gather.find(logical.proc, object)?.committer()?;
+        let (span, generation) = (logical.write_span(), logical.mark.generation);
+        let committer = self.uncommitted.find(logical.proc, object)?.committer()?;
         let other = self.ops.get(committer);
         let is_older = other.target.generation < generation;
-        (other.resending && is_older && other.target.reach.meets(reach)).then_some(committer)
+        (other.resending && is_older && other.target.span.overlaps(span)).then_some(committer)
     }
 
-    /// Older data was sent again while this write was under way, and may have overwritten it.
+    /// Sends a write again that older data may have overwritten: it was sent again while the
+    /// write was under way.
     fn write_all_again(&mut self, op: u32) {
         let now = self.state.clock.now();
         let Some(transfer) = self.transfer(op) else {
             return;
         };
         let logical = self.ops.get_mut(op);
-        logical.affected = logical.reach();
+        logical.affected = logical.write_span();
         logical.unstable = ByteSpan::NONE;
         logical.sent_again = now;
         self.write_again(op, transfer);
     }
 
-    /// Commits what is held of a file, if anything is and nobody does so already.
+    /// Commits the held data of a file, if there is any and no operation commits it.
     pub(super) fn commit_file(&mut self, op: u32, object: ObjectId) {
         let logical = self.ops.get_mut(op);
-        let Some((file, ranges)) = self.gather.take(logical.proc, object, op) else {
+        let Some((file, ranges)) = self.uncommitted.take(logical.proc, object, op) else {
             return;
         };
         logical.sent = ranges;
@@ -197,12 +198,12 @@ impl Core {
         self.call(op, Procedure::Commit, span);
     }
 
-    /// A WRITE was answered UNSTABLE, or a COMMIT, with this verifier.
+    /// Notes the verifier of a COMMIT reply, or of a WRITE that was answered UNSTABLE.
     ///
-    /// Replies may come in another order than the server's restarts, over several connections
-    /// and from several of its threads. A call that began when the present verifier was known
+    /// The order of replies may differ from that of the server's restarts, because of several
+    /// connections and server threads. A call that began when the current verifier was known
     /// was executed under that verifier or a newer one; any other call may have been executed
-    /// before, and proves no change. Thus no restart counts twice.
+    /// before, and shows no change. Thus no restart is counted twice.
     pub(super) fn note_verf(&mut self, slot: u32, verf: Verf) {
         let call = self.calls.get(slot);
         let proc = self.ops.get(call.op).proc;
@@ -218,7 +219,7 @@ impl Core {
         self.counters.add_many(Tally::VerifierChanges, is_change);
     }
 
-    /// COMMIT was answered: separates what is stable from what is lost.
+    /// Processes a COMMIT reply: separates stable from lost ranges.
     pub(crate) fn has_committed(&mut self, slot: u32, results: CommitRes) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let verf = match results {
@@ -230,7 +231,7 @@ impl Core {
             return self.judge_suspects(op, Some(verf));
         }
         let logical = self.ops.get_mut(op);
-        let ranges = &mut self.gather.ranges;
+        let ranges = &mut self.uncommitted.ranges;
         let (count, oldest) = ranges.settle(&mut logical.sent, &mut logical.lost, verf);
         if count == 0 {
             return CallOutcome::Ok;
@@ -239,11 +240,11 @@ impl Core {
         logical.repeats += 1;
         self.counters.add_many(Tally::LostWrites, count);
         if logical.repeats > REWRITES_MAX {
-            return CallOutcome::Ends(Status::Refused(VERIFIER_RESTLESS));
+            return CallOutcome::Ends(Status::Refused(VERIFIER_KEEPS_CHANGING));
         }
         let proc = logical.proc;
         if logical.commits_file && !std::mem::replace(&mut logical.again, true) {
-            // Writes under way may be overtaken by the older data that goes again.
+            // The older data that is sent again may replace that of writes under way.
             self.history.begin_again(proc, oldest);
             self.ops.lower_marks(proc, oldest);
         }
@@ -256,14 +257,14 @@ impl Core {
             return;
         };
         let logical = self.ops.get_mut(op);
-        let next = self.gather.ranges.pop(&mut logical.lost);
+        let next = self.uncommitted.ranges.pop(&mut logical.lost);
         logical.resending = next.is_some();
         match next {
             Some(held) => {
                 let target = &mut logical.target;
-                (target.generation, target.reach) = (held.generation, held.reach);
+                (target.generation, target.span) = (held.generation, held.span);
                 target.verf = held.verf;
-                (logical.next, logical.end) = (held.reach.from, held.reach.to);
+                (logical.next, logical.end) = (held.span.from, held.span.to);
                 logical.rewrite = true;
                 logical.step = Step::Data;
                 self.fill_window(op, transfer);
@@ -273,11 +274,11 @@ impl Core {
         }
     }
 
-    /// A COMMIT, or a WRITE of lost data, was refused or not answered. What that is for the
-    /// operation: its own failure only if it is about its own file.
+    /// The outcome for an operation whose COMMIT, or WRITE of lost data, was refused or not
+    /// answered: it fails only if the file is its own.
     pub(super) fn upkeep_failed(&mut self, op: u32, verdict: CallOutcome) -> CallOutcome {
         if self.ops.get(op).suspects[0].is_some() {
-            // Nothing excuses what was read.
+            // Without the verifier no mismatch is excused.
             return self.judge_suspects(op, None);
         }
         self.counters.add(Tally::CommitFailures);
@@ -296,7 +297,7 @@ impl Core {
         }
         match verdict {
             _ if !is_other => verdict,
-            // A file that is gone has nothing to lose.
+            // The file does not exist any more.
             CallOutcome::Failed(Nfsstat3::Stale | Nfsstat3::Noent) => {
                 self.drop_unconfirmed(op);
                 CallOutcome::Ok
@@ -305,27 +306,27 @@ impl Core {
         }
     }
 
-    /// What an operation was to commit is confirmed by nothing any more. Calls that are under
-    /// way go on as they are, and no more are made.
+    /// Drops and counts what an operation was to commit. Calls under way continue; no more are
+    /// made.
     fn drop_unconfirmed(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         logical.next = logical.end;
         let mut left = self.take_left(op);
-        let count = self.gather.ranges.clear(&mut left);
+        let count = self.uncommitted.ranges.clear(&mut left);
         self.counters.add_many(Tally::UncommittedWrites, count);
     }
 
-    /// What an operation was to commit and has not, the oldest first. `resending` stays: calls
-    /// under way are encoded by it when they are sent once more.
+    /// Takes what an operation was to commit and has not, the oldest first. `resending` stays
+    /// set: retransmissions of calls under way are encoded by it.
     fn take_left(&mut self, op: u32) -> RangeList {
         let logical = self.ops.get_mut(op);
-        let ranges = &mut self.gather.ranges;
+        let ranges = &mut self.uncommitted.ranges;
         let mut left = std::mem::replace(&mut logical.sent, RangeList::EMPTY);
         let target = logical.target;
-        logical.target.reach = ByteSpan::NONE;
-        if logical.resending && !target.reach.is_empty() {
+        logical.target.span = ByteSpan::NONE;
+        if logical.resending && !target.span.is_empty() {
             let held = UncommittedRange {
-                reach: target.reach,
+                span: target.span,
                 generation: target.generation,
                 verf: target.verf,
             };
@@ -335,7 +336,7 @@ impl Core {
         left
     }
 
-    /// The end of an operation: what it was to commit is stable, is held again, or is counted.
+    /// At the end of an operation: what it has not committed is held again, or counted.
     pub(super) fn end_commit(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         let proc = logical.proc;
@@ -348,74 +349,75 @@ impl Core {
         match of_table {
             Some(object) if is_kept => {
                 let left = self.take_left(op);
-                let count = self.gather.put_back(proc, (object, op), left);
+                let count = self.uncommitted.put_back(proc, (object, op), left);
                 self.counters.add_many(Tally::UncommittedWrites, count);
             }
             _ => self.drop_unconfirmed(op),
         }
         if let Some(object) = of_table {
-            self.gather.give_back(proc, (object, op));
+            self.uncommitted.end_commit(proc, (object, op));
         }
         let logical = self.ops.get_mut(op);
         (logical.commits_file, logical.resending) = (false, false);
     }
 
-    /// A later write, or a new size, takes the place of what is held of a file.
-    fn cut_held(&mut self, proc: u32, object: ObjectId, reach: ByteSpan, before: u64) {
-        let Some(entry) = self.gather.find(proc, object) else {
+    /// Removes a range from the held data of a file: a later write, or a new size, replaces it.
+    fn cut_held(&mut self, proc: u32, object: ObjectId, span: ByteSpan, before: u64) {
+        let Some(entry) = self.uncommitted.find(proc, object) else {
             return;
         };
         let (mut ranges, committer) = (entry.ranges, entry.committer());
-        self.gather.ranges.cut(&mut ranges, reach, before);
-        if let Some(entry) = self.gather.find(proc, object) {
+        self.uncommitted.ranges.cut(&mut ranges, span, before);
+        if let Some(entry) = self.uncommitted.find(proc, object) {
             entry.ranges = ranges;
         }
         if let Some(op) = committer {
             let logical = self.ops.get_mut(op);
-            self.gather.ranges.cut(&mut logical.sent, reach, before);
-            self.gather.ranges.cut(&mut logical.lost, reach, before);
+            self.uncommitted.ranges.cut(&mut logical.sent, span, before);
+            self.uncommitted.ranges.cut(&mut logical.lost, span, before);
             let target = &mut logical.target;
-            if logical.resending && reach.to == u64::MAX {
-                target.reach.to = target.reach.to.min(reach.from);
+            if logical.resending && span.to == u64::MAX {
+                target.span.to = target.span.to.min(span.from);
             }
         }
     }
 
-    /// What is held of a file behind a new end is gone.
+    /// Removes the held data of a file beyond a new end.
     pub(super) fn cut_at(&mut self, proc: u32, object: ObjectId, end: u64) {
-        let reach = ByteSpan {
+        let span = ByteSpan {
             from: end,
             to: u64::MAX,
         };
-        self.cut_held(proc, object, reach, u64::MAX);
-        self.gather.drop_empty(proc, object);
+        self.cut_held(proc, object, span, u64::MAX);
+        self.uncommitted.drop_empty(proc, object);
     }
 
-    /// A file is made anew, or another one has its number now: what is held of it counts no
-    /// more.
+    /// Drops the held data of a file that was created again, or whose number now belongs to a
+    /// different file.
     pub(super) fn forget_held(&mut self, proc: u32, object: ObjectId) {
         self.cut_at(proc, object, 0);
-        self.gather.forget_dropped(proc, |of| of == object);
+        self.uncommitted.forget_dropped(proc, |of| of == object);
     }
 
-    /// The same for all objects from `from` on.
+    /// Drops the held data of all objects from `from` on.
     pub(super) fn forget_all_held(&mut self, proc: u32, from: ObjectId) {
-        while let Some(object) = self.gather.any_from(proc, from) {
+        while let Some(object) = self.uncommitted.any_from(proc, from) {
             self.forget_held(proc, object);
-            self.gather.remove(proc, object);
+            self.uncommitted.remove(proc, object);
         }
-        self.gather.forget_dropped(proc, |object| object >= from);
+        self.uncommitted
+            .forget_dropped(proc, |object| object >= from);
     }
 
-    /// Commits one held file of each proc where none is being committed; says whether
-    /// anything is still held.
+    /// Commits one held file of each proc that does not commit one; returns whether any data
+    /// is still held.
     pub(super) fn settle(&mut self) -> bool {
         for proc in 0..self.procs.len() as u32 {
             let is_free = !self.procs[proc as usize].settling;
-            let Some(object) = self.gather.idle(proc).filter(|_| is_free) else {
+            let Some(object) = self.uncommitted.idle(proc).filter(|_| is_free) else {
                 continue;
             };
-            if self.calls.free_slots() == 0 || !self.ops.has_room() {
+            if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
                 break;
             }
             self.procs[proc as usize].settling = true;
@@ -429,11 +431,11 @@ impl Core {
                 self.complete(op, self.state.now);
             }
         }
-        !self.gather.is_empty()
+        !self.uncommitted.is_empty()
     }
 
-    /// An operation commits what is given up: it ends when its calls do, without success if
-    /// the file is its own.
+    /// Gives up the COMMIT of an operation: it ends with its calls, without success if the file
+    /// is its own.
     fn give_up_commit(&mut self, op: u32) {
         self.drop_unconfirmed(op);
         let logical = self.ops.get_mut(op);
@@ -443,14 +445,14 @@ impl Core {
         }
     }
 
-    /// Counts what is still held, and forgets it.
+    /// Counts and drops all held data.
     pub(super) fn give_up_held(&mut self) {
         for proc in 0..self.procs.len() as u32 {
-            while let Some(object) = self.gather.any_from(proc, ObjectId(0)) {
-                let Some(mut file) = self.gather.remove(proc, object) else {
+            while let Some(object) = self.uncommitted.any_from(proc, ObjectId(0)) {
+                let Some(mut file) = self.uncommitted.remove(proc, object) else {
                     break;
                 };
-                let left = self.gather.ranges.clear(&mut file.ranges);
+                let left = self.uncommitted.ranges.clear(&mut file.ranges);
                 self.counters.add_many(Tally::UncommittedWrites, left);
                 if let Some(op) = file.committer() {
                     self.give_up_commit(op);
@@ -460,8 +462,8 @@ impl Core {
     }
 }
 
-/// The bytes that a call transfers.
-pub(super) fn span_reach(span: Span) -> ByteSpan {
+/// The bytes that a call transfers, as a span.
+pub(super) fn byte_span(span: Span) -> ByteSpan {
     ByteSpan {
         from: span.offset,
         to: span.offset.saturating_add(u64::from(span.length)),

@@ -1,7 +1,8 @@
 //! The state of a shard without its sockets: procs, operations, calls.
 //!
-//! It makes calls, which wait in the queues of connections, and judges replies; it never
-//! touches a connection itself.
+//! It puts calls into the queues of connections and judges replies; it does not access
+//! connections.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::Call;
 use super::counters::{Counted, Counters};
@@ -28,22 +29,22 @@ impl Cursor {
     };
 }
 
-/// How the driver behaves; the same for all connections of a shard.
+/// Settings of the driver; the same for all connections of a shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) version: NfsVersion,
-    /// READs and WRITEs of one operation under way at once.
+    /// Most READs and WRITEs of one operation under way at once.
     pub(crate) reads_max: u32,
     pub(crate) writes_max: u32,
-    /// When COMMIT is called for what logical writes wrote.
+    /// When COMMIT is called for the data of logical writes.
     pub(crate) commit: CommitPolicy,
-    /// Every call is a datagram, and is sent again on its own.
+    /// Every call is a datagram and is retransmitted by itself.
     pub(crate) datagrams: bool,
     pub(crate) jukebox_delay: Nanos,
     pub(crate) jukebox_retries: u16,
 }
 
-/// One file system that procs of the shard work on.
+/// A file system that procs of the shard use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileSystem {
     pub(crate) root: Fh,
@@ -62,42 +63,42 @@ pub(crate) struct Proc {
     pub(crate) file_system: u32,
     pub(crate) conn: u32,
     pub(crate) handles: Handles,
-    /// A COMMIT of the driver's own is under way for it.
+    /// A COMMIT by the driver itself is under way for it.
     pub(crate) settling: bool,
 }
 
-/// Something that is to happen later.
+/// A timer of the shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A call that waited for NFS3ERR_JUKEBOX goes again.
+    /// A call that was refused with NFS3ERR_JUKEBOX is repeated.
     Jukebox { xid: u32 },
 }
 
-/// The newest write verifier of a file system that is known.
+/// The latest known write verifier of a file system.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KnownVerf {
-    /// How many have been known so far; 0: none.
+    /// Number of verifiers known so far; 0: none.
     pub(crate) number: u32,
     pub(crate) verf: Verf,
 }
 
-/// Where a listing goes on.
+/// Where a listing continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     pub(crate) cookie: u64,
     pub(crate) verf: Verf,
 }
 
-/// A handle without bytes: no server made it.
+/// A handle without bytes, which no server returns.
 const NO_HANDLE: FileHandle<'static> = match FileHandle::new(&[]) {
     Some(handle) => handle,
     None => panic!("checked by the compiler"),
 };
 
-/// See the module.
+/// The state of a shard.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// What it shares with the loop: the clock, the wish to stop, completions.
+    /// State shared with the loop: clock, stop flag, timers, completions.
     pub(crate) state: LoopState<Timer>,
     pub(crate) settings: Settings,
     /// The contents of files, and what has been written.
@@ -109,20 +110,20 @@ pub(crate) struct Core {
     pub(crate) verfs: Vec<KnownVerf>,
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops,
-    /// What was answered UNSTABLE and waits for a COMMIT.
-    pub(crate) gather: UncommittedWrites,
+    /// Data that was answered UNSTABLE and waits for a COMMIT.
+    pub(crate) uncommitted: UncommittedWrites,
     pub(crate) calls: Calls<Call>,
-    /// Calls that are over and to which more replies may come.
-    pub(crate) departed: EndedCalls,
+    /// Ended calls for which more replies may arrive.
+    pub(crate) ended_calls: EndedCalls,
     pub(crate) records: RecordSplitter,
-    /// Listings that are not at their end, by proc, directory and READDIRPLUS.
+    /// Unfinished listings, by proc, directory and whether it is READDIRPLUS.
     pub(crate) cursors: HashMap<(u32, ObjectId, bool), Cursor>,
     pub(crate) counters: Counters,
-    /// What was counted when RUN was over.
+    /// The counters at the end of RUN.
     pub(crate) counted_in_run: Option<Counted>,
 }
 
-/// What a call transfers.
+/// The range that a call transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) offset: u64,
@@ -137,9 +138,9 @@ impl Span {
 }
 
 impl Core {
-    /// Puts a call of `op` into the queue of its connection. Without room nothing
-    /// happens: an operation always has a call under way, or the slot of one that
-    /// has just ended, so that it goes on later.
+    /// Puts a call of `op` into the queue of its connection. Does nothing when no slot is
+    /// free: an operation always has a call under way, or the slot of one that has just
+    /// ended, so that it continues later.
     pub(crate) fn call(&mut self, op: u32, procedure: Procedure, span: Span) {
         let logical = self.ops.get_mut(op);
         let proc = &self.procs[logical.proc as usize];
@@ -161,14 +162,14 @@ impl Core {
         &mut self.procs[proc as usize]
     }
 
-    /// What a proc works on.
+    /// The file system of a proc.
     #[inline]
     pub(crate) fn file_system(&self, proc: u32) -> &FileSystem {
         &self.file_systems[self.procs[proc as usize].file_system as usize]
     }
 
-    /// The handle of an object of the proc; an empty one where it is not known.
-    /// (Operations on unknown objects are refused before they begin.)
+    /// The handle of an object of the proc; an empty one if it has none.
+    /// (Operations on objects without a handle are refused before they begin.)
     #[inline]
     pub(crate) fn handle(&self, proc: u32, object: ObjectId) -> FileHandle<'_> {
         let known = self.procs[proc as usize].handles.get(object);
@@ -179,21 +180,24 @@ impl Core {
         self.state.start_timer(at, timer);
     }
 
-    /// Ends an operation that has no call under way any more.
+    /// Ends an operation that has no call under way.
     pub(crate) fn complete(&mut self, op: u32, now: Nanos) {
         self.end_suspects(op);
         self.end_commit(op);
         let ended = self.ops.get_mut(op);
         ended.note_done(now);
-        let written = match ended.action {
-            Action::Write {
-                file,
-                offset,
-                length,
-                ..
-            } => Some((file, offset, u64::from(length))),
-            Action::Fill { file, size, .. } => Some((file, 0, size)),
-            _ => None,
+        let written = if let Action::Write {
+            file,
+            offset,
+            length,
+            ..
+        } = ended.action
+        {
+            Some((file, offset, u64::from(length)))
+        } else if let Action::Fill { file, size, .. } = ended.action {
+            Some((file, 0, size))
+        } else {
+            None
         };
         if let Some(range) = written {
             let is_answered = ended.outcome.status == Status::Ok || ended.is_held;

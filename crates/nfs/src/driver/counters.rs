@@ -1,4 +1,4 @@
-//! What the driver counts beside the operations themselves.
+//! Counters of the driver besides the operations themselves.
 
 use crate::version2;
 use filermark_driver_kit::tally::take_counts;
@@ -15,7 +15,7 @@ pub(crate) struct Counters {
     tallies: [u64; Tally::COUNT],
 }
 
-/// The figures of [`Counters`] at some time.
+/// The values of [`Counters`] at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
     procedures: [u64; Procedure::COUNT],
@@ -23,7 +23,7 @@ pub(crate) struct Counted {
 }
 
 impl Counters {
-    /// Procedures are called what `version` calls them.
+    /// Counters with the procedure names of `version`.
     pub(crate) fn new(version: NfsVersion) -> Self {
         Self {
             version,
@@ -32,7 +32,7 @@ impl Counters {
         }
     }
 
-    /// A call went out for the first time.
+    /// Counts a call that is sent for the first time.
     #[inline]
     pub(crate) fn call(&mut self, procedure: Procedure) {
         self.procedures[procedure as usize] += 1;
@@ -48,17 +48,17 @@ impl Counters {
         self.tallies[tally as usize] += count;
     }
 
-    /// What was counted so far.
-    pub(crate) fn so_far(&self) -> Counted {
+    /// The current values.
+    pub(crate) fn values(&self) -> Counted {
         Counted {
             procedures: self.procedures,
             tallies: self.tallies,
         }
     }
 
-    /// RUN was over at `before`: of what was counted since, only the fate of its writes is
-    /// kept.
-    pub(crate) fn keep_of_end(&mut self, before: &Counted) {
+    /// Discards what was counted since the end of RUN, at which the values were `before`,
+    /// except for the outcome of its writes.
+    pub(crate) fn discard_after_run(&mut self, before: &Counted) {
         let since = std::mem::replace(&mut self.tallies, before.tallies);
         let commits = self.procedures[Procedure::Commit as usize];
         self.procedures = before.procedures;
@@ -75,7 +75,7 @@ impl Counters {
         self.add_many(Tally::EndLostWrites, since[lost] - before.tallies[lost]);
     }
 
-    /// Adds everything that is not zero to `into`, and begins anew.
+    /// Adds all counters that are not zero to `into`, and resets them.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
         let version = self.version;
         let procedures = Procedure::ALL.iter();

@@ -1,5 +1,6 @@
-//! Calls as bytes. Nothing is kept of what was encoded: a retransmission is
-//! encoded again from the operation, with the same xid.
+//! Encodes calls. The bytes are not kept: a retransmission is encoded again from the
+//! operation, with the same xid.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::Call;
 use super::core::Core;
@@ -11,14 +12,14 @@ use filermark_model::plan::NfsVersion;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::Encoder;
 
-/// Mode of the files that are made.
+/// Mode of created files.
 pub(super) const FILE_MODE: u32 = 0o644;
-/// Mode of the directories that are made; also what SETATTR sets, since it harms
-/// neither a file nor a directory.
+/// Mode of created directories. SETATTR sets it, too, because files and directories stay
+/// usable with it.
 pub(super) const DIR_MODE: u32 = 0o755;
-/// READDIRPLUS: bytes of names and cookies, as other clients ask for them.
+/// READDIRPLUS: bytes of names and cookies, the number that other clients request.
 const DIRCOUNT: u32 = 4096;
-/// Every right that ACCESS knows.
+/// All rights of ACCESS.
 pub(super) const ALL_RIGHTS: u32 = access::READ
     | access::LOOKUP
     | access::MODIFY
@@ -26,7 +27,7 @@ pub(super) const ALL_RIGHTS: u32 = access::READ
     | access::DELETE
     | access::EXECUTE;
 
-/// The name that an operation works on, which may be in the run's directory.
+/// The directory and name of an operation's object; the directory may be the run's.
 pub(super) struct NameTarget<'a> {
     pub(super) dir: FileHandle<'a>,
     pub(super) text: NameText,
@@ -52,12 +53,12 @@ impl Core {
         self.encode_v3(call, op, out);
     }
 
-    /// The handle of the object that an operation is on; for those on names the directory.
+    /// The handle of an operation's object; for operations on names, of the directory.
     pub(super) fn object(&self, op: &LogicalOp) -> FileHandle<'_> {
         self.handle(op.proc, object_of(op.action))
     }
 
-    /// The root of the file system that an operation is on.
+    /// The root of an operation's file system.
     pub(super) fn root(&self, op: &LogicalOp) -> FileHandle<'_> {
         self.file_system(op.proc).root.handle()
     }
@@ -80,30 +81,26 @@ impl Core {
         self.template.call(out, call.xid, &args)
     }
 
-    /// The file that data goes to or comes from: its handle, and its number for what is
-    /// written.
+    /// The file of a transfer: its handle, and its number for the contents of a write.
     pub(super) fn written_file(&self, call: &Call, op: &LogicalOp) -> (FileHandle<'_>, u64) {
-        let of_another = match call.procedure {
-            Procedure::Write if op.resending => op.target.object,
-            Procedure::Commit => op.target.object,
-            _ => None,
-        };
-        if let Some(object) = of_another {
+        let is_of_target = call.procedure == Procedure::Commit
+            || (call.procedure == Procedure::Write && op.resending);
+        if let Some(object) = op.target.object.filter(|_| is_of_target) {
             return (self.handle(op.proc, object), op.target.file);
         }
-        let file = match op.action {
-            Action::Fill { .. } => self.ops.handle(call.op),
-            _ => None,
+        if let Action::Fill { file: number, .. } = op.action {
+            let made = self.ops.handle(call.op);
+            return (made.unwrap_or_else(|| self.object(op)), number);
+        }
+        let number = if let Action::Write { file, .. } = op.action {
+            file
+        } else {
+            0
         };
-        let file = file.unwrap_or_else(|| self.object(op));
-        let number = match op.action {
-            Action::Write { file, .. } | Action::Fill { file, .. } => file,
-            _ => 0,
-        };
-        (file, number)
+        (self.object(op), number)
     }
 
-    /// WRITE, with the data put where it goes without a copy in between.
+    /// WRITE. The data is generated directly into `out`.
     pub(super) fn encode_write(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
         let (file, number) = self.written_file(call, op);
         let record = self
@@ -121,16 +118,19 @@ impl Core {
         record.finish(out)
     }
 
-    /// What INIT writes is committed at its end, whatever becomes of the writes of the mix.
+    /// INIT always writes UNSTABLE, because a fill ends with a COMMIT; the policy applies to
+    /// the writes of the mix.
     pub(super) fn asked_stability(&self, call: &Call) -> StableHow {
         let is_fill = matches!(self.ops.get(call.op).action, Action::Fill { .. });
         match self.settings.commit {
             CommitPolicy::FileSync if !is_fill => StableHow::FileSync,
-            _ => StableHow::Unstable,
+            CommitPolicy::FileSync | CommitPolicy::PerWrite | CommitPolicy::Deferred(_) => {
+                StableHow::Unstable
+            }
         }
     }
 
-    /// What is written: the contents of a file, or an owner file.
+    /// Appends the data of a WRITE: the contents of a file, or an owner file.
     pub(super) fn append_contents(&self, call: &Call, number: u64, out: &mut Vec<u8>) {
         let op = self.ops.get(call.op);
         match op.action.fills_owner() {
@@ -175,7 +175,7 @@ impl Core {
         self.template.call(out, call.xid, &args)
     }
 
-    /// The name that an operation works on.
+    /// The directory and name of an operation's object.
     pub(super) fn place(&self, op: &LogicalOp) -> NameTarget<'_> {
         let Some((dir, name)) = op.action.subject().and_then(|subject| subject.name) else {
             return self.new_place(op);
@@ -188,7 +188,7 @@ impl Core {
         NameTarget { dir, text }
     }
 
-    /// The second name of RENAME; for anything else, a name that is not used.
+    /// The second name of RENAME; for other operations, an unused name.
     pub(super) fn new_place(&self, op: &LogicalOp) -> NameTarget<'_> {
         let subject = op.action.subject();
         let dir = match subject.and_then(|subject| subject.name) {
@@ -203,14 +203,13 @@ impl Core {
     }
 }
 
-/// The object whose handle an action is sent with, where it is one; else the proc's
-/// directory.
+/// The object whose handle an action is sent with; the proc's directory if it has none.
 fn object_of(action: Action) -> ObjectId {
     let object = action.subject().and_then(|subject| subject.object);
     object.unwrap_or(PROC_DIR)
 }
 
-/// What a symbolic link says: a name of its own length class, fixed by its name.
+/// The target of a symbolic link. Its length is constant, and its end is the link's name.
 pub(super) fn symlink_text(name: &NameText) -> [u8; 32] {
     let mut text = *b"../filermark/no/such/file/000000";
     let name = name.as_bytes();

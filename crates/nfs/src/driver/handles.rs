@@ -1,12 +1,12 @@
-//! The file handles of a proc, packed: at a full load there are millions.
+//! The file handles of a proc, in compact form: there can be millions.
 
 use filermark_engine::driver::ObjectId;
 use filermark_onc::nfs3::{FHSIZE3, FileHandle};
 
 /// Handles by object number.
 ///
-/// All stand in one block of memory with a stride of the longest one seen, so
-/// that a file costs its handle and one byte for the length.
+/// All are in one block of memory. Its stride is that of the longest handle, so that a file
+/// takes its handle and one byte for the length.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
     stride: usize,
@@ -25,7 +25,7 @@ impl Handles {
         FileHandle::new(bytes.get(..len)?)
     }
 
-    /// Keeps a handle.
+    /// Sets the handle of an object.
     pub(crate) fn set(&mut self, object: ObjectId, handle: &[u8]) {
         let handle = &handle[..handle.len().min(FHSIZE3)];
         if handle.len() > self.stride {
@@ -41,7 +41,7 @@ impl Handles {
         place[1..=handle.len()].copy_from_slice(handle);
     }
 
-    /// Forgets one handle.
+    /// Removes the handle of an object.
     pub(crate) fn clear(&mut self, object: ObjectId) {
         let start = object.0 as usize * self.slot_bytes();
         if let Some(len) = self.slots.get_mut(start) {
@@ -49,7 +49,7 @@ impl Handles {
         }
     }
 
-    /// Forgets all from this object on, and gives their memory back.
+    /// Removes all handles from this object on and frees their memory.
     pub(crate) fn forget(&mut self, from: ObjectId) {
         self.slots.truncate(from.0 as usize * self.slot_bytes());
         self.slots.shrink_to_fit();
@@ -65,8 +65,8 @@ impl Handles {
         self.stride + 1
     }
 
-    /// Grows by little at a time: doubling would waste half of the memory, and the
-    /// system moves large blocks without copying them.
+    /// Grows in small steps: doubling could waste half of the memory, and the kernel moves
+    /// large blocks without a copy.
     fn grow(&mut self, len: usize) {
         let capacity = self.slots.capacity();
         if len > capacity {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_costs_little_more_than_its_handle() {
+    fn a_file_takes_little_more_memory_than_its_handle() {
         let mut handles = Handles::default();
         for n in 0..100_000 {
             handles.set(ObjectId(n), &[1; 36]);

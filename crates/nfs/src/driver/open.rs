@@ -1,4 +1,4 @@
-//! Opening a shard: which file systems, which connections, who uses which.
+//! Opens a shard: its file systems, its connections, and which proc uses which.
 
 use super::NfsDriver;
 use super::core::{Core, FileSystem, KnownVerf, Proc, Settings};
@@ -26,25 +26,25 @@ use filermark_onc::template::CallTemplate;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// Slots of calls that are made at the beginning: servers remember xids, and so many come in
-/// turn.
+/// Call slots that are created at the beginning. Servers cache replies by xid, so an xid must
+/// not be used again soon; the slots are used in turn.
 const CALL_SLOTS: u32 = 512;
-/// Largest listing that is asked for, in bytes.
+/// Largest listing that is requested, in bytes.
 const READDIR_BYTES: u32 = 32 << 10;
-/// What a reply may have beside its data.
+/// Bytes of a reply besides its data.
 const REPLY_OVERHEAD: u32 = 8 << 10;
-/// Replies of up to this size are taken whatever the transfer sizes (READLINK).
+/// Replies up to this size are accepted with any transfer size (READLINK).
 const REPLY_MIN: u32 = 128 << 10;
 
 /// The largest datagram, in bytes.
 const DATAGRAM_MAX: u32 = 65_535;
-/// The system counts its own headers too, per fragment.
+/// The kernel also counts its own headers, per fragment.
 const BUFFER_FACTOR: usize = 2;
 /// Buffers of a datagram socket, in bytes.
 const BUFFER_BYTES_MIN: usize = 256 << 10;
 const BUFFER_BYTES_MAX: usize = 16 << 20;
 
-/// A mount point as it was found: shared by all shards of a client.
+/// A resolved mount point, shared by all shards of a client.
 #[derive(Clone, Debug)]
 pub(super) struct MountState {
     pub(super) address: SocketAddr,
@@ -52,7 +52,7 @@ pub(super) struct MountState {
 }
 
 impl MountState {
-    /// A target and the run's directory in it.
+    /// The state for a target and the run's directory in it.
     pub(super) fn new(target: &Target, run_dir: Fh) -> Self {
         Self {
             address: target.nfs_address,
@@ -77,7 +77,7 @@ impl Settings {
             version: plan.version,
             reads_max: plan.biod_max_reads.max(1),
             writes_max: plan.biod_max_writes.max(1),
-            // Version 2 writes at once and has no COMMIT.
+            // Version 2 writes synchronously and has no COMMIT.
             commit: match plan.version {
                 NfsVersion::V2 => CommitPolicy::at_once(),
                 NfsVersion::V3 => plan.commit,
@@ -89,7 +89,7 @@ impl Settings {
     }
 }
 
-/// How connections to these file systems are made, for so many procs each.
+/// Settings of the connections to these file systems, for so many procs on each.
 fn socket_settings(plan: &NfsPlan, file_systems: &[FileSystem], procs: usize) -> SocketSettings {
     let rpc_timeout = millis(plan.rpc_timeout_ms);
     SocketSettings {
@@ -155,7 +155,7 @@ fn core(
 ) -> Core {
     let sizes = file_systems.iter().map(|f| f.rsize.max(f.readdir_bytes));
     let record_max = sizes.fold(REPLY_MIN, u32::max) + REPLY_OVERHEAD;
-    // Servers may remember xids of an earlier run from the same port.
+    // Servers may have cached replies to xids of an earlier run from the same port.
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let start = now.map_or(0, |t| t.as_nanos() as u64);
     let generation = hash3(start, setup.shard.into(), 0) as u32;
@@ -165,13 +165,13 @@ fn core(
         history: History::new(setup.data.clone(), setup.procs.len()),
         owners: OwnerTexts::default(),
         template: CallTemplate::new(PROGRAM, plan.version.number(), credential(plan).as_auth()),
-        gather: UncommittedWrites::new(plan.commit, procs.len()),
+        uncommitted: UncommittedWrites::new(plan.commit, procs.len()),
         verfs: vec![KnownVerf::default(); file_systems.len()],
         file_systems,
         procs,
         ops: Ops::default(),
         calls: Calls::new(conns, CALL_SLOTS, generation),
-        departed: EndedCalls::new(plan.transport),
+        ended_calls: EndedCalls::new(plan.transport),
         records: RecordSplitter::new(record_max as usize),
         cursors: HashMap::new(),
         counters: Counters::new(plan.version),
@@ -179,14 +179,14 @@ fn core(
     }
 }
 
-/// The longest reply that fits into a datagram, in bytes, and what may come of it.
+/// The longest reply that is accepted in a datagram, in bytes.
 fn datagram_max(file_systems: &[FileSystem]) -> usize {
     let sizes = file_systems.iter().map(|f| f.rsize.max(f.readdir_bytes));
     (sizes.fold(0, u32::max) + REPLY_OVERHEAD).min(DATAGRAM_MAX) as usize
 }
 
-/// What a datagram socket needs for everything that `procs` of its procs may have
-/// under way at once. What does not fit is lost on this host already.
+/// Buffers that a datagram socket needs for everything that its `procs` procs may have under
+/// way at once. This host drops datagrams that do not fit.
 pub(crate) fn socket_buffers(
     plan: &NfsPlan,
     file_systems: &[FileSystem],

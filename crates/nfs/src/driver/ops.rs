@@ -1,4 +1,4 @@
-//! The logical operations that are under way.
+//! The logical operations under way.
 
 use super::ranges::{ByteSpan, RangeList};
 use filermark_driver_kit::extends;
@@ -7,15 +7,15 @@ use filermark_engine::driver::{Action, ObjectId, Request, Status};
 use filermark_model::Nanos;
 use filermark_onc::nfs3::{Fh, FileHandle, Procedure, Verf};
 
-/// The token of operations of the driver's own, of which nobody is told.
+/// The token of operations that the driver itself begins; their completion is not reported.
 pub(crate) const SETTLING: u32 = u32::MAX;
 
-/// Where an operation of several steps is.
+/// The current step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Its one call, or the one that makes the object.
+    /// Its only call, or the one that creates the object.
     First,
-    /// LOOKUP of what was made, because no handle came with it.
+    /// LOOKUP of the created object, because the reply had no handle.
     FindMade,
     /// READs or WRITEs.
     Data,
@@ -23,15 +23,16 @@ pub(crate) enum Step {
     Commit,
 }
 
-/// Whose data goes again, and what is committed, where it is not the operation's own.
+/// The file that is committed, and the range of it that is sent again, where it is not the
+/// operation's own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommitTarget {
     pub(crate) object: Option<ObjectId>,
     /// Its number, for its contents.
     pub(crate) file: u64,
-    /// The range that goes again, what its data was made with, and the verifier under which
+    /// The range that is sent again, the generation of its data, and the verifier under which
     /// it was lost.
-    pub(crate) reach: ByteSpan,
+    pub(crate) span: ByteSpan,
     pub(crate) generation: u64,
     pub(crate) verf: Verf,
 }
@@ -41,19 +42,19 @@ impl Default for CommitTarget {
         Self {
             object: None,
             file: 0,
-            reach: ByteSpan::NONE,
+            span: ByteSpan::NONE,
             generation: 0,
             verf: Verf::default(),
         }
     }
 }
 
-/// Something wrong in what was read, as long as it is not known whether a restart excuses it.
+/// A mismatch in a read, until it is known whether a restart of the server excuses it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingMismatch {
     /// How the read ends if nothing excuses it.
     pub(crate) status: Status,
-    /// The verifier of what was written there: another one now excuses it.
+    /// The verifier under which the range was written: a different one now excuses it.
     pub(crate) verf: Verf,
 }
 
@@ -62,38 +63,38 @@ pub(crate) struct PendingMismatch {
 pub(crate) struct LogicalOp {
     base: OpBase,
     pub(crate) step: Step,
-    /// WRITE: the verifier of the unstable data so far. READDIR: the cookie's.
+    /// WRITE: the verifier of the unstable data so far. READDIR: the cookie verifier.
     pub(crate) verf: Verf,
     /// WRITE: what was answered UNSTABLE with this verifier.
     pub(crate) unstable: ByteSpan,
-    /// WRITE: what was answered UNSTABLE with an earlier one and must go again.
+    /// WRITE: what was answered UNSTABLE with an earlier one and must be sent again.
     pub(crate) affected: ByteSpan,
-    /// WRITE: data goes again.
+    /// WRITE: data is sent again.
     pub(crate) rewrite: bool,
-    /// How often it went again, or READDIR was begun anew.
+    /// How often data was sent again, or READDIR was restarted.
     pub(crate) repeats: u8,
-    /// WRITE: a call of it other than COMMIT went twice; the server may execute it again at
-    /// any time.
+    /// WRITE: a call of it other than COMMIT was retransmitted; the server may execute it
+    /// again at any time.
     pub(crate) resent: bool,
-    /// The same of a WRITE of what `target` has lost.
+    /// A WRITE of lost data of `target` was retransmitted.
     pub(crate) is_target_resent: bool,
-    /// WRITE: a reply was less stable than asked for.
+    /// WRITE: a reply was less stable than requested.
     pub(crate) is_less_stable: bool,
     /// WRITE: all of its data has been answered, and is kept until it is stable.
     pub(crate) is_held: bool,
     /// WRITE: when all of it was sent again.
     pub(crate) sent_again: Nanos,
-    /// READ: what is wrong with it, unless the server's verifier excuses it. One for each
-    /// verifier, the first place first.
+    /// READ: mismatches that the server's verifier may excuse, one for each verifier, in the
+    /// order in which they were found.
     pub(crate) suspects: [Option<PendingMismatch>; 2],
-    /// COMMIT: what it covers, and what of that was lost and has to go again.
+    /// COMMIT: what it covers, and what of that was lost and must be sent again.
     pub(crate) sent: RangeList,
     pub(crate) lost: RangeList,
-    /// A range of `target` goes again.
+    /// A range of `target` is being sent again.
     pub(crate) resending: bool,
     /// `sent` and `lost` are of a file of the table, `target`.
     pub(crate) commits_file: bool,
-    /// Data of acknowledged writes went again.
+    /// Data of acknowledged writes was sent again.
     pub(crate) again: bool,
     pub(crate) target: CommitTarget,
 }
@@ -127,7 +128,7 @@ impl From<OpBase> for LogicalOp {
 }
 
 impl LogicalOp {
-    /// A call of it went twice, or may still be executed.
+    /// Notes that a call of it was retransmitted, or may still be executed.
     pub(crate) fn note_resent(&mut self, procedure: Procedure) {
         match procedure {
             Procedure::Commit => {}
@@ -138,8 +139,8 @@ impl LogicalOp {
         }
     }
 
-    /// WRITE: what it is to write.
-    pub(crate) fn reach(&self) -> ByteSpan {
+    /// The range of a logical WRITE.
+    pub(crate) fn write_span(&self) -> ByteSpan {
         match self.action {
             Action::Write { offset, length, .. } => ByteSpan {
                 from: offset,
@@ -149,15 +150,15 @@ impl LogicalOp {
         }
     }
 
-    /// Whether a call of it makes something stable that was written, or asks for the verifier:
-    /// not the COMMIT that the mix asks for.
+    /// Whether a call of it makes written data stable or requests the verifier; false for the
+    /// COMMIT of the mix.
     pub(crate) fn is_upkeep(&self, procedure: Procedure) -> bool {
-        let is_asked_for = matches!(self.action, Action::Commit { .. }) && self.token != SETTLING;
-        let is_first = is_asked_for && self.repeats == 0;
+        let is_of_mix = matches!(self.action, Action::Commit { .. }) && self.token != SETTLING;
+        let is_first = is_of_mix && self.repeats == 0;
         self.resending || (procedure == Procedure::Commit && !is_first)
     }
 
-    /// Whether it commits a file of the table that it does not work on itself.
+    /// Whether it commits a file of the table that is not its own.
     pub(crate) fn commits_other(&self) -> bool {
         let is_own = match self.action {
             Action::Write { object, .. } => Some(object) == self.target.object,
@@ -187,7 +188,7 @@ impl Ops {
         op
     }
 
-    /// Writes of this proc that are under way may be overtaken by data of this generation.
+    /// Data of this generation may replace that of writes of this proc that are under way.
     pub(crate) fn lower_marks(&mut self, proc: u32, generation: u64) {
         for op in self.base.iter_mut().filter(|op| op.proc == proc) {
             op.mark.lower(generation);

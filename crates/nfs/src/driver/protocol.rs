@@ -1,5 +1,5 @@
-//! NFS over the loop of the driver kit: records over TCP, where lost calls go again on the
-//! next connection; datagrams over UDP, where a NULL call shows that a server is there.
+//! NFS on the loop of the driver kit: records over TCP, where lost calls are retransmitted on
+//! the next connection; datagrams over UDP, where a NULL call checks that a server answers.
 
 use super::calls::Call;
 use super::core::{Core, Timer};
@@ -18,18 +18,18 @@ use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, Decoder};
 use std::collections::BTreeMap;
 
-/// Where a message says whether it is a call or a reply, and what a reply has there.
+/// Offset of the message type, and its value in a reply (RFC 5531 section 9).
 const KIND_AT: usize = 4;
 const REPLY: u32 = 1;
 
-/// What is kept of a connection.
+/// The state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct ConnState {
-    /// UDP: the id of the NULL call.
+    /// UDP: the xid of the NULL call.
     probe: u32,
-    /// The answer to the NULL call is waited for.
+    /// The NULL call has not been answered yet.
     is_probing: bool,
-    /// What has come of the messages of a read so far.
+    /// The event of the messages of the current read so far.
     event: Event,
 }
 
@@ -43,7 +43,7 @@ impl WireProtocol for Core {
     const ON_LOSS: OnLoss = OnLoss::SendAgain;
     /// A record mark.
     const STREAM_MARK: usize = 4;
-    const NO_ANSWER: &'static str = "no answer to a NULL call over UDP, sent again and again";
+    const NO_ANSWER: &'static str = "no answer to a NULL call over UDP and its retransmissions";
 
     fn calls(&self) -> &Calls<Call> {
         &self.calls
@@ -69,7 +69,7 @@ impl WireProtocol for Core {
         if !self.settings.datagrams {
             return Event::Up;
         }
-        // Servers remember ids of an earlier run from the same port.
+        // Servers cache replies by xid and port: an earlier run may have used the same port.
         state.probe = probe_xid(conn ^ self.state.clock.now().0 as u32);
         state.is_probing = true;
         Event::Send
@@ -148,7 +148,7 @@ impl WireProtocol for Core {
         self.counters.add_many(tally, times);
     }
 
-    /// A call has waited for NFS3ERR_JUKEBOX and goes again.
+    /// Repeats a call that was refused with NFS3ERR_JUKEBOX.
     fn fire(&mut self, timer: Timer) {
         let Timer::Jukebox { xid } = timer;
         if let Some(slot) = self.calls.find(xid) {
@@ -156,7 +156,7 @@ impl WireProtocol for Core {
         }
     }
 
-    /// Ends all calls that wait for NFS3ERR_JUKEBOX.
+    /// Ends all calls that wait after NFS3ERR_JUKEBOX.
     fn stopping(&mut self) {
         let now = self.state.now;
         for Timer::Jukebox { xid } in self.state.take_timers() {
@@ -167,7 +167,7 @@ impl WireProtocol for Core {
     }
 
     fn begin_settling(&mut self) {
-        self.counted_in_run = Some(self.counters.so_far());
+        self.counted_in_run = Some(self.counters.values());
     }
 
     fn settle(&mut self) -> bool {
@@ -177,7 +177,7 @@ impl WireProtocol for Core {
     fn end_settling(&mut self) {
         self.give_up_held();
         if let Some(before) = self.counted_in_run.take() {
-            self.counters.keep_of_end(&before);
+            self.counters.discard_after_run(&before);
         }
     }
 
@@ -208,8 +208,8 @@ impl WireProtocol for Core {
                  (ulimit -n; RESVPORT allows 512 at most); CONNECTIONS=N lets procs share"
             }
             true => {
-                "check that the server serves NFS over UDP (many are built without it by now) and \
-                 that no firewall is between; TCP=on goes over TCP"
+                "check that the server serves NFS over UDP (many are built without it) and that \
+                 no firewall blocks it; or set TCP=on"
             }
         }
     }
@@ -224,13 +224,13 @@ impl Core {
         at: Nanos,
     ) -> Received {
         if !is_reply(message) {
-            return Err("it is no reply".into());
+            return Err("the message is not a reply".into());
         }
         let is_of_probe = peek_xid(message) == Some(state.probe);
         match (is_of_probe, state.is_probing) {
             (true, true) => state.event = probe_answered(message),
             (false, false) => self.reply(conn, message, at),
-            // It was asked twice, or is a reply to a call of an earlier run.
+            // A second reply to the NULL call, or a reply to a call of an earlier run.
             (true, false) | (false, true) => {}
         }
         state.is_probing &= !matches!(state.event, Event::Up);
@@ -240,7 +240,7 @@ impl Core {
         })
     }
 
-    /// A COMMIT goes out: counts it, unless the mix asks for it.
+    /// Counts a COMMIT that is sent, unless it is one of the mix.
     fn count_commit(&mut self, op: u32) {
         let logical = self.ops.get(op);
         let is_at_end = logical.token == SETTLING;
@@ -254,23 +254,23 @@ impl Core {
             .add_many(Tally::EndCommits, u64::from(is_at_end));
     }
 
-    /// Datagrams: keeps in mind how a call ended to which more replies may come.
+    /// Datagrams: records how a call ended, because more replies to it may arrive.
     pub(crate) fn remember(&mut self, slot: u32, given_up: bool) {
         let call = self.calls.get(slot);
         if given_up {
-            self.departed.remember(call.xid, CallEnd::TimedOut);
+            self.ended_calls.remember(call.xid, CallEnd::TimedOut);
         } else if call.retransmitted {
-            self.departed.remember(call.xid, CallEnd::Answered);
+            self.ended_calls.remember(call.xid, CallEnd::Answered);
         } else {
-            self.departed.answered_at_once(call.xid);
+            self.ended_calls.answered_at_once(call.xid);
         }
     }
 
-    /// A reply came that no call waits for.
+    /// Counts a reply that no call waits for.
     #[cold]
-    pub(crate) fn nobody_waits(&mut self, xid: Option<u32>) {
-        let fate = xid.and_then(|xid| self.departed.fate(xid));
-        self.counters.add(match fate {
+    pub(crate) fn count_unexpected_reply(&mut self, xid: Option<u32>) {
+        let end = xid.and_then(|xid| self.ended_calls.find(xid));
+        self.counters.add(match end {
             Some(CallEnd::Answered) => Tally::DuplicateReplies,
             Some(CallEnd::TimedOut) => Tally::LateReplies,
             None => Tally::StaleReplies,
@@ -278,7 +278,7 @@ impl Core {
     }
 }
 
-/// The answer to the NULL call came.
+/// The event of a reply to the NULL call.
 fn probe_answered(message: &[u8]) -> Event {
     let header = ReplyHeader::decode(&mut Decoder::new(message));
     match header.map(|header| header.check()) {

@@ -1,15 +1,15 @@
 //! Ranges of files that were answered UNSTABLE, and lists of them.
 //!
-//! A range knows the generation of its data and the verifier of its reply, so that what a
-//! server has lost can be told and made anew. All ranges of a shard stand in one block of
-//! memory; nothing is allocated once that has grown.
+//! A range has the generation of its data and the verifier of its reply, so that lost data
+//! can be detected and generated again. All ranges of a shard are in one block of memory;
+//! once it has grown, nothing is allocated.
 
 use filermark_onc::nfs3::Verf;
 
-/// No range, no operation.
+/// The index of no range and of no operation.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// The bytes of a file from the first to the last one of some transfers.
+/// A range of bytes of a file: from the first to the last byte of some transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSpan {
     pub(crate) from: u64,
@@ -26,25 +26,26 @@ impl ByteSpan {
         self.from > self.to
     }
 
-    /// Whether there is no byte in it.
+    /// Whether it has no byte.
     pub(crate) fn is_empty(self) -> bool {
         self.from >= self.to
     }
 
-    /// Whether both have a byte in common.
-    pub(crate) fn meets(self, other: Self) -> bool {
+    /// Whether both have a common byte.
+    pub(crate) fn overlaps(self, other: Self) -> bool {
         self.from < other.to && other.from < self.to
     }
 
-    /// What both have in common.
-    pub(crate) fn within(self, other: Self) -> Self {
+    /// The common bytes of both.
+    pub(crate) fn intersection(self, other: Self) -> Self {
         Self {
             from: self.from.max(other.from),
             to: self.to.min(other.to),
         }
     }
 
-    pub(crate) fn with(self, other: Self) -> Self {
+    /// The smallest span that has both.
+    pub(crate) fn hull(self, other: Self) -> Self {
         Self {
             from: self.from.min(other.from),
             to: self.to.max(other.to),
@@ -55,14 +56,14 @@ impl ByteSpan {
 /// A range that was answered UNSTABLE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UncommittedRange {
-    pub(crate) reach: ByteSpan,
-    /// What its data was made with.
+    pub(crate) span: ByteSpan,
+    /// The generation of its data.
     pub(crate) generation: u64,
     /// The verifier of the reply.
     pub(crate) verf: Verf,
 }
 
-/// Some ranges, in the order in which they came.
+/// A list of ranges, in the order in which they were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RangeList {
     first: u32,
@@ -81,8 +82,8 @@ impl RangeList {
     }
 }
 
-/// Counts writes, of which a later one may have made several ranges. These are next to each
-/// other.
+/// Counts writes by generation. A later write may have split one into several ranges, which
+/// are next to each other.
 #[derive(Debug, Default)]
 struct WriteCounter {
     count: u64,
@@ -106,7 +107,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    pub(crate) fn with_room(count: usize) -> Self {
+    pub(crate) fn with_capacity(count: usize) -> Self {
         Self {
             slots: Vec::with_capacity(count),
             free: NIL,
@@ -132,7 +133,7 @@ impl Ranges {
         list.last = at;
     }
 
-    /// Takes the first one off a list.
+    /// Removes the first range of a list.
     pub(crate) fn pop(&mut self, list: &mut RangeList) -> Option<UncommittedRange> {
         let at = list.first;
         let (held, next) = *self.slots.get(at as usize)?;
@@ -145,7 +146,7 @@ impl Ranges {
         Some(held)
     }
 
-    /// Empties a list; gives the number of writes whose ranges were in it.
+    /// Empties a list; returns the number of writes whose ranges were in it.
     pub(crate) fn clear(&mut self, list: &mut RangeList) -> u64 {
         let mut writes = WriteCounter::default();
         while let Some(held) = self.pop(list) {
@@ -154,7 +155,7 @@ impl Ranges {
         writes.count
     }
 
-    /// Moves what is in `from` to the end of `list`.
+    /// Moves all ranges of `from` to the end of `list`.
     pub(crate) fn append(&mut self, list: &mut RangeList, from: &mut RangeList) {
         let from = std::mem::replace(from, RangeList::EMPTY);
         match list.last {
@@ -176,9 +177,9 @@ impl Ranges {
         })
     }
 
-    /// Takes what `reach` covers out of the ranges that are older than generation `before`.
-    pub(crate) fn cut(&mut self, list: &mut RangeList, reach: ByteSpan, before: u64) {
-        let is_cut = |held: &UncommittedRange| held.generation < before && held.reach.meets(reach);
+    /// Removes `span` from the ranges that are older than generation `before`.
+    pub(crate) fn cut(&mut self, list: &mut RangeList, span: ByteSpan, before: u64) {
+        let is_cut = |held: &UncommittedRange| held.generation < before && held.span.overlaps(span);
         if !self.iter(*list).any(is_cut) {
             return;
         }
@@ -190,31 +191,25 @@ impl Ranges {
             }
             for part in [
                 ByteSpan {
-                    to: reach.from,
-                    ..held.reach
+                    to: span.from,
+                    ..held.span
                 },
                 ByteSpan {
-                    from: reach.to,
-                    ..held.reach
+                    from: span.to,
+                    ..held.span
                 },
             ] {
                 if part.from < part.to {
-                    self.push(
-                        &mut kept,
-                        UncommittedRange {
-                            reach: part,
-                            ..held
-                        },
-                    );
+                    self.push(&mut kept, UncommittedRange { span: part, ..held });
                 }
             }
         }
         *list = kept;
     }
 
-    /// A COMMIT was answered with `verf`: what was written under it is stable and leaves
-    /// `sent`, all else is lost and goes over to `lost`. Gives the number of writes that
-    /// were lost, and the oldest generation among them.
+    /// Applies a COMMIT reply with `verf`: ranges written under it are stable and leave `sent`,
+    /// all others are lost and move to `lost`. Returns the number of lost writes and the oldest
+    /// generation among them.
     pub(crate) fn settle(
         &mut self,
         sent: &mut RangeList,
@@ -250,21 +245,21 @@ mod tests {
 
     fn held(from: u64, to: u64, generation: u64, verf: u8) -> UncommittedRange {
         UncommittedRange {
-            reach: ByteSpan { from, to },
+            span: ByteSpan { from, to },
             generation,
             verf: [verf; 8],
         }
     }
 
-    fn reaches(ranges: &Ranges, list: RangeList) -> Vec<(u64, u64, u64)> {
+    fn spans(ranges: &Ranges, list: RangeList) -> Vec<(u64, u64, u64)> {
         let all = ranges.iter(list);
-        all.map(|h| (h.reach.from, h.reach.to, h.generation))
+        all.map(|h| (h.span.from, h.span.to, h.generation))
             .collect()
     }
 
     #[test]
-    fn a_later_write_takes_its_place_out_of_earlier_ones() {
-        let mut ranges = Ranges::with_room(0);
+    fn a_later_write_cuts_its_range_from_earlier_ones() {
+        let mut ranges = Ranges::with_capacity(0);
         let mut list = RangeList::EMPTY;
         for one in [
             held(0, 10, 1, 1),
@@ -276,10 +271,10 @@ mod tests {
         }
         ranges.cut(&mut list, ByteSpan { from: 4, to: 22 }, 5);
         let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 50, 3)];
-        assert_eq!(reaches(&ranges, list), left);
+        assert_eq!(spans(&ranges, list), left);
         ranges.cut(&mut list, ByteSpan { from: 44, to: 46 }, 5);
         let left = [(0, 4, 1), (22, 30, 2), (5, 25, 9), (40, 44, 3), (46, 50, 3)];
-        assert_eq!(reaches(&ranges, list), left);
+        assert_eq!(spans(&ranges, list), left);
         let mut lost = RangeList::EMPTY;
         assert_eq!(ranges.settle(&mut list, &mut lost, [1; 8]).0, 0);
         for (from, generation) in [(0, 1), (10, 1), (20, 2)] {
@@ -295,15 +290,15 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_parts_the_stable_from_the_lost() {
-        let mut ranges = Ranges::with_room(0);
+    fn a_commit_separates_stable_from_lost_ranges() {
+        let mut ranges = Ranges::with_capacity(0);
         let (mut sent, mut lost) = (RangeList::EMPTY, RangeList::EMPTY);
         for (n, verf) in [(7, 1), (4, 1), (5, 2)] {
             ranges.push(&mut sent, held(n, n + 1, n, verf));
         }
         assert_eq!(ranges.settle(&mut sent, &mut lost, [2; 8]), (2, 4));
         assert!(sent.is_empty());
-        assert_eq!(reaches(&ranges, lost), [(7, 8, 7), (4, 5, 4)]);
+        assert_eq!(spans(&ranges, lost), [(7, 8, 7), (4, 5, 4)]);
         assert_eq!(ranges.clear(&mut lost), 2);
         assert_eq!(ranges.used(), 0);
     }

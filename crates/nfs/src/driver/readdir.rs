@@ -1,4 +1,4 @@
-//! READDIR and READDIRPLUS: a directory in parts.
+//! READDIR and READDIRPLUS: lists a directory in parts.
 
 use super::core::{Core, Cursor, Span};
 use super::counters::Tally;
@@ -9,14 +9,14 @@ use filermark_onc::nfs2;
 use filermark_onc::nfs3::*;
 use filermark_onc::xdr::{Decode, DecodeError};
 
-/// What the driver wants to know of a list.
+/// What the driver uses of a listing reply.
 struct ListingPart {
     cookie: Option<u64>,
     eof: bool,
 }
 
 impl Core {
-    /// Lists on where this proc's last listing of `dir` ended.
+    /// Continues this proc's listing of `dir`, or begins it.
     pub(crate) fn list(&mut self, op: u32, dir: ObjectId, plus: bool) {
         let logical = self.ops.get_mut(op);
         let key = (logical.proc, dir, plus);
@@ -91,7 +91,7 @@ impl Core {
                 self.cursors.insert(key, Cursor { cookie, verf });
                 CallOutcome::Ok
             }
-            // Neither entries nor the end: it would go on like this for ever.
+            // Neither entries nor the end: a continued listing would never end.
             Ok(ListingPart { cookie: None, .. }) | Err(_) => {
                 self.cursors.remove(&key);
                 CallOutcome::Ends(Status::Garbage)
@@ -99,7 +99,7 @@ impl Core {
         }
     }
 
-    /// A cookie that has become stale: begins the listing anew, once.
+    /// If the cookie has become stale, restarts the listing once.
     fn not_listed(&mut self, slot: u32, status: Nfsstat3) -> CallOutcome {
         let call = self.calls.get(slot);
         let logical = self.ops.get_mut(call.op);

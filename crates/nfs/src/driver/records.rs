@@ -1,26 +1,26 @@
-//! Record marking (RFC 5531 section 11) on whatever part of a stream is there.
+//! Record marking (RFC 5531 section 11) on the part of a stream that has been received.
 
 use filermark_net::FrameProgress;
 use filermark_onc::record::{RecordTooLong, whole_record};
 
-/// Most fragments of one record. Servers send one; this is a wall against streams
-/// of fragments without content.
+/// Most fragments of one record. Servers send one; this limits streams of fragments without
+/// content.
 const FRAGMENTS_MAX: usize = 1024;
 const MARK: usize = 4;
 const LAST: u32 = 1 << 31;
 
-/// Splits bytes into records; those of several fragments are put together here.
+/// Splits bytes into records and joins records of several fragments.
 #[derive(Debug, Default)]
 pub(crate) struct RecordSplitter {
     record_max: usize,
     joined: Vec<u8>,
 }
 
-/// What is at the front of bytes that are no whole record of one fragment.
+/// The front of bytes that do not begin with a whole record of one fragment.
 enum RecordFront {
-    /// A record of several fragments and this many bytes with its marks.
+    /// A record of several fragments, this many bytes long with its marks.
     Fragments(usize),
-    /// A record that lacks this many bytes at least.
+    /// An incomplete record; at least this many bytes are missing.
     Incomplete(usize),
 }
 
@@ -33,7 +33,8 @@ impl RecordSplitter {
         }
     }
 
-    /// Gives every whole record in `bytes` to `each`, and says what is left.
+    /// Passes every whole record in `bytes` to `each`; returns how many bytes were consumed and
+    /// how many are missing.
     pub(crate) fn split(
         &mut self,
         bytes: &[u8],
@@ -101,7 +102,7 @@ impl RecordSplitter {
         }
     }
 
-    /// `bytes` are whole fragments, as [`Records::front`] has seen.
+    /// Joins `bytes`, which are whole fragments as checked by [`RecordSplitter::front`].
     fn join(&mut self, bytes: &[u8]) {
         self.joined.clear();
         let mut rest = bytes;
@@ -121,10 +122,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Any records in any fragments: what is complete comes out, what is asked
-        /// for is never more than what is missing.
+        /// Any records in any fragments: complete records are returned, and never more bytes
+        /// are requested than are missing.
         #[test]
-        fn records_come_out_as_they_were(
+        fn complete_records_are_returned_unchanged(
             records in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..60), 1usize..70), 0..8),
             cut in 0usize..600,
         ) {
@@ -148,7 +149,7 @@ mod tests {
         }
 
         #[test]
-        fn noise_is_refused_or_waited_for(noise in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn random_bytes_are_refused_or_incomplete(noise in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut splitter = RecordSplitter::new(100);
             if let Ok(feed) = splitter.split(&noise, |r| assert!(r.len() <= 100)) {
                 prop_assert!(feed.consumed <= noise.len());

@@ -1,4 +1,5 @@
-//! Replies: finding the call, judging what the server says, going on.
+//! Replies: finds the call, judges the results, and continues the operation.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use super::core::{Core, Span, Timer};
 use super::counters::Tally;
@@ -11,19 +12,19 @@ use filermark_onc::nfs3::*;
 use filermark_onc::rpc::{ReplyHeader, peek_xid};
 use filermark_onc::xdr::{Decode, DecodeError, Decoder};
 
-/// The wait after NFS3ERR_JUKEBOX is not doubled beyond this.
+/// Longest wait after NFS3ERR_JUKEBOX; the wait doubles up to this.
 const JUKEBOX_DELAY_MAX: Nanos = Nanos::from_secs(30);
 
-/// What became of a call.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallOutcome {
-    /// As it should.
+    /// It succeeded.
     Ok,
-    /// As it should, but the same procedure must be called again for the rest.
+    /// It succeeded in part: the same procedure must be called again for the rest.
     Retry(Span),
     /// The server refused it.
     Failed(Nfsstat3),
-    /// It ends the operation like this.
+    /// It ends the operation with this status.
     Ends(Status),
 }
 
@@ -34,16 +35,16 @@ impl From<DecodeError> for CallOutcome {
 }
 
 impl Core {
-    /// Takes a whole reply that came over `conn` by `now`.
+    /// Processes a whole reply that was received on `conn` at `now`.
     pub(crate) fn reply(&mut self, conn: u32, record: &[u8], now: Nanos) {
         let slot = peek_xid(record).and_then(|xid| self.calls.find(xid));
-        // A call that was never sent cannot have been answered either.
+        // A reply to a call that was not sent is not valid.
         let slot = slot.filter(|slot| {
             let call = self.calls.get(*slot);
             call.conn == conn && call.on_wire && !call.parked
         });
         let Some(slot) = slot else {
-            return self.nobody_waits(peek_xid(record));
+            return self.count_unexpected_reply(peek_xid(record));
         };
         let verdict = match self.judge(slot, record) {
             Ok(verdict) | Err(verdict) => verdict,
@@ -59,7 +60,7 @@ impl Core {
         self.end_call(slot, verdict, now);
     }
 
-    /// A call is over: ends its operation, or lets it go on.
+    /// Ends a call, and continues or ends its operation.
     pub(crate) fn end_call(&mut self, slot: u32, verdict: CallOutcome, now: Nanos) {
         let call = self.calls.get(slot);
         let (op, procedure, rewrite) = (call.op, call.procedure, call.rewrite);
@@ -77,11 +78,10 @@ impl Core {
         if resent {
             logical.note_resent(procedure);
         }
-        let verdict = match verdict {
-            CallOutcome::Failed(_) | CallOutcome::Ends(_) if logical.is_upkeep(procedure) => {
-                self.upkeep_failed(op, verdict)
-            }
-            _ => verdict,
+        let is_failure = matches!(verdict, CallOutcome::Failed(_) | CallOutcome::Ends(_));
+        let verdict = match is_failure && logical.is_upkeep(procedure) {
+            true => self.upkeep_failed(op, verdict),
+            false => verdict,
         };
         let logical = self.ops.get_mut(op);
         match verdict {
@@ -107,7 +107,7 @@ impl Core {
             match logical.step {
                 Step::Data => self.transfer_more(op),
                 Step::FindMade if logical.outstanding == 0 => self.find_made(op),
-                _ => {}
+                Step::FindMade | Step::First | Step::Commit => {}
             }
         }
         if self.ops.get(op).outstanding == 0 {
@@ -115,7 +115,7 @@ impl Core {
         }
     }
 
-    /// `Err` is only another way to say it, for `?`.
+    /// Both `Ok` and `Err` hold the outcome; `Err` allows `?` on decoding errors.
     fn judge(&mut self, slot: u32, record: &[u8]) -> Result<CallOutcome, CallOutcome> {
         let mut d = Decoder::new(record);
         let header = ReplyHeader::decode(&mut d)?;
@@ -129,8 +129,8 @@ impl Core {
         Ok(self.judge_v3(slot, d)?)
     }
 
-    /// NFS3ERR_JUKEBOX: the call waits and goes again as a new one, unless it has
-    /// waited too often.
+    /// NFS3ERR_JUKEBOX: the call waits and is repeated as a new one, unless it has waited
+    /// too often.
     fn park(&mut self, slot: u32, now: Nanos) -> bool {
         let waits = self.calls.get(slot).waits;
         if waits >= self.settings.jukebox_retries || self.state.stop.is_raised() {
@@ -151,8 +151,8 @@ impl Core {
         true
     }
 
-    /// A refusal that only says that an earlier sending of the same call has been
-    /// executed is no refusal.
+    /// Accepts a refusal that only shows that an earlier transmission of the same call was
+    /// executed.
     pub(super) fn accept_replay(
         &mut self,
         slot: u32,
@@ -166,7 +166,7 @@ impl Core {
         verdict
     }
 
-    /// SETATTR: what is held behind a new end of a file is gone.
+    /// SETATTR: drops the held ranges beyond a new end of a file.
     pub(super) fn resized(&mut self, slot: u32, verdict: CallOutcome) -> CallOutcome {
         let logical = self.ops.get(self.calls.get(slot).op);
         if let (
@@ -193,7 +193,7 @@ impl Core {
         }
     }
 
-    /// CREATE, MKDIR, SYMLINK, MKNOD: keeps the handle, or asks for it.
+    /// CREATE, MKDIR, SYMLINK, MKNOD: keeps the handle, or looks it up.
     pub(super) fn made(&mut self, slot: u32, results: CreateRes<'_>) -> CallOutcome {
         let op = self.calls.get(slot).op;
         let verdict = match results {
@@ -202,8 +202,8 @@ impl Core {
                 return CallOutcome::Ok;
             }
             Ok(CreateOk { obj: None, .. }) => CallOutcome::Ok,
-            // A directory of the file set may be there from before, because of others'
-            // files in it; the claim has seen its owner file.
+            // A directory of the file set may exist already, with files of other programs in
+            // it; the claim has checked its owner file.
             Err(failed)
                 if failed.status == Nfsstat3::Exist && self.ops.get(op).action.makes_dir() =>
             {
@@ -224,7 +224,7 @@ impl Core {
         self.call(op, Procedure::Lookup, Span::NONE);
     }
 
-    /// Keeps the handle of what an operation made or found.
+    /// Keeps the handle of the object that an operation created or found.
     fn keep_made(&mut self, op: u32, handle: FileHandle<'_>) {
         let logical = self.ops.get_mut(op);
         let object = match logical.action {
@@ -240,11 +240,30 @@ impl Core {
                 self.ops.set_handle(op, handle);
                 object
             }
-            _ => None,
+            // None of these creates or looks up a name.
+            Action::Null
+            | Action::Getattr { .. }
+            | Action::Setattr { .. }
+            | Action::Access { .. }
+            | Action::Readlink { .. }
+            | Action::Read { .. }
+            | Action::Write { .. }
+            | Action::Commit { .. }
+            | Action::Remove { .. }
+            | Action::Rmdir { .. }
+            | Action::Rename { .. }
+            | Action::Link { .. }
+            | Action::Readdir { .. }
+            | Action::Fsstat
+            | Action::Fsinfo
+            | Action::Pathconf
+            | Action::RemoveProcDir { .. }
+            | Action::File(_)
+            | Action::Session(_) => None,
         };
         if let Some(object) = object {
             let logical = self.ops.get(op);
-            // A new file under an old number.
+            // The object number is now a new file.
             if matches!(logical.action, Action::Create { .. } | Action::Fill { .. }) {
                 self.forget_held(logical.proc, object);
             }
@@ -266,7 +285,7 @@ impl Core {
             if object != new_object {
                 let proc = self.ops.get(op).proc;
                 self.forget_held(proc, new_object);
-                self.gather.rename(proc, object, new_object);
+                self.uncommitted.rename(proc, object, new_object);
                 self.proc_of(op).handles.clear(object);
             }
         }

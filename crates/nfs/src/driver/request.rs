@@ -1,6 +1,6 @@
 //! The requests of version 3: for each operation its first call, for each procedure its
-//! arguments and what its results mean. `v2` is the second codec of the same requests.
-//! Transfers, COMMIT and listings go on in files of their own.
+//! arguments and the outcome of its results. `v2` encodes the same requests in version 2.
+//! Transfers, COMMIT and listings continue in modules of their own.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod v2;
@@ -44,7 +44,7 @@ pub(super) const fn first_call(op: NfsOp) -> Procedure {
     }
 }
 
-/// The procedure of version 2 that does the same; `None`: version 2 has none.
+/// The equivalent procedure of version 2; `None`: version 2 has none.
 pub(super) const fn in_version2(procedure: Procedure) -> Option<nfs2::Procedure> {
     Some(match procedure {
         Procedure::Null => nfs2::Procedure::Null,
@@ -173,7 +173,7 @@ impl Core {
         }
     }
 
-    /// SETATTR: a size, or a mode that it has anyway.
+    /// The arguments of SETATTR: a size, or the usual mode.
     fn setattr_args(&self, op: &LogicalOp) -> SetattrArgs<'_> {
         let new_attributes = match new_size(op) {
             Some(size) => Sattr3::size(size),
@@ -186,7 +186,7 @@ impl Core {
         }
     }
 
-    /// What the results behind a reply's header mean for the call in this slot.
+    /// Decodes the results after a reply's header and judges the call in this slot.
     pub(super) fn judge_v3(
         &mut self,
         slot: u32,
@@ -238,7 +238,7 @@ fn new_size(op: &LogicalOp) -> Option<u64> {
     None
 }
 
-/// CREATE of INIT empties a file that is there, that of the mix makes a new one.
+/// CREATE of INIT truncates an existing file, that of the mix creates a new one.
 fn fills(op: &LogicalOp) -> bool {
     matches!(op.action, Action::Fill { .. })
 }
@@ -257,7 +257,7 @@ fn create_how(op: &LogicalOp) -> Createhow3 {
 mod tests {
     use super::*;
 
-    /// The procedures are those whose numbers the row of the operation has.
+    /// The procedures have the numbers that the table of operations has.
     #[test]
     fn calls_agree_with_the_table_of_operations() {
         for op in NfsOp::ALL {

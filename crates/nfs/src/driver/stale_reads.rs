@@ -1,12 +1,12 @@
-//! Reads that show something else than was written: wrong, or excused by a restart.
+//! Reads that return other data than was written: errors, or excused by a restart.
 //!
-//! Between a restart of the server and the time at which the lost writes have gone again, a
-//! read of them may show older data, or the end of the file too early, and the server be
-//! sound. A read of what is held asks for the verifier, by a COMMIT of its own. A read of what
-//! is known to be lost, or was sent again while the read was under way, is excused at once.
-//! Only those ranges are: anything else that is wrong is wrong.
+//! Between a restart of the server and the time when the lost writes have been sent again, a
+//! read of them may return older data or an early end of file from a correct server. A read of
+//! held data requests the verifier with a COMMIT of its own. A read of data that is known to be
+//! lost, or that was sent again while the read was under way, is excused at once. No other
+//! mismatch is excused.
 
-use super::commit::span_reach;
+use super::commit::byte_span;
 use super::core::{Core, Span};
 use super::counters::Tally;
 use super::ops::PendingMismatch;
@@ -15,19 +15,19 @@ use super::reply::CallOutcome;
 use filermark_engine::driver::{Action, Status};
 use filermark_onc::nfs3::Verf;
 
-/// Why a read may show older data, or an early end.
+/// Why a read may return older data, or an early end of file.
 enum StaleReadReason {
     None,
-    /// The server has lost writes there.
+    /// The server has lost writes in the range.
     Known,
-    /// It has lost them if its verifier has changed from this one.
+    /// It has lost them if its verifier is not this one any more.
     Unless(Verf),
 }
 
 impl Core {
-    /// A read shows other data than it should, or an early end: whether it is wrong, is
-    /// excused, or is to be asked about when all of it has come.
-    pub(super) fn doubt(&mut self, op: u32, span: Span, status: Status) -> CallOutcome {
+    /// Judges a read that returned other data than expected, or an early end of file: an
+    /// error, excused, or to be decided by the verifier when all of it has been answered.
+    pub(super) fn judge_mismatch(&mut self, op: u32, span: Span, status: Status) -> CallOutcome {
         match self.explain_stale_read(op, span) {
             StaleReadReason::None => self.judge_read(false, status),
             StaleReadReason::Known => self.judge_read(true, status),
@@ -37,7 +37,7 @@ impl Core {
                     match place {
                         None => *place = Some(new),
                         Some(known) if known.verf == verf => {
-                            // An early end is the worse of both.
+                            // An early end is the more severe of both.
                             if status == Status::Lost {
                                 known.status = status;
                             }
@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    /// The server's verifier is known, or is not to be had: decides on what was in doubt.
+    /// Decides on pending mismatches by the server's verifier; `None`: it is not available.
     pub(super) fn judge_suspects(&mut self, op: u32, now: Option<Verf>) -> CallOutcome {
         let suspects = std::mem::take(&mut self.ops.get_mut(op).suspects);
         let mut worst = CallOutcome::Ok;
@@ -66,7 +66,7 @@ impl Core {
         worst
     }
 
-    /// The end of an operation: nothing excuses what is still in doubt.
+    /// At the end of an operation: pending mismatches are errors.
     pub(super) fn end_suspects(&mut self, op: u32) {
         if let CallOutcome::Ends(status) = self.judge_suspects(op, None) {
             self.ops.get_mut(op).fail(status);
@@ -91,33 +91,33 @@ impl Core {
         let Action::Read { object, file, .. } = logical.action else {
             return StaleReadReason::None;
         };
-        let (proc, sent, reach) = (logical.proc, logical.outcome.sent, span_reach(span));
+        let (proc, sent, span) = (logical.proc, logical.outcome.sent, byte_span(span));
         let was_lost = self
-            .gather
-            .was_restored(proc, (file, reach), sent, u64::MAX);
-        if was_lost || self.gather.has_dropped(proc, file) {
+            .uncommitted
+            .was_restored(proc, (file, span), sent, u64::MAX);
+        if was_lost || self.uncommitted.has_dropped(proc, file) {
             return StaleReadReason::Known;
         }
-        let Some(entry) = self.gather.find(proc, object) else {
+        let Some(entry) = self.uncommitted.find(proc, object) else {
             return StaleReadReason::None;
         };
         let (ranges, committer) = (entry.ranges, entry.committer());
-        let in_reach = |list| {
-            self.gather
+        let in_span = |list| {
+            self.uncommitted
                 .ranges
                 .iter(list)
-                .filter(|h| h.reach.meets(reach))
+                .filter(|h| h.span.overlaps(span))
         };
         let mut sent = RangeList::EMPTY;
         if let Some(committer) = committer {
             let committer = self.ops.get(committer);
-            let is_resent = committer.resending && committer.target.reach.meets(reach);
-            if is_resent || in_reach(committer.lost).next().is_some() {
+            let is_resent = committer.resending && committer.target.span.overlaps(span);
+            if is_resent || in_span(committer.lost).next().is_some() {
                 return StaleReadReason::Known;
             }
             sent = committer.sent;
         }
-        let mut verfs = in_reach(ranges).chain(in_reach(sent)).map(|h| h.verf);
+        let mut verfs = in_span(ranges).chain(in_span(sent)).map(|h| h.verf);
         match verfs.next() {
             None => StaleReadReason::None,
             Some(first) if verfs.any(|verf| verf != first) => StaleReadReason::Known,

@@ -1,5 +1,5 @@
-//! The numbers of refusals: those of NFSv3 as they are, those of the RPC layer
-//! and our own above them.
+//! The numbers of refusals: NFSv3 statuses have their own numbers; those of the RPC layer
+//! and of the driver are above them.
 
 use crate::version2;
 use filermark_model::plan::NfsVersion;
@@ -10,12 +10,12 @@ const ACCEPTED: u32 = 0x8000_0000;
 const RPC_MISMATCH: u32 = 0x8000_0100;
 const AUTH_ERROR: u32 = 0x8001_0000;
 const AUTH_ERROR_LAST: u32 = 0x8001_ffff;
-/// The object was never made, so there is no handle to work on.
+/// The object was not created, so it has no handle.
 pub(crate) const NO_HANDLE: u32 = 0x8002_0000;
-/// NFSv2 has no such procedure, or no room for such an offset.
+/// NFSv2 has no such procedure, or the offset is too large for it.
 pub(crate) const NOT_IN_V2: u32 = 0x8002_0002;
-/// The write verifier changed again and again.
-pub(crate) const VERIFIER_RESTLESS: u32 = 0x8002_0001;
+/// The write verifier changed after every repetition.
+pub(crate) const VERIFIER_KEEPS_CHANGING: u32 = 0x8002_0001;
 
 /// The number of a refusal by the RPC layer.
 pub(crate) fn rpc_code(refusal: RpcRefusal) -> u32 {
@@ -36,7 +36,7 @@ pub(crate) fn rpc_code(refusal: RpcRefusal) -> u32 {
     }
 }
 
-/// A refusal's number in words.
+/// The text for a refusal's number.
 pub(crate) fn text(version: NfsVersion, code: u32) -> String {
     const STATS: [&str; 5] = [
         "PROG_UNAVAIL",
@@ -46,9 +46,9 @@ pub(crate) fn text(version: NfsVersion, code: u32) -> String {
         "SYSTEM_ERR",
     ];
     match code {
-        NO_HANDLE => "no handle: the object was not made or not found earlier".to_owned(),
-        VERIFIER_RESTLESS => "the write verifier changed with every try".to_owned(),
-        NOT_IN_V2 => "NFSv2 has no such procedure, or the file would end behind 2 GiB".to_owned(),
+        NO_HANDLE => "no handle: the object was not created or not found earlier".to_owned(),
+        VERIFIER_KEEPS_CHANGING => "the write verifier changed after every retry".to_owned(),
+        NOT_IN_V2 => "NFSv2 has no such procedure, or the file would end beyond 2 GiB".to_owned(),
         RPC_MISMATCH => "RPC_MISMATCH".to_owned(),
         AUTH_ERROR..=AUTH_ERROR_LAST => {
             format!("AUTH_ERROR {}", AuthStat::from_u32(code - AUTH_ERROR))
@@ -61,7 +61,7 @@ pub(crate) fn text(version: NfsVersion, code: u32) -> String {
     }
 }
 
-/// What to try, for refusals after which going on makes no sense.
+/// What to do, for refusals that end the run.
 pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
     let status = Nfsstat3::from_u32(code);
     match status {
@@ -76,11 +76,13 @@ pub(crate) fn fatal_advice(code: u32) -> Option<&'static str> {
     }
     match code {
         AUTH_ERROR..=AUTH_ERROR_LAST => Some(AuthStat::from_u32(code - AUTH_ERROR).advice()),
-        RPC_MISMATCH => Some("the server does not speak version 2 of RPC; check the port"),
-        VERIFIER_RESTLESS => Some("the server seems to restart all the time; look at its log"),
+        RPC_MISMATCH => Some("the server does not support version 2 of RPC; check the port"),
+        VERIFIER_KEEPS_CHANGING => {
+            Some("the server seems to restart again and again; check its log")
+        }
         ACCEPTED..RPC_MISMATCH if code - ACCEPTED <= 3 => Some(
-            "what answers on this port does not serve this version of NFS; check NFS_PORT and \
-             that the server has the version switched on",
+            "the program on this port does not serve this version of NFS; check NFS_PORT and \
+             that the version is enabled on the server",
         ),
         _ => None,
     }
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_refusal_has_its_own_words() {
+    fn every_kind_of_refusal_has_its_own_text() {
         let refusals = [
             RpcRefusal::Accepted(AcceptStat::ProgMismatch { low: 4, high: 4 }),
             RpcRefusal::Accepted(AcceptStat::GarbageArgs),

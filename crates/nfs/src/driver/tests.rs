@@ -1,5 +1,4 @@
-//! The driver against a server that does as the test says, and against the
-//! embedded one.
+//! The driver against a scripted server and against the embedded one.
 
 mod actions;
 mod embedded;
@@ -30,7 +29,7 @@ use std::sync::Arc;
 
 type Shard = sockets::Shard<Core>;
 
-/// Transfer size that the fake server is driven with.
+/// Transfer size that is used with the fake server.
 const SIZE: u32 = 4096;
 /// A file that the tests read and write.
 const FILE: ObjectId = ObjectId(1);
@@ -90,7 +89,7 @@ fn file_system() -> FileSystem {
     }
 }
 
-/// A shard and what it has been asked.
+/// A shard with its server.
 struct Bench {
     shard: Shard,
     next_token: u32,
@@ -99,8 +98,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// One proc that has a directory and a file, before a server that does what
-    /// `script` says.
+    /// One proc that has a directory and a file, and a server that replies as `script` does.
     fn new(script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static) -> Self {
         Self::with(plan(), 1, VerifyLevel::Sample, script)
     }
@@ -166,7 +164,7 @@ impl Bench {
         done.into_iter().map(|d| (d.token, d.outcome)).collect()
     }
 
-    /// Does one action to its end.
+    /// Submits one action and waits for its completion.
     fn run(&mut self, action: Action) -> Outcome {
         let token = self.submit(0, action);
         self.wait(1)[&token]
@@ -176,7 +174,7 @@ impl Bench {
         self.run(action).status
     }
 
-    /// What was counted, but for the bytes that were compared.
+    /// The counters, without those of compared bytes.
     fn counters(&mut self) -> BTreeMap<String, u64> {
         let mut counters = BTreeMap::new();
         self.shard.take_counters(&mut counters);

@@ -1,8 +1,8 @@
 //! READ and WRITE: one operation as a window of physical calls.
 //!
-//! Where the verifier changes between the WRITEs of one operation, the server may have
-//! forgotten what it answered with the earlier one, and that goes again. What follows when
-//! all data has been answered is in [`commit`](super::commit).
+//! If the verifier changes between the WRITEs of one operation, the server may have lost the
+//! data that it answered with the earlier one; that data is sent again. What follows when all
+//! data has been answered is in [`commit`](super::commit).
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::commit::REWRITES_MAX;
@@ -10,14 +10,14 @@ use super::core::{Core, Span};
 use super::counters::Tally;
 use super::ranges::ByteSpan;
 use super::reply::CallOutcome;
-use super::status::{NO_HANDLE, VERIFIER_RESTLESS};
+use super::status::{NO_HANDLE, VERIFIER_KEEPS_CHANGING};
 use filermark_engine::driver::{Action, Status};
 use filermark_onc::nfs3::*;
 
 /// WRITEs under way for one file that is being filled.
 const FILL_WINDOW: u32 = 16;
-/// The same over UDP: what a server's socket has no room for is lost, and nothing
-/// slows the sender down but its own time-outs.
+/// WRITEs under way over UDP for one file that is being filled. A server drops datagrams that
+/// do not fit into its socket buffer, and only timeouts slow the sender down.
 const FILL_WINDOW_DATAGRAMS: u32 = 1;
 
 /// How an action moves data.
@@ -48,7 +48,7 @@ impl Core {
                 size_max: file_system.wsize,
                 start: offset,
             },
-            // COMMIT: what was lost goes again.
+            // COMMIT: lost data is sent again.
             Action::Fill { .. } | Action::Commit { .. } => Transfer {
                 procedure: Procedure::Write,
                 window: match settings.datagrams {
@@ -83,16 +83,16 @@ impl Core {
         })
     }
 
-    /// Fills the window; when all data has been answered, sends again what another verifier
-    /// affects, or goes on to the COMMIT.
+    /// Fills the window; when all data has been answered, sends the data again that a changed
+    /// verifier affects, or continues with the COMMIT.
     pub(crate) fn transfer_more(&mut self, op: u32) {
         let Some(transfer) = self.transfer(op) else {
             return self.ops.get_mut(op).fail(Status::Refused(NO_HANDLE));
         };
         let logical = self.ops.get(op);
-        let nothing_asked_for =
+        let is_empty =
             logical.end == transfer.start && !matches!(logical.action, Action::Fill { .. });
-        if nothing_asked_for && logical.outstanding == 0 && logical.outcome.physical == 0 {
+        if is_empty && logical.outstanding == 0 && logical.outcome.physical == 0 {
             let offset = transfer.start;
             return self.call(op, transfer.procedure, Span { offset, length: 0 });
         }
@@ -108,12 +108,12 @@ impl Core {
         }
     }
 
-    /// The verifier has changed: what it affects goes again.
+    /// Sends the data again that a changed verifier affects.
     pub(super) fn write_again(&mut self, op: u32, transfer: Transfer) {
         let logical = self.ops.get_mut(op);
         logical.repeats += 1;
         if logical.repeats > REWRITES_MAX {
-            return logical.fail(Status::Refused(VERIFIER_RESTLESS));
+            return logical.fail(Status::Refused(VERIFIER_KEEPS_CHANGING));
         }
         logical.next = logical.affected.from;
         logical.end = logical.affected.to;
@@ -128,8 +128,8 @@ impl Core {
             let left = logical.end.saturating_sub(logical.next);
             let window_full = logical.outstanding >= transfer.window;
             // The first call of a window may take the last slot, the others leave some.
-            let no_room = logical.outstanding > 0 && self.calls.free_slots() < 64;
-            if left == 0 || window_full || no_room {
+            let lacks_slots = logical.outstanding > 0 && self.calls.free_slots() < 64;
+            if left == 0 || window_full || lacks_slots {
                 return;
             }
             let span = Span {
@@ -159,7 +159,7 @@ impl Core {
             return CallOutcome::Ends(Status::Garbage);
         }
         logical.outcome.read_bytes = logical.outcome.read_bytes.saturating_add(u64::from(count));
-        // Only what has been written is asked for: an end before it is lost data.
+        // Only written ranges are read: an earlier end of file means lost data.
         let lost = read.eof && count < asked;
         logical.outcome.end |= read.eof;
         if let Action::Read { file, .. } = logical.action {
@@ -168,14 +168,14 @@ impl Core {
             self.counters
                 .add_many(Tally::UndecidedBytes, checked.undecided_bytes);
             if !checked.good {
-                let verdict = self.doubt(op, Span { offset, length }, Status::Corrupt);
+                let verdict = self.judge_mismatch(op, Span { offset, length }, Status::Corrupt);
                 if verdict != CallOutcome::Ok {
                     return verdict;
                 }
             }
         }
         if lost {
-            return self.doubt(op, Span { offset, length }, Status::Lost);
+            return self.judge_mismatch(op, Span { offset, length }, Status::Lost);
         }
         if count < asked {
             self.counters.add(Tally::ShortReads);
@@ -205,10 +205,10 @@ impl Core {
         let is_unstable = written.committed == StableHow::Unstable;
         if is_unstable {
             if !logical.unstable.is_none() && logical.verf != written.verf {
-                logical.affected = logical.affected.with(logical.unstable);
+                logical.affected = logical.affected.hull(logical.unstable);
                 logical.unstable = ByteSpan::NONE;
             }
-            logical.unstable = logical.unstable.with(ByteSpan {
+            logical.unstable = logical.unstable.hull(ByteSpan {
                 from: offset,
                 to: offset + u64::from(count),
             });
@@ -228,7 +228,7 @@ impl Core {
     }
 }
 
-/// What is left when `done` of `asked` bytes at `offset` are done.
+/// The remaining span when `done` of `asked` bytes at `offset` are done.
 fn rest(offset: u64, asked: u32, done: u32) -> Span {
     Span {
         offset: offset + u64::from(done),

@@ -1,5 +1,5 @@
-//! What was answered UNSTABLE and no COMMIT has confirmed yet: per proc a table of files,
-//! per file a list of [ranges](super::ranges).
+//! Data that was answered UNSTABLE and that no COMMIT has confirmed yet ("held data"): per
+//! proc a table of files, per file a list of [ranges](super::ranges).
 
 use super::ranges::{ByteSpan, NIL, RangeList, Ranges, UncommittedRange};
 use filermark_engine::driver::ObjectId;
@@ -8,22 +8,22 @@ use filermark_model::benchmark::{CommitPolicy, Deferral};
 use filermark_onc::nfs3::Verf;
 use std::collections::VecDeque;
 
-/// A file with such ranges.
+/// A file with held ranges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UncommittedFile {
     pub(crate) object: ObjectId,
     /// Its number, for its contents.
     pub(crate) file: u64,
-    /// What no COMMIT under way covers.
+    /// Ranges that no COMMIT under way covers.
     pub(crate) ranges: RangeList,
-    /// The logical writes and bytes in it.
+    /// The logical writes and bytes in `ranges`.
     writes: u32,
     bytes: u64,
     /// The verifier of the latest range.
     verf: Verf,
     /// The operation that commits it.
     committer: u32,
-    /// When it was written last, as a count of writes.
+    /// The number of its last write, in the order of all writes of the shard.
     last: u64,
 }
 
@@ -38,48 +38,48 @@ impl UncommittedFile {
 pub(crate) struct ResentRange {
     /// The number of its file.
     pub(crate) file: u64,
-    pub(crate) reach: ByteSpan,
+    pub(crate) span: ByteSpan,
     pub(crate) generation: u64,
-    /// When that was answered.
+    /// The time of the reply to that.
     pub(crate) until: Nanos,
 }
 
-/// What a proc has.
+/// The held data of a proc.
 #[derive(Debug, Default)]
 struct UncommittedOfProc {
     files: Vec<UncommittedFile>,
-    /// The latest, in the order of time. Empty as long as nothing is lost.
+    /// The latest restored ranges, in the order of time. Empty as long as nothing is lost.
     restored: VecDeque<ResentRange>,
-    /// What is no more among them was sent again by then.
+    /// Ranges that are not in `restored` any more were sent again up to this time.
     restored_before: Nanos,
     /// Files with ranges that were dropped without a COMMIT, until they are forgotten: their
     /// objects and numbers. Empty as long as no COMMIT fails.
     dropped: Vec<(ObjectId, u64)>,
-    /// There are more than are listed.
+    /// `dropped` is full and incomplete.
     has_more_dropped: bool,
 }
 
-/// Restored ranges of a proc that are listed.
+/// Most restored ranges of a proc that are kept.
 const RESTORED_MAX: usize = 1_024;
-/// Ranges of a shard that room is made for in advance, at most (48 MB).
+/// Most ranges of a shard whose memory is allocated in advance (48 MB).
 const RANGES_MAX: usize = 1 << 20;
-/// Files of a proc with dropped ranges that are listed.
+/// Most files of a proc with dropped ranges that are kept.
 const DROPPED_MAX: usize = 4_096;
 /// How far beyond its limits a table may grow while COMMITs fail.
 const FAILED_FACTOR: usize = 2;
 
-/// See the module.
+/// The held data of a shard.
 #[derive(Debug)]
 pub(crate) struct UncommittedWrites {
     pub(crate) ranges: Ranges,
     procs: Vec<UncommittedOfProc>,
     limits: Deferral,
-    /// Writes that gathered so far.
+    /// Writes added so far.
     count: u64,
 }
 
 impl UncommittedWrites {
-    /// Tables for so many procs, with room as far as the policy needs any.
+    /// Tables for so many procs, with the capacity that the policy needs.
     pub(crate) fn new(policy: CommitPolicy, proc_count: usize) -> Self {
         let limits = match policy {
             CommitPolicy::Deferred(limits) => limits,
@@ -95,14 +95,14 @@ impl UncommittedWrites {
         };
         let ranges = files.saturating_mul(limits.writes as usize);
         Self {
-            ranges: Ranges::with_room(ranges.saturating_mul(proc_count).min(RANGES_MAX)),
+            ranges: Ranges::with_capacity(ranges.saturating_mul(proc_count).min(RANGES_MAX)),
             procs: (0..proc_count).map(|_| of_proc()).collect(),
             limits,
             count: 0,
         }
     }
 
-    /// Takes in a logical write; gives the file that is to be committed now.
+    /// Adds a logical write; returns the file that is due for a COMMIT.
     pub(crate) fn add(
         &mut self,
         proc: u32,
@@ -129,10 +129,10 @@ impl UncommittedWrites {
             }
         };
         let entry = &mut files[at];
-        // Another verifier: the server has lost what is here.
+        // A different verifier: the server has lost the ranges of this file.
         let is_due = entry.verf != held.verf;
         entry.writes += 1;
-        entry.bytes += held.reach.to - held.reach.from;
+        entry.bytes += held.span.to - held.span.from;
         entry.verf = held.verf;
         entry.last = self.count;
         self.ranges.push(&mut entry.ranges, held);
@@ -152,7 +152,7 @@ impl UncommittedWrites {
         files.iter_mut().find(|f| f.object == object)
     }
 
-    /// `op` commits a file that nobody commits yet: gives its number and its ranges.
+    /// Makes `op` the committer of a file that has none; returns the file's number and ranges.
     pub(crate) fn take(
         &mut self,
         proc: u32,
@@ -169,8 +169,8 @@ impl UncommittedWrites {
         Some((entry.file, ranges))
     }
 
-    /// The operation that committed a file has ended.
-    pub(crate) fn give_back(&mut self, proc: u32, (object, op): (ObjectId, u32)) {
+    /// Ends the COMMIT of a file by `op`.
+    pub(crate) fn end_commit(&mut self, proc: u32, (object, op): (ObjectId, u32)) {
         let Some(files) = self.procs.get_mut(proc as usize).map(|p| &mut p.files) else {
             return;
         };
@@ -181,7 +181,7 @@ impl UncommittedWrites {
         self.drop_empty(proc, object);
     }
 
-    /// Takes a file out of the table if nothing of it is held any more.
+    /// Removes a file from the table if nothing of it is held any more.
     pub(crate) fn drop_empty(&mut self, proc: u32, object: ObjectId) {
         let Some(files) = self.procs.get_mut(proc as usize).map(|p| &mut p.files) else {
             return;
@@ -194,7 +194,7 @@ impl UncommittedWrites {
         }
     }
 
-    /// What has been held of a file under one object is now held under another one.
+    /// Moves the held data of one object to another one.
     pub(crate) fn rename(&mut self, proc: u32, from: ObjectId, to: ObjectId) {
         if let Some(entry) = self.find(proc, from) {
             entry.object = to;
@@ -207,33 +207,33 @@ impl UncommittedWrites {
         }
     }
 
-    /// Some file of a proc with ranges that nobody commits.
+    /// A file of a proc that no operation commits.
     pub(crate) fn idle(&self, proc: u32) -> Option<ObjectId> {
         let files = self.procs.get(proc as usize)?.files.iter();
         let mut idle = files.filter(|f| f.committer == NIL);
         idle.next().map(|f| f.object)
     }
 
-    /// The objects from `from` on of which something is held.
+    /// An object from `from` on of which data is held.
     pub(crate) fn any_from(&self, proc: u32, from: ObjectId) -> Option<ObjectId> {
         let files = self.procs.get(proc as usize)?.files.iter();
         let mut found = files.filter(|f| f.object >= from);
         found.next().map(|f| f.object)
     }
 
-    /// Takes a file out of the table, whoever commits it.
+    /// Removes a file from the table, even if an operation commits it.
     pub(crate) fn remove(&mut self, proc: u32, object: ObjectId) -> Option<UncommittedFile> {
         let files = &mut self.procs.get_mut(proc as usize)?.files;
         let at = files.iter().position(|f| f.object == object)?;
         Some(files.swap_remove(at))
     }
 
-    /// Whether nothing of any proc is held.
+    /// Whether no data of any proc is held.
     pub(crate) fn is_empty(&self) -> bool {
         self.procs.iter().all(|p| p.files.is_empty())
     }
 
-    /// Notes that a range of a proc is on the server again.
+    /// Notes that a lost range of a proc was written again.
     pub(crate) fn note_restored(&mut self, proc: u32, restored: ResentRange) {
         let Some(proc) = self.procs.get_mut(proc as usize) else {
             return;
@@ -246,11 +246,11 @@ impl UncommittedWrites {
         proc.restored.push_back(restored);
     }
 
-    /// Whether data older than `generation` was sent again to a range after `since`.
+    /// Whether data older than `generation` was written again in a range after `since`.
     pub(crate) fn was_restored(
         &self,
         proc: u32,
-        (file, reach): (u64, ByteSpan),
+        (file, span): (u64, ByteSpan),
         since: Nanos,
         generation: u64,
     ) -> bool {
@@ -260,11 +260,11 @@ impl UncommittedWrites {
         let latest = proc.restored.iter().rev();
         let mut later = latest.take_while(|r| r.until > since);
         proc.restored_before > since
-            || later.any(|r| r.file == file && r.generation < generation && r.reach.meets(reach))
+            || later.any(|r| r.file == file && r.generation < generation && r.span.overlaps(span))
     }
 
-    /// A COMMIT of a file has failed: what it was to cover is held again, in front of what came
-    /// since. Gives the number of writes for which there is no room.
+    /// Holds the ranges of a failed COMMIT of a file again, in front of newer ones. Returns the
+    /// number of writes that were dropped because the table was full.
     pub(crate) fn put_back(
         &mut self,
         proc: u32,
@@ -281,24 +281,24 @@ impl UncommittedWrites {
         let is_full = of_proc.files.len() > FAILED_FACTOR * limits.files as usize;
         let is_it = |f: &&mut UncommittedFile| f.object == object && f.committer == op;
         let Some(entry) = of_proc.files.iter_mut().find(is_it) else {
-            // The file is forgotten.
+            // The file was removed.
             self.ranges.clear(&mut failed);
             return 0;
         };
         let ranges = &mut self.ranges;
         ranges.append(&mut failed, &mut entry.ranges);
-        let room = match is_full {
+        let kept_max = match is_full {
             true => 0,
             false => FAILED_FACTOR * limits.writes as usize,
         };
         let mut surplus = RangeList::EMPTY;
-        for _ in room..ranges.iter(failed).count() {
+        for _ in kept_max..ranges.iter(failed).count() {
             if let Some(held) = ranges.pop(&mut failed) {
                 ranges.push(&mut surplus, held);
             }
         }
         entry.ranges = failed;
-        // Others come first.
+        // Other files are committed first.
         entry.last = count;
         let known = (object, entry.file);
         let is_new = !surplus.is_empty() && !of_proc.dropped.contains(&known);
@@ -318,7 +318,7 @@ impl UncommittedWrites {
         })
     }
 
-    /// These objects can be read no more, or are other files now: nothing of them was dropped.
+    /// Removes objects from `dropped` that cannot be read any more or are other files now.
     pub(crate) fn forget_dropped(&mut self, proc: u32, is_gone: impl Fn(ObjectId) -> bool) {
         if let Some(of_proc) = self.procs.get_mut(proc as usize) {
             of_proc.dropped.retain(|(object, _)| !is_gone(*object));
@@ -339,7 +339,7 @@ mod tests {
 
     fn held(from: u64, to: u64, generation: u64, verf: u8) -> UncommittedRange {
         UncommittedRange {
-            reach: ByteSpan { from, to },
+            span: ByteSpan { from, to },
             generation,
             verf: [verf; 8],
         }
@@ -352,15 +352,15 @@ mod tests {
             mib: 1,
             files: 2,
         };
-        let mut gather = UncommittedWrites::new(CommitPolicy::Deferred(limits), 1);
+        let mut uncommitted = UncommittedWrites::new(CommitPolicy::Deferred(limits), 1);
         let mut add = |object: u32, to: u64, verf: u8| {
             let held = held(0, to, 1, verf);
-            let due = gather.add(0, (ObjectId(object), 7), held);
+            let due = uncommitted.add(0, (ObjectId(object), 7), held);
             if let Some(due) = due {
-                let (_, mut ranges) = gather.take(0, due, 5).expect("nobody has it");
-                assert!(gather.take(0, due, 6).is_none());
-                gather.ranges.clear(&mut ranges);
-                gather.give_back(0, (due, 5));
+                let (_, mut ranges) = uncommitted.take(0, due, 5).expect("no committer");
+                assert!(uncommitted.take(0, due, 6).is_none());
+                uncommitted.ranges.clear(&mut ranges);
+                uncommitted.end_commit(0, (due, 5));
             }
             due.map(|object| object.0)
         };
@@ -368,20 +368,20 @@ mod tests {
             [add(1, 9, 1), add(1, 9, 1), add(1, 9, 1)].map(|d| d),
             [None, None, Some(1)]
         );
-        assert_eq!(add(2, 1 << 20, 1), Some(2), "a megabyte");
+        assert_eq!(add(2, 1 << 20, 1), Some(2), "1 MiB");
         assert_eq!(
             (add(3, 9, 1), add(4, 9, 1), add(3, 9, 1)),
             (None, None, None)
         );
-        assert_eq!(add(5, 9, 1), Some(4), "its last write is the longest ago");
-        assert_eq!(add(5, 9, 2), Some(5), "another verifier");
+        assert_eq!(add(5, 9, 1), Some(4), "the earliest last write");
+        assert_eq!(add(5, 9, 2), Some(5), "a different verifier");
         assert_eq!(add(3, 9, 1), Some(3));
-        assert!(gather.is_empty() && gather.ranges.used() == 0);
+        assert!(uncommitted.is_empty() && uncommitted.ranges.used() == 0);
     }
 
     #[test]
-    fn what_was_sent_again_is_known_by_its_range() {
-        let mut gather = UncommittedWrites::new(CommitPolicy::PerWrite, 1);
+    fn restored_ranges_are_found_by_file_range_and_time() {
+        let mut uncommitted = UncommittedWrites::new(CommitPolicy::PerWrite, 1);
         let at = |file, from| {
             (
                 file,
@@ -391,29 +391,29 @@ mod tests {
                 },
             )
         };
-        let note = |gather: &mut UncommittedWrites, file, until| {
+        let note = |uncommitted: &mut UncommittedWrites, file, until| {
             let restored = ResentRange {
                 file,
-                reach: ByteSpan { from: 0, to: 100 },
+                span: ByteSpan { from: 0, to: 100 },
                 generation: 5,
                 until: Nanos(until),
             };
-            gather.note_restored(0, restored);
+            uncommitted.note_restored(0, restored);
         };
-        note(&mut gather, 1, 70);
-        note(&mut gather, 2, 80);
-        let known = |gather: &UncommittedWrites, at, since| {
-            gather.was_restored(0, at, Nanos(since), u64::MAX)
+        note(&mut uncommitted, 1, 70);
+        note(&mut uncommitted, 2, 80);
+        let known = |uncommitted: &UncommittedWrites, at, since| {
+            uncommitted.was_restored(0, at, Nanos(since), u64::MAX)
         };
-        assert!(known(&gather, at(1, 95), 69) && !known(&gather, at(1, 95), 70));
-        assert!(!known(&gather, at(1, 100), 0) && !known(&gather, at(3, 0), 0));
+        assert!(known(&uncommitted, at(1, 95), 69) && !known(&uncommitted, at(1, 95), 70));
+        assert!(!known(&uncommitted, at(1, 100), 0) && !known(&uncommitted, at(3, 0), 0));
         assert!(
-            !gather.was_restored(0, at(1, 0), Nanos::ZERO, 5),
+            !uncommitted.was_restored(0, at(1, 0), Nanos::ZERO, 5),
             "not older"
         );
-        // More than are listed: then the time alone decides.
-        (0..RESTORED_MAX as u64).for_each(|n| note(&mut gather, 4, 90 + n));
-        assert!(known(&gather, at(3, 0), 79) && !known(&gather, at(3, 0), 80));
+        // More than are kept: then only the time decides.
+        (0..RESTORED_MAX as u64).for_each(|n| note(&mut uncommitted, 4, 90 + n));
+        assert!(known(&uncommitted, at(3, 0), 79) && !known(&uncommitted, at(3, 0), 80));
     }
 
     #[test]
@@ -423,34 +423,43 @@ mod tests {
             mib: 1,
             files: 1,
         };
-        let mut gather = UncommittedWrites::new(CommitPolicy::Deferred(limits), 1);
+        let mut uncommitted = UncommittedWrites::new(CommitPolicy::Deferred(limits), 1);
         let (mut dropped, object) = (0, ObjectId(1));
         for n in 0..30 {
-            let due = gather.add(0, (object, 7), held(n, n + 1, n, 1));
-            let Some((_, list)) = due.and_then(|due| gather.take(0, due, 5)) else {
+            let due = uncommitted.add(0, (object, 7), held(n, n + 1, n, 1));
+            let Some((_, list)) = due.and_then(|due| uncommitted.take(0, due, 5)) else {
                 continue;
             };
-            dropped += gather.put_back(0, (object, 5), list);
-            gather.give_back(0, (object, 5));
+            dropped += uncommitted.put_back(0, (object, 5), list);
+            uncommitted.end_commit(0, (object, 5));
         }
-        let ranges = gather.find(0, object).expect("held").ranges;
-        let kept: Vec<u64> = gather.ranges.iter(ranges).map(|h| h.generation).collect();
+        let ranges = uncommitted.find(0, object).expect("held").ranges;
+        let kept: Vec<u64> = uncommitted
+            .ranges
+            .iter(ranges)
+            .map(|h| h.generation)
+            .collect();
         assert_eq!(kept, [24, 25, 26, 27, 28, 29], "the latest");
-        assert!(dropped == 24 && gather.has_dropped(0, 7) && !gather.has_dropped(0, 8));
-        // The same of files.
+        assert!(dropped == 24 && uncommitted.has_dropped(0, 7) && !uncommitted.has_dropped(0, 8));
+        // Files beyond the limit are not kept either.
         for n in 2..9 {
-            let due = gather.add(0, (ObjectId(n), 7), held(0, 1, 100, 1));
-            if let Some((due, (_, list))) = due.and_then(|d| Some((d, gather.take(0, d, 5)?))) {
-                gather.put_back(0, (due, 5), list);
-                gather.give_back(0, (due, 5));
+            let due = uncommitted.add(0, (ObjectId(n), 7), held(0, 1, 100, 1));
+            if let Some((due, (_, list))) = due.and_then(|d| Some((d, uncommitted.take(0, d, 5)?)))
+            {
+                uncommitted.put_back(0, (due, 5), list);
+                uncommitted.end_commit(0, (due, 5));
             }
         }
-        assert!(gather.file_count(0) <= 3, "{}", gather.file_count(0));
-        // Under another name it is the same file; made anew it is another one.
-        gather.rename(0, object, ObjectId(20));
-        gather.forget_dropped(0, |of| of == object);
-        assert!(gather.has_dropped(0, 7));
-        gather.forget_dropped(0, |of| of >= ObjectId(2));
-        assert!(!gather.has_dropped(0, 7));
+        assert!(
+            uncommitted.file_count(0) <= 3,
+            "{}",
+            uncommitted.file_count(0)
+        );
+        // A renamed file stays dropped; a file that is created again does not.
+        uncommitted.rename(0, object, ObjectId(20));
+        uncommitted.forget_dropped(0, |of| of == object);
+        assert!(uncommitted.has_dropped(0, 7));
+        uncommitted.forget_dropped(0, |of| of >= ObjectId(2));
+        assert!(!uncommitted.has_dropped(0, 7));
     }
 }

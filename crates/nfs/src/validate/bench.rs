@@ -1,5 +1,5 @@
-//! What a check works with, in any version of NFS: a client, a directory of its own,
-//! and words for what should have come and what came.
+//! The bench of a check in any version of NFS: a client, a directory, and messages with the
+//! expected and the received answer.
 
 use super::dir_cleaner::DirCleaner;
 use super::text::no_answer;
@@ -15,21 +15,21 @@ use std::fmt::{self, Debug, Display};
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-/// A version of NFS, as far as checks differ by it.
+/// A version of NFS: the parts that differ between the checks of versions.
 pub(super) trait Version: Sized + 'static {
-    /// Speaks it.
+    /// Its client.
     type Client;
-    /// Its procedures (those of MOUNT among them where they are checked).
+    /// Its procedures, with those of MOUNT if they are checked.
     type Procedure: Copy + 'static;
     /// Its statuses.
     type Status: Copy + PartialEq + Display + Refused<Status = Self::Status> + 'static;
     /// Its name: "NFSv3".
     const NAME: &'static str;
-    /// The status of what succeeds.
+    /// The status of success.
     const OK: Self::Status;
-    /// The status for a handle whose file is gone.
+    /// The status for a handle whose file was removed.
     const STALE: Self::Status;
-    /// Whether a status says that there is nothing behind a handle.
+    /// Whether a status means that a handle has no object.
     fn is_gone(status: Self::Status) -> bool;
 
     /// A client for the target, not yet connected.
@@ -42,27 +42,27 @@ pub(super) trait Version: Sized + 'static {
     fn section_of(procedure: Self::Procedure) -> String;
 }
 
-/// What comes instead of results.
+/// A failure of a procedure, instead of results.
 pub(super) trait Refused {
     /// The version's statuses.
     type Status;
     /// The status.
     fn status(&self) -> Self::Status;
-    /// Whether the same call may succeed in a moment.
+    /// Whether the same call may succeed later.
     fn is_for_later(&self) -> bool {
         false
     }
 }
 
-/// What a call brings: results, or a denial by the procedure, or nothing of the kind.
+/// The answer to a call: results, a failure of the procedure, or an error of the client.
 pub(super) type Answer<O, D> = Result<Result<O, D>, ClientError>;
 
-/// How a call with odd arguments was refused.
+/// How a call with unusual arguments was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal<S> {
     /// By the procedure.
     Status(S),
-    /// Before it: the arguments could not be decoded.
+    /// By the RPC layer: the arguments could not be decoded.
     GarbageArgs,
 }
 
@@ -75,12 +75,12 @@ impl<S: Display> Display for Refusal<S> {
     }
 }
 
-/// The server in front of the checks.
+/// The server under test and the state of the current check.
 pub(super) struct Bench<'a, V: Version> {
     pub(super) plan: &'a NfsPlan,
     pub(super) target: &'a Target,
     pub(super) nfs: V::Client,
-    /// The present check's own directory.
+    /// The directory of the current check.
     pub(super) dir: Fh,
     jukebox: JukeboxRetries,
     notes: Vec<String>,
@@ -121,7 +121,7 @@ impl<'a, V: Version> Bench<'a, V> {
         reply.map_err(|error| no_answer(what, &error))
     }
 
-    /// The results of a call that has to succeed.
+    /// The results of a call that must succeed.
     pub(super) fn done<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
@@ -131,7 +131,7 @@ impl<'a, V: Version> Bench<'a, V> {
         answer.map_err(|denial| Stop::fail(format!("{what}: {}", V::OK), denial.status()))
     }
 
-    /// Either outcome of a call, for checks that judge themselves.
+    /// The results or the status of a call, for checks that accept both.
     pub(super) fn either<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
@@ -141,7 +141,7 @@ impl<'a, V: Version> Bench<'a, V> {
         Ok(answer.map_err(|denial| denial.status()))
     }
 
-    /// A call that has to be refused with one of these.
+    /// A call that must be refused with one of these.
     pub(super) fn refused<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
@@ -157,7 +157,7 @@ impl<'a, V: Version> Bench<'a, V> {
         }
     }
 
-    /// Either outcome of a call with odd arguments, which a server may also be
+    /// The results or the refusal of a call with unusual arguments, which a server may be
     /// unable to decode.
     pub(super) fn either_odd<O, D: Refused<Status = V::Status>>(
         &mut self,
@@ -175,8 +175,8 @@ impl<'a, V: Version> Bench<'a, V> {
         }
     }
 
-    /// A call that has to be refused, in one of the ways in `usual`; another way
-    /// is only worth a note, for the RFC does not name one for this case.
+    /// A call that must be refused, usually with one of `usual`. Another refusal is only a note,
+    /// because the RFC specifies none for the case.
     pub(super) fn refused_somehow<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
@@ -192,20 +192,20 @@ impl<'a, V: Version> Bench<'a, V> {
         Ok(())
     }
 
-    /// The handle has to become stale. Servers may keep a removed file for a
-    /// moment while they still have it open themselves.
+    /// The handle must become stale. Servers may keep a removed file for a short time while they
+    /// have it open.
     pub(super) fn becomes_stale<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
         mut call: impl FnMut(&mut V::Client) -> Answer<O, D>,
     ) -> Result<(), Stop> {
-        const MOMENT: Duration = Duration::from_secs(3);
+        const WAIT_MAX: Duration = Duration::from_secs(3);
         let begun = Instant::now();
         let mut waited = false;
         loop {
             match self.either(what, &mut call)? {
                 Err(status) if V::is_gone(status) => break,
-                Ok(_) if begun.elapsed() < MOMENT => waited = true,
+                Ok(_) if begun.elapsed() < WAIT_MAX => waited = true,
                 other => {
                     let got = other.err().unwrap_or(V::OK);
                     return Err(Stop::fail(format!("{what}: {}", V::STALE), got));
@@ -220,12 +220,12 @@ impl<'a, V: Version> Bench<'a, V> {
         Ok(())
     }
 
-    /// Two things that have to be the same.
+    /// Two values that must be equal.
     pub(super) fn equal<T: PartialEq + Debug>(&self, what: &str, expected: T, got: T) -> Outcome {
         same(what, expected, got)
     }
 
-    /// Something that has to hold.
+    /// A condition that must hold.
     pub(super) fn holds(&self, fact: bool, expected: &str, got: impl Display) -> Result<(), Stop> {
         if fact {
             return Ok(());
@@ -289,12 +289,12 @@ impl<V: Version> Suite for Of<V> {
     }
 }
 
-/// Whether waiting would change nothing.
+/// Whether the answer is final and the call need not be repeated.
 fn is_settled<O, D: Refused>(answer: &Result<O, D>) -> bool {
     !answer.as_ref().is_err_and(D::is_for_later)
 }
 
-/// Statuses for a sentence.
+/// Statuses as text for messages.
 fn names_of(statuses: &[impl Display]) -> String {
     let names: Vec<String> = statuses.iter().map(ToString::to_string).collect();
     names.join(" or ")

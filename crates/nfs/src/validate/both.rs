@@ -1,11 +1,13 @@
-//! Checks that versions 2 and 3 have in common, written once for both. The tables of the
-//! versions name them; what a version demands in another way is in its own module.
+//! Checks that versions 2 and 3 share. The tables of the versions name them; checks that
+//! differ are in the module of the version.
 
 pub(super) mod attributes;
 pub(super) mod create;
 pub(super) mod link;
 pub(super) mod look;
 pub(super) mod ops;
+pub(super) mod read;
+pub(super) mod readdir;
 pub(super) mod remove;
 pub(super) mod rename;
 pub(super) mod rpc;

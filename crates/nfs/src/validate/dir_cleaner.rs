@@ -1,5 +1,5 @@
-//! Makes each check a directory of its own and removes it with all that is in it, over a
-//! connection of its own: what a check does to the other one is no matter here.
+//! Creates a directory for each check and removes it with its contents, over a separate
+//! connection, so that it does not depend on the state of the check's connection.
 
 use super::text::{is_dot, no_answer};
 use crate::client::{FileClient, Removal, Reply};
@@ -10,7 +10,7 @@ use filermark_engine::name::{Name, NameKind, NameText};
 use filermark_model::plan::NfsPlan;
 use filermark_onc::nfs3::{Fh, Ftype3, Nfsstat3, Sattr3, Verf};
 
-/// Keeps the run's directory clean.
+/// Creates and removes the directories of checks in the run's directory.
 pub(super) struct DirCleaner<'a> {
     plan: &'a NfsPlan,
     files: FileClient,
@@ -31,8 +31,8 @@ impl<'a> DirCleaner<'a> {
         }
     }
 
-    /// Makes the directory for the check of this number; returns its name and handle.
-    /// Takes another name if a validation that was killed has left a directory of this name.
+    /// Creates the directory of the check with this number; returns its name and handle.
+    /// Uses another name if a validation that was killed has left a directory of this name.
     pub(super) fn enter(&mut self, number: u32) -> Result<(NameText, Fh), Stop> {
         const NAMES: u32 = 50;
         let what = "MKDIR of the check's own directory";
@@ -58,8 +58,8 @@ impl<'a> DirCleaner<'a> {
         ))
     }
 
-    /// Removes the directory of a check with all that is in it. The claim's release
-    /// reports again what cannot be removed.
+    /// Removes the directory of a check with its contents. The release of the claim also
+    /// reports what cannot be removed.
     pub(super) fn leave(&mut self, name: &NameText, dir: &Fh) -> Result<(), Stop> {
         self.clear(dir, 0)?;
         let parent = self.run_dir;
@@ -91,7 +91,7 @@ impl<'a> DirCleaner<'a> {
         Err(Stop::fail("an empty directory", "entries appear again"))
     }
 
-    /// The names in a directory but "." and "..".
+    /// The names in a directory except "." and "..".
     fn list(&mut self, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
         let count = self.dir_bytes;
         let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! What checks of directory lists share: names of many lengths, and how to find each of
-//! them once.
+//! Shared parts of the checks of listings: names of different lengths, and a comparison that
+//! requires each of them once.
 
 use super::text::{is_dot, shown};
 use filermark_driver_kit::checks::Stop;
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 /// A name for an entry of this number.
 pub(super) fn name(number: usize) -> Vec<u8> {
-    // Lengths differ, so that entries end anywhere in an answer.
+    // Lengths differ, so that entries end at any offset of an answer.
     format!("entry-{number:04}-{}", "x".repeat(number % 23)).into_bytes()
 }
 
-/// Every name of `wanted` exactly once, nothing else, no dot more than once.
+/// Requires every name of `wanted` exactly once, no other name, and "." and ".." at most once.
 pub(super) fn each_once<'a>(
     wanted: impl Iterator<Item = Vec<u8>>,
     listed: impl Iterator<Item = &'a [u8]>,
@@ -25,7 +25,7 @@ pub(super) fn each_once<'a>(
         }
         match counts.get_mut(name) {
             Some(count) => *count += 1,
-            None => return Err(Stop::fail("only names that were made", shown(name))),
+            None => return Err(Stop::fail("only names that were created", shown(name))),
         }
     }
     let odd = counts

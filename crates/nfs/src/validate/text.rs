@@ -1,4 +1,4 @@
-//! Names and missing answers, for people.
+//! Text for names and missing answers.
 
 use crate::client::ClientError;
 use filermark_driver_kit::checks::Stop;
@@ -12,7 +12,7 @@ pub(super) fn no_answer(what: &str, error: &ClientError) -> Stop {
     Stop::fail(format!("{what}: an answer"), error)
 }
 
-/// A name for people.
+/// A name as text for messages.
 pub(super) fn shown(name: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = name.escape_ascii().to_string();

@@ -1,6 +1,5 @@
-//! The checks of NFSv2 and MOUNT version 1, by procedure. Each is a function of a bench;
-//! none needs another. Where version 2 has a check in common with version 3, it has the
-//! same name.
+//! The checks of NFSv2 and MOUNT version 1, by procedure. Each is a function of a bench and
+//! does not depend on another one. A check that version 3 also has has the same name there.
 
 mod attributes;
 mod auth;

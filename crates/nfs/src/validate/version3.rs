@@ -1,4 +1,5 @@
-//! The checks of NFSv3, by procedure. Each is a function of a bench; none needs another.
+//! The checks of NFSv3, by procedure. Each is a function of a bench and does not depend on
+//! another one.
 
 mod attributes;
 mod commit;

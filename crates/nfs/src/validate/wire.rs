@@ -1,29 +1,37 @@
-//! What checks of the RPC layer share: odd calls on connections of their own.
+//! Shared parts of the checks of the RPC layer: unusual calls on separate connections.
 
 use crate::client::{ClientError, Program, RpcClient, nfs_program};
 use crate::target::{Target, credential, nfs_options};
 use filermark_driver_kit::checks::Stop;
 use filermark_model::plan::{NfsPlan, Transport};
-use filermark_onc::rpc::{AcceptStat, AuthBody, RpcRefusal};
+use filermark_onc::rpc::{AcceptStat, AuthBody, AuthSys, RpcRefusal};
 
-/// From the range for private use (RFC 5531 section 8.3): no server has it.
+/// A program from the range for private use (RFC 5531 section 8.3), which no server has.
 pub(super) const UNKNOWN_PROGRAM: Program = Program {
     prog: 0x2fff_f0f0,
     vers: 1,
 };
 
-/// A connection to the NFS program of its own: what is odd there may make a server close it.
+/// A separate connection to the NFS program: a server may close it after an unusual call.
 pub(super) fn own_connection(plan: &NfsPlan, target: &Target) -> RpcClient {
     connection_as(plan, target, credential(plan))
 }
 
-/// A connection of its own with other credentials.
+/// A separate connection with other credentials.
 pub(super) fn connection_as(plan: &NfsPlan, target: &Target, who: AuthBody) -> RpcClient {
     let program = nfs_program(plan.version);
     RpcClient::new(target.nfs_address, program, who, nfs_options(plan))
 }
 
-/// Record marking is TCP's alone.
+/// A user that is not ours, root or the anonymous user: the uid and the credentials.
+pub(super) fn other_user(plan: &NfsPlan) -> (u32, AuthBody) {
+    let other = |own: u32| if own == 54_321 { 54_322 } else { 54_321 };
+    let (uid, gid) = (other(plan.uid), other(plan.gid));
+    let name = plan.machine_name.as_bytes();
+    (uid, AuthSys::new(0, name, uid, gid, &[]).to_body())
+}
+
+/// Skips the check over UDP, which has no record marking.
 pub(super) fn needs_tcp(plan: &NfsPlan) -> Result<(), Stop> {
     match plan.transport {
         Transport::Tcp => Ok(()),
@@ -31,7 +39,7 @@ pub(super) fn needs_tcp(plan: &NfsPlan) -> Result<(), Stop> {
     }
 }
 
-/// The call has to be accepted and not executed, in the way that `wanted` names.
+/// The call must be accepted by the RPC layer and not executed, with the status `wanted`.
 pub(super) fn refused_by_rpc(
     rpc: &mut RpcClient,
     what: &str,
@@ -49,8 +57,8 @@ pub(super) fn refused_by_rpc(
     }
 }
 
-/// A version that the NFS program does not have: PROG_MISMATCH, with a range that has
-/// the one which we speak.
+/// A version that the NFS program does not have: PROG_MISMATCH, with a range that includes the
+/// version in use.
 pub(super) fn refused_version(rpc: &mut RpcClient, asked: u32) -> Result<(), Stop> {
     let ours = rpc.program();
     let program = Program {

@@ -1,4 +1,4 @@
-//! What actions come to: their first call, and where and on what it is.
+//! The first call of each action, with its file, path and range.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::{FileId, Kind};
@@ -8,18 +8,18 @@ use filermark_engine::session_action::{
     AttributeChange, OpenFor, ProcPath, SessionAction, SessionTask,
 };
 
-/// The first call of an action: what it is, on which file, and where.
+/// The first call of an action: its kind, file and range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct First {
     pub(crate) kind: Kind,
     pub(crate) file: FileId,
-    /// Of a transfer or a lock; or the new size.
+    /// The range of a transfer or a lock; SET_SIZE: the new size.
     pub(crate) offset: u64,
     pub(crate) length: u64,
 }
 
 impl First {
-    /// A call that is on no open file.
+    /// A call without an open file.
     const fn of(kind: Kind) -> Self {
         Self {
             kind,
@@ -29,7 +29,7 @@ impl First {
         }
     }
 
-    /// A call on an open file; `None`: it is not open.
+    /// A call on an open file; `None`: the file is not open.
     fn on(file: Option<FileId>, kind: Kind) -> Option<Self> {
         let file = file?;
         Some(Self {
@@ -47,10 +47,10 @@ impl First {
     }
 }
 
-/// The first call of an action; `None`: what it works on is not there, or the action
-/// is none of SMB's.
+/// The first call of an action; `None`: its object does not exist, or SMB does not have the
+/// action.
 pub(crate) fn first_call(proc: &mut Proc, action: Action) -> Option<First> {
-    let below = |proc: &Proc, dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
+    let below = |proc: &Proc, dir, kind| proc.has_dir(dir).then_some(First::of(kind));
     match action.session_task()? {
         SessionTask::Operation(action) => first_of_session(proc, action),
         SessionTask::MakeProcDir => Some(First::of(Kind::MakeDir)),
@@ -67,7 +67,7 @@ pub(crate) fn first_call(proc: &mut Proc, action: Action) -> Option<First> {
 
 /// The first call of an action of a protocol with open files.
 fn first_of_session(proc: &Proc, action: SessionAction) -> Option<First> {
-    let below = |dir, kind| proc.knows_dir(dir).then_some(First::of(kind));
+    let below = |dir, kind| proc.has_dir(dir).then_some(First::of(kind));
     let on = |handle, kind| First::on(proc.file(handle), kind);
     match action {
         SessionAction::Echo => Some(First::of(Kind::Echo)),
@@ -115,14 +115,14 @@ const OWN: ProcPath = ProcPath {
     name: None,
 };
 
-/// The place that an action of a protocol with open files is about.
+/// The path of an action of a protocol with open files.
 const fn place_of_session(action: SessionAction) -> ProcPath {
     match action {
         SessionAction::Open { place, .. }
         | SessionAction::QueryPath { place }
         | SessionAction::Truncate { place, .. } => place,
         SessionAction::Find { dir } => ProcPath { dir, name: None },
-        // These begin no call on a path.
+        // Their calls have no path.
         SessionAction::Echo
         | SessionAction::Close { .. }
         | SessionAction::Read { .. }
@@ -137,7 +137,7 @@ const fn place_of_session(action: SessionAction) -> ProcPath {
 }
 
 impl Core {
-    /// The place that a call on a path is about.
+    /// The path of a call.
     pub(crate) fn place_of(&self, op: u32) -> ProcPath {
         let task = self.ops.get(op).action.session_task();
         task.map_or(OWN, |task| match task {
@@ -153,8 +153,7 @@ impl Core {
         })
     }
 
-    /// What a file is opened for; `None`: to be filled, or cut, by an operation of
-    /// its own.
+    /// What a file is opened for; `None`: an operation opens it to fill or truncate it.
     pub(crate) fn open_for(&self, op: u32) -> Option<OpenFor> {
         if let Action::Session(SessionAction::Open { how, .. }) = self.ops.get(op).action {
             return Some(how);
@@ -162,12 +161,12 @@ impl Core {
         None
     }
 
-    /// Whether the operation makes its file anew.
+    /// Whether the operation creates and fills its file.
     pub(crate) fn fills(&self, op: u32) -> bool {
         matches!(self.ops.get(op).action, Action::Fill { .. })
     }
 
-    /// The number by which the contents of the file of a transfer are known.
+    /// The number of a transfer's file, from which its contents are generated.
     pub(crate) fn contents_of(&self, op: u32) -> u64 {
         if let Action::Session(
             SessionAction::Read { file, .. } | SessionAction::Write { file, .. },
@@ -179,7 +178,7 @@ impl Core {
         0
     }
 
-    /// Whether a lock is given back.
+    /// Whether the operation unlocks.
     pub(crate) fn unlocks(&self, op: u32) -> bool {
         matches!(
             self.ops.get(op).action,

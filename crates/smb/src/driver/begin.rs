@@ -1,5 +1,5 @@
-//! How operations begin, go on and end: which calls an action makes, one after another.
-//! What a call is on the wire is in `wire`.
+//! How operations begin, continue and end: the calls of an action, in order. Their encoding
+//! is in `wire`.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::action::first_call;
@@ -18,7 +18,7 @@ const CALLS_PER_OP: u32 = 64;
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
-        if self.calls.free_slots() < CALLS_PER_OP || !self.ops.has_room() {
+        if self.calls.free_slots() < CALLS_PER_OP || !self.ops.has_free_slot() {
             return Submit::Busy;
         }
         let proc = self.procs.get_mut(request.proc as usize);
@@ -39,7 +39,7 @@ impl Core {
         }
         match is_transfer && first.length > 0 {
             true => self.transfer_more(op),
-            // Nothing is there to be transferred: the server may say so itself.
+            // Also a transfer of 0 bytes is sent: the server answers it.
             false => {
                 let length = first.length.min(u64::from(u32::MAX)) as u32;
                 self.call(op, first.kind, first.offset, length);
@@ -48,8 +48,8 @@ impl Core {
         Submit::Queued
     }
 
-    /// What is written gets a generation of its own, what is read is compared with
-    /// what had been written by now.
+    /// A write gets its own generation; a read is compared with what was written before it
+    /// began.
     fn note_in_history(&mut self, op: u32) {
         let logical = self.ops.get_mut(op);
         if let Action::Session(SessionAction::Read { .. }) = logical.action {
@@ -68,7 +68,7 @@ impl Core {
         }
     }
 
-    /// The history of writes learns of one that has ended.
+    /// Notes in the history of writes that this one has ended.
     fn note_written(&mut self, op: u32) {
         let logical = self.ops.get(op);
         let range = if let Action::Session(SessionAction::Write {
@@ -101,7 +101,7 @@ impl Core {
         }
     }
 
-    /// The next transfers of an operation, as many as may be under way at once.
+    /// Makes the next transfers of an operation, as many as may be under way at once.
     pub(crate) fn transfer_more(&mut self, op: u32) {
         let conn = self.conn_of(op) as usize;
         let (read_max, write_max) = self.transfers[conn];
@@ -117,8 +117,8 @@ impl Core {
             let logical = self.ops.get_mut(op);
             let left = logical.end - logical.next.min(logical.end);
             // The first call of a window may take the last slot, the others leave some.
-            let no_room = logical.outstanding > 0 && self.calls.free_slots() < CALLS_PER_OP;
-            let is_full = logical.outstanding >= most || no_room;
+            let lacks_slots = logical.outstanding > 0 && self.calls.free_slots() < CALLS_PER_OP;
+            let is_full = logical.outstanding >= most || lacks_slots;
             if left == 0 || is_full || logical.outcome.status != Status::Ok {
                 return;
             }
@@ -129,8 +129,8 @@ impl Core {
         }
     }
 
-    /// A call is over: ends its operation, or lets it go on. `physical` frames
-    /// of it were answered: 1, or 0 where it was never sent or never answered.
+    /// Ends a call, and continues or ends its operation. `physical`: frames of it that were
+    /// answered; 1, or 0 if it was not sent or not answered.
     pub(crate) fn end_call(&mut self, slot: u32, verdict: CallOutcome, physical: u32, now: Nanos) {
         if !self.calls.is_used(slot) {
             return;
@@ -147,8 +147,10 @@ impl Core {
         match verdict {
             CallOutcome::Ok => {}
             CallOutcome::Opened(file) => self.opened(op, file),
-            CallOutcome::Moved(bytes) => self.moved(op, call.kind, call.offset, call.length, bytes),
-            CallOutcome::End => self.met_end(op, call.length),
+            CallOutcome::Transferred(bytes) => {
+                self.transferred(op, call.kind, call.offset, call.length, bytes);
+            }
+            CallOutcome::End => self.reached_end(op, call.length),
             CallOutcome::Failed(status) => logical.fail(Status::Refused(status)),
             CallOutcome::Ends(status) => logical.fail(status),
         }
@@ -180,7 +182,7 @@ impl Core {
         }
     }
 
-    fn moved(&mut self, op: u32, kind: Kind, offset: u64, asked: u32, bytes: u32) {
+    fn transferred(&mut self, op: u32, kind: Kind, offset: u64, asked: u32, bytes: u32) {
         let logical = self.ops.get_mut(op);
         if bytes > asked || (bytes == 0 && asked > 0) {
             return logical.fail(Status::Garbage);
@@ -214,8 +216,8 @@ impl Core {
         }
     }
 
-    /// Only what has been written is asked for: an end before it is lost data.
-    fn met_end(&mut self, op: u32, asked: u32) {
+    /// Only written ranges are read: an earlier end of file means lost data.
+    fn reached_end(&mut self, op: u32, asked: u32) {
         let logical = self.ops.get_mut(op);
         logical.outcome.end = true;
         logical.next = logical.end;
@@ -251,8 +253,7 @@ impl Core {
         self.ops.end(op);
     }
 
-    /// What comes next for an operation with a file of its own; whatever happens, the
-    /// file is closed.
+    /// The next step of an operation with a file of its own. The file is always closed.
     fn next_step(&self, op: u32, worked: bool) -> Option<Step> {
         let logical = self.ops.get(op);
         let writes = matches!(logical.action, Action::Fill { size: 1.., .. });
@@ -289,7 +290,7 @@ impl Core {
         self.call(op, Kind::Close, 0, 0);
     }
 
-    /// A file's data came: whether it is what had been written.
+    /// Compares the data of a READ with what was written.
     pub(crate) fn check(&mut self, op: u32, offset: u64, data: &[u8]) -> CallOutcome {
         let file = self.contents_of(op);
         let since = self.ops.get(op).since;
@@ -303,11 +304,11 @@ impl Core {
                 return CallOutcome::Ends(Status::Corrupt);
             }
         }
-        CallOutcome::Moved(data.len() as u32)
+        CallOutcome::Transferred(data.len() as u32)
     }
 }
 
-/// Forgives refusals that only say that somebody was there before.
+/// Accepts the refusal of a MKDIR whose directory exists.
 fn accept_existing(kind: Kind, verdict: CallOutcome) -> CallOutcome {
     let exists = CallOutcome::Failed(status::OBJECT_NAME_COLLISION);
     match kind == Kind::MakeDir && verdict == exists {

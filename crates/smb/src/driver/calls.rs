@@ -1,37 +1,37 @@
-//! What is kept of a call: one message or a compound of several that go in one frame. A
-//! connection finds it again by the message's id (see `window`).
+//! Calls under way. A call is one message, or a compound of several in one frame. A
+//! connection finds it by the message's id (see `window`).
 
 use filermark_driver_kit::extends;
 use filermark_driver_kit::sockets::CallBase;
 use filermark_engine::driver::Status;
 
-/// What the server calls an open file: both halves with SMB2, the second with SMB1.
+/// The server's id of an open file: both halves with SMB2, the second with SMB1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId(pub(crate) u64, pub(crate) u64);
 
 impl FileId {
-    /// Nothing is open.
+    /// No open file.
     pub(crate) const NONE: Self = Self(u64::MAX, u64::MAX);
 }
 
-/// What became of a call.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallOutcome {
-    /// As it should.
+    /// It succeeded.
     Ok,
     /// A file was opened.
     Opened(FileId),
     /// So many bytes were read or written.
-    Moved(u32),
-    /// The end of the file was met: nothing was read.
+    Transferred(u32),
+    /// The end of the file was reached: nothing was read.
     End,
     /// The server refused it.
     Failed(u32),
-    /// It ends the operation like this.
+    /// It ends the operation with this status.
     Ends(Status),
 }
 
-/// What is asked of the server; how many messages that is depends on the protocol.
+/// The kind of a call; the number of its messages depends on the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Echo,
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether it is on something that is open.
+    /// Whether it uses an open file.
     pub(crate) const fn is_on_file(self) -> bool {
         matches!(
             self,
@@ -72,7 +72,7 @@ impl Kind {
         )
     }
 
-    /// Whether it is on a path below the proc's directory.
+    /// Whether it uses a path below the proc's directory.
     pub(crate) const fn is_on_path(self) -> bool {
         matches!(
             self,
@@ -99,11 +99,11 @@ pub(crate) struct Call {
     pub(crate) left: u8,
     /// The first refusal among its messages; 0: none.
     pub(crate) status: u32,
-    /// It was answered with something that makes no sense.
+    /// It had an invalid answer.
     pub(crate) is_garbage: bool,
     /// The session ended before it was done.
     pub(crate) is_lost: bool,
-    /// SMB1: bytes that have come of the answer to a transaction.
+    /// SMB1: bytes received of the answer to a transaction.
     pub(crate) received: u32,
     /// SMB1, signed: the number that its reply is signed with.
     pub(crate) reply_sequence: u32,

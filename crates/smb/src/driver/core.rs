@@ -1,7 +1,7 @@
 //! The state of a shard without its sockets: procs, operations, calls.
 //!
-//! It makes calls, which wait in the queues of connections, and judges what came of them; it
-//! never touches a connection itself.
+//! It puts calls into the queues of connections and judges their outcome; it does not access
+//! connections.
 
 use super::calls::{Call, FileId, Kind};
 use super::counters::Counters;
@@ -18,10 +18,10 @@ use std::fmt::Write as _;
 /// Most files of one proc that can be open at once.
 const HANDLES_MAX: usize = 1 << 16;
 
-/// How the driver behaves; the same for all connections of a shard.
+/// Settings of the driver; the same for all connections of a shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Reads and writes of one operation under way at once.
+    /// Most reads and writes of one operation under way at once.
     pub(crate) reads_max: u32,
     pub(crate) writes_max: u32,
     /// Largest transfer that the user allows, in bytes.
@@ -53,7 +53,7 @@ impl Proc {
         }
     }
 
-    /// A directory that was made or is about to be.
+    /// Keeps the name of a directory that was created or is about to be.
     pub(crate) fn keep_dir(&mut self, object: ObjectId, name: Name) {
         let at = object.0 as usize;
         if at > filermark_model::benchmark::FileSetRule::DIR_COUNT_MAX as usize {
@@ -65,7 +65,7 @@ impl Proc {
         self.dirs[at] = Some(name);
     }
 
-    pub(crate) fn knows_dir(&self, object: ObjectId) -> bool {
+    pub(crate) fn has_dir(&self, object: ObjectId) -> bool {
         object.0 == 0
             || self
                 .dirs
@@ -106,7 +106,7 @@ impl Proc {
         self.handles[at] = file;
     }
 
-    /// The connection on which its files were open is gone.
+    /// Forgets the open files: their connection was closed.
     pub(crate) fn forget_files(&mut self) {
         self.handles.clear();
     }
@@ -122,24 +122,24 @@ fn push_name(path: &mut String, name: Name) {
     };
 }
 
-/// What a reply says of the session that it came in.
+/// The state of a session, according to a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionState {
-    /// It is there.
+    /// It is valid.
     Valid,
-    /// It has expired: the user is to be proved anew.
+    /// It has expired: the user must be authenticated again.
     Expired,
-    /// The server has ended it, or its tree: the connection is to be made anew.
+    /// The server has ended it, or its tree: a new connection is necessary.
     Deleted,
 }
 
-/// It has no timers of its own.
+/// SMB has no timers of its own.
 pub(crate) type Timer = Infallible;
 
-/// See the module.
+/// The state of a shard.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// What it shares with the loop: the clock, the wish to stop, completions.
+    /// State shared with the loop: clock, stop flag, completions.
     pub(crate) state: LoopState<Timer>,
     pub(crate) settings: Settings,
     /// The contents of files, and what has been written.
@@ -148,21 +148,21 @@ pub(crate) struct Core {
     pub(crate) procs: Vec<Proc>,
     pub(crate) ops: Ops<LogicalOp>,
     pub(crate) calls: Calls<Call>,
-    /// How often each connection has ended: what was open on an earlier one is gone.
+    /// How often each connection has ended. Files that were open before are closed.
     pub(crate) epochs: Vec<u32>,
-    /// Largest transfers of each connection, in bytes: reads, writes.
+    /// Largest read and write of each connection, in bytes.
     pub(crate) transfers: Vec<(u32, u32)>,
     pub(crate) counters: Counters,
-    /// Paths are put together here.
+    /// A buffer for paths.
     pub(crate) path: String,
-    /// What the message being looked at has said of its session.
+    /// The state of the session according to the current message.
     pub(crate) session: SessionState,
     /// The time of day when the clock was at zero, in 100 ns since 1601 (MS-DTYP 2.3.3).
     pub(crate) filetime_base: u64,
 }
 
 impl Core {
-    /// What is written: the contents of a file, or an owner file.
+    /// Appends the data of a write: the contents of a file, or an owner file.
     pub(crate) fn append_contents(&self, call: &Call, out: &mut Vec<u8>) {
         let number = self.contents_of(call.op);
         let op = self.ops.get(call.op);
@@ -177,8 +177,8 @@ impl Core {
         }
     }
 
-    /// Puts a call of `op` into the queue of its connection. (There is room: an operation has
-    /// the slot of a call that has just ended, or [`Core::submit`] has seen to it.)
+    /// Puts a call of `op` into the queue of its connection. A slot is free: an operation has
+    /// that of a call that has just ended, or [`Core::submit`] has checked it.
     pub(crate) fn call(&mut self, op: u32, kind: Kind, offset: u64, length: u32) {
         let logical = self.ops.get_mut(op);
         let conn = self.procs[logical.proc as usize].conn;
@@ -190,7 +190,7 @@ impl Core {
         }
     }
 
-    /// A call that found the session expired goes once more, when it is renewed.
+    /// Sends a call again that was refused because the session has expired, after the renewal.
     #[cold]
     pub(crate) fn call_again(&mut self, slot: u32) {
         let call = self.calls.get_mut(slot);
@@ -200,8 +200,7 @@ impl Core {
         self.session = SessionState::Expired;
     }
 
-    /// Makes a transfer that waits for credits so small that `bytes` pay for it; the rest
-    /// becomes a call of its own.
+    /// Reduces a transfer that waits for credits to `bytes`; the rest becomes a new call.
     #[cold]
     pub(crate) fn split(&mut self, slot: u32, bytes: u32) {
         if self.calls.free_slots() == 0 {
@@ -217,7 +216,7 @@ impl Core {
         self.call(op, kind, offset, rest);
     }
 
-    /// The connection has ended, and with it all that was open on it.
+    /// Notes the end of a connection, with which its open files are lost.
     pub(crate) fn end_epoch(&mut self, conn: u32) {
         self.epochs[conn as usize] = self.epochs[conn as usize].wrapping_add(1);
         for proc in self.procs.iter_mut().filter(|p| p.conn == conn) {
@@ -225,8 +224,8 @@ impl Core {
         }
     }
 
-    /// Whether the file that a call is on was lost with an earlier connection. (The same
-    /// number may be another file by now.)
+    /// Whether the file of a call was lost with an earlier connection. (The same id may be a
+    /// different file now.)
     pub(crate) fn is_on_lost_file(&self, call: &Call) -> bool {
         let op = self.ops.get(call.op);
         let conn = self.procs[op.proc as usize].conn;
@@ -269,8 +268,8 @@ mod tests {
             );
             assert_eq!(path, wanted);
         }
-        assert!(proc.knows_dir(ObjectId(3)) && !proc.knows_dir(ObjectId(2)));
+        assert!(proc.has_dir(ObjectId(3)) && !proc.has_dir(ObjectId(2)));
         proc.forget_objects(ObjectId(0));
-        assert!(!proc.knows_dir(ObjectId(3)));
+        assert!(!proc.has_dir(ObjectId(3)));
     }
 }

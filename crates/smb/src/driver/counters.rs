@@ -1,4 +1,4 @@
-//! What the driver counts beside the operations themselves.
+//! Counters of the driver besides the operations themselves.
 
 use super::calls::Kind;
 use filermark_driver_kit::tally::take_counts;
@@ -42,7 +42,7 @@ impl Counters {
         }
     }
 
-    /// A call went out.
+    /// Counts a call that is sent.
     #[inline]
     pub(crate) fn call(&mut self, kind: Kind) {
         self.kinds[kind as usize] += 1;
@@ -58,7 +58,7 @@ impl Counters {
         self.tallies[tally as usize] += count;
     }
 
-    /// Adds everything that is not zero to `into`, and begins anew.
+    /// Adds all counters that are not zero to `into`, and resets them.
     pub(crate) fn take(&mut self, into: &mut BTreeMap<String, u64>) {
         take_counts(KINDS, &mut self.kinds, into);
         take_counts(Tally::ALL.iter().map(|c| c.name), &mut self.tallies, into);

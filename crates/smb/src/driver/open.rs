@@ -1,4 +1,4 @@
-//! Which connections a shard has and who uses them.
+//! The connections of a shard, and which proc uses which.
 
 use super::SmbDriver;
 use super::core::{Core, Proc, SessionState, Settings};
@@ -18,16 +18,16 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// No transfer is larger than this, whatever the server allows, in bytes: the largest
-/// logical one is 256 KiB, and a file is filled in pieces that leave others their turn.
+/// Largest transfer, even if the server allows more, in bytes: the largest logical one is 256
+/// KiB, and files are filled in parts of this size so that other calls are not delayed.
 const TRANSFER_MAX: u32 = 1 << 20;
 
-/// A share as it was found.
+/// A resolved share.
 #[derive(Clone, Debug)]
 pub(super) struct ShareState {
     pub(super) address: SocketAddr,
     pub(super) login: Arc<Login>,
-    /// The run's directory, from the share on.
+    /// Path of the run's directory below the share.
     pub(super) run_dir: Arc<str>,
 }
 
@@ -64,7 +64,7 @@ impl SmbDriver {
                     place
                 }
             };
-            // A connection has one tree: shares do not mix.
+            // A connection has one tree, so procs of different shares do not share one.
             let state = || ConnState::new(place.login.clone());
             let conn = conns.next(&proc.mount, place.address, state);
             procs.push(Proc::new(proc.number, conn, &place.run_dir));
@@ -103,7 +103,7 @@ fn core(plan: &SmbPlan, setup: &ShardSetup, procs: Vec<Proc>, conns: usize) -> C
         owners: OwnerTexts::default(),
         procs,
         ops: Ops::default(),
-        // Messages have ids of their own: any slot will do.
+        // Messages have their own ids, so slots may be used again at once.
         calls: Calls::new(conns, 0, 0),
         transfers: vec![(0, 0); conns],
         counters: Counters::new(),

@@ -1,19 +1,19 @@
-//! What is kept of a logical operation.
+//! Logical operations.
 
 use super::calls::FileId;
 use filermark_driver_kit::extends;
 use filermark_driver_kit::sockets::OpBase;
 
-/// Where an operation is that takes several calls one after another.
+/// The current step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Its only calls, or the first of them.
     First,
-    /// Data goes to or comes from an open file.
+    /// Reads or writes of an open file.
     Data,
     /// Its own file: the size is set.
     Size,
-    /// Its own file: what was written is made stable.
+    /// Its own file: the written data is made stable.
     Flush,
     /// Its own file is closed.
     Close,
@@ -24,11 +24,11 @@ pub(crate) enum Step {
 pub(crate) struct LogicalOp {
     base: OpBase,
     pub(crate) step: Step,
-    /// The file that it works on: the proc's, or its own.
+    /// Its file: one of the proc, or its own.
     pub(crate) file: FileId,
-    /// Of which connection the file is (see `Core::epochs`).
+    /// The epoch of the file's connection (see `Core::epochs`).
     pub(crate) epoch: u32,
-    /// It has a file of its own open, to be closed whatever happens.
+    /// It has its own file open, which it must close.
     pub(crate) owns_file: bool,
 }
 

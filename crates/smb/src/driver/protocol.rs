@@ -1,9 +1,9 @@
-//! SMB over the loop of the driver kit: a handshake makes the session of a connection, and a
-//! window says how many calls may go.
+//! SMB on the loop of the driver kit: a handshake sets up the session of a connection, and a
+//! window limits the calls under way.
 //!
-//! A call that has gone out is not sent again: an operation of SMB changes what is open, and a
-//! lost connection takes that with it. A logon that the server has refused is never tried
-//! again: accounts are locked after a few.
+//! Calls are not retransmitted: they use open files, which are lost with their connection. A
+//! logon that the server has refused is not repeated, because servers lock accounts after
+//! several failures.
 
 use super::calls::{Call, CallOutcome};
 use super::core::{Core, Timer};
@@ -23,14 +23,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// What is kept of a connection.
+/// The state of a connection.
 #[derive(Debug)]
 pub(crate) struct ConnState {
     login: Arc<Login>,
     session: SessionProtocol,
-    /// What has come of the messages of a read so far.
+    /// The outcome of the messages of the current read so far.
     outcome: MessageOutcome,
-    /// It is the one that finds out, after a loss, whether the user is still let in.
+    /// After a loss, this connection tests whether the server still accepts the user.
     tries_first: bool,
 }
 
@@ -44,7 +44,7 @@ impl ConnState {
         }
     }
 
-    /// The server does not let the user in, or there is nothing to log in with.
+    /// The event if the server refuses the user, or no logon is possible.
     fn refused(&self, error: &SetupError) -> Event {
         let error = self.login.explain(error);
         let advice = match error.advice.is_empty() {
@@ -61,9 +61,9 @@ impl WireProtocol for Core {
     type Timer = Timer;
 
     const CONNECT_STEP: &'static str = "set an SMB session up";
-    /// Each session begins with a process or thread of the server.
+    /// A server starts a process or thread for each session.
     const CONNECTING_MAX: usize = 64;
-    /// A user that the server does not take is to be refused once, not once per proc.
+    /// A user whom the server refuses must be refused once, not once per proc.
     const FIRST_ALONE: bool = true;
     const ON_LOSS: OnLoss = OnLoss::Fail;
 
@@ -161,7 +161,7 @@ impl WireProtocol for Core {
             Incident::ConnectFailure => Tally::ConnectFailures,
             Incident::Timeout => Tally::Timeouts,
             Incident::StreamError => Tally::StreamErrors,
-            // Calls go once, and over streams.
+            // Calls are sent once, and over streams.
             Incident::Retransmit
             | Incident::BadDatagram
             | Incident::Unreachable
@@ -192,8 +192,8 @@ impl WireProtocol for Core {
     }
 
     fn connect_advice(&self) -> &'static str {
-        "check that the server runs and how many sessions it allows (and open files \
-         here: ulimit -n); CONNECTIONS=N lets procs share"
+        "check that the server runs, how many sessions it allows and how many open files \
+         this client allows (ulimit -n); with CONNECTIONS=N procs share connections"
     }
 }
 
@@ -225,19 +225,20 @@ impl Core {
             }
             MessageOutcome::Refused => match state.session.take_refusal() {
                 Some(error) if Login::is_final(&error) => state.refused(&error),
-                // A server that is just coming up, or too busy: it may do later.
+                // A server that is starting or busy may accept the logon later.
                 Some(error) => Event::Lost(io::Error::other(error.to_string())),
                 None => Event::Nothing,
             },
             MessageOutcome::ProtocolError => Event::Lost(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "a forged message",
+                "a message is malformed or has a wrong signature",
             )),
         }
     }
 }
 
-/// Gives every whole message in `bytes` to `each`, and says what is left.
+/// Passes every whole message in `bytes` to `each`; returns how many bytes were consumed and
+/// how many are missing.
 fn split(
     bytes: &mut [u8],
     max: usize,

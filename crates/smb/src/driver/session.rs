@@ -1,5 +1,5 @@
-//! What is sent and received on one connection: the handshake first, calls and replies then.
-//! Knows no socket; bytes are put into a buffer and taken out of one.
+//! The messages of one connection: the handshake, then calls and replies. It has no socket;
+//! bytes are written to a buffer and read from one.
 
 use super::calls::CallOutcome;
 use super::core::{Core, SessionState, Settings};
@@ -13,31 +13,31 @@ use filermark_model::Nanos;
 use filermark_smbwire::error::{DecodeError, SetupError};
 use filermark_smbwire::settings::Next;
 
-/// The longest message before a session is there, in bytes.
+/// The longest message before the session is set up, in bytes.
 const SETUP_MESSAGE_MAX: usize = 256 << 10;
-/// What a reply has around its data, in bytes.
+/// Bytes of a reply besides its data.
 const REPLY_OVERHEAD: usize = 16 << 10;
-/// Replies of up to this size are taken whatever the transfer sizes (listings).
+/// Replies up to this size are accepted with any transfer size (listings).
 const REPLY_MIN: usize = 128 << 10;
 
-/// What a message brought, the most important of several.
+/// The outcome of a message; of several, the most important one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MessageOutcome {
     #[default]
     NoEvent,
     /// Calls were answered.
     Replies,
-    /// The session has expired: the user is to be proved anew.
+    /// The session has expired: the user must be authenticated again.
     Expired,
-    /// The handshake has something to send.
+    /// The handshake has data to send.
     Send,
-    /// The session is there.
+    /// The session is set up.
     Ready,
     /// The server has ended the session or its tree.
     SessionDeleted,
-    /// The server does not let us in.
+    /// The server refuses the logon.
     Refused,
-    /// A message was not the server's.
+    /// A message is not valid.
     ProtocolError,
 }
 
@@ -47,23 +47,23 @@ impl MessageOutcome {
     }
 }
 
-/// See the module.
+/// The protocol state of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct SessionProtocol {
     handshake: Option<Handshake>,
-    /// What the handshake has to send.
+    /// Data of the handshake to be sent.
     setup: Vec<u8>,
     session: Option<Session>,
     window: Option<Window>,
-    /// The session has expired; calls wait until the user is proved anew.
+    /// The session has expired; calls wait until the user has been authenticated again.
     expired: bool,
-    /// Largest message that is expected, in bytes.
+    /// Largest message that is accepted, in bytes.
     message_max: usize,
     refusal: Option<SetupError>,
 }
 
 impl SessionProtocol {
-    /// A connection has been made: the handshake begins.
+    /// Begins the handshake on a new connection.
     pub(crate) fn begin(&mut self, login: &Login) -> Result<(), SetupError> {
         let mut handshake = login.handshake()?;
         self.setup.clear();
@@ -73,7 +73,7 @@ impl SessionProtocol {
         Ok(())
     }
 
-    /// Moves what the handshake has to send to `out`.
+    /// Moves the handshake's data to `out`.
     pub(crate) fn take_setup(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.setup);
     }
@@ -82,7 +82,7 @@ impl SessionProtocol {
         self.message_max
     }
 
-    /// Why the server does not let us in.
+    /// Why the server refuses the logon.
     pub(crate) fn take_refusal(&mut self) -> Option<SetupError> {
         self.refusal.take()
     }
@@ -96,8 +96,8 @@ impl SessionProtocol {
         })
     }
 
-    /// Encodes the next call of the connection's queue; `false`: there is none, or it has
-    /// to wait for replies.
+    /// Encodes the next call of the connection's queue; `false`: there is none, or it must wait
+    /// for replies.
     pub(crate) fn encode_next(&mut self, conn: u32, core: &mut Core, out: &mut Vec<u8>) -> bool {
         if self.expired {
             return false;
@@ -109,15 +109,15 @@ impl SessionProtocol {
             return false;
         };
         let (mut messages, mut charge) = cost(session, core, slot);
-        if !window.has_room(charge, messages) {
+        if !window.can_send(charge, messages) {
             core.counters.add(Tally::CreditWaits);
             if !window.is_empty() {
                 return false;
             }
-            // Nothing is under way that could bring more: what there is must do.
+            // No reply is awaited that could grant more credits: uses those at hand.
             core.split(slot, window.bytes_payable());
             (messages, charge) = cost(session, core, slot);
-            if !window.has_room(charge, messages) {
+            if !window.can_send(charge, messages) {
                 let now = core.state.now;
                 core.end_call(slot, CallOutcome::Failed(NO_CREDITS), 0, now);
                 return false;
@@ -131,7 +131,7 @@ impl SessionProtocol {
         true
     }
 
-    /// Takes a whole message that came by `now`.
+    /// Processes a whole message that was received at `now`.
     pub(crate) fn message(
         &mut self,
         conn: u32,
@@ -143,17 +143,17 @@ impl SessionProtocol {
             return MessageOutcome::Refused;
         }
         if self.handshake.is_some() {
-            return self.shake_hands(message, core);
+            return self.receive_handshake(message, core);
         }
         let (Some(session), Some(window)) = (&mut self.session, &mut self.window) else {
             return MessageOutcome::NoEvent;
         };
-        let heard = match session {
+        let received = match session {
             Session::Smb1(session) => wire::receive_smb1(session, window, core, message, now),
             Session::Smb2(session) => wire::receive_smb2(session, window, core, message, now),
         };
         let state = std::mem::replace(&mut core.session, SessionState::Valid);
-        match (heard, state) {
+        match (received, state) {
             (Err(error), _) => {
                 tracing::debug!(conn, %error, "message refused");
                 core.counters.add(match error {
@@ -174,8 +174,8 @@ impl SessionProtocol {
         }
     }
 
-    /// The session has expired (MS-SMB2 3.2.5.1.6): as soon as nothing is under way any
-    /// more, the user is proved anew on the same connection, and what is open stays open.
+    /// Renews an expired session (MS-SMB2 3.2.5.1.6): when no call is under way any more, the
+    /// user is authenticated again on the same connection; open files stay open.
     pub(crate) fn renew(&mut self, login: &Login, core: &mut Core) -> Result<bool, SetupError> {
         let (Some(Session::Smb2(session)), Some(window)) = (&mut self.session, &self.window) else {
             return Ok(false);
@@ -183,7 +183,7 @@ impl SessionProtocol {
         if !window.is_empty() || self.handshake.is_some() {
             return Ok(false);
         }
-        window.give_back(&mut session.credits);
+        window.return_credits(&mut session.credits);
         let mut handshake = login.handshake_again(session)?;
         handshake.first(&mut self.setup)?;
         self.handshake = Some(handshake);
@@ -191,7 +191,7 @@ impl SessionProtocol {
         Ok(true)
     }
 
-    fn shake_hands(&mut self, message: &mut [u8], core: &mut Core) -> MessageOutcome {
+    fn receive_handshake(&mut self, message: &mut [u8], core: &mut Core) -> MessageOutcome {
         let settings = &core.settings;
         let Some(handshake) = &mut self.handshake else {
             return MessageOutcome::NoEvent;
@@ -216,7 +216,7 @@ impl SessionProtocol {
         }
     }
 
-    /// The connection is gone.
+    /// Resets the state after the end of the connection.
     pub(crate) fn end(&mut self) {
         *self = Self {
             message_max: self.message_max,
@@ -225,8 +225,8 @@ impl SessionProtocol {
     }
 }
 
-/// The first call of the queue that can still be made: those on files that went with
-/// an earlier connection end here.
+/// The first call of the queue that can be made. Calls on files that were lost with an earlier
+/// connection end here.
 fn next_call(conn: u32, core: &mut Core) -> Option<u32> {
     loop {
         let slot = core.calls.next_to_encode(conn)?;
@@ -249,7 +249,7 @@ fn cost(session: &Session, core: &Core, slot: u32) -> (u32, u32) {
     }
 }
 
-/// A message of a call was answered: ends the call with its last one.
+/// Notes the answer to a message of a call, and ends the call with its last one.
 pub(crate) fn part_answered(core: &mut Core, slot: u32, good: CallOutcome, now: Nanos) {
     let call = core.calls.get_mut(slot);
     call.left = call.left.saturating_sub(1);

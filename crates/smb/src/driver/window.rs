@@ -1,17 +1,17 @@
-//! Which message of a connection belongs to which call, and how many may go.
+//! The calls of a connection by message id, and how many messages may be under way.
 //!
 //! SMB2: ids count up, and every message costs credits that the server grants (MS-SMB2
-//! 3.2.4.1.5). SMB1: ids are ours to choose, and the server says how many requests it
-//! takes at once (MS-CIFS 2.2.4.52, MaxMpxCount).
+//! 3.2.4.1.5). SMB1: the client chooses the ids, and the server limits the number of requests
+//! at once (MS-CIFS 2.2.4.52, MaxMpxCount).
 
 use filermark_smbwire::smb2;
 
 /// No call.
 const NONE: u32 = u32::MAX;
-/// Credits that a connection strives for.
+/// Credits that a connection requests.
 const CREDITS_WANTED: u32 = 512;
-/// Ids of a connection that may be under way at most; a server that leaves one
-/// unanswered while so many others go is broken.
+/// Largest difference of ids under way. A server that leaves one unanswered for longer is
+/// faulty.
 const SPAN_MAX: u64 = 1 << 16;
 
 /// The messages of a connection that are under way.
@@ -40,7 +40,7 @@ pub(crate) struct Multiplex {
 }
 
 impl Credits {
-    /// Goes on behind a handshake.
+    /// Continues with the next id and the credits of a handshake.
     pub(crate) fn new(next_id: u64, credits: u32) -> Self {
         Self {
             next_id,
@@ -70,8 +70,8 @@ impl Credits {
         Some(id)
     }
 
-    /// Whether ids can be had though the oldest ones may be under way for long.
-    fn has_places(&self, charge: u32) -> bool {
+    /// Whether the table has entries for the next ids: the oldest ids may be under way for long.
+    fn has_free_ids(&self, charge: u32) -> bool {
         let grows = (self.by_id.len() as u64) < SPAN_MAX;
         grows || (0..u64::from(charge.max(1))).all(|n| self.place(self.next_id + n).1 == NONE)
     }
@@ -93,7 +93,7 @@ impl Credits {
         }
     }
 
-    /// What to ask for with a message: what it costs, and what is lacking.
+    /// The credits to request with a message: those that it costs, and those that are missing.
     fn request(&self, charge: u32) -> u16 {
         let lacking = CREDITS_WANTED.saturating_sub(self.credits);
         lacking.max(charge).clamp(1, u32::from(u16::MAX)) as u16
@@ -101,9 +101,9 @@ impl Credits {
 }
 
 impl Multiplex {
-    /// Room for so many requests at once.
+    /// For so many requests at once.
     pub(crate) fn new(max_mpx: u16) -> Self {
-        // One id stays the server's own: oplock breaks (MS-CIFS 3.2.5.42).
+        // Not 0xffff: the server uses that id for oplock breaks (MS-CIFS 3.2.5.42).
         let count = max_mpx.clamp(1, 4096);
         Self {
             by_id: vec![NONE; usize::from(count)],
@@ -113,10 +113,10 @@ impl Multiplex {
 }
 
 impl Window {
-    /// The credits that a message costs are there, for `messages` of one call.
-    pub(crate) fn has_room(&self, charge: u32, messages: u32) -> bool {
+    /// Whether a call of `messages` messages that costs `charge` credits can be sent now.
+    pub(crate) fn can_send(&self, charge: u32, messages: u32) -> bool {
         match self {
-            Self::Smb2(credits) => credits.credits >= charge && credits.has_places(charge),
+            Self::Smb2(credits) => credits.credits >= charge && credits.has_free_ids(charge),
             Self::Smb1(multiplex) => multiplex.free.len() >= messages as usize,
         }
     }
@@ -133,7 +133,7 @@ impl Window {
         }
     }
 
-    /// Bytes of a transfer that the credits at hand pay for.
+    /// Bytes of a transfer that the available credits allow.
     pub(crate) fn bytes_payable(&self) -> u32 {
         match self {
             Self::Smb2(credits) => credits.credits.saturating_mul(smb2::credits::CREDIT_BYTES),
@@ -141,7 +141,7 @@ impl Window {
         }
     }
 
-    /// The credits to ask for with a message.
+    /// The credits to request with a message.
     pub(crate) fn request(&self, charge: u32) -> u16 {
         match self {
             Self::Smb2(credits) => credits.request(charge),
@@ -185,15 +185,15 @@ impl Window {
         }
     }
 
-    /// The server grants credits with a reply.
+    /// Adds the credits that the server grants with a reply.
     pub(crate) fn grant(&mut self, granted: u16) {
         if let Self::Smb2(credits) = self {
             credits.credits = credits.credits.saturating_add(granted.into()).min(1 << 16);
         }
     }
 
-    /// Hands credits and the next id over to a handshake; nothing is under way.
-    pub(crate) fn give_back(&self, to: &mut smb2::Credits) {
+    /// Returns credits and the next id to a handshake; no message is under way.
+    pub(crate) fn return_credits(&self, to: &mut smb2::Credits) {
         if let Self::Smb2(credits) = self {
             *to = smb2::Credits {
                 available: credits.credits,
@@ -228,8 +228,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is answered in whatever order: every id finds its own call, none
-        /// is used twice, and no more goes than was granted.
+        /// With replies in any order, every id finds its call, none is used twice, and no more
+        /// is sent than was granted.
         #[test]
         fn ids_find_their_calls(
             steps in prop::collection::vec((any::<bool>(), 1u32..9, any::<prop::sample::Index>()), 1..400),
@@ -244,7 +244,7 @@ mod tests {
             let mut credits = 4u32;
             for (begin, charge, at) in steps {
                 if begin {
-                    let may = window.has_room(charge, 1);
+                    let may = window.can_send(charge, 1);
                     prop_assert_eq!(may, if one { under_way.len() < 10 } else { credits >= charge });
                     let taken = window.take(next, charge);
                     prop_assert_eq!(taken.is_some(), may);

@@ -1,6 +1,6 @@
-//! Calls as requests that SMB1 and SMB2 share, and what the replies mean (MS-CIFS,
-//! MS-SMB, MS-SMB2). With SMB1 a call is one message, whose answer may come in several;
-//! with SMB2 one frame, which may be a compound.
+//! Converts calls to requests that SMB1 and SMB2 share, and judges the replies (MS-CIFS,
+//! MS-SMB, MS-SMB2). With SMB1 a call is one message, and its answer may have several; with
+//! SMB2 it is one frame, which may be a compound.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::calls::{Call, CallOutcome, FileId, Kind};
@@ -20,12 +20,11 @@ use filermark_smbwire::smb2::file::{access, attributes, disposition, options, sh
 use filermark_smbwire::smb2::query::BasicInfo;
 use filermark_smbwire::smb2::{self, LockKind, LockRange, Messages, RequestedOplock};
 
-/// Entries of a listing that are asked for at once (SMB1): as many as kernel clients ask
-/// for.
+/// Entries of a listing that are requested at once (SMB1): as many as kernel clients request.
 const FIND_COUNT: u16 = 1366;
-/// Room for attributes, in bytes: a name among them.
+/// Largest answer with attributes, which include a name, in bytes.
 const QUERY_BYTES: u32 = 4096;
-/// Room for a security descriptor, in bytes.
+/// Largest security descriptor, in bytes.
 const SECURITY_BYTES: u32 = 16 << 10;
 /// Owner, group and access list (MS-DTYP 2.4.7).
 const SECURITY_PARTS: u32 = 0x7;
@@ -38,7 +37,7 @@ const READ: u32 = ATTRIBUTES | access::READ_DATA | access::READ_EA;
 const UPDATE: u32 =
     READ | access::WRITE_DATA | access::APPEND_DATA | access::WRITE_EA | access::WRITE_ATTRIBUTES;
 
-/// What a call writes.
+/// The data of a write.
 #[derive(Debug)]
 struct Contents<'a> {
     core: &'a Core,
@@ -55,7 +54,7 @@ impl Data for Contents<'_> {
     }
 }
 
-/// What the request of a call is made of.
+/// The parts of a call's request.
 struct Parts<'a> {
     core: &'a Core,
     call: &'a Call,
@@ -83,7 +82,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The request; `path` counts where the call is on one.
+    /// The request; `path` is used by calls with a path.
     #[inline]
     fn request<'r, C: Codec>(&'r self, path: &'r str) -> Request<'r> {
         let call = self.call;
@@ -119,7 +118,7 @@ impl<'a> Parts<'a> {
             },
             Kind::QueryFile => query(Target::File(file)),
             Kind::QueryPath => query(Target::Path(open(path, ATTRIBUTES, disposition::OPEN, 0))),
-            // The share's root, whatever directory the proc has.
+            // The root of the share, not the proc's directory.
             Kind::QueryFs => Request::QueryFs {
                 target: Target::Path(open("", ATTRIBUTES, disposition::OPEN, 0)),
                 info: FsInfo::PlainSpace,
@@ -192,7 +191,7 @@ const fn removal(path: &str, options: u32) -> Open<'_> {
     open(path, access::DELETE, disposition::OPEN, options)
 }
 
-/// How many messages a call is, and how many credits they take.
+/// How many messages a call has, and how many credits they cost.
 pub(crate) fn cost<C: Codec>(session: &C, core: &Core, call: &Call) -> (u32, u32) {
     let parts = Parts::of(core, call);
     let charges = session.charges(&parts.request::<C>(""));
@@ -219,7 +218,7 @@ pub(crate) fn encode<C: Codec>(
     let charges = session.charges(&request);
     let mut ids = [MessageId::default(); MESSAGES_MAX];
     for (id, charge) in ids.iter_mut().zip(charges.all()) {
-        // There is room, as was asked before.
+        // `Window::can_send` was checked before.
         id.id = window.take(slot, u32::from(*charge)).unwrap_or_default();
         id.credits = window.request(u32::from(*charge));
     }
@@ -229,7 +228,7 @@ pub(crate) fn encode<C: Codec>(
     core.calls.get_mut(slot).reply_sequence = reply_sequence;
 }
 
-/// The call that a message of the server answers, with its slot. `None`: nobody waits.
+/// The call that a message of the server answers, with its slot. `None`: no call waits for it.
 fn answered(window: &Window, core: &mut Core, id: u64) -> Result<Option<(u32, Call)>, DecodeError> {
     let slot = window.find(id).filter(|slot| core.calls.is_used(*slot));
     let Some(slot) = slot else {
@@ -239,14 +238,14 @@ fn answered(window: &Window, core: &mut Core, id: u64) -> Result<Option<(u32, Ca
     let call = *core.calls.get(slot);
     match call.on_wire {
         true => Ok(Some((slot, call))),
-        false => Err(DecodeError::Bad("an answer that comes before its question")),
+        false => Err(DecodeError::Bad("an answer to a call that was not sent")),
     }
 }
 
-/// Takes a whole message of a server of SMB1.
+/// Processes a whole message of an SMB1 server.
 ///
 /// # Errors
-/// It is not what this session's server can have sent.
+/// The message is not valid in this session.
 pub(crate) fn receive_smb1(
     session: &mut smb1::Session,
     window: &mut Window,
@@ -265,7 +264,7 @@ pub(crate) fn receive_smb1(
     };
     let message = session.unprotect(message, call.reply_sequence)?;
     let came = (u16::from(header.command), header.status);
-    // More of the answer may be to come.
+    // The answer may have more messages.
     if let Some(verdict) = judge::<smb1::Session>(core, slot, &call, came, message) {
         window.answered(id);
         part_answered(core, slot, verdict, now);
@@ -273,10 +272,10 @@ pub(crate) fn receive_smb1(
     Ok(())
 }
 
-/// Takes a whole message of a server of SMB2 or 3, which may be a compound.
+/// Processes a whole message of an SMB2 or SMB3 server, which may be a compound.
 ///
 /// # Errors
-/// It is not what this session's server can have sent.
+/// The message is not valid in this session.
 pub(crate) fn receive_smb2(
     session: &mut smb2::Session,
     window: &mut Window,
@@ -308,13 +307,13 @@ pub(crate) fn receive_smb2(
     Ok(())
 }
 
-/// What a message is to the call that it answers.
+/// How a message answers its call.
 enum Answer<'m> {
-    /// What was asked for.
+    /// With the requested results.
     Good(Reply<'m>),
-    /// A status that is not good.
+    /// With a status of failure.
     Refused,
-    /// Nothing that answers it.
+    /// It is not a valid answer.
     Garbage,
 }
 
@@ -335,8 +334,7 @@ fn read<'m, C: Codec>(
     C::take(&request, command, status, message).map_or(Answer::Garbage, Answer::Good)
 }
 
-/// What a reply says; what is wrong with it goes into the call. `None`: more of it is to
-/// come.
+/// The outcome of a reply; errors are noted in the call. `None`: it has more messages.
 fn judge<C: Codec>(
     core: &mut Core,
     slot: u32,
@@ -348,14 +346,14 @@ fn judge<C: Codec>(
     let verdict = match read::<C>(core, call, came, message) {
         Answer::Garbage => CallOutcome::Ends(Status::Garbage),
         Answer::Good(reply) => good(core, slot, call, reply)?,
-        // Without renewal the connection is made anew with everything on it.
+        // Without renewal a new connection is made, and its session is set up again.
         Answer::Refused
             if ends_session(status) || !C::RENEWS && status == NETWORK_SESSION_EXPIRED =>
         {
             core.session = SessionState::Deleted;
             CallOutcome::Ends(Status::Disconnected)
         }
-        // Not an error, and not an answer to what was asked.
+        // Neither an error nor a valid answer.
         Answer::Refused if !C::is_refusal(status) => CallOutcome::Ends(Status::Garbage),
         Answer::Refused => CallOutcome::Failed(status),
     };
@@ -370,7 +368,7 @@ fn judge<C: Codec>(
     Some(verdict)
 }
 
-/// What a good reply comes to.
+/// The outcome of a reply with results.
 fn good(core: &mut Core, slot: u32, call: &Call, reply: Reply<'_>) -> Option<CallOutcome> {
     Some(match reply {
         Reply::Done => CallOutcome::Ok,
@@ -380,7 +378,7 @@ fn good(core: &mut Core, slot: u32, call: &Call, reply: Reply<'_>) -> Option<Cal
         }
         Reply::Data(data) => core.check(call.op, call.offset, data),
         Reply::End => CallOutcome::End,
-        Reply::Written(count) => CallOutcome::Moved(count),
+        Reply::Written(count) => CallOutcome::Transferred(count),
         // Complete with the last byte.
         Reply::Part { came, total } => {
             let call = core.calls.get_mut(slot);

@@ -1,5 +1,5 @@
-//! The requests in version 2: calls, and results as version 3's. Operations are those of
-//! version 3; one that version 2 lacks is refused before it begins.
+//! The requests in version 2; results are converted to those of version 3. The operations
+//! are those of version 3; one that version 2 does not have is refused before it begins.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::super::calls::Call;
@@ -22,7 +22,7 @@ impl NameTarget<'_> {
     }
 }
 
-/// An offset or a length; files end at 2 GiB, which the plan has seen to.
+/// An offset or a length as 32 bits; `submit` refuses files larger than 2 GiB.
 const fn word(value: u64) -> u32 {
     if value > u32::MAX as u64 {
         u32::MAX
@@ -145,14 +145,15 @@ impl Core {
                 t.call(out, xid, &LookupArgs { what })
             }
             Some(Procedure::Write) => self.encode_write_v2(call, op, out),
-            // `submit` refuses what version 2 lacks; ROOT and WRITECACHE are obsolete.
+            // `submit` refuses operations that version 2 does not have; ROOT and WRITECACHE are
+            // obsolete.
             Some(Procedure::Null | Procedure::Root | Procedure::Writecache) | None => {
                 t.call(out, xid, &NullArgs {})
             }
         };
     }
 
-    /// WRITE, with the data put where it goes without a copy in between.
+    /// WRITE. The data is generated directly into `out`.
     fn encode_write_v2(&self, call: &Call, op: &LogicalOp, out: &mut Vec<u8>) -> usize {
         let (file, number) = self.written_file(call, op);
         let record = self
@@ -170,7 +171,7 @@ impl Core {
         record.finish(out)
     }
 
-    /// What the results behind a reply's header mean for the call in this slot.
+    /// Decodes the results after a reply's header and judges the call in this slot.
     pub(in crate::driver) fn judge_v2(
         &mut self,
         slot: u32,

@@ -1,4 +1,4 @@
-//! Every action, and everything a name can meet.
+//! Every action, and the cases of operations on names.
 
 use super::fake::{ServerAction, created_reply, good, listing_reply, refusal, reply};
 use super::*;
@@ -106,7 +106,7 @@ fn every_action_is_carried_out_by_its_procedure() {
 }
 
 #[test]
-fn rename_moves_the_keepsake() {
+fn rename_moves_the_handle() {
     let mut bench = Bench::new(good);
     let rename = Action::Rename {
         dir: PROC_DIR,
@@ -133,10 +133,10 @@ fn rename_moves_the_keepsake() {
 
 #[test]
 fn what_comes_without_a_handle_is_looked_up() {
-    let mut bench = Bench::new(|heard| match heard.args {
-        Args::Create(_) => vec![ServerAction::Send(created_reply(heard.xid, None))],
-        Args::Mkdir(_) => refusal(heard, Nfsstat3::Exist),
-        _ => good(heard),
+    let mut bench = Bench::new(|call| match call.args {
+        Args::Create(_) => vec![ServerAction::Send(created_reply(call.xid, None))],
+        Args::Mkdir(_) => refusal(call, Nfsstat3::Exist),
+        _ => good(call),
     });
     let outcome = bench.run(create(1));
     assert_eq!((outcome.status, outcome.physical), (Status::Ok, 2));
@@ -162,12 +162,12 @@ fn what_comes_without_a_handle_is_looked_up() {
 
 #[test]
 fn create_is_guarded_and_fill_is_not() {
-    let mut bench = Bench::new(|heard| {
-        if let Args::Create(args) = heard.args {
+    let mut bench = Bench::new(|call| {
+        if let Args::Create(args) = call.args {
             let guarded = matches!(args.how, Createhow3::Guarded(_));
             assert_eq!(guarded, args.location.name[0] == b'n');
         }
-        good(heard)
+        good(call)
     });
     let fill = Action::Fill {
         dir: PROC_DIR,
@@ -182,7 +182,7 @@ fn create_is_guarded_and_fill_is_not() {
 }
 
 #[test]
-fn refusals_of_either_layer_are_told_by_number() {
+fn refusals_of_either_layer_are_reported_by_number() {
     let refusals = [
         RpcRefusal::Accepted(AcceptStat::ProgUnavail),
         RpcRefusal::Accepted(AcceptStat::ProgMismatch { low: 4, high: 4 }),
@@ -192,11 +192,11 @@ fn refusals_of_either_layer_are_told_by_number() {
         RpcRefusal::Denied(RejectStat::RpcMismatch { low: 3, high: 3 }),
         RpcRefusal::Denied(RejectStat::AuthError(AuthStat::TooWeak)),
     ];
-    let mut bench = Bench::new(move |heard| {
-        let header = match refusals.get(heard.nth) {
-            Some(RpcRefusal::Accepted(stat)) => ReplyHeader::accepted(heard.xid, *stat),
-            Some(RpcRefusal::Denied(stat)) => ReplyHeader::denied(heard.xid, *stat),
-            None => return refusal(heard, Nfsstat3::Nospc),
+    let mut bench = Bench::new(move |call| {
+        let header = match refusals.get(call.nth) {
+            Some(RpcRefusal::Accepted(stat)) => ReplyHeader::accepted(call.xid, *stat),
+            Some(RpcRefusal::Denied(stat)) => ReplyHeader::denied(call.xid, *stat),
+            None => return refusal(call, Nfsstat3::Nospc),
         };
         let mut out = Vec::new();
         xdr::append(&mut out, &header);
@@ -210,14 +210,14 @@ fn refusals_of_either_layer_are_told_by_number() {
 }
 
 #[test]
-fn jukebox_waits_and_goes_again_as_a_new_call() {
+fn a_call_refused_with_jukebox_is_repeated_as_a_new_call() {
     let mut xids = Vec::new();
-    let mut bench = Bench::new(move |heard| {
-        assert!(!xids.contains(&heard.xid), "the xid must be new");
-        xids.push(heard.xid);
-        match heard.nth {
-            2 => good(heard),
-            _ => refusal(heard, Nfsstat3::Jukebox),
+    let mut bench = Bench::new(move |call| {
+        assert!(!xids.contains(&call.xid), "the xid must be new");
+        xids.push(call.xid);
+        match call.nth {
+            2 => good(call),
+            _ => refusal(call, Nfsstat3::Jukebox),
         }
     });
     let outcome = bench.run(create(1));
@@ -232,16 +232,16 @@ fn jukebox_waits_and_goes_again_as_a_new_call() {
 }
 
 #[test]
-fn a_listing_goes_on_where_it_ended() {
-    let mut bench = Bench::new(|heard| {
-        let Args::Readdir(args) = heard.args else {
-            return good(heard);
+fn a_listing_continues_where_it_ended() {
+    let mut bench = Bench::new(|call| {
+        let Args::Readdir(args) = call.args else {
+            return good(call);
         };
         let verf = if args.cookie == 0 { [0; 8] } else { [5; 8] };
         assert_eq!(args.cookieverf, verf);
         vec![ServerAction::Send(match args.cookie {
-            0 => listing_reply(heard.xid, &[3, 8], false),
-            8 => listing_reply(heard.xid, &[9], true),
+            0 => listing_reply(call.xid, &[3, 8], false),
+            8 => listing_reply(call.xid, &[9], true),
             other => panic!("cookie {other}"),
         })]
     });
@@ -254,16 +254,16 @@ fn a_listing_goes_on_where_it_ended() {
 }
 
 #[test]
-fn a_stale_cookie_begins_the_listing_anew_once() {
-    let mut bench = Bench::new(|heard| {
-        let Args::Readdir(args) = heard.args else {
-            return good(heard);
+fn a_stale_cookie_restarts_the_listing_once() {
+    let mut bench = Bench::new(|call| {
+        let Args::Readdir(args) = call.args else {
+            return good(call);
         };
-        match (heard.nth, args.cookie) {
-            (0 | 2, 0) => vec![ServerAction::Send(listing_reply(heard.xid, &[4], false))],
+        match (call.nth, args.cookie) {
+            (0 | 2, 0) => vec![ServerAction::Send(listing_reply(call.xid, &[4], false))],
             // An empty list that is not the end.
-            (4, 0) => vec![ServerAction::Send(listing_reply(heard.xid, &[], false))],
-            _ => refusal(heard, Nfsstat3::BadCookie),
+            (4, 0) => vec![ServerAction::Send(listing_reply(call.xid, &[], false))],
+            _ => refusal(call, Nfsstat3::BadCookie),
         }
     });
     let list = Action::Readdir {
@@ -284,13 +284,13 @@ fn a_stale_cookie_begins_the_listing_anew_once() {
 
 #[test]
 fn service_time_is_from_the_write_to_the_read() {
-    let mut bench = Bench::new(|heard| {
+    let mut bench = Bench::new(|call| {
         let mut acts = vec![ServerAction::Sleep(Duration::from_millis(20))];
-        acts.extend(good(heard));
+        acts.extend(good(call));
         acts
     });
     let token = bench.submit(0, getattr());
-    // Time between submission and flush does not count.
+    // The time between submission and flush is not counted.
     std::thread::sleep(Duration::from_millis(30));
     let before = bench.shard.core.state.clock.now();
     let outcome = bench.wait(1)[&token];
@@ -311,10 +311,10 @@ fn procs_share_connections_or_have_their_own() {
             connections: rule,
             ..plan()
         };
-        let mut bench = Bench::with(plan, 6, VerifyLevel::Sample, |heard| {
-            let conn = heard.conn as u32;
+        let mut bench = Bench::with(plan, 6, VerifyLevel::Sample, |call| {
+            let conn = call.conn as u32;
             vec![
-                ServerAction::Send(reply(heard.xid, &conn)),
+                ServerAction::Send(reply(call.xid, &conn)),
                 ServerAction::Sleep(Duration::ZERO),
             ]
         });
@@ -331,7 +331,7 @@ fn procs_share_connections_or_have_their_own() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_to_come_again() {
+fn a_request_beyond_the_capacity_is_busy() {
     let mut bench = Bench::new(|_| Vec::new());
     let request = Request {
         token: 0,
@@ -344,7 +344,7 @@ fn what_does_not_fit_is_told_to_come_again() {
         assert!(taken <= 1 << 18, "there is no bound");
     }
     assert!(matches!(bench.shard.submit(&request), Submit::Busy));
-    // Once some have ended there is room again.
+    // Once some have ended, requests are taken again.
     bench.shard.flush();
     let core = &mut bench.shard.core;
     while let Some(slot) = core.calls.first(0) {

@@ -1,4 +1,4 @@
-//! Against the embedded server: real semantics, and its own count of what it heard.
+//! Against the embedded server: real semantics, and its own count of calls.
 
 use super::*;
 use filermark_driver_kit::driver::{Driver, ReleaseScope};
@@ -45,7 +45,7 @@ impl World {
         &self.setup.procs[0].mount
     }
 
-    /// Claims, opens, makes the procs' directories.
+    /// Claims the mount point, opens a shard and makes the procs' directories.
     pub(super) fn bench(&self) -> Bench {
         let report = self.driver.claim(self.mount(), &self.setup.claim);
         assert_eq!(report.expect("nothing is there").removed_count, 0);
@@ -98,7 +98,7 @@ pub(super) fn remove_file(number: u32) -> Action {
     }
 }
 
-/// Sizes from nothing to several transfers, odd ones among them.
+/// Sizes from 0 to several transfers, also uneven ones.
 const SIZES: [u64; 6] = [0, 1, 4096, 70_001, 1 << 20, 3_000_000];
 
 /// Fills, reads back, overwrites, appends and removes with several procs at once.
@@ -155,7 +155,7 @@ fn the_server_counts_what_the_driver_counts() {
     work(&mut bench, 3);
     let mut counters = bench.counters();
     assert!(counters.remove("unstable_writes") > Some(0));
-    // The mix of this test asks for none.
+    // The mix of this test has no COMMIT.
     assert_eq!(
         counters.remove("write_commits"),
         counters.get("COMMIT").copied()
@@ -280,8 +280,8 @@ fn a_directory_is_listed_in_parts_to_its_end() {
     }
 }
 
-/// Lost replies and connections, errors that pass, short transfers, verifiers that
-/// change: the work is done all the same, and the data is what was written.
+/// With lost replies and connections, temporary errors, short transfers and changing
+/// verifiers, the work completes and the data is what was written.
 #[test]
 fn faults_do_not_harm_the_data() {
     let options = ServerOptions {
@@ -323,8 +323,8 @@ fn faults_do_not_harm_the_data() {
 #[test]
 fn many_idle_procs_cost_little() {
     const PROCS: u32 = 400;
-    let patient = |plan: &mut NfsPlan| plan.rpc_timeout_ms = 30_000;
-    let world = World::new(ServerOptions::default(), patient, PROCS);
+    let long_timeout = |plan: &mut NfsPlan| plan.rpc_timeout_ms = 30_000;
+    let world = World::new(ServerOptions::default(), long_timeout, PROCS);
     let mut bench = world.bench();
     for proc in 0..PROCS {
         bench.submit(proc, fill(0, 200_000));
@@ -342,9 +342,9 @@ fn many_idle_procs_cost_little() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_told_in_a_sentence() {
+fn the_error_of_a_missing_run_directory_names_it_and_the_status() {
     let world = World::new(ServerOptions::default(), |_| (), 1);
-    // Claimed by nobody: the run's directory is not there.
+    // Without a claim the run's directory does not exist.
     let error = world.driver.open_shard(world.setup.clone());
     let error = error.err().expect("it is not there").to_string();
     assert!(error.contains("filermark.test"), "{error}");
@@ -352,15 +352,15 @@ fn what_cannot_be_reached_is_told_in_a_sentence() {
 }
 
 #[test]
-fn reserved_source_ports_are_used_where_they_are_wanted() {
+fn reserved_source_ports_are_used_with_resvport() {
     let reserved = |plan: &mut NfsPlan| plan.resvport = true;
     let world = World::new(ServerOptions::default(), reserved, 3);
     match world.driver.claim(world.mount(), &world.setup.claim) {
-        // Only root may.
+        // Only root may bind to reserved ports.
         Err(error) => assert!(error.to_string().contains("RESVPORT"), "{error}"),
         Ok(_) => {
             let shard = world.driver.shard(world.setup.clone());
-            let shard = shard.expect("as root, there are ports enough");
+            let shard = shard.expect("root has enough ports");
             for conn in &shard.conns {
                 let port = conn.local_port().expect("connected");
                 assert!((512..1024).contains(&port), "{port}");

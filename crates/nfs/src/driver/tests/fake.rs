@@ -1,4 +1,4 @@
-//! A server that does what a test says, call by call.
+//! A server whose replies a test scripts, call by call.
 
 use filermark_engine::data::{DataSource, VerifyLevel};
 use filermark_onc::nfs3::*;
@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A call as the server heard it.
+/// A call as the server received it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceivedCall<'a> {
-    /// Which connection, from 0 in the order they were made.
+    /// Number of the connection, from 0 in the order of accept.
     pub(super) conn: usize,
-    /// Which call of all, from 0.
+    /// Number of the call, from 0, over all connections.
     pub(super) nth: usize,
     pub(super) xid: u32,
     pub(super) args: Args<'a>,
 }
 
-/// What the server does about it.
+/// What the server does in answer to a call.
 #[derive(Clone, Debug)]
 pub(super) enum ServerAction {
     /// Sends this record.
@@ -44,7 +44,7 @@ struct Shared {
     open: Mutex<Vec<TcpStream>>,
 }
 
-/// The server; gone when dropped.
+/// The server. Dropping it stops it.
 pub(super) struct Fake {
     pub(super) address: SocketAddr,
     shared: Arc<Shared>,
@@ -72,8 +72,7 @@ impl Fake {
 }
 
 impl Fake {
-    /// The same over UDP. Calls of NULL are answered without the script; who closes
-    /// a connection does nothing.
+    /// A server over UDP. NULL calls are answered without the script; `Close` has no effect.
     pub(super) fn start_udp(
         script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
     ) -> Self {
@@ -115,7 +114,7 @@ fn serve_udp(socket: &UdpSocket, shared: &Shared) {
             let _ = socket.send_to(&reply(header.xid, &()), peer);
             continue;
         }
-        for act in hear(conn, record, shared).unwrap_or_default() {
+        for act in scripted_actions(conn, record, shared).unwrap_or_default() {
             match act {
                 ServerAction::Send(bytes) | ServerAction::Raw(bytes) => {
                     drop(socket.send_to(&bytes, peer))
@@ -128,14 +127,14 @@ fn serve_udp(socket: &UdpSocket, shared: &Shared) {
 }
 
 impl Drop for Fake {
-    /// Stops listening and cuts all connections.
+    /// Stops listening and closes all connections.
     fn drop(&mut self) {
         let mut open = self.shared.open.lock().expect("no panic before");
         for stream in open.drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
         drop(open);
-        // The acceptor sees a connection from itself as the end.
+        // The acceptor checks for the end when it gets a connection.
         let (script, _) = (&self.shared.script, ());
         if let Ok(mut script) = script.lock() {
             script.0 = usize::MAX;
@@ -172,7 +171,7 @@ fn serve(conn: usize, mut stream: TcpStream, shared: &Shared) {
         };
         let mut input = &buffer[..n];
         while let Some(record) = reader.next_record(&mut input).expect("records") {
-            let Some(acts) = hear(conn, record, shared) else {
+            let Some(acts) = scripted_actions(conn, record, shared) else {
                 return;
             };
             if !acts.into_iter().all(|act| perform(act, &mut stream)) {
@@ -182,8 +181,8 @@ fn serve(conn: usize, mut stream: TcpStream, shared: &Shared) {
     }
 }
 
-/// What the script says about a call; `None`: the server is to go.
-fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<ServerAction>> {
+/// What the script does for a call; `None`: the server is to stop.
+fn scripted_actions(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<ServerAction>> {
     let mut d = Decoder::new(record);
     let header = CallHeader::decode(&mut d).expect("a call");
     assert_eq!((header.prog, header.vers), (PROGRAM, VERSION));
@@ -195,16 +194,16 @@ fn hear(conn: usize, record: &[u8], shared: &Shared) -> Option<Vec<ServerAction>
     }
     let nth = script.0;
     script.0 += 1;
-    let heard = ReceivedCall {
+    let call = ReceivedCall {
         conn,
         nth,
         xid: header.xid,
         args,
     };
-    Some((script.1)(&heard))
+    Some((script.1)(&call))
 }
 
-/// Whether the connection goes on.
+/// Performs one action; whether the connection stays open.
 fn perform(act: ServerAction, stream: &mut TcpStream) -> bool {
     let mut out = Vec::new();
     match act {
@@ -228,12 +227,12 @@ pub(super) fn reply(xid: u32, results: &impl Encode) -> Vec<u8> {
     out
 }
 
-/// Only a status, and nothing of attributes.
-pub(super) fn refusal(heard: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerAction> {
+/// A reply with only a status, without attributes.
+pub(super) fn refusal(call: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerAction> {
     let mut out = Vec::new();
-    ReplyHeader::encode_success(&mut out, heard.xid);
+    ReplyHeader::encode_success(&mut out, call.xid);
     xdr::append(&mut out, &status);
-    let words = match heard.args.procedure() {
+    let words = match call.args.procedure() {
         Procedure::Getattr => 0,
         Procedure::Rename => 4,
         Procedure::Link => 3,
@@ -252,27 +251,27 @@ pub(super) fn refusal(heard: &ReceivedCall<'_>, status: Nfsstat3) -> Vec<ServerA
     vec![ServerAction::Send(out)]
 }
 
-/// What a good server says: the handle of a name is the name, READ gives the data
-/// of file 7, WRITE is stable, a directory has one part.
-pub(super) fn good(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
-    vec![ServerAction::Send(good_reply(heard))]
+/// A correct reply: the handle of a name is the name, READ returns the data of file 7,
+/// WRITE is stable, a listing has one part.
+pub(super) fn good(call: &ReceivedCall<'_>) -> Vec<ServerAction> {
+    vec![ServerAction::Send(good_reply(call))]
 }
 
-pub(super) fn good_reply(heard: &ReceivedCall<'_>) -> Vec<u8> {
-    match heard.args {
-        Args::Read(args) => read_reply(heard.xid, args.offset, args.count, false),
-        Args::Write(args) => write_reply(heard.xid, args.count, StableHow::FileSync, 1),
-        Args::Commit(_) => commit_reply(heard.xid, 1),
+pub(super) fn good_reply(call: &ReceivedCall<'_>) -> Vec<u8> {
+    match call.args {
+        Args::Read(args) => read_reply(call.xid, args.offset, args.count, false),
+        Args::Write(args) => write_reply(call.xid, args.count, StableHow::FileSync, 1),
+        Args::Commit(_) => commit_reply(call.xid, 1),
         Args::Create(CreateArgs { location, .. })
         | Args::Mkdir(MkdirArgs { location, .. })
         | Args::Symlink(SymlinkArgs { location, .. })
         | Args::Mknod(MknodArgs { location, .. }) => {
-            created_reply(heard.xid, FileHandle::new(location.name))
+            created_reply(call.xid, FileHandle::new(location.name))
         }
-        Args::Readdir(_) => listing_reply(heard.xid, &[], true),
+        Args::Readdir(_) => listing_reply(call.xid, &[], true),
         args => {
             let body = canned(args);
-            reply(heard.xid, &body)
+            reply(call.xid, &body)
         }
     }
 }
@@ -316,7 +315,7 @@ pub(super) fn commit_reply(xid: u32, verf: u8) -> Vec<u8> {
     reply(xid, &committed)
 }
 
-/// READDIR with entries of these cookies.
+/// A READDIR reply with entries of these cookies.
 pub(super) fn listing_reply(xid: u32, cookies: &[u64], eof: bool) -> Vec<u8> {
     let mut out = Vec::new();
     ReplyHeader::encode_success(&mut out, xid);
@@ -333,7 +332,7 @@ pub(super) fn listing_reply(xid: u32, cookies: &[u64], eof: bool) -> Vec<u8> {
     out
 }
 
-/// Results of the procedures that are always answered alike.
+/// Results of the procedures that always get the same reply.
 fn canned(args: Args<'_>) -> Results<'static> {
     let handle = FileHandle::new(b"found").expect("short");
     match args {

@@ -1,5 +1,5 @@
-//! COMMIT by policy: how often it is called, and that nothing is lost where a server
-//! forgets what no COMMIT covered.
+//! COMMIT by policy: how often it is called, and that nothing is lost when a server
+//! loses data that no COMMIT covered.
 
 use super::fake::{ServerAction, commit_reply, good, read_reply, refusal, reply, write_reply};
 use super::*;
@@ -10,7 +10,7 @@ use filermark_onc::nfs3::{
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// The seed whose server's restarts break connections: each of them takes a second.
+/// With this seed a restart of the server also closes connections; each one takes a second.
 const BREAKING: u64 = 1;
 pub(super) const LIMITS: Deferral = Deferral {
     writes: 4,
@@ -32,15 +32,15 @@ pub(super) fn deferred(limits: Deferral) -> NfsPlan {
 }
 
 /// Answers WRITE with UNSTABLE and one verifier.
-pub(super) fn unstable(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
-    match heard.args {
+pub(super) fn unstable(call: &ReceivedCall<'_>) -> Vec<ServerAction> {
+    match call.args {
         Args::Write(args) => vec![ServerAction::Send(write_reply(
-            heard.xid,
+            call.xid,
             args.count,
             StableHow::Unstable,
             1,
         ))],
-        _ => good(heard),
+        _ => good(call),
     }
 }
 
@@ -56,8 +56,8 @@ pub(super) fn write_to(object: u32, offset: u64, length: u32) -> Action {
 pub(super) fn settle(bench: &mut Bench) {
     let soon = bench.shard.core.state.clock.now() + Nanos::from_secs(20);
     bench.shard.make_stable(soon).expect("sockets work");
-    assert!(bench.shard.core.gather.is_empty());
-    assert_eq!(bench.shard.core.gather.ranges.used(), 0);
+    assert!(bench.shard.core.uncommitted.is_empty());
+    assert_eq!(bench.shard.core.uncommitted.ranges.used(), 0);
 }
 
 /// A bench whose first proc has files with these objects.
@@ -93,15 +93,15 @@ fn a_file_is_committed_after_so_many_writes_or_bytes_and_at_the_end() {
         settle(&mut bench);
         let at_end = [("COMMIT", 1), ("write_commits", 1), ("end_commits", 1)];
         assert_eq!(bench.counters(), counted(&at_end));
-        // By bytes: a MiB is reached with the second one.
+        // By bytes: the second write reaches 1 MiB.
         for n in 0..2 {
             bench.run(write_to(2, n << 19, 1 << 19));
         }
         assert_eq!(bench.counters()["COMMIT"], 1);
-        // By files: each one beyond two pushes out the oldest.
+        // By files: each file beyond the second has the oldest one committed.
         for object in 1..=9 {
             bench.run(write_to(object, 0, 10));
-            assert!(bench.shard.core.gather.file_count(0) <= 2);
+            assert!(bench.shard.core.uncommitted.file_count(0) <= 2);
         }
         assert_eq!(bench.counters()["write_commits"], 7);
         settle(&mut bench);
@@ -111,13 +111,13 @@ fn a_file_is_committed_after_so_many_writes_or_bytes_and_at_the_end() {
 
 #[test]
 fn a_commit_belongs_to_the_write_that_triggers_it() {
-    let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 1, |call| match call.args {
         Args::Commit(_) => {
             let mut acts = vec![ServerAction::Sleep(Duration::from_millis(30))];
-            acts.extend(good(heard));
+            acts.extend(good(call));
             acts
         }
-        _ => unstable(heard),
+        _ => unstable(call),
     });
     for _ in 0..3 {
         bench.run(write_to(1, 0, 10));
@@ -143,11 +143,11 @@ fn per_write_commits_whatever_the_server_answered() {
 #[test]
 fn file_sync_asks_for_it_and_commits_nothing() {
     let plan = policy(CommitPolicy::FileSync, Transport::Tcp);
-    let mut bench = with_files(plan, 1, |heard| {
-        if let Args::Write(args) = heard.args {
+    let mut bench = with_files(plan, 1, |call| {
+        if let Args::Write(args) = call.args {
             assert_eq!(args.stable, StableHow::FileSync);
         }
-        good(heard)
+        good(call)
     });
     assert_eq!(bench.run(write(0, 3 * SIZE)).physical, 3);
     settle(&mut bench);
@@ -158,10 +158,10 @@ fn file_sync_asks_for_it_and_commits_nothing() {
 fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
     let (mut held, mut commits): (Vec<ServerAction>, u32) = (Vec::new(), 0);
     // The fifth WRITE is answered before the COMMIT that the fourth has triggered.
-    let mut bench = with_files(deferred(LIMITS), 1, move |heard| {
-        let mut acts = unstable(heard);
-        commits += u32::from(matches!(heard.args, Args::Commit(_)));
-        match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 1, move |call| {
+        let mut acts = unstable(call);
+        commits += u32::from(matches!(call.args, Args::Commit(_)));
+        match call.args {
             Args::Commit(_) if commits == 1 => held.append(&mut acts),
             _ => acts.append(&mut held),
         }
@@ -175,7 +175,7 @@ fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
     }
     // The COMMIT goes out once the fourth WRITE is answered.
     let mut none = Vec::new();
-    while bench.shard.core.gather.idle(0).is_some() {
+    while bench.shard.core.uncommitted.idle(0).is_some() {
         let soon = bench.shard.core.state.clock.now() + Nanos::from_millis(5);
         bench.shard.flush();
         bench.shard.poll(soon, &mut none).expect("sockets work");
@@ -184,19 +184,19 @@ fn writes_in_flight_when_a_commit_is_sent_wait_for_the_next_one() {
     bench.submit(0, write_to(1, 40, 10));
     bench.wait(2);
     assert_eq!(bench.counters()["COMMIT"], 1);
-    assert!(bench.shard.core.gather.idle(0).is_some(), "the fifth");
+    assert!(bench.shard.core.uncommitted.idle(0).is_some(), "the fifth");
     settle(&mut bench);
     assert_eq!(bench.counters()["COMMIT"], 1);
 }
 
 #[test]
-fn what_a_file_held_goes_with_the_file() {
-    let gone = |heard: &ReceivedCall<'_>| match heard.args {
-        Args::Commit(args) if args.file.as_bytes() == b"file 2" => refusal(heard, Nfsstat3::Stale),
-        _ => unstable(heard),
+fn held_ranges_are_dropped_with_their_file() {
+    let gone = |call: &ReceivedCall<'_>| match call.args {
+        Args::Commit(args) if args.file.as_bytes() == b"file 2" => refusal(call, Nfsstat3::Stale),
+        _ => unstable(call),
     };
     let mut bench = with_files(deferred(LIMITS), 5, gone);
-    // Made anew, cut, forgotten: nothing is committed.
+    // The files are created again, truncated or forgotten: nothing is committed.
     bench.run(write_to(1, 0, 10));
     let fill = Action::Fill {
         dir: PROC_DIR,
@@ -216,12 +216,13 @@ fn what_a_file_held_goes_with_the_file() {
     bench.shard.forget_objects(0, ObjectId(5));
     settle(&mut bench);
     assert_eq!(bench.counters().get("COMMIT"), None);
-    // Removed by somebody: counted, and no failure of the write that pushed it out.
+    // The file was removed on the server: counted, and the write that triggered the COMMIT
+    // does not fail.
     for object in [2, 1, 4] {
         assert_eq!(bench.status(write_to(object, 0, 10)), Status::Ok);
     }
     assert_eq!(bench.counters()["uncommitted_writes"], 1);
-    // Its own COMMIT fails it.
+    // A write fails with the COMMIT of its own file.
     for n in 0..4 {
         let refused = Status::Refused(Nfsstat3::Stale.to_u32());
         let expected = if n < 3 { Status::Ok } else { refused };
@@ -231,19 +232,19 @@ fn what_a_file_held_goes_with_the_file() {
 }
 
 #[test]
-fn a_wrong_read_is_excused_by_a_restart_alone() {
+fn a_wrong_read_is_excused_only_by_a_restart() {
     for (restarts, status) in [(true, Status::Ok), (false, Status::Lost)] {
-        let mut bench = Bench::with(deferred(LIMITS), 1, VerifyLevel::All, move |heard| {
-            match heard.args {
+        let mut bench = Bench::with(deferred(LIMITS), 1, VerifyLevel::All, move |call| {
+            match call.args {
                 // The end of the file comes too early.
                 Args::Read(args) => vec![ServerAction::Send(read_reply(
-                    heard.xid,
+                    call.xid,
                     args.offset,
                     0,
                     true,
                 ))],
-                Args::Commit(_) if restarts => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
-                _ => unstable(heard),
+                Args::Commit(_) if restarts => vec![ServerAction::Send(commit_reply(call.xid, 2))],
+                _ => unstable(call),
             }
         });
         bench.run(write(0, 100));
@@ -253,25 +254,25 @@ fn a_wrong_read_is_excused_by_a_restart_alone() {
         assert_eq!(excused, u64::from(restarts), "{counters:?}");
         assert_eq!((counters["read_commits"], counters["COMMIT"]), (1, 1));
         assert_eq!(counters.get("write_commits"), None);
-        // Where nothing is held there is no excuse.
+        // A range that is not held is not excused.
         assert_eq!(bench.status(read(100, 100)), Status::Lost);
     }
 }
 
 /// Replies to calls that were under way together show the verifiers in any order.
 #[test]
-fn late_replies_with_old_verifiers_are_no_changes() {
+fn late_replies_with_old_verifiers_are_not_counted_as_changes() {
     let mut verifiers = [1, 2, 3, 1, 2, 3].into_iter();
-    let mut bench = with_files(deferred(LIMITS), 2, move |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 2, move |call| match call.args {
         Args::Write(args) => {
             let verf = verifiers.next().unwrap_or(3);
             let how = StableHow::Unstable;
             vec![ServerAction::Send(write_reply(
-                heard.xid, args.count, how, verf,
+                call.xid, args.count, how, verf,
             ))]
         }
-        Args::Commit(_) => vec![ServerAction::Send(commit_reply(heard.xid, 3))],
-        _ => good(heard),
+        Args::Commit(_) => vec![ServerAction::Send(commit_reply(call.xid, 3))],
+        _ => good(call),
     });
     bench.run(write_to(1, 0, 10));
     for n in 1..6 {
@@ -287,23 +288,23 @@ fn late_replies_with_old_verifiers_are_no_changes() {
     settle(&mut bench);
 }
 
-/// A server that forgets at any moment what was not committed.
+/// A server that restarts at random and then loses what was not committed.
 #[derive(Debug)]
-struct ForgetfulServer {
+struct RestartingServer {
     rng: Rng,
     /// Restarts in percent of the calls.
     restart_pcnt: f64,
-    /// Or after so many calls, and connections break with them.
+    /// Or it restarts after so many calls and closes the connection.
     breaks_after: Option<u32>,
     calls: u32,
     verf: u8,
     restarts: u32,
     commits: u64,
-    /// By handle: what is stable, and what is shown.
+    /// By handle: the stable contents, and the contents that reads return.
     files: BTreeMap<Vec<u8>, (Vec<u8>, Vec<u8>)>,
 }
 
-impl ForgetfulServer {
+impl RestartingServer {
     fn restart(&mut self) {
         self.verf = self.verf.wrapping_add(1);
         self.restarts += 1;
@@ -312,7 +313,7 @@ impl ForgetfulServer {
         }
     }
 
-    fn hear(&mut self, heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
+    fn answer(&mut self, call: &ReceivedCall<'_>) -> Vec<ServerAction> {
         self.calls += 1;
         if self
             .breaks_after
@@ -325,11 +326,11 @@ impl ForgetfulServer {
             self.restart();
         }
         let verf = [self.verf; 8];
-        vec![ServerAction::Send(match heard.args {
+        vec![ServerAction::Send(match call.args {
             Args::Create(args) => {
                 self.files
                     .insert(args.location.name.to_vec(), Default::default());
-                return good(heard);
+                return good(call);
             }
             Args::Setattr(SetattrArgs {
                 object,
@@ -341,11 +342,11 @@ impl ForgetfulServer {
                     stable.resize(size as usize, 0);
                     shown.resize(size as usize, 0);
                 }
-                return good(heard);
+                return good(call);
             }
             Args::Write(args) => {
                 let (stable, shown) = self.files.get_mut(args.file.as_bytes()).expect("made");
-                // Half of a large transfer at times.
+                // Some large transfers are only half done.
                 let count = match self.rng.percent(3.0) && args.count > 1024 {
                     true => args.count / 2 / 512 * 512,
                     false => args.count,
@@ -366,13 +367,13 @@ impl ForgetfulServer {
                     committed,
                     verf,
                 });
-                reply(heard.xid, &written)
+                reply(call.xid, &written)
             }
             Args::Commit(args) => {
                 self.commits += 1;
                 let (stable, shown) = self.files.get_mut(args.file.as_bytes()).expect("made");
                 stable.clone_from(shown);
-                commit_reply(heard.xid, self.verf)
+                commit_reply(call.xid, self.verf)
             }
             Args::Read(args) => {
                 let (_, shown) = &self.files[args.file.as_bytes()];
@@ -384,9 +385,9 @@ impl ForgetfulServer {
                     eof: to == shown.len(),
                     data: &shown[from..to],
                 });
-                reply(heard.xid, &read)
+                reply(call.xid, &read)
             }
-            _ => return good(heard),
+            _ => return good(call),
         })]
     }
 }
@@ -397,7 +398,7 @@ fn put(file: &mut Vec<u8>, offset: u64, data: &[u8]) {
     file[from..to].copy_from_slice(data);
 }
 
-/// What the engine knows of a file: where it surely holds data.
+/// The ranges of a file that the engine may read.
 #[derive(Clone, Copy)]
 struct Known {
     proc: u32,
@@ -416,7 +417,7 @@ impl Known {
         let length = 1 + rng.below(3 * u64::from(SIZE)) as u32;
         let offset = match rng.percent(60.0) {
             true => self.end,
-            // As the engine does it: a read that meets a write sees whole sectors of it.
+            // As in the engine: a read that overlaps a write sees whole sectors of it.
             false => rng.below(self.stable) / u64::from(SIZE) * u64::from(SIZE),
         };
         self.end = self.end.max(offset + u64::from(length));
@@ -461,12 +462,12 @@ impl Known {
 }
 
 /// Random writes, reads and COMMITs, several under way, on a server that restarts at random:
-/// no read is wrong, and in the end everything is stable.
-fn survive(seed: u64) {
+/// no read is wrong, and at the end everything is stable.
+fn check_restarts(seed: u64) {
     const PROCS: u32 = 2;
     const FILES: u32 = 4;
     let mut rng = Rng::new(seed, 0);
-    let server = Arc::new(Mutex::new(ForgetfulServer {
+    let server = Arc::new(Mutex::new(RestartingServer {
         rng: Rng::new(seed, 1),
         restart_pcnt: 0.0,
         breaks_after: (seed == BREAKING).then_some(150),
@@ -486,8 +487,8 @@ fn survive(seed: u64) {
         rpc_retries: 100,
         ..deferred(limits)
     };
-    let mut bench = Bench::with(plan, PROCS, VerifyLevel::All, move |heard| {
-        of_server.lock().expect("no panic").hear(heard)
+    let mut bench = Bench::with(plan, PROCS, VerifyLevel::All, move |call| {
+        of_server.lock().expect("no panic").answer(call)
     });
     let mut files = Vec::new();
     for (proc, object) in (0..PROCS).flat_map(|p| (1..=FILES).map(move |o| (p, o))) {
@@ -540,7 +541,7 @@ fn survive(seed: u64) {
         bench.shard.poll(soon, &mut done).expect("sockets work");
         assert!(
             bench.shard.core.state.clock.now() < soon,
-            "seed {seed}: it hangs"
+            "seed {seed}: no completion in 20 s"
         );
         for completion in done.drain(..) {
             let (at, action) = open.remove(&completion.token).expect("known");
@@ -558,7 +559,7 @@ fn survive(seed: u64) {
         assert!(server.restarts > 2, "seed {seed}");
     }
     let mut counters = bench.counters();
-    // Those that no reply has shown are not seen; none is seen twice.
+    // Restarts that no reply shows are not counted; none is counted twice.
     let restarts = u64::from(server.lock().expect("ok").restarts);
     let seen = counters.get("verifier_changes").copied().unwrap_or(0);
     assert!(
@@ -574,12 +575,12 @@ fn survive(seed: u64) {
     );
     let commits = server.lock().expect("ok").commits;
     let counted = counters["COMMIT"];
-    // With broken connections some are heard twice, or not at all.
+    // When connections break, the server receives some COMMITs twice or not at all.
     assert!(
         seed == BREAKING || commits == counted,
         "seed {seed}: {commits} of {counted}"
     );
-    // Everything is stable: what is shown now, after one more restart, is what was written.
+    // Everything is stable: after one more restart, reads return what was written.
     for (file, rest) in files {
         assert!(rest.is_empty() && file.stable == file.end);
         let outcome = bench.submit(file.proc, file.whole());
@@ -593,6 +594,6 @@ fn survive(seed: u64) {
 #[test]
 fn nothing_is_lost_however_often_the_server_restarts() {
     for seed in BREAKING..BREAKING + 24 {
-        survive(seed);
+        check_restarts(seed);
     }
 }

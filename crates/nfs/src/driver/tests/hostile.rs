@@ -1,5 +1,4 @@
-//! Servers that send what no server should: nothing may panic, and every
-//! operation must end.
+//! Servers that send invalid replies: nothing may panic, and every operation must end.
 
 use super::fake::{ServerAction, good, good_reply};
 use super::*;
@@ -7,7 +6,7 @@ use filermark_onc::nfs3::Procedure;
 use proptest::prelude::*;
 use std::sync::Mutex;
 
-fn impatient() -> NfsPlan {
+fn short_timeout() -> NfsPlan {
     NfsPlan {
         rpc_timeout_ms: 50,
         rpc_retries: 0,
@@ -74,11 +73,11 @@ fn all_actions() -> Vec<Action> {
 }
 
 #[test]
-fn a_reply_with_another_xid_is_not_taken() {
-    let mut bench = Bench::new(|heard| {
+fn a_reply_with_another_xid_is_ignored() {
+    let mut bench = Bench::new(|call| {
         let wrong = |change: u32| {
-            let mut record = good_reply(heard);
-            record[..4].copy_from_slice(&(heard.xid ^ change).to_be_bytes());
+            let mut record = good_reply(call);
+            record[..4].copy_from_slice(&(call.xid ^ change).to_be_bytes());
             ServerAction::Send(record)
         };
         let mut acts = vec![
@@ -87,13 +86,13 @@ fn a_reply_with_another_xid_is_not_taken() {
             wrong(u32::MAX),
             ServerAction::Send(vec![1]),
         ];
-        acts.extend(good(heard));
-        acts.extend(good(heard));
+        acts.extend(good(call));
+        acts.extend(good(call));
         acts
     });
     assert_eq!(bench.status(getattr()), Status::Ok);
     assert_eq!(bench.status(getattr()), Status::Ok);
-    // Four before each good one, and the second good one of the first call; that of
+    // Four before each valid reply, and the second valid reply to the first call; that to
     // the second call may come too late.
     let stale = bench.counters()["stale_replies"];
     assert!(stale == 9 || stale == 10, "{stale}");
@@ -102,8 +101,8 @@ fn a_reply_with_another_xid_is_not_taken() {
 #[test]
 fn replies_in_fragments_are_put_together() {
     for size in [1usize, 3, 4, 28, 1000] {
-        let mut bench = Bench::with(plan(), 1, VerifyLevel::All, move |heard| {
-            let record = good_reply(heard);
+        let mut bench = Bench::with(plan(), 1, VerifyLevel::All, move |call| {
+            let record = good_reply(call);
             let size = size.max(record.len() / 500);
             vec![ServerAction::SendFragments(record, size)]
         });
@@ -117,8 +116,8 @@ fn replies_cut_short_at_any_byte_are_garbage() {
     let actions = all_actions();
     let cut_at = Arc::new(Mutex::new(4));
     let cut_at_server = cut_at.clone();
-    let mut bench = Bench::new(move |heard| {
-        let mut record = good_reply(heard);
+    let mut bench = Bench::new(move |call| {
+        let mut record = good_reply(call);
         record.truncate(*cut_at_server.lock().expect("ok"));
         vec![ServerAction::Send(record)]
     });
@@ -134,12 +133,12 @@ fn replies_cut_short_at_any_byte_are_garbage() {
 }
 
 #[test]
-fn a_stream_out_of_step_is_given_up_and_made_anew() {
-    let mut bench = Bench::new(|heard| match heard.nth {
+fn a_stream_without_valid_records_is_closed_and_connected_again() {
+    let mut bench = Bench::new(|call| match call.nth {
         0 => vec![ServerAction::Raw(
             b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
         )],
-        _ => good(heard),
+        _ => good(call),
     });
     assert_eq!(bench.status(getattr()), Status::Ok);
     let expected = counted(&[
@@ -160,8 +159,8 @@ proptest! {
         noise in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 1..6),
         framed in any::<bool>(),
     ) {
-        let mut bench = Bench::with(impatient(), 1, VerifyLevel::All, move |heard| {
-            let bytes = noise[heard.nth % noise.len()].clone();
+        let mut bench = Bench::with(short_timeout(), 1, VerifyLevel::All, move |call| {
+            let bytes = noise[call.nth % noise.len()].clone();
             vec![if framed { ServerAction::Send(bytes) } else { ServerAction::Raw(bytes) }]
         });
         for action in [getattr(), read(0, SIZE), create(1)] {
@@ -169,14 +168,14 @@ proptest! {
         }
     }
 
-    /// Sound headers with any results behind them.
+    /// Valid headers with any results after them.
     #[test]
     fn any_results_end_every_operation(
         words in prop::collection::vec(prop_oneof![0u32..3, 0u32..80, Just(10_008u32), any::<u32>()], 0..40),
     ) {
         let body: Vec<u8> = words.iter().flat_map(|w| w.to_be_bytes()).collect();
-        let mut bench = Bench::with(plan(), 1, VerifyLevel::All, move |heard| {
-            let mut record = heard.xid.to_be_bytes().to_vec();
+        let mut bench = Bench::with(plan(), 1, VerifyLevel::All, move |call| {
+            let mut record = call.xid.to_be_bytes().to_vec();
             record.extend_from_slice(&[0, 0, 0, 1]);
             record.extend_from_slice(&[0; 16]);
             record.extend_from_slice(&body);
@@ -185,7 +184,7 @@ proptest! {
         let actions = all_actions();
         prop_assert_eq!(actions.len(), Procedure::COUNT);
         for action in &actions {
-            // Some may come out well by chance: what counts is that they end.
+            // Some may be valid by chance; they only have to end.
             let known = bench.shard.core.procs[0].handles.get(FILE).is_some();
             if !known {
                 bench.shard.core.procs[0].handles.set(FILE, b"file");

@@ -1,4 +1,4 @@
-//! Replies that do not come and connections that break.
+//! Missing replies and broken connections.
 
 use super::fake::{ServerAction, good, good_reply, refusal};
 use super::*;
@@ -7,7 +7,7 @@ use filermark_onc::record::append_fragments;
 use std::sync::Mutex;
 use std::time::Duration;
 
-fn hasty() -> NfsPlan {
+fn short_timeouts() -> NfsPlan {
     NfsPlan {
         rpc_timeout_ms: 250,
         connect_timeout_ms: 200,
@@ -15,29 +15,29 @@ fn hasty() -> NfsPlan {
     }
 }
 
-fn hasty_bench(
+fn short_timeout_bench(
     script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'static,
 ) -> Bench {
-    Bench::with(hasty(), 1, VerifyLevel::Sample, script)
+    Bench::with(short_timeouts(), 1, VerifyLevel::Sample, script)
 }
 
-/// Half of a reply, and the end of the connection.
-fn cut(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
+/// Sends half of a reply and closes the connection.
+fn cut(call: &ReceivedCall<'_>) -> Vec<ServerAction> {
     let mut bytes = Vec::new();
-    append_fragments(&mut bytes, &good_reply(heard), usize::MAX);
+    append_fragments(&mut bytes, &good_reply(call), usize::MAX);
     bytes.truncate(bytes.len() / 2);
     vec![ServerAction::Raw(bytes), ServerAction::Close]
 }
 
 #[test]
-fn a_connection_cut_in_a_reply_is_made_again_and_the_calls_go_again() {
+fn a_connection_cut_in_a_reply_is_made_again_and_the_calls_are_retransmitted() {
     let xids = Arc::new(Mutex::new(Vec::new()));
     let seen = xids.clone();
-    let mut bench = Bench::new(move |heard| {
-        seen.lock().expect("ok").push(heard.xid);
-        match heard.nth {
-            0 => cut(heard),
-            _ => good(heard),
+    let mut bench = Bench::new(move |call| {
+        seen.lock().expect("ok").push(call.xid);
+        match call.nth {
+            0 => cut(call),
+            _ => good(call),
         }
     });
     let outcome = bench.run(read(0, 2 * SIZE));
@@ -55,12 +55,12 @@ fn a_connection_cut_in_a_reply_is_made_again_and_the_calls_go_again() {
 }
 
 #[test]
-fn a_swallowed_reply_is_asked_for_again_on_a_new_connection() {
-    let mut bench = hasty_bench(|heard| match heard.nth {
+fn a_call_without_a_reply_is_retransmitted_on_a_new_connection() {
+    let mut bench = short_timeout_bench(|call| match call.nth {
         0 => Vec::new(),
         _ => {
-            assert_eq!(heard.conn, 1);
-            good(heard)
+            assert_eq!(call.conn, 1);
+            good(call)
         }
     });
     let outcome = bench.run(getattr());
@@ -77,20 +77,20 @@ fn a_swallowed_reply_is_asked_for_again_on_a_new_connection() {
 
 #[test]
 fn a_late_reply_to_an_ended_operation_is_dropped() {
-    // Answers the first call only when the second one has come.
+    // Answers the first call only after the second one has arrived.
     let mut first = None;
-    let mut plan = hasty();
+    let mut plan = short_timeouts();
     plan.rpc_retries = 0;
-    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, move |heard| {
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, move |call| {
         match first.take() {
-            None if heard.nth == 0 => {
-                first = Some(good_reply(heard));
+            None if call.nth == 0 => {
+                first = Some(good_reply(call));
                 Vec::new()
             }
-            None => good(heard),
+            None => good(call),
             Some(late) => vec![
                 ServerAction::Send(late),
-                ServerAction::Send(good_reply(heard)),
+                ServerAction::Send(good_reply(call)),
             ],
         }
     });
@@ -101,7 +101,7 @@ fn a_late_reply_to_an_ended_operation_is_dropped() {
 
 #[test]
 fn a_silent_server_times_out_after_all_retries() {
-    let mut bench = hasty_bench(|_| Vec::new());
+    let mut bench = short_timeout_bench(|_| Vec::new());
     let outcome = bench.run(read(0, 2 * SIZE));
     assert_eq!(outcome.status, Status::TimedOut);
     assert_eq!(outcome.physical, 0);
@@ -115,22 +115,22 @@ fn a_silent_server_times_out_after_all_retries() {
 }
 
 #[test]
-fn a_server_that_is_gone_disconnects_after_all_retries() {
-    let mut bench = hasty_bench(good);
+fn operations_on_a_stopped_server_end_disconnected_after_all_retries() {
+    let mut bench = short_timeout_bench(good);
     assert_eq!(bench.status(getattr()), Status::Ok);
     drop(bench.server.take());
     let outcome = bench.run(getattr());
     assert_eq!(outcome.status, Status::Disconnected);
     let counters = bench.counters();
     assert!(counters["connect_failures"] > 2, "{counters:?}");
-    assert!(counters["connect_failures"] < 50, "no storm: {counters:?}");
+    assert!(counters["connect_failures"] < 50, "too many: {counters:?}");
 }
 
 #[test]
-fn the_wish_to_stop_ends_the_wait_for_a_server() {
-    let mut patient = plan();
-    patient.rpc_timeout_ms = 60_000;
-    let mut bench = Bench::with(patient, 1, VerifyLevel::Sample, good);
+fn a_stop_request_ends_the_wait_for_a_server() {
+    let mut plan = plan();
+    plan.rpc_timeout_ms = 60_000;
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, good);
     drop(bench.server.take());
     bench.submit(0, getattr());
     let mut done = Vec::new();
@@ -140,15 +140,15 @@ fn the_wish_to_stop_ends_the_wait_for_a_server() {
     bench.stop.raise();
     let outcome = bench.wait(1)[&0];
     assert_eq!(outcome.status, Status::Disconnected);
-    // And when it happens only then.
+    // Also when the operation begins only after the request.
     assert_eq!(bench.status(getattr()), Status::Disconnected);
 }
 
 #[test]
-fn an_idle_connection_that_is_closed_is_made_again_when_it_is_needed() {
-    let mut bench = Bench::new(|heard| {
-        let mut acts = good(heard);
-        if heard.nth == 0 {
+fn a_connection_closed_while_idle_is_made_again_when_needed() {
+    let mut bench = Bench::new(|call| {
+        let mut acts = good(call);
+        if call.nth == 0 {
             acts.push(ServerAction::Close);
         }
         acts
@@ -165,12 +165,12 @@ fn an_idle_connection_that_is_closed_is_made_again_when_it_is_needed() {
 }
 
 #[test]
-fn the_wish_to_stop_ends_waits_for_replies_and_jukeboxes() {
-    let mut patient = plan();
-    patient.rpc_timeout_ms = 60_000;
-    patient.jukebox_delay_ms = 60_000;
-    let mut bench = Bench::with(patient, 2, VerifyLevel::Sample, |heard| match heard.args {
-        Args::Getattr(_) => refusal(heard, Nfsstat3::Jukebox),
+fn a_stop_request_ends_waits_for_replies_and_jukebox_delays() {
+    let mut plan = plan();
+    plan.rpc_timeout_ms = 60_000;
+    plan.jukebox_delay_ms = 60_000;
+    let mut bench = Bench::with(plan, 2, VerifyLevel::Sample, |call| match call.args {
+        Args::Getattr(_) => refusal(call, Nfsstat3::Jukebox),
         _ => Vec::new(),
     });
     bench.submit(0, getattr());
@@ -220,12 +220,12 @@ fn name_actions() -> [(Action, Nfsstat3); 6] {
 }
 
 #[test]
-fn a_retransmission_may_be_told_that_it_is_done_already() {
+fn a_refusal_that_shows_an_earlier_execution_is_accepted() {
     for (action, status) in name_actions() {
-        let mut bench = Bench::new(move |heard| match heard.nth {
-            0 => cut(heard),
-            _ if matches!(heard.args, Args::Lookup(_)) => good(heard),
-            _ => refusal(heard, status),
+        let mut bench = Bench::new(move |call| match call.nth {
+            0 => cut(call),
+            _ if matches!(call.args, Args::Lookup(_)) => good(call),
+            _ => refusal(call, status),
         });
         assert_eq!(bench.status(action), Status::Ok, "{action:?}");
         assert_eq!(bench.counters()["replays_accepted"], 1);
@@ -239,14 +239,14 @@ fn a_retransmission_may_be_told_that_it_is_done_already() {
 }
 
 #[test]
-fn other_calls_of_the_connection_survive_a_lost_one() {
-    let mut plan = hasty();
+fn a_lost_reply_does_not_affect_other_calls_of_the_connection() {
+    let mut plan = short_timeouts();
     plan.connections = Connections::Shared(1);
     // The reply to the fourth call never comes on the first connection.
-    let mut bench = Bench::with(plan, 8, VerifyLevel::Sample, |heard| {
-        match (heard.conn, heard.nth) {
+    let mut bench = Bench::with(plan, 8, VerifyLevel::Sample, |call| {
+        match (call.conn, call.nth) {
             (0, 3) => Vec::new(),
-            _ => good(heard),
+            _ => good(call),
         }
     });
     for proc in 0..8 {
@@ -263,12 +263,12 @@ fn other_calls_of_the_connection_survive_a_lost_one() {
 
 #[test]
 fn a_server_that_cuts_every_connection_fails_in_time() {
-    let mut bench = hasty_bench(cut);
+    let mut bench = short_timeout_bench(cut);
     let outcome = bench.run(getattr());
     assert!(matches!(
         outcome.status,
         Status::Disconnected | Status::TimedOut
     ));
     let counters = bench.counters();
-    assert!(counters["reconnects"] < 100, "no storm: {counters:?}");
+    assert!(counters["reconnects"] < 100, "too many: {counters:?}");
 }

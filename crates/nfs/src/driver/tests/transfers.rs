@@ -1,15 +1,15 @@
-//! READ, WRITE, COMMIT and filling.
+//! READ, WRITE, COMMIT and filling of files.
 
 use super::fake::{ServerAction, commit_reply, good, read_reply, reply, write_reply};
 use super::*;
-use crate::driver::status::VERIFIER_RESTLESS;
+use crate::driver::status::VERIFIER_KEEPS_CHANGING;
 use filermark_onc::nfs3::{Args, ReadOk, ReadRes, StableHow};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 const BIG: u32 = 5 * SIZE + 100;
 
-/// Ranges as they were written.
+/// Offset and length of each WRITE, in the order received.
 type Written = Arc<Mutex<Vec<(u64, u32)>>>;
 
 fn fill(size: u64) -> Action {
@@ -26,28 +26,28 @@ fn verifying(script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send +
     Bench::with(plan(), 1, VerifyLevel::All, script)
 }
 
-/// Whether the data of a write is the file's, of whatever generation.
+/// Whether the data of a write is that of the file, in any generation.
 fn is_ours(offset: u64, data: &[u8]) -> bool {
     let source = DataSource::new(1, VerifyLevel::All).shared(true);
     source.check_earlier(7, offset, data).good
 }
 
-/// UNSTABLE, with the verifier that `verf` gives for the call's number; checks the
-/// data, and tells which ranges were written and what was committed.
+/// A server that answers UNSTABLE, with the verifier that `verf` returns for the number of
+/// the call. It checks the data and records the ranges written.
 fn unstable(verf: impl Fn(usize) -> u8 + Send + 'static) -> (Bench, Written) {
     let written = Arc::new(Mutex::new(Vec::new()));
     let seen = written.clone();
-    let bench = verifying(move |heard| {
-        let verf = verf(heard.nth);
-        vec![ServerAction::Send(match heard.args {
+    let bench = verifying(move |call| {
+        let verf = verf(call.nth);
+        vec![ServerAction::Send(match call.args {
             Args::Write(args) => {
                 assert_eq!(args.stable, StableHow::Unstable);
                 assert!(is_ours(args.offset, args.data));
                 seen.lock().expect("ok").push((args.offset, args.count));
-                write_reply(heard.xid, args.count, StableHow::Unstable, verf)
+                write_reply(call.xid, args.count, StableHow::Unstable, verf)
             }
-            Args::Commit(_) => commit_reply(heard.xid, verf),
-            _ => return good(heard),
+            Args::Commit(_) => commit_reply(call.xid, verf),
+            _ => return good(call),
         })]
     });
     (bench, written)
@@ -68,9 +68,9 @@ fn covers(ranges: &[(u64, u32)], from: u64, to: u64) -> bool {
 #[test]
 fn a_read_is_split_and_replies_may_come_in_any_order() {
     let mut held: Vec<ServerAction> = Vec::new();
-    // Answers in pairs, the later call first: with one call at a time it would hang.
-    let mut bench = verifying(move |heard| {
-        held.extend(good(heard));
+    // Answers in pairs, the later call first: with one call at a time it would block.
+    let mut bench = verifying(move |call| {
+        held.extend(good(call));
         match held.len() {
             2 => held.drain(..).rev().collect(),
             _ => Vec::new(),
@@ -96,17 +96,17 @@ fn no_more_calls_are_under_way_than_allowed() {
 }
 
 #[test]
-fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
-    let script = |heard: &ReceivedCall<'_>| {
-        let Args::Read(args) = heard.args else {
-            return good(heard);
+fn short_reads_are_continued_up_to_the_end_of_the_file() {
+    let script = |call: &ReceivedCall<'_>| {
+        let Args::Read(args) = call.args else {
+            return good(call);
         };
         let end = 2 * u64::from(SIZE) + 10;
         let count = u64::from(args.count).min(end.saturating_sub(args.offset));
         let count = count.min(3000) as u32;
         let eof = args.offset + u64::from(count) >= end;
         vec![ServerAction::Send(read_reply(
-            heard.xid,
+            call.xid,
             args.offset,
             count,
             eof,
@@ -121,25 +121,25 @@ fn short_reads_go_on_and_the_end_of_the_file_ends_them() {
     );
     assert_eq!(bench.counters()["short_reads"], 2);
     let outcome = bench.run(read(0, BIG));
-    // What had been written is not there: it is lost.
+    // Written data is missing: it is lost.
     assert_eq!((outcome.status, outcome.end), (Status::Lost, true));
     let counters = bench.counters();
     assert!(counters["early_eofs"] > 0);
     assert!(!counters.contains_key("verify_errors"));
 }
 
-/// No reply has a whole word: but for the first word of each sector, which all generations
-/// have, nothing is compared, and the record says so.
+/// No reply has a whole word: except for the first word of each sector, which is the same in
+/// all generations, nothing is compared, and the counters show it.
 #[test]
 fn replies_that_are_too_short_to_be_compared_are_counted() {
     for checking in [VerifyLevel::Sample, VerifyLevel::All] {
-        let mut bench = Bench::with(plan(), 1, checking, |heard| {
-            let Args::Read(args) = heard.args else {
-                return good(heard);
+        let mut bench = Bench::with(plan(), 1, checking, |call| {
+            let Args::Read(args) = call.args else {
+                return good(call);
             };
             let count = args.count.min(7);
             vec![ServerAction::Send(read_reply(
-                heard.xid,
+                call.xid,
                 args.offset,
                 count,
                 false,
@@ -154,7 +154,7 @@ fn replies_that_are_too_short_to_be_compared_are_counted() {
 }
 
 #[test]
-fn a_read_without_length_asks_once() {
+fn a_read_of_length_zero_makes_one_call() {
     let mut bench = verifying(good);
     let outcome = bench.run(read(5, 0));
     assert_eq!((outcome.status, outcome.physical), (Status::Ok, 1));
@@ -171,9 +171,9 @@ fn of_wrong_data(checking: VerifyLevel) -> Status {
 }
 
 #[test]
-fn stale_data_is_noticed() {
+fn stale_data_is_detected() {
     for checking in [VerifyLevel::All, VerifyLevel::Sample] {
-        // Every read shows what nobody has written over.
+        // Every read returns the data from before the write.
         let mut bench = Bench::with(plan(), 1, checking, good);
         assert_eq!(bench.status(read(0, SIZE)), Status::Ok);
         assert_eq!(bench.status(write(0, SIZE)), Status::Ok);
@@ -184,13 +184,13 @@ fn stale_data_is_noticed() {
 }
 
 #[test]
-fn wrong_data_is_noticed_whether_all_is_compared_or_a_sample() {
+fn wrong_data_is_detected_with_full_and_with_sampled_comparison() {
     for checking in [VerifyLevel::All, VerifyLevel::Sample] {
-        wrong_data_is_noticed(checking);
+        wrong_data_is_detected(checking);
     }
 }
 
-fn wrong_data_is_noticed(checking: VerifyLevel) {
+fn wrong_data_is_detected(checking: VerifyLevel) {
     let source = DataSource::new(1, VerifyLevel::All);
     let of = |file, offset| {
         let mut data = Vec::new();
@@ -205,14 +205,14 @@ fn wrong_data_is_noticed(checking: VerifyLevel) {
     let zeros = vec![0; SIZE as usize];
     let garbage = vec![0x5a; SIZE as usize];
     for data in [zeros, garbage, of(8, 0), of(7, u64::from(SIZE)), other_run] {
-        let mut bench = Bench::with(plan(), 1, checking, move |heard| {
+        let mut bench = Bench::with(plan(), 1, checking, move |call| {
             let read: ReadRes<'_> = Ok(ReadOk {
                 file_attributes: None,
                 count: SIZE,
                 eof: false,
                 data: &data,
             });
-            vec![ServerAction::Send(reply(heard.xid, &read))]
+            vec![ServerAction::Send(reply(call.xid, &read))]
         });
         assert_eq!(bench.status(read(0, SIZE)), of_wrong_data(checking));
         assert_eq!(bench.counters()["verify_errors"], 1);
@@ -220,13 +220,13 @@ fn wrong_data_is_noticed(checking: VerifyLevel) {
 }
 
 #[test]
-fn counts_that_cannot_be_are_garbage() {
-    let mut bench = Bench::new(|heard| {
-        vec![ServerAction::Send(match (heard.nth, heard.args) {
-            (0, _) => read_reply(heard.xid, 0, 0, false),
-            (1, _) => read_reply(heard.xid, 0, SIZE + 4, false),
-            (2, _) => write_reply(heard.xid, 0, StableHow::FileSync, 1),
-            (_, _) => write_reply(heard.xid, SIZE + 1, StableHow::FileSync, 1),
+fn impossible_counts_are_garbage() {
+    let mut bench = Bench::new(|call| {
+        vec![ServerAction::Send(match (call.nth, call.args) {
+            (0, _) => read_reply(call.xid, 0, 0, false),
+            (1, _) => read_reply(call.xid, 0, SIZE + 4, false),
+            (2, _) => write_reply(call.xid, 0, StableHow::FileSync, 1),
+            (_, _) => write_reply(call.xid, SIZE + 1, StableHow::FileSync, 1),
         })]
     });
     assert_eq!(bench.status(read(0, SIZE)), Status::Garbage);
@@ -268,19 +268,19 @@ fn stable_writes_are_not_committed() {
 }
 
 #[test]
-fn short_writes_go_on() {
-    let mut bench = verifying(|heard| match heard.args {
+fn short_writes_are_continued() {
+    let mut bench = verifying(|call| match call.args {
         Args::Write(args) => {
             assert!(is_ours(args.offset, args.data));
             let count = args.count.min(3000);
             vec![ServerAction::Send(write_reply(
-                heard.xid,
+                call.xid,
                 count,
                 StableHow::FileSync,
                 1,
             ))]
         }
-        _ => good(heard),
+        _ => good(call),
     });
     let outcome = bench.run(write(1, 2 * SIZE));
     assert_eq!(
@@ -291,7 +291,7 @@ fn short_writes_go_on() {
 }
 
 #[test]
-fn a_verifier_that_changes_between_writes_makes_them_go_again() {
+fn writes_are_repeated_when_the_verifier_changes_between_them() {
     let (mut bench, written) = unstable(|nth| if nth < 3 { 1 } else { 2 });
     let outcome = bench.run(write(0, BIG));
     assert_eq!(outcome.status, Status::Ok);
@@ -311,12 +311,12 @@ fn a_verifier_that_changes_between_writes_makes_them_go_again() {
     let again = &written.lock().expect("ok")[6..];
     assert!(
         covers(again, 0, 3 * u64::from(SIZE)),
-        "those with the old one"
+        "the WRITEs with the old verifier"
     );
 }
 
 #[test]
-fn a_verifier_that_changes_before_the_commit_makes_all_go_again() {
+fn all_writes_are_repeated_when_the_verifier_changes_before_the_commit() {
     let (mut bench, _) = unstable(|nth| if nth < 7 { 1 } else { 2 });
     // CREATE is call 0, WRITEs are 1 to 6, COMMIT is 7.
     let outcome = bench.run(fill(u64::from(BIG)));
@@ -338,10 +338,10 @@ fn a_verifier_that_changes_before_the_commit_makes_all_go_again() {
 }
 
 #[test]
-fn a_verifier_that_never_rests_fails_the_write() {
+fn a_verifier_that_changes_with_every_reply_fails_the_write() {
     let (mut bench, _) = unstable(|nth| nth as u8);
     let status = bench.status(write(0, SIZE));
-    assert_eq!(status, Status::Refused(VERIFIER_RESTLESS));
+    assert_eq!(status, Status::Refused(VERIFIER_KEEPS_CHANGING));
     // The logical COMMIT has nothing to compare with.
     assert_eq!(bench.status(Action::Commit { object: FILE }), Status::Ok);
 }
@@ -350,13 +350,13 @@ fn a_verifier_that_never_rests_fails_the_write() {
 fn filling_keeps_a_window_of_writes_under_way() {
     let most = Arc::new(Mutex::new((0usize, Vec::new())));
     let seen = most.clone();
-    // Holds WRITEs until sixteen are there.
-    let mut bench = verifying(move |heard| {
-        if !matches!(heard.args, Args::Write(_)) {
-            return good(heard);
+    // Holds WRITEs until sixteen have arrived.
+    let mut bench = verifying(move |call| {
+        if !matches!(call.args, Args::Write(_)) {
+            return good(call);
         }
         let mut seen = seen.lock().expect("ok");
-        seen.1.extend(good(heard));
+        seen.1.extend(good(call));
         seen.0 = seen.0.max(seen.1.len());
         match seen.1.len() {
             16 => seen.1.drain(..).rev().collect(),
@@ -372,7 +372,7 @@ fn filling_keeps_a_window_of_writes_under_way() {
 
 #[test]
 fn what_waits_to_be_sent_is_bounded() {
-    // The server reads nothing until it is told to.
+    // The server reads nothing until the gate opens.
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock().expect("ok");
     let gate_of_server = gate.clone();
@@ -383,9 +383,9 @@ fn what_waits_to_be_sent_is_bounded() {
         },
         400,
         VerifyLevel::Sample,
-        move |heard| {
+        move |call| {
             let _open = gate_of_server.lock().expect("ok");
-            good(heard)
+            good(call)
         },
     );
     bench.shard.core.file_systems[0].wsize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Datagrams: lost, late, twice, out of order, cut off, and nobody there.
+//! Datagrams: lost, late, duplicated, reordered, truncated, and no server at the address.
 
 use super::fake::{ServerAction, good, good_reply, refusal};
 use super::*;
@@ -20,8 +20,8 @@ fn udp() -> NfsPlan {
     }
 }
 
-/// For tests in which no reply is late: nothing goes again because the machine is busy.
-fn patient() -> NfsPlan {
+/// For tests in which no reply is late: nothing is retransmitted because the machine is busy.
+fn long_timeouts() -> NfsPlan {
     NfsPlan {
         udp_timeout_ms: 20_000,
         rpc_timeout_ms: 20_000,
@@ -35,7 +35,7 @@ fn bench(script: impl FnMut(&ReceivedCall<'_>) -> Vec<ServerAction> + Send + 'st
 
 #[test]
 fn operations_go_over_datagrams_without_marks() {
-    let mut bench = Bench::with(patient(), 1, VerifyLevel::All, good);
+    let mut bench = Bench::with(long_timeouts(), 1, VerifyLevel::All, good);
     let outcome = bench.run(read(0, 5 * SIZE));
     assert_eq!(outcome.status, Status::Ok);
     assert_eq!(
@@ -54,12 +54,13 @@ fn operations_go_over_datagrams_without_marks() {
     assert!(!counters.contains_key("retransmits"), "{counters:?}");
 }
 
-/// What is due in one turn leaves in one system call (a batch has 64 at most).
+/// Calls that are due in one turn of the loop are sent in one system call (a batch has 64 at
+/// most).
 #[test]
-fn calls_of_one_turn_leave_together() {
+fn calls_of_one_turn_are_sent_together() {
     let plan = NfsPlan {
         connections: Connections::Shared(1),
-        ..patient()
+        ..long_timeouts()
     };
     let mut bench = Bench::with(plan, 100, VerifyLevel::Sample, good);
     for (procs, batches) in [(32, 1), (64, 2), (100, 4)] {
@@ -67,16 +68,16 @@ fn calls_of_one_turn_leave_together() {
             bench.submit(proc, getattr());
         }
         assert_eq!(bench.wait(procs as usize).len(), procs as usize);
-        // The first one of all asks whether the server is there.
+        // The first datagram is the NULL call that probes the server.
         let writes = bench.shard.io.system_calls.writes - 1;
         assert_eq!(writes, batches, "{procs} calls");
     }
 }
 
 #[test]
-fn a_lost_call_goes_again_alone_with_the_same_xid() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let seen = heard.clone();
+fn only_a_lost_call_is_retransmitted_and_with_the_same_xid() {
+    let xids = Arc::new(Mutex::new(Vec::new()));
+    let seen = xids.clone();
     let mut bench = bench(move |call| {
         seen.lock().expect("ok").push(call.xid);
         match call.nth {
@@ -92,14 +93,14 @@ fn a_lost_call_goes_again_alone_with_the_same_xid() {
         bench.counters(),
         counted(&[("READ", 2), ("retransmits", 1)])
     );
-    let xids = heard.lock().expect("ok");
-    assert_eq!(xids.len(), 3, "the answered one does not go again");
+    let xids = xids.lock().expect("ok");
+    assert_eq!(xids.len(), 3, "the answered call is not retransmitted");
     assert_eq!(xids[0], xids[2]);
 }
 
-/// The waits between transmissions double, up to the most, and then it is enough.
+/// The waits between transmissions double up to the maximum; after the last one the call ends.
 #[test]
-fn a_silent_server_is_asked_ever_more_rarely_and_given_up() {
+fn retransmissions_to_a_silent_server_back_off_and_end() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let seen = times.clone();
     let mut bench = bench(move |_| {
@@ -118,7 +119,7 @@ fn a_silent_server_is_asked_ever_more_rarely_and_given_up() {
         .collect();
     assert_eq!(gaps.len(), 4);
     for (gap, factor) in gaps.iter().zip([1, 2, 4, 4]) {
-        // The server hears later, or less late the second time, as the machine has time.
+        // The server may receive each one later, as the machine has time.
         let wanted = u128::from(FIRST_MS * factor);
         assert!(
             *gap + u128::from(FIRST_MS / 2) >= wanted && *gap < wanted + 1500,
@@ -139,7 +140,7 @@ fn a_second_reply_to_a_retransmitted_call_is_a_duplicate() {
             first = Some(good_reply(call));
             Vec::new()
         }
-        // Both answers, the late one last; and once more for good measure.
+        // Both replies, the late one last, and the late one again.
         (_, Some(late)) => [good_reply(call), late.clone(), late]
             .map(ServerAction::Send)
             .into(),
@@ -151,10 +152,10 @@ fn a_second_reply_to_a_retransmitted_call_is_a_duplicate() {
     assert_eq!(bench.counters(), wanted);
 }
 
-/// The network made two of one datagram.
+/// The network duplicated a datagram.
 #[test]
-fn a_second_reply_to_a_call_that_went_once_is_a_duplicate_too() {
-    let mut bench = Bench::with(patient(), 1, VerifyLevel::All, |call| {
+fn a_second_reply_to_a_call_sent_once_is_a_duplicate_too() {
+    let mut bench = Bench::with(long_timeouts(), 1, VerifyLevel::All, |call| {
         let reply = good_reply(call);
         match call.nth {
             0 => [reply.clone(), reply].map(ServerAction::Send).into(),
@@ -181,9 +182,9 @@ fn a_reply_to_a_call_that_was_given_up_is_late_and_any_other_is_stale() {
                 Vec::new()
             }
             (_, Some(late)) => {
-                let mut stranger = good_reply(call);
-                stranger[3] ^= 1;
-                [late, stranger, good_reply(call), good_reply(call)]
+                let mut unknown_xid = good_reply(call);
+                unknown_xid[3] ^= 1;
+                [late, unknown_xid, good_reply(call), good_reply(call)]
                     .map(ServerAction::Send)
                     .into()
             }
@@ -206,7 +207,7 @@ fn replies_may_come_in_any_order() {
     let mut held = Vec::new();
     let plan = NfsPlan {
         biod_max_reads: 4,
-        ..patient()
+        ..long_timeouts()
     };
     let mut bench = Bench::with(plan, 1, VerifyLevel::All, move |call| {
         held.push(good_reply(call));
@@ -221,7 +222,7 @@ fn replies_may_come_in_any_order() {
 }
 
 #[test]
-fn what_is_no_reply_is_counted_and_the_call_goes_again() {
+fn datagrams_that_are_no_replies_are_counted_and_the_call_is_retransmitted() {
     let mut bench = bench(|call| match call.nth {
         0 => {
             let mut cut = good_reply(call);
@@ -244,8 +245,8 @@ fn what_is_no_reply_is_counted_and_the_call_goes_again() {
     assert_eq!(bench.counters(), wanted);
 }
 
-/// The reply to the first transmission of a REMOVE is lost; the server has no memory
-/// of calls and says that there is no such file.
+/// The reply to the first transmission of a REMOVE is lost; the server has no reply cache
+/// and answers that there is no such file.
 #[test]
 fn a_refusal_of_the_second_transmission_shows_that_the_first_was_executed() {
     let mut bench = bench(|call| match (call.nth, call.args) {
@@ -263,7 +264,7 @@ fn a_refusal_of_the_second_transmission_shows_that_the_first_was_executed() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_told_by_the_network() {
+fn an_unreachable_port_disconnects() {
     let mut bench = bench(good);
     assert_eq!(bench.status(getattr()), Status::Ok);
     drop(bench.server.take());
@@ -275,7 +276,7 @@ fn a_server_that_is_gone_is_told_by_the_network() {
 }
 
 #[test]
-fn a_server_that_comes_back_goes_on_with_what_was_lost() {
+fn a_server_that_comes_back_gets_the_lost_calls_again() {
     let mut bench = bench(good);
     let address = bench
         .server
@@ -290,7 +291,9 @@ fn a_server_that_comes_back_goes_on_with_what_was_lost() {
     let socket = UdpSocket::bind(address).expect("the port is free");
     let answer = std::thread::spawn(move || {
         let mut buffer = [0; 1024];
-        let (_, peer) = socket.recv_from(&mut buffer).expect("the call goes again");
+        let (_, peer) = socket
+            .recv_from(&mut buffer)
+            .expect("the call is retransmitted");
         let xid = u32::from_be_bytes([buffer[0], buffer[1], buffer[2], buffer[3]]);
         let refused = super::fake::reply(xid, &Nfsstat3::Stale);
         socket.send_to(&refused, peer).expect("sent");
@@ -301,8 +304,8 @@ fn a_server_that_comes_back_goes_on_with_what_was_lost() {
 }
 
 #[test]
-fn nobody_there_is_said_when_a_shard_is_opened() {
-    // A port that is free, and one where nobody answers.
+fn opening_a_shard_reports_that_no_server_answers() {
+    // A port that is free, and one that no process reads from.
     let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let refused = free.local_addr().expect("bound");
     drop(free);
@@ -314,11 +317,11 @@ fn nobody_there_is_said_when_a_shard_is_opened() {
     };
     for (address, words) in [(refused, "no process listens"), (silent_at, "no answer")] {
         let error = open(&plan, address)
-            .expect_err("nobody is there")
+            .expect_err("no server is there")
             .to_string();
         assert!(error.contains(words) && error.contains("TCP=on"), "{error}");
     }
-    // It was asked more than once.
+    // The NULL call was sent more than once.
     silent.set_nonblocking(true).expect("an option");
     let mut buffer = [0; 1024];
     let asked = (0..9).filter(|_| silent.recv(&mut buffer).is_ok()).count();
@@ -339,13 +342,13 @@ fn open(plan: &NfsPlan, address: std::net::SocketAddr) -> Result<Shard, DriverEr
 }
 
 #[test]
-fn the_wish_to_stop_ends_the_wait_within_its_limit() {
-    let patient = NfsPlan {
+fn a_stop_request_ends_the_wait_within_its_limit() {
+    let plan = NfsPlan {
         udp_timeout_ms: 60_000,
         rpc_timeout_ms: 60_000,
         ..udp()
     };
-    let mut bench = Bench::with(patient, 1, VerifyLevel::Sample, |_| Vec::new());
+    let mut bench = Bench::with(plan, 1, VerifyLevel::Sample, |_| Vec::new());
     bench.submit(0, getattr());
     bench.stop.raise();
     let began = Instant::now();
@@ -359,10 +362,10 @@ fn the_wish_to_stop_ends_the_wait_within_its_limit() {
 }
 
 #[test]
-fn after_jukebox_a_call_goes_as_a_new_one() {
+fn a_call_refused_with_jukebox_is_repeated_with_a_new_xid() {
     let xids = Arc::new(Mutex::new(Vec::new()));
     let seen = xids.clone();
-    let mut bench = Bench::with(patient(), 1, VerifyLevel::All, move |call| {
+    let mut bench = Bench::with(long_timeouts(), 1, VerifyLevel::All, move |call| {
         seen.lock().expect("ok").push(call.xid);
         match call.nth {
             0 => refusal(call, Nfsstat3::Jukebox),

@@ -1,5 +1,5 @@
-//! COMMITs that fail, and data that goes again beside other operations: nothing is lost,
-//! hidden, or excused beyond what the server has lost.
+//! COMMITs that fail, and data that is sent again while other operations run: nothing is
+//! lost or hidden, and only reads of what the server has lost are excused.
 
 use super::fake::{ServerAction, commit_reply, good, read_reply, refusal, write_reply};
 use super::gathering::{LIMITS, deferred, policy, settle, unstable, with_files, write_to};
@@ -18,28 +18,28 @@ fn read_from(object: u32, offset: u64, length: u32) -> Action {
     }
 }
 
-/// The end of the file comes too early.
-fn early_end(heard: &ReceivedCall<'_>) -> Vec<ServerAction> {
-    match heard.args {
+/// Replies to a READ with an end of file that is too early.
+fn early_end(call: &ReceivedCall<'_>) -> Vec<ServerAction> {
+    match call.args {
         Args::Read(args) => vec![ServerAction::Send(read_reply(
-            heard.xid,
+            call.xid,
             args.offset,
             0,
             true,
         ))],
-        _ => good(heard),
+        _ => good(call),
     }
 }
 
-fn written(heard: &ReceivedCall<'_>, verf: u8) -> Vec<ServerAction> {
-    match heard.args {
+fn written(call: &ReceivedCall<'_>, verf: u8) -> Vec<ServerAction> {
+    match call.args {
         Args::Write(args) => {
             let how = StableHow::Unstable;
             vec![ServerAction::Send(write_reply(
-                heard.xid, args.count, how, verf,
+                call.xid, args.count, how, verf,
             ))]
         }
-        _ => good(heard),
+        _ => good(call),
     }
 }
 
@@ -49,33 +49,33 @@ fn io() -> Status {
 
 #[test]
 fn what_a_failed_commit_was_to_cover_is_held_and_sent_again() {
-    // The COMMIT that fails finds a server that has restarted; or the data that goes again
-    // because of that is refused.
+    // Either the COMMIT fails, on a server that has restarted; or the data that is sent again
+    // after a restart is refused.
     for refused_commit in [true, false] {
         let (mut commits, mut again) = (0, 0);
-        let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+        let mut bench = with_files(deferred(LIMITS), 1, move |call| match call.args {
             Args::Commit(_) => {
                 commits += 1;
                 match commits == 1 && refused_commit {
-                    true => refusal(heard, Nfsstat3::Io),
-                    false => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
+                    true => refusal(call, Nfsstat3::Io),
+                    false => vec![ServerAction::Send(commit_reply(call.xid, 2))],
                 }
             }
             Args::Write(_) if commits > 0 => {
                 again += 1;
                 match again == 2 && !refused_commit {
-                    true => refusal(heard, Nfsstat3::Io),
-                    false => written(heard, 2),
+                    true => refusal(call, Nfsstat3::Io),
+                    false => written(call, 2),
                 }
             }
-            Args::Read(_) => early_end(heard),
-            _ => written(heard, 1),
+            Args::Read(_) => early_end(call),
+            _ => written(call, 1),
         });
         for n in 0..4 {
             let expected = if n < 3 { Status::Ok } else { io() };
             assert_eq!(bench.status(write_to(1, n * 10, 10)), expected);
         }
-        // A read of what was lost is excused, one of anything else is not.
+        // A read of lost data is excused, any other read is not.
         assert_eq!(bench.status(read_from(1, 30, 10)), Status::Ok);
         assert_eq!(bench.status(read_from(1, 40, 10)), Status::Lost);
         let counters = bench.counters();
@@ -98,14 +98,14 @@ fn what_a_failed_commit_was_to_cover_is_held_and_sent_again() {
 }
 
 #[test]
-fn a_failed_commit_of_another_file_is_not_the_write_s() {
+fn a_failed_commit_of_another_file_does_not_fail_the_write() {
     let mut refused = 0;
-    let mut bench = with_files(deferred(LIMITS), 9, move |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 9, move |call| match call.args {
         Args::Commit(args) if args.file.as_bytes() == b"file 1" && refused < 2 => {
             refused += 1;
-            refusal(heard, Nfsstat3::Io)
+            refusal(call, Nfsstat3::Io)
         }
-        _ => unstable(heard),
+        _ => unstable(call),
     });
     for object in 1..=9 {
         assert_eq!(bench.status(write_to(object, 0, 10)), Status::Ok);
@@ -126,9 +126,9 @@ fn what_no_commit_confirms_is_counted_whatever_the_policy() {
         (CommitPolicy::Deferred(LIMITS), [Status::Ok; 3]),
     ] {
         let plan = policy(commit, Transport::Tcp);
-        let mut bench = with_files(plan, 1, |heard| match heard.args {
-            Args::Commit(_) => refusal(heard, Nfsstat3::Io),
-            _ => unstable(heard),
+        let mut bench = with_files(plan, 1, |call| match call.args {
+            Args::Commit(_) => refusal(call, Nfsstat3::Io),
+            _ => unstable(call),
         });
         for (n, status) in statuses.into_iter().enumerate() {
             assert_eq!(bench.status(write_to(1, n as u64 * 10, 10)), status);
@@ -137,7 +137,7 @@ fn what_no_commit_confirms_is_counted_whatever_the_policy() {
         let counters = bench.counters();
         assert_eq!(counters["uncommitted_writes"], 3, "{commit}: {counters:?}");
         assert_eq!(counters["unstable_writes"], 3);
-        // FILE_SYNC was asked for, and the server did less.
+        // FILE_SYNC was requested; the server answered with less.
         let less = (commit == CommitPolicy::FileSync).then_some(&3);
         assert_eq!(counters.get("less_stable"), less);
     }
@@ -145,10 +145,10 @@ fn what_no_commit_confirms_is_counted_whatever_the_policy() {
 
 #[test]
 fn a_read_whose_commit_fails_is_judged() {
-    let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
-        Args::Commit(_) => refusal(heard, Nfsstat3::Io),
-        Args::Read(_) => early_end(heard),
-        _ => unstable(heard),
+    let mut bench = with_files(deferred(LIMITS), 1, |call| match call.args {
+        Args::Commit(_) => refusal(call, Nfsstat3::Io),
+        Args::Read(_) => early_end(call),
+        _ => unstable(call),
     });
     bench.run(write_to(1, 0, 10));
     assert_eq!(bench.status(read_from(1, 0, 10)), Status::Lost);
@@ -156,27 +156,27 @@ fn a_read_whose_commit_fails_is_judged() {
 }
 
 #[test]
-fn only_reads_of_lost_ranges_are_excused_while_they_go_again() {
+fn only_reads_of_lost_ranges_are_excused_while_they_are_sent_again() {
     let (mut held, mut commits, mut reads): (Vec<ServerAction>, _, _) = (Vec::new(), 0, 0);
-    let mut bench = with_files(deferred(LIMITS), 2, move |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 2, move |call| match call.args {
         Args::Commit(_) => {
             commits += 1;
-            vec![ServerAction::Send(commit_reply(heard.xid, 2))]
+            vec![ServerAction::Send(commit_reply(call.xid, 2))]
         }
-        // The first range that goes again is answered behind the last read.
+        // The first range that is sent again is answered after the last read.
         Args::Write(_) if commits == 1 && reads < 3 => {
-            held = written(heard, 2);
+            held = written(call, 2);
             Vec::new()
         }
         Args::Read(_) => {
             reads += 1;
-            let mut acts = early_end(heard);
+            let mut acts = early_end(call);
             if reads == 3 {
                 acts.append(&mut held);
             }
             acts
         }
-        _ => written(heard, if commits == 0 { 1 } else { 2 }),
+        _ => written(call, if commits == 0 { 1 } else { 2 }),
     });
     for n in 0..4 {
         bench.submit(0, write_to(1, n * 10, 10));
@@ -211,42 +211,42 @@ fn only_reads_of_lost_ranges_are_excused_while_they_go_again() {
     assert_eq!(counters["lost_writes"], 4);
 }
 
-/// Writes of one file: what the server has, and in which order it works.
+/// A server of one file that reorders writes.
 #[derive(Debug, Default)]
-struct Slow {
+struct ReorderingServer {
     contents: Vec<u8>,
     commits: u32,
-    /// What the first write that went again is answered with, as long as it is held back.
+    /// Offset, data and reply of the first write that was sent again, while it is held back.
     held: Option<(u64, Vec<u8>, Vec<ServerAction>)>,
-    /// Data of the write that came meanwhile.
+    /// Data of the write that arrived meanwhile.
     newest: Vec<u8>,
 }
 
-impl Slow {
+impl ReorderingServer {
     fn put(&mut self, offset: u64, data: &[u8]) {
         let (from, to) = (offset as usize, offset as usize + data.len());
         self.contents.resize(self.contents.len().max(to), 0);
         self.contents[from..to].copy_from_slice(data);
     }
 
-    /// `last`: the older write is answered behind the newer one, or before it. On the disk it
-    /// always comes behind it.
-    fn hear(&mut self, heard: &ReceivedCall<'_>, last: bool) -> Vec<ServerAction> {
-        match heard.args {
+    /// `last`: the older write is answered after the newer one, otherwise before it. In
+    /// the file it always replaces the newer one.
+    fn answer(&mut self, call: &ReceivedCall<'_>, last: bool) -> Vec<ServerAction> {
+        match call.args {
             Args::Commit(_) => {
                 self.commits += 1;
-                vec![ServerAction::Send(commit_reply(heard.xid, 2))]
+                vec![ServerAction::Send(commit_reply(call.xid, 2))]
             }
             Args::Write(args) if self.commits == 1 && self.newest.is_empty() => {
                 let verf = 2;
                 let Some((offset, data, mut older)) = self.held.take() else {
-                    let acts = written(heard, verf);
+                    let acts = written(call, verf);
                     self.held = Some((args.offset, args.data.to_vec(), acts));
                     return Vec::new();
                 };
                 self.newest = args.data.to_vec();
                 self.put(offset, &data);
-                let mut newer = written(heard, verf);
+                let mut newer = written(call, verf);
                 match last {
                     true => newer.append(&mut older),
                     false => {
@@ -258,20 +258,20 @@ impl Slow {
             }
             Args::Write(args) => {
                 self.put(args.offset, args.data);
-                written(heard, if self.commits == 0 { 1 } else { 2 })
+                written(call, if self.commits == 0 { 1 } else { 2 })
             }
-            _ => good(heard),
+            _ => good(call),
         }
     }
 }
 
 #[test]
-fn older_data_that_goes_again_does_not_stay_over_newer_data() {
+fn older_data_that_is_sent_again_does_not_replace_newer_data() {
     for last in [true, false] {
-        let server = Arc::new(Mutex::new(Slow::default()));
+        let server = Arc::new(Mutex::new(ReorderingServer::default()));
         let of_server = server.clone();
-        let mut bench = Bench::with(deferred(LIMITS), 1, VerifyLevel::All, move |heard| {
-            of_server.lock().expect("no panic").hear(heard, last)
+        let mut bench = Bench::with(deferred(LIMITS), 1, VerifyLevel::All, move |call| {
+            of_server.lock().expect("no panic").answer(call, last)
         });
         for n in 0..4 {
             bench.submit(0, write(n * u64::from(SECTOR), SECTOR));
@@ -302,15 +302,15 @@ fn older_data_that_goes_again_does_not_stay_over_newer_data() {
 #[test]
 fn events_after_run_are_not_counted_in_it() {
     let mut commits = 0;
-    let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 1, move |call| match call.args {
         Args::Commit(_) => {
             commits += 1;
             match commits {
                 1 => vec![ServerAction::Close],
-                _ => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
+                _ => vec![ServerAction::Send(commit_reply(call.xid, 2))],
             }
         }
-        _ => written(heard, if commits < 2 { 1 } else { 2 }),
+        _ => written(call, if commits < 2 { 1 } else { 2 }),
     });
     bench.run(write_to(1, 0, 10));
     bench.counters();
@@ -334,24 +334,24 @@ fn sent(args: &WriteArgs<'_>) -> Sent {
 fn a_write_of_lost_data_is_the_same_when_it_is_sent_once_more() {
     let all: Arc<Mutex<Vec<Sent>>> = Arc::default();
     let (of_server, mut commits, mut closed) = (all.clone(), 0, false);
-    let mut bench = with_files(deferred(LIMITS), 3, move |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 3, move |call| match call.args {
         Args::Commit(_) => {
             commits += 1;
-            vec![ServerAction::Send(commit_reply(heard.xid, 2))]
+            vec![ServerAction::Send(commit_reply(call.xid, 2))]
         }
         Args::Write(args) if commits > 0 => {
             of_server.lock().expect("ok").push(sent(&args));
             match args.offset {
-                0 => refusal(heard, Nfsstat3::Stale),
+                0 => refusal(call, Nfsstat3::Stale),
                 _ if !std::mem::replace(&mut closed, true) => vec![ServerAction::Close],
-                _ => written(heard, 2),
+                _ => written(call, 2),
             }
         }
-        _ => written(heard, 1),
+        _ => written(call, 1),
     });
     assert_eq!(bench.status(write_to(1, 0, 2 * SIZE)), Status::Ok);
     assert_eq!(bench.status(write_to(2, 0, 10)), Status::Ok);
-    // Commits the first file, which is gone, as the second of its WRITEs is under way.
+    // Commits the first file, which is gone, while the second of its WRITEs is under way.
     assert_eq!(bench.status(write_to(3, 0, 10)), Status::Ok);
     let all = all.lock().expect("ok");
     assert_eq!(all.len(), 3);
@@ -361,40 +361,40 @@ fn a_write_of_lost_data_is_the_same_when_it_is_sent_once_more() {
     assert_eq!(bench.counters()["uncommitted_writes"], 1);
 }
 
-/// Whether writes count as on their way that have ended.
+/// Whether the history still counts writes as open.
 fn has_open_writes(bench: &Bench) -> bool {
     !format!("{:?}", bench.shard.core.history).contains("open_count: 0")
 }
 
 #[test]
-fn what_is_given_up_ends_without_success_when_its_calls_do() {
-    // The WRITE of lost data is answered late, or goes once more.
+fn a_commit_that_is_given_up_ends_without_success_with_its_calls() {
+    // The WRITE of lost data is answered late, or is retransmitted.
     for is_closed in [false, true] {
         let all: Arc<Mutex<Vec<Sent>>> = Arc::default();
         let (of_server, mut commits) = (all.clone(), 0);
         let mut held: Option<Vec<ServerAction>> = None;
-        let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+        let mut bench = with_files(deferred(LIMITS), 1, move |call| match call.args {
             Args::Commit(_) => {
                 commits += 1;
-                vec![ServerAction::Send(commit_reply(heard.xid, 2))]
+                vec![ServerAction::Send(commit_reply(call.xid, 2))]
             }
             Args::Write(args) if commits > 0 => {
                 of_server.lock().expect("ok").push(sent(&args));
                 match held {
-                    Some(_) => written(heard, 2),
+                    Some(_) => written(call, 2),
                     None => {
-                        held = Some(written(heard, 2));
+                        held = Some(written(call, 2));
                         Vec::new()
                     }
                 }
             }
-            Args::Getattr(_) if is_closed && heard.conn == 0 => vec![ServerAction::Close],
+            Args::Getattr(_) if is_closed && call.conn == 0 => vec![ServerAction::Close],
             Args::Getattr(_) => {
-                let mut acts = good(heard);
+                let mut acts = good(call);
                 acts.extend(held.take().filter(|_| !is_closed).unwrap_or_default());
                 acts
             }
-            _ => written(heard, 1),
+            _ => written(call, 1),
         });
         for n in 0..3 {
             assert_eq!(bench.status(write_to(1, n * 10, 10)), Status::Ok);
@@ -416,7 +416,7 @@ fn what_is_given_up_ends_without_success_when_its_calls_do() {
         assert_eq!(all.len(), if is_closed { 2 } else { 1 });
         assert!(all.iter().all(|one| *one == all[0]));
         assert_eq!(bench.counters()["uncommitted_writes"], 4);
-        assert_eq!(bench.shard.core.gather.ranges.used(), 0);
+        assert_eq!(bench.shard.core.uncommitted.ranges.used(), 0);
         // What was sent twice may still be executed.
         assert_eq!(has_open_writes(&bench), is_closed);
     }
@@ -426,9 +426,9 @@ fn what_is_given_up_ends_without_success_when_its_calls_do() {
 fn a_commit_that_is_sent_twice_leaves_its_write_certain() {
     let mut closed = false;
     let plan = policy(CommitPolicy::PerWrite, Transport::Tcp);
-    let mut bench = with_files(plan, 1, move |heard| match heard.args {
+    let mut bench = with_files(plan, 1, move |call| match call.args {
         Args::Commit(_) if !std::mem::replace(&mut closed, true) => vec![ServerAction::Close],
-        _ => unstable(heard),
+        _ => unstable(call),
     });
     assert_eq!(bench.status(write_to(1, 0, 10)), Status::Ok);
     assert_eq!(bench.counters()["reconnects"], 1);
@@ -436,11 +436,11 @@ fn a_commit_that_is_sent_twice_leaves_its_write_certain() {
 }
 
 #[test]
-fn a_read_in_doubt_is_judged_though_another_of_its_calls_fails() {
-    let mut bench = with_files(deferred(LIMITS), 1, |heard| match heard.args {
-        Args::Read(args) if args.offset > 0 => refusal(heard, Nfsstat3::Io),
-        Args::Read(_) => early_end(heard),
-        _ => unstable(heard),
+fn a_suspect_read_is_judged_even_if_another_of_its_calls_fails() {
+    let mut bench = with_files(deferred(LIMITS), 1, |call| match call.args {
+        Args::Read(args) if args.offset > 0 => refusal(call, Nfsstat3::Io),
+        Args::Read(_) => early_end(call),
+        _ => unstable(call),
     });
     bench.run(write_to(1, 0, 2 * SIZE));
     assert_eq!(bench.status(read_from(1, 0, 2 * SIZE)), io());
@@ -450,18 +450,18 @@ fn a_read_in_doubt_is_judged_though_another_of_its_calls_fails() {
 #[test]
 fn each_part_of_a_read_is_judged_by_its_own_verifier() {
     let mut commits = 0;
-    let mut bench = with_files(deferred(LIMITS), 1, move |heard| match heard.args {
+    let mut bench = with_files(deferred(LIMITS), 1, move |call| match call.args {
         // Two verifiers are held once the COMMIT of the second write has failed.
         Args::Commit(_) => {
             commits += 1;
             match commits {
-                1 => refusal(heard, Nfsstat3::Io),
-                _ => vec![ServerAction::Send(commit_reply(heard.xid, 2))],
+                1 => refusal(call, Nfsstat3::Io),
+                _ => vec![ServerAction::Send(commit_reply(call.xid, 2))],
             }
         }
-        Args::Read(_) => early_end(heard),
-        Args::Write(args) => written(heard, if args.offset == 0 { 1 } else { 2 }),
-        _ => good(heard),
+        Args::Read(_) => early_end(call),
+        Args::Write(args) => written(call, if args.offset == 0 { 1 } else { 2 }),
+        _ => good(call),
     });
     assert_eq!(bench.status(write_to(1, 0, SIZE)), Status::Ok);
     assert_eq!(bench.status(write_to(1, SIZE.into(), SIZE)), io());
@@ -471,16 +471,16 @@ fn each_part_of_a_read_is_judged_by_its_own_verifier() {
 }
 
 #[test]
-fn a_commit_follows_whatever_is_less_than_file_sync() {
+fn a_commit_follows_every_reply_that_is_less_than_file_sync() {
     let plan = policy(CommitPolicy::FileSync, Transport::Tcp);
-    let mut bench = with_files(plan, 1, |heard| match heard.args {
+    let mut bench = with_files(plan, 1, |call| match call.args {
         Args::Write(args) => {
             let how = StableHow::DataSync;
             vec![ServerAction::Send(write_reply(
-                heard.xid, args.count, how, 1,
+                call.xid, args.count, how, 1,
             ))]
         }
-        _ => good(heard),
+        _ => good(call),
     });
     assert_eq!(bench.status(write_to(1, 0, 10)), Status::Ok);
     let expected = [

@@ -10,7 +10,7 @@ fn world(options: ServerOptions, procs: u32) -> World {
     World::new(options, |plan| plan.version = NfsVersion::V2, procs)
 }
 
-/// Sizes from nothing to several transfers, odd ones among them.
+/// Sizes from 0 to several transfers, also uneven ones.
 const SIZES: [u64; 5] = [0, 1, 8_192, 70_001, 300_000];
 
 /// Fills, reads back, appends, lists and removes with several procs at once.
@@ -118,7 +118,7 @@ fn every_operation_of_version_2_works_and_no_other_is_sent() {
         hard,
         soft,
         mkdir,
-        // SYMLINK gave no handle: it was looked up.
+        // SYMLINK returned no handle: it was looked up.
         Action::Readlink { object: obj_sym },
         setattr(obj_b, Some(5_000)),
         setattr(obj_made, None),
@@ -155,7 +155,6 @@ fn every_operation_of_version_2_works_and_no_other_is_sent() {
         match bench.shard.submit(&request) {
             Submit::Done(outcome) => assert_eq!(outcome.status, Status::Refused(NOT_IN_V2)),
             other => {
-                // Objects that are not known are told before.
                 panic!("{action:?}: {other:?}");
             }
         }
@@ -181,8 +180,7 @@ fn a_directory_is_listed_in_parts_to_its_end() {
     assert!((4..200).contains(&parts), "{parts}");
 }
 
-/// Lost replies and connections: the work is done all the same, and the data is what
-/// was written.
+/// With lost replies and connections the work completes, and the data is what was written.
 #[test]
 fn faults_do_not_harm_the_data() {
     let options = ServerOptions {

@@ -13,7 +13,7 @@ pub(in crate::validate) fn linked<V: Common>(b: &mut Bench<'_, V>) -> Result<Fh,
     match b.either("LINK", |nfs| V::link(nfs, &file, &dir, b"two"))? {
         Ok(()) => Ok(file),
         Err(status) if V::NOTSUPP == Some(status) && is_promised => Err(Stop::fail(
-            "LINK to work, as FSINFO's FSF3_LINK says",
+            "LINK works, as FSINFO announces with FSF3_LINK",
             status,
         )),
         Err(status) => Err(b.unsupported_or_wrong("LINK", status)),

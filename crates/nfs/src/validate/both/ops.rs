@@ -1,49 +1,88 @@
-//! What checks say to a server over and over, in either version.
+//! The calls that checks of both versions share.
 
+use crate::client::RpcClient;
+use crate::target::Target;
 use crate::validate::bench::{Answer, Bench, Refused, Version};
-use crate::validate::text::shown;
+use crate::validate::text::{is_dot, shown};
 use filermark_driver_kit::checks::{Outcome, Stop, same_bytes};
 use filermark_onc::nfs3::Fh;
+use std::fmt::Debug;
 
-/// What a procedure brings, with no more than the status of a version where it fails.
+/// The answer of a procedure, with only the version's status if it fails.
 pub(in crate::validate) type Asked<V, O> = Answer<O, <V as Version>::Status>;
 
-/// What shared checks compare of attributes, in types that hold those of either version.
+/// The attributes that shared checks compare, in types that hold those of both versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::validate) struct Facts {
     pub(in crate::validate) fsid: u64,
     pub(in crate::validate) fileid: u64,
     pub(in crate::validate) size: u64,
     pub(in crate::validate) nlink: u32,
+    pub(in crate::validate) mode: u32,
+    pub(in crate::validate) uid: u32,
 }
 
-/// The procedures and statuses that versions 2 and 3 have in common. An answer is the
-/// version's own: nothing of it is translated.
+/// An entry of a listing.
+#[derive(Clone, Debug)]
+pub(in crate::validate) struct ListedEntry<P> {
+    pub(in crate::validate) name: Vec<u8>,
+    pub(in crate::validate) fileid: u64,
+    /// The position after it.
+    pub(in crate::validate) next: P,
+}
+
+/// The entries of a directory.
+pub(in crate::validate) type Entries<V> = Vec<ListedEntry<<V as Common>::Position>>;
+
+/// An answer to READDIR.
+#[derive(Clone, Debug)]
+pub(in crate::validate) struct ListingPart<P> {
+    pub(in crate::validate) entries: Vec<ListedEntry<P>>,
+    pub(in crate::validate) eof: bool,
+}
+
+/// The procedures and statuses that versions 2 and 3 share. Answers are not translated.
 pub(in crate::validate) trait Common: Version {
-    /// Attributes as the version has them.
+    /// Attributes of the version.
     type Attributes;
+    /// The type of an object.
+    type Kind: Copy + PartialEq + Debug;
     /// An offset in a file.
     type Offset: Copy + From<u32> + Into<u64>;
+    /// A position in a listing.
+    type Position: Copy;
+    /// The position of the first entry.
+    const START: Self::Position;
+    /// The type of a regular file.
+    const REG: Self::Kind;
+    /// The type of a directory.
+    const DIR: Self::Kind;
     /// No such name.
     const NOENT: Self::Status;
-    /// The name is there.
+    /// The name exists.
     const EXIST: Self::Status;
     /// Not a directory.
     const NOTDIR: Self::Status;
     /// A directory.
     const ISDIR: Self::Status;
-    /// The procedure is not supported, where the version can say so.
+    /// The procedure is not supported, if the version has a status for it.
     const NOTSUPP: Option<Self::Status>;
 
-    /// What shared checks compare.
+    /// The attributes that shared checks compare.
     fn facts(attributes: &Self::Attributes) -> Facts;
+    /// The type in attributes.
+    fn kind(attributes: &Self::Attributes) -> Self::Kind;
+    /// The RPC client below a client.
+    fn rpc(nfs: &mut Self::Client) -> &mut RpcClient;
+    /// Size of the answers to READDIR in which whole directories are listed, in bytes.
+    fn list_bytes(target: &Target) -> u32;
     /// GETATTR.
     fn getattr(nfs: &mut Self::Client, object: &Fh) -> Asked<Self, Self::Attributes>;
     /// LOOKUP.
     fn lookup(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Fh>;
-    /// CREATE of a name that must be new, mode 644. Gives the handle if the answer has it.
+    /// CREATE of a name that must be new, mode 644. Returns the handle if the answer has it.
     fn create(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>>;
-    /// MKDIR, mode 755. Gives the handle if the answer has it.
+    /// MKDIR, mode 755. Returns the handle if the answer has it.
     fn mkdir(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, Option<Fh>>;
     /// REMOVE.
     fn remove(nfs: &mut Self::Client, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
@@ -54,22 +93,36 @@ pub(in crate::validate) trait Common: Version {
     /// LINK.
     fn link(nfs: &mut Self::Client, file: &Fh, dir: &Fh, name: &[u8]) -> Asked<Self, ()>;
 
-    /// Writes all of `data`, in as many calls as the server wants.
+    /// SYMLINK. Returns the handle if the answer has it.
+    fn symlink(
+        nfs: &mut Self::Client,
+        dir: &Fh,
+        name: &[u8],
+        text: &[u8],
+    ) -> Asked<Self, Option<Fh>>;
+    /// READLINK.
+    fn readlink(nfs: &mut Self::Client, link: &Fh) -> Asked<Self, Vec<u8>>;
+    /// READDIR with an answer of `count` bytes at most.
+    fn readdir(
+        nfs: &mut Self::Client,
+        dir: &Fh,
+        from: Self::Position,
+        count: u32,
+    ) -> Asked<Self, ListingPart<Self::Position>>;
+
+    /// Writes all of `data`, in as many calls as necessary.
     fn put(b: &mut Bench<'_, Self>, file: &Fh, offset: Self::Offset, data: &[u8]) -> Outcome;
-    /// Reads `count` bytes, in as many calls as the server wants; fewer only at the end
-    /// of the file.
+    /// Reads `count` bytes, in as many calls as necessary; fewer only at the end of the file.
     fn get(
         b: &mut Bench<'_, Self>,
         file: &Fh,
         offset: Self::Offset,
         count: u32,
     ) -> Result<Vec<u8>, Stop>;
-    /// The names in a directory but "." and "..".
-    fn names(b: &mut Bench<'_, Self>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop>;
 }
 
 impl<V: Common> Bench<'_, V> {
-    /// As [`Bench::done`]; a server that does not have the procedure is let off.
+    /// As [`Bench::done`], but skips the check if the server does not support the procedure.
     pub(in crate::validate) fn done_if_supported<O, D: Refused<Status = V::Status>>(
         &mut self,
         what: &str,
@@ -81,7 +134,7 @@ impl<V: Common> Bench<'_, V> {
         }
     }
 
-    /// How a check ends whose call got this status instead of results.
+    /// The end of a check whose call was answered with this status instead of results.
     pub(in crate::validate) fn unsupported_or_wrong(&self, what: &str, status: V::Status) -> Stop {
         if V::NOTSUPP == Some(status) {
             return Stop::Skip(format!("{what}: the server does not support it"));
@@ -94,18 +147,18 @@ impl<V: Common> Bench<'_, V> {
         self.done("GETATTR", |nfs| V::getattr(nfs, object))
     }
 
-    /// What shared checks compare of the attributes, by GETATTR.
+    /// The attributes that shared checks compare, by GETATTR.
     pub(in crate::validate) fn facts(&mut self, object: &Fh) -> Result<Facts, Stop> {
         Ok(V::facts(&self.attributes(object)?))
     }
 
-    /// The handle behind a name.
+    /// The handle of a name, by LOOKUP.
     pub(in crate::validate) fn find(&mut self, dir: &Fh, name: &[u8]) -> Result<Fh, Stop> {
         let what = format!("LOOKUP of {}", shown(name));
         self.done(&what, |nfs| V::lookup(nfs, dir, name))
     }
 
-    /// The name is not there.
+    /// LOOKUP of the name must fail: it does not exist.
     pub(in crate::validate) fn absent(&mut self, dir: &Fh, name: &[u8]) -> Outcome {
         let what = format!("LOOKUP of {}", shown(name));
         self.refused(&what, &[V::NOENT], |nfs| V::lookup(nfs, dir, name))
@@ -125,7 +178,7 @@ impl<V: Common> Bench<'_, V> {
         self.handle_of(made, dir, name)
     }
 
-    /// A new file in the check's directory with these bytes in it.
+    /// A new file in the check's directory with these contents.
     pub(in crate::validate) fn file_with(&mut self, name: &[u8], data: &[u8]) -> Result<Fh, Stop> {
         let file = self.file(name)?;
         self.put(&file, V::Offset::from(0), data)?;
@@ -145,7 +198,49 @@ impl<V: Common> Bench<'_, V> {
         self.handle_of(made, dir, name)
     }
 
-    /// The handle of what was just made: given with it, or looked up.
+    /// A new symbolic link in the check's directory.
+    pub(in crate::validate) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let made = self.done_if_supported("SYMLINK", |nfs| V::symlink(nfs, &dir, name, text))?;
+        self.handle_of(made, &dir, name)
+    }
+
+    /// The handle of a file that was removed again.
+    pub(in crate::validate) fn removed_file(&mut self) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let file = self.file(b"gone")?;
+        self.done("REMOVE", |nfs| V::remove(nfs, &dir, b"gone"))?;
+        Ok(file)
+    }
+
+    /// The handle of a directory that was removed again.
+    pub(in crate::validate) fn removed_dir(&mut self) -> Result<Fh, Stop> {
+        let dir = self.dir;
+        let gone = self.mkdir(b"gone")?;
+        self.done("RMDIR", |nfs| V::rmdir(nfs, &dir, b"gone"))?;
+        Ok(gone)
+    }
+
+    /// All entries of a directory except "." and "..".
+    pub(in crate::validate) fn list(&mut self, dir: &Fh) -> Result<Entries<V>, Stop> {
+        let count = V::list_bytes(self.target);
+        let mut all = Vec::new();
+        let mut from = V::START;
+        loop {
+            let part = self.done("READDIR", |nfs| V::readdir(nfs, dir, from, count))?;
+            let last = part.entries.last().map(|entry| entry.next);
+            all.extend(part.entries.into_iter().filter(|e| !is_dot(&e.name)));
+            match last {
+                Some(next) if !part.eof => from = next,
+                _ => return Ok(all),
+            }
+            if all.len() > 10_000 {
+                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
+            }
+        }
+    }
+
+    /// The handle of a new object: from the answer, or by LOOKUP.
     pub(in crate::validate) fn handle_of(
         &mut self,
         given: Option<Fh>,
@@ -158,7 +253,7 @@ impl<V: Common> Bench<'_, V> {
         }
     }
 
-    /// Writes all of `data`, in as many calls as the server wants.
+    /// Writes all of `data`, in as many calls as necessary.
     pub(in crate::validate) fn put(
         &mut self,
         file: &Fh,
@@ -178,7 +273,7 @@ impl<V: Common> Bench<'_, V> {
         V::get(self, file, offset, count)
     }
 
-    /// The bytes at `offset` have to be these.
+    /// The bytes at `offset` must be these.
     pub(in crate::validate) fn contains(
         &mut self,
         file: &Fh,
@@ -189,7 +284,7 @@ impl<V: Common> Bench<'_, V> {
         same_bytes(offset.into(), wanted, &got)
     }
 
-    /// The first bytes of a file have to be these.
+    /// The first bytes of a file must be these.
     pub(in crate::validate) fn begins_with(&mut self, file: &Fh, wanted: &[u8]) -> Outcome {
         self.contains(file, V::Offset::from(0), wanted)
     }

@@ -46,3 +46,14 @@ pub(in crate::validate) fn rmdir_notdir<V: Common>(b: &mut Bench<'_, V>) -> Outc
     })?;
     b.find(&dir, b"file").map(drop)
 }
+
+pub(in crate::validate) fn symlink<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
+    let dir = b.dir;
+    b.file(b"file")?;
+    b.symlink(b"link", b"file")?;
+    b.done("REMOVE of a symbolic link", |nfs| {
+        V::remove(nfs, &dir, b"link")
+    })?;
+    b.absent(&dir, b"link")?;
+    b.find(&dir, b"file").map(drop)
+}

@@ -34,14 +34,14 @@ pub(in crate::validate) fn across<V: Common>(b: &mut Bench<'_, V>) -> Outcome {
     b.done("RENAME of a directory", |nfs| {
         V::rename(nfs, (&from, b"dir"), (&to, b"dir2"))
     })?;
-    let left = V::names(b, &from)?.len();
+    let left = b.list(&from)?.len();
     b.equal("entries left in the old directory", 0, left)?;
     let found = b.find(&to, b"file")?;
     let after = b.facts(&found)?;
     b.equal("fileid", before.fileid, after.fileid)?;
     let below = b.find(&to, b"dir2")?;
     b.find(&below, b"inside")?;
-    // The moved directory has to know its new parent.
+    // '..' of the moved directory must be its new parent.
     match b.either("LOOKUP of '..'", |nfs| V::lookup(nfs, &below, b".."))? {
         Ok(parent) => {
             let (wanted, is) = (b.facts(&to)?, b.facts(&parent)?);
@@ -71,13 +71,13 @@ pub(in crate::validate) fn over_file<V: Common>(b: &mut Bench<'_, V>) -> Outcome
     let is = b.facts(&found)?;
     b.equal("fileid and size", (wanted, 11), (is.fileid, is.size))?;
     b.begins_with(&found, b"new content")?;
-    let entries = V::names(b, &dir)?.len();
+    let entries = b.list(&dir)?.len();
     b.equal("entries", 1, entries)
 }
 
-/// RENAME has to be refused, with the usual status or with the one for a name that is
-/// there: RFC 1813 gives that for every kind of target that does not fit, and servers
-/// of version 2 answer it too.
+/// RENAME must be refused, with the usual status or with the one for an existing name: RFC
+/// 1813 specifies that for every incompatible kind of target, and servers of version 2 answer
+/// it, too.
 pub(in crate::validate) fn unfit<V: Common>(
     b: &mut Bench<'_, V>,
     what: &str,

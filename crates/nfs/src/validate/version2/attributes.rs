@@ -1,7 +1,9 @@
 //! GETATTR and SETATTR.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::attributes::fileid_stable;
+use crate::validate::both::attributes::{
+    MODE_BITS, dir, file, fileid_stable, size_after_writes, stale,
+};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
@@ -30,32 +32,7 @@ checks! { CHECKS: Check =>
     "setattr.stale", nfs(Procedure::Setattr), "a removed file is stale" => setattr_stale;
 }
 
-const MODE_BITS: u32 = 0o7777;
 const TYPE_BITS: u32 = 0o170_000;
-
-fn file(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let is = b.attributes(&file)?;
-    b.equal("type", Ftype::Reg, is.ftype)?;
-    b.equal("mode (octal 644 is 420)", 0o644, is.mode & MODE_BITS)?;
-    b.equal("size", 0, is.size)?;
-    b.equal("links", 1, is.nlink)?;
-    if is.uid != b.plan.uid {
-        let (uid, ours) = (is.uid, b.plan.uid);
-        b.note(format!(
-            "a new file of uid {ours} belongs to uid {uid}: identities are mapped"
-        ));
-    }
-    Ok(())
-}
-
-fn dir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.mkdir(b"dir")?;
-    let is = b.attributes(&dir)?;
-    b.equal("type", Ftype::Dir, is.ftype)?;
-    b.equal("mode (octal 755 is 493)", 0o755, is.mode & 0o777)?;
-    b.holds(is.nlink >= 1, "1 link or more", is.nlink)
-}
 
 fn type_in_mode(b: &mut Bench<'_>) -> Outcome {
     let (file, dir) = (b.file(b"file")?, b.mkdir(b"dir")?);
@@ -75,14 +52,7 @@ fn type_in_mode(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn size(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    for (offset, len, wanted) in [(0, 100, 100), (50, 25, 100), (100, 4000, 4100)] {
-        b.put(&file, offset, &pattern(len, offset.into()))?;
-        let is = b.attributes(&file)?;
-        b.equal("size after WRITE", wanted, is.size)?;
-    }
-    let is = b.attributes(&file)?;
-    if is.blocks == 0 {
+    if size_after_writes(b)?.blocks == 0 {
         b.note("a file of 4100 bytes takes 0 blocks");
     }
     Ok(())
@@ -102,18 +72,13 @@ fn times(b: &mut Bench<'_>) -> Outcome {
             time.useconds,
         )?;
     }
-    // Both are the server's own time, and the file is new.
+    // Both are from the server's clock, and the file is new.
     let apart = is.mtime.seconds.abs_diff(is.ctime.seconds);
     b.holds(
         apart <= 60,
         "mtime and ctime of a new file within a minute",
         format!("{apart} s apart"),
     )
-}
-
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    let file = b.removed_file()?;
-    b.becomes_stale("GETATTR of a removed file", |nfs| nfs.getattr(&file))
 }
 
 fn bad_handle(b: &mut Bench<'_>) -> Outcome {
@@ -126,14 +91,14 @@ fn bad_handle(b: &mut Bench<'_>) -> Outcome {
     .map(drop)
 }
 
-/// SETATTR, whose answer has to agree with what GETATTR says then.
+/// SETATTR. Its answer must agree with a later GETATTR.
 fn set(b: &mut Bench<'_>, file: &Fh, what: Sattr) -> Result<Fattr, Stop> {
     let given = b.done("SETATTR", |nfs| nfs.setattr(file, what))?;
     b.agrees("SETATTR", file, &given)?;
     Ok(given)
 }
 
-/// What a SETATTR might change, but its ctime.
+/// The attributes that SETATTR may change, without the ctime.
 fn settable(a: &Fattr) -> (u32, u32, u32, u32, Timeval, Timeval) {
     (a.mode, a.uid, a.gid, a.size, a.atime, a.mtime)
 }
@@ -183,7 +148,7 @@ fn truncate(b: &mut Bench<'_>) -> Outcome {
 fn extend(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(9000, 2);
     let file = b.file_with(b"file", &data)?;
-    // What was cut off must not come back.
+    // The truncated data must not come back.
     set(b, &file, Sattr::size(5000))?;
     let is = set(b, &file, Sattr::size(9000))?;
     b.equal("size given by SETATTR", 9000, is.size)?;

@@ -1,14 +1,14 @@
-//! Who may do what.
+//! Credentials and permissions.
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, Nfs2Client};
 use crate::target::nfs_options;
 use crate::validate::text::no_answer;
-use crate::validate::wire::connection_as;
+use crate::validate::wire::{connection_as, other_user};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{GetattrArgs, Nfsstat, NullArgs, Procedure, Sattr};
-use filermark_onc::rpc::{AuthBody, AuthSys, RejectStat, RpcRefusal};
+use filermark_onc::rpc::{AuthBody, RejectStat, RpcRefusal};
 
 checks! { CHECKS: Check =>
     "auth.none", nfs(Procedure::Null), "NULL needs no credentials" => none, by "RFC 1094 section 3.4";
@@ -22,7 +22,7 @@ fn none(b: &mut Bench<'_>) -> Outcome {
     answer.map_err(|error| no_answer("NULL with AUTH_NONE", &error))
 }
 
-/// Who has no credentials is nobody, or is asked for some.
+/// Without credentials the server uses an anonymous user, or requires credentials.
 fn none_else(b: &mut Bench<'_>) -> Outcome {
     let what = "GETATTR with AUTH_NONE";
     let dir = b.dir;
@@ -47,22 +47,15 @@ fn none_else(b: &mut Bench<'_>) -> Outcome {
     }
 }
 
-/// Somebody who is neither us nor root nor nobody.
-const fn other_id(own: u32) -> u32 {
-    if own == 54_321 { 54_322 } else { 54_321 }
-}
-
-/// Servers may map everybody to one user, which the owner of what a stranger makes
-/// shows; only then may a stranger do what we may.
+/// Servers may map all users to one. The owner of a file that the other user creates shows
+/// it, and only then may that user access the file.
 fn others(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let file = b.file_with(b"private", b"mine")?;
     b.done("SETATTR", |nfs| nfs.setattr(&file, Sattr::mode(0o600)))?;
     b.done("SETATTR", |nfs| nfs.setattr(&dir, Sattr::mode(0o777)))?;
-    let (uid, gid) = (other_id(b.plan.uid), other_id(b.plan.gid));
-    let name = b.plan.machine_name.as_bytes();
-    let stranger = AuthSys::new(0, name, uid, gid, &[]).to_body();
-    let mut nfs = Nfs2Client::new(b.target.nfs_address, stranger, nfs_options(b.plan));
+    let (uid, other) = other_user(b.plan);
+    let mut nfs = Nfs2Client::new(b.target.nfs_address, other, nfs_options(b.plan));
     let made = nfs
         .create(&dir, b"theirs", Sattr::mode(0o644))
         .map_err(|error| no_answer("CREATE by another user", &error))?;
@@ -72,7 +65,7 @@ fn others(b: &mut Bench<'_>) -> Outcome {
         .read(&file, 0, 4)
         .map_err(|error| no_answer("READ by another user", &error))?;
     let write = nfs
-        .write(&file, 0, b"evil")
+        .write(&file, 0, b"none")
         .map_err(|error| no_answer("WRITE by another user", &error))?;
     for (what, outcome) in [("READ", read.map(drop)), ("WRITE", write.map(drop))] {
         match outcome {

@@ -1,11 +1,12 @@
 //! CREATE, MKDIR and SYMLINK.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::validate::both::create::{mkdir_exist, mkdir_notdir};
+use crate::validate::both::create::{
+    self as both, create_notdir, mkdir_exist, mkdir_notdir, mkdir_stale, stale,
+};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern};
 use filermark_onc::nfs2::*;
-use filermark_onc::nfs3::Fh;
 
 checks! { CHECKS: Check =>
     "create.made", nfs(Procedure::Create), "creates a file with mode and size" => made;
@@ -25,7 +26,7 @@ checks! { CHECKS: Check =>
     "symlink.notdir", nfs(Procedure::Symlink), "in a file answers NFSERR_NOTDIR" => symlink_notdir;
 }
 
-/// As clients make new files.
+/// The usual attributes of new files.
 const NEW: Sattr = Sattr::mode(0o644);
 
 fn made(b: &mut Bench<'_>) -> Outcome {
@@ -44,8 +45,8 @@ fn made(b: &mut Bench<'_>) -> Outcome {
     b.equal("fileid by LOOKUP", given.fileid, found.fileid)
 }
 
-/// The RFC has no flag for "only if it is not there" and wishes for one; servers take the
-/// file that is there, and one that refuses is within its words.
+/// The RFC has no flag for "only if it does not exist". Servers accept an existing file; the
+/// RFC also allows to refuse it.
 fn existing(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let data = pattern(1000, 31);
@@ -55,13 +56,13 @@ fn existing(b: &mut Bench<'_>) -> Outcome {
     match b.either(what, |nfs| nfs.create(&dir, b"file", Sattr::NONE))? {
         Ok((_, given)) => b.equal("fileid", before.fileid, given.fileid)?,
         Err(Nfsstat::Exist) => {
-            b.note(format!("{what}: {}: clients take it", Nfsstat::Exist));
+            b.note(format!("{what}: {}: clients accept it", Nfsstat::Exist));
             return b.contains(&file, 0, &data);
         }
         Err(status) => return Err(Stop::fail(format!("{what}: NFS_OK"), status)),
     }
     match b.attributes(&file)?.size {
-        0 => b.note(format!("{what} empties it, though no size is given")),
+        0 => b.note(format!("{what} truncates it, although no size is given")),
         _ => b.contains(&file, 0, &data)?,
     }
     let cut = Sattr { size: 0, ..NEW };
@@ -87,7 +88,7 @@ fn over_dir(b: &mut Bench<'_>) -> Outcome {
         Err(status) => b.note(format!(
             "{what}: {status}; NFSERR_EXIST or NFSERR_ISDIR is usual"
         )),
-        Ok(_) => b.note(format!("{what} succeeds and gives the directory")),
+        Ok(_) => b.note(format!("{what} succeeds and returns the directory")),
     }
     let found = b.find(&dir, b"dir")?;
     let is = b.attributes(&found)?;
@@ -95,47 +96,7 @@ fn over_dir(b: &mut Bench<'_>) -> Outcome {
     b.find(&found, b"inside").map(drop)
 }
 
-fn create_notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("CREATE in a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.create(&file, b"x", NEW)
-    })
-    .map(drop)
-}
-
-/// What is made in a directory that is gone: NFSERR_STALE, and never a success.
-fn in_removed<O>(
-    b: &mut Bench<'_>,
-    what: &str,
-    call: impl Fn(&mut crate::client::Nfs2Client, &Fh) -> crate::client::Reply2<O>,
-) -> Outcome {
-    let gone = b.removed_dir()?;
-    match b.either(what, |nfs| call(nfs, &gone))? {
-        Err(Nfsstat::Stale) => Ok(()),
-        Err(Nfsstat::Noent) => {
-            b.note(format!("{what}: NFSERR_NOENT; NFSERR_STALE is usual"));
-            Ok(())
-        }
-        other => {
-            let got = other.err().unwrap_or(Nfsstat::Ok);
-            Err(Stop::fail(format!("{what}: NFSERR_STALE"), got))
-        }
-    }
-}
-
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    in_removed(b, "CREATE in a removed directory", |nfs, gone| {
-        nfs.create(gone, b"x", NEW)
-    })
-}
-
-fn mkdir_stale(b: &mut Bench<'_>) -> Outcome {
-    in_removed(b, "MKDIR in a removed directory", |nfs, gone| {
-        nfs.mkdir(gone, b"x", Sattr::mode(0o755))
-    })
-}
-
-/// What servers say to a name that always exists and never is a file.
+/// Usual statuses for names that always exist and are never files.
 const DOTS: [Nfsstat; 4] = [
     Nfsstat::Exist,
     Nfsstat::Inval,
@@ -144,23 +105,11 @@ const DOTS: [Nfsstat; 4] = [
 ];
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    for name in [&b"."[..], b".."] {
-        let what = format!("CREATE of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| nfs.create(&dir, name, NEW))?;
-        let what = format!("MKDIR of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| {
-            nfs.mkdir(&dir, name, Sattr::mode(0o755))
-        })?;
-    }
-    Ok(())
+    both::dot(b, &DOTS)
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    b.refused_somehow("CREATE of ''", &[Nfsstat::Acces, Nfsstat::Inval], |nfs| {
-        nfs.create(&dir, b"", NEW)
-    })
+    both::empty_name(b, &[Nfsstat::Acces, Nfsstat::Inval])
 }
 
 fn dir_made(b: &mut Bench<'_>) -> Outcome {
@@ -177,7 +126,7 @@ fn dir_made(b: &mut Bench<'_>) -> Outcome {
     b.equal("entries after CREATE", 1, entries)
 }
 
-/// '..' is a link to the parent with most file systems, and counts as none with some.
+/// '..' is a link to the parent on most file systems; some do not count it.
 fn links(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let before = b.attributes(&dir)?.nlink;
@@ -192,7 +141,7 @@ fn links(b: &mut Bench<'_>) -> Outcome {
         with,
     )?;
     if with == before {
-        b.note("a directory's links do not count the directories in it");
+        b.note("the link count of a directory does not include its subdirectories");
     }
     b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"below"))?;
     let after = b.attributes(&dir)?.nlink;
@@ -200,7 +149,7 @@ fn links(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn symlink(b: &mut Bench<'_>) -> Outcome {
-    // The server must not follow it.
+    // The server must not follow the link.
     let link = b.symlink(b"link", b"/nowhere")?;
     let is = b.attributes(&link)?;
     b.equal("type by LOOKUP", Ftype::Lnk, is.ftype)?;

@@ -14,8 +14,7 @@ checks! { CHECKS: Check =>
     "link.across", nfs(Procedure::Link), "in another directory" => across;
 }
 
-/// Whether directories may have two names is the server's business; a name that is
-/// refused must not be there.
+/// The server decides whether directories may have two names. A refused name must not exist.
 fn of_dir(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let below = b.mkdir(b"below")?;

@@ -2,12 +2,11 @@
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::validate::bench::Refusal;
-use crate::validate::both::look::{noent, notdir};
+use crate::validate::both::look::{dot, dotdot, noent, notdir, same_text, stale, text};
 use crate::validate::text::shown;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
-use filermark_onc::nfs3::Fh;
 
 checks! { CHECKS: Check =>
     "lookup.found", nfs(Procedure::Lookup), "finds the right file, with its attributes" => found;
@@ -31,33 +30,6 @@ fn found(b: &mut Bench<'_>) -> Outcome {
     let (file, given) = b.done("LOOKUP", |nfs| nfs.lookup(&dir, b"file"))?;
     b.equal("fileid given by LOOKUP", wanted.fileid, given.fileid)?;
     b.agrees("LOOKUP", &file, &given)
-}
-
-/// The RFC does not say that there are the two aliases: a server may refuse them, but
-/// not lead elsewhere.
-fn alias(b: &mut Bench<'_>, dir: &Fh, name: &[u8], wanted: &Fh) -> Outcome {
-    let what = format!("LOOKUP of {}", shown(name));
-    match b.either(&what, |nfs| nfs.lookup(dir, name))? {
-        Ok((found, _)) => {
-            let (wanted, is) = (b.attributes(wanted)?, b.attributes(&found)?);
-            b.equal(&format!("{what}: fileid"), wanted.fileid, is.fileid)
-        }
-        Err(status) => {
-            b.note(format!("{what}: {status}"));
-            Ok(())
-        }
-    }
-}
-
-fn dot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    alias(b, &dir, b".", &dir)
-}
-
-fn dotdot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    alias(b, &below, b"..", &dir)
 }
 
 fn longest_name(b: &mut Bench<'_>) -> Outcome {
@@ -85,12 +57,12 @@ fn longest_name(b: &mut Bench<'_>) -> Outcome {
     refused_name(b, "CREATE of a name of 256 bytes", &too_long, |nfs| {
         nfs.create(&dir, &longer, Sattr::mode(0o644))
     })?;
-    // A name cut off in silence would show up here.
+    // A truncated name would be listed here.
     let after = b.list(&dir)?.len();
     b.equal("names in the directory afterwards", before, after)
 }
 
-/// XDR ends at 255 bytes, so GARBAGE_ARGS is as right as a status.
+/// The XDR type ends at 255 bytes, so GARBAGE_ARGS is as correct as a status.
 fn refused_name<O>(
     b: &mut Bench<'_>,
     what: &str,
@@ -142,38 +114,7 @@ fn names(b: &mut Bench<'_>) -> Outcome {
     b.equal("the names as READDIR lists them", wanted, listed)
 }
 
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    let gone = b.removed_dir()?;
-    b.becomes_stale("LOOKUP in a removed directory", |nfs| {
-        nfs.lookup(&gone, b"x")
-    })
-}
-
-fn text(b: &mut Bench<'_>) -> Outcome {
-    let long = [b'x'; 200];
-    for (name, text) in [
-        (&b"plain"[..], &b"target"[..]),
-        (b"path", b"../no such/./dir//\xc3\xbc"),
-        (b"long", &long[..]),
-    ] {
-        let link = b.symlink(name, text)?;
-        same_text(b, &link, text)?;
-        let size = b.attributes(&link)?.size;
-        let len = text.len();
-        if size as usize != len {
-            b.note(format!("the size of a link with {len} bytes is {size}"));
-        }
-    }
-    Ok(())
-}
-
-fn same_text(b: &mut Bench<'_>, link: &Fh, text: &[u8]) -> Outcome {
-    let got = b.done("READLINK", |nfs| nfs.readlink(link))?;
-    b.equal("length of the text", text.len(), got.len())?;
-    b.equal("text", shown(text), shown(&got))
-}
-
-/// MAXPATHLEN is 1024; where a zero byte ends a path, one less goes.
+/// MAXPATHLEN is 1024; servers that end a path with a zero byte allow one byte less.
 fn longest_text(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let text = [b't'; MAXPATHLEN - 1];

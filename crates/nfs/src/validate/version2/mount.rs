@@ -33,7 +33,7 @@ fn connection(b: &Bench<'_>) -> RpcClient {
     )
 }
 
-/// What comes has to be an answer that can be decoded.
+/// The results of a call, which must be answered and decodable.
 fn answered<T>(what: &str, answer: Result<T, ClientError>) -> Result<T, Stop> {
     answer.map_err(|error| no_answer(what, &error))
 }
@@ -55,7 +55,7 @@ fn mnt(rpc: &mut RpcClient, path: &str) -> Result<Result<Fh, Nfsstat>, Stop> {
     Ok(answer.map(|ok| FileHandle::from(ok.directory).to_fh()))
 }
 
-/// MNT of what we work on.
+/// MNT of the target's directory.
 fn mnt_own(b: &Bench<'_>, rpc: &mut RpcClient) -> Result<Fh, Stop> {
     let path = &b.target.mount.path;
     let fail = |status| Stop::fail(format!("MNT of {path}: {}", Nfsstat::Ok), status);
@@ -77,7 +77,7 @@ fn root(b: &mut Bench<'_>) -> Outcome {
         is.ftype,
     )?;
     if ours != again {
-        b.note("a second MNT gives another handle of the same directory");
+        b.note("a second MNT returns a different handle of the same directory");
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn dump(rpc: &mut RpcClient) -> Result<Vec<Vec<u8>>, Stop> {
     Ok(list.iter().map(|entry| entry.directory.to_vec()).collect())
 }
 
-/// The list is a hint, and there are servers that keep none.
+/// The list is only a hint; some servers keep none.
 fn listed(b: &mut Bench<'_>) -> Outcome {
     let mut rpc = connection(b);
     mnt_own(b, &mut rpc)?;
@@ -124,7 +124,7 @@ fn umnt(b: &mut Bench<'_>) -> Outcome {
     let root = mnt_own(b, &mut rpc)?;
     let dirpath = b.target.mount.path.as_bytes();
     answered("UMNT", rpc.call(&UmntArgs { dirpath }))?;
-    // A server without state cannot take the handle back.
+    // NFS is stateless: the handle stays valid.
     b.attributes(&root)?;
     let what = "UMNT of what was not mounted";
     answered(
@@ -157,7 +157,7 @@ fn exports(b: &mut Bench<'_>) -> Outcome {
     let dirs: Vec<Vec<u8>> = list.iter().map(|node| node.dir.to_vec()).collect();
     let path = b.target.mount.path.as_bytes();
     if !dirs.iter().any(|dir| is_within(path, dir)) {
-        // Some show a client only what it may know of.
+        // Some servers list only what the client may mount.
         b.note(format!(
             "EXPORT lists {} directories, and {} is in none of them",
             dirs.len(),

@@ -1,10 +1,9 @@
-//! What the checks of version 2 say to the server, over and over.
+//! The calls that the checks of version 2 share.
 
-use crate::client::{ClientError, Entry2, Nfs2Client};
+use crate::client::{ClientError, Entry2, Nfs2Client, RpcClient};
 use crate::target::{Target, credential, nfs_options};
 use crate::validate::bench::{self, Of, Refused, Version};
-use crate::validate::both::ops::{Asked, Common, Facts};
-use crate::validate::text::is_dot;
+use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
@@ -15,7 +14,7 @@ use filermark_onc::nfs3::Fh;
 /// NFSv2, and MOUNT version 1 with it.
 pub(in crate::validate) struct V2;
 
-/// What its checks work with.
+/// The bench of its checks.
 pub(super) type Bench<'a> = bench::Bench<'a, V2>;
 /// One of its checks.
 pub(super) type Check = checks::Check<Of<V2>>;
@@ -83,7 +82,12 @@ impl Refused for Nfsstat {
 
 impl Common for V2 {
     type Attributes = Fattr;
+    type Kind = Ftype;
     type Offset = u32;
+    type Position = u32;
+    const START: u32 = 0;
+    const REG: Ftype = Ftype::Reg;
+    const DIR: Ftype = Ftype::Dir;
     const NOENT: Nfsstat = Nfsstat::Noent;
     const EXIST: Nfsstat = Nfsstat::Exist;
     const NOTDIR: Nfsstat = Nfsstat::Notdir;
@@ -96,7 +100,22 @@ impl Common for V2 {
             fileid: attributes.fileid.into(),
             size: attributes.size.into(),
             nlink: attributes.nlink,
+            mode: attributes.mode,
+            uid: attributes.uid,
         }
+    }
+
+    fn kind(attributes: &Fattr) -> Ftype {
+        attributes.ftype
+    }
+
+    fn rpc(nfs: &mut Nfs2Client) -> &mut RpcClient {
+        nfs.rpc()
+    }
+
+    /// The largest answers.
+    fn list_bytes(_: &Target) -> u32 {
+        MAXDATA as u32
     }
 
     fn getattr(nfs: &mut Nfs2Client, object: &Fh) -> Asked<Self, Fattr> {
@@ -134,6 +153,40 @@ impl Common for V2 {
         nfs.link(file, dir, name)
     }
 
+    fn symlink(
+        nfs: &mut Nfs2Client,
+        dir: &Fh,
+        name: &[u8],
+        text: &[u8],
+    ) -> Asked<Self, Option<Fh>> {
+        let reply = nfs.symlink(dir, name, text);
+        reply.map(|answer| answer.map(|()| None))
+    }
+
+    fn readlink(nfs: &mut Nfs2Client, link: &Fh) -> Asked<Self, Vec<u8>> {
+        nfs.readlink(link)
+    }
+
+    fn readdir(
+        nfs: &mut Nfs2Client,
+        dir: &Fh,
+        from: u32,
+        count: u32,
+    ) -> Asked<Self, ListingPart<u32>> {
+        let listed = |entry: Entry2| ListedEntry {
+            name: entry.name,
+            fileid: entry.fileid.into(),
+            next: entry.cookie,
+        };
+        let reply = nfs.readdir(dir, from, count);
+        reply.map(|answer| {
+            answer.map(|(entries, eof)| ListingPart {
+                entries: entries.into_iter().map(listed).collect(),
+                eof,
+            })
+        })
+    }
+
     /// In calls of 8,192 bytes or what the server prefers.
     fn put(b: &mut Bench<'_>, file: &Fh, offset: u32, data: &[u8]) -> Outcome {
         let wsize = (b.target.wsize as usize).clamp(1, MAXDATA);
@@ -157,7 +210,7 @@ impl Common for V2 {
             if got.is_empty() && at < attributes.size {
                 return Err(Stop::fail(
                     format!("READ at {at} of a file of {} bytes: data", attributes.size),
-                    "none: a client would ask for ever",
+                    "none: a client would repeat the READ without end",
                 ));
             }
             if got.is_empty() {
@@ -167,38 +220,10 @@ impl Common for V2 {
         }
         Ok(data)
     }
-
-    fn names(b: &mut Bench<'_>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
-        let entries = b.list(dir)?;
-        Ok(entries.into_iter().map(|entry| entry.name).collect())
-    }
 }
 
 impl Bench<'_> {
-    /// A new symbolic link in the check's directory, by LOOKUP: SYMLINK gives no handle.
-    pub(super) fn symlink(&mut self, name: &[u8], text: &[u8]) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        self.done("SYMLINK", |nfs| nfs.symlink(&dir, name, text))?;
-        self.find(&dir, name)
-    }
-
-    /// The handle of a file that was removed again.
-    pub(super) fn removed_file(&mut self) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        let file = self.file(b"gone")?;
-        self.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
-        Ok(file)
-    }
-
-    /// The handle of a directory that was removed again.
-    pub(super) fn removed_dir(&mut self) -> Result<Fh, Stop> {
-        let dir = self.dir;
-        let gone = self.mkdir(b"gone")?;
-        self.done("RMDIR", |nfs| nfs.rmdir(&dir, b"gone"))?;
-        Ok(gone)
-    }
-
-    /// One READ, whose answer has to fit into what was asked for and into the file.
+    /// One READ. Its data must not exceed the requested count or the size of the file.
     pub(super) fn read(
         &mut self,
         file: &Fh,
@@ -216,7 +241,7 @@ impl Bench<'_> {
         Ok((attributes, data))
     }
 
-    /// The attributes that came with an answer agree with what GETATTR says.
+    /// The attributes in an answer must agree with those of GETATTR.
     pub(super) fn agrees(&mut self, what: &str, file: &Fh, given: &Fattr) -> Result<(), Stop> {
         let is = self.attributes(file)?;
         let facts = |a: &Fattr| {
@@ -230,24 +255,5 @@ impl Bench<'_> {
             facts(&is),
             facts(given),
         )
-    }
-
-    /// All entries of a directory but "." and "..", in the largest answers.
-    pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<Entry2>, Stop> {
-        let mut all = Vec::new();
-        let mut from = 0;
-        loop {
-            let (entries, eof) =
-                self.done("READDIR", |nfs| nfs.readdir(dir, from, MAXDATA as u32))?;
-            let last = entries.last().map(|entry| entry.cookie);
-            all.extend(entries.into_iter().filter(|entry| !is_dot(&entry.name)));
-            match last {
-                Some(cookie) if !eof => from = cookie,
-                _ => return Ok(all),
-            }
-            if all.len() > 10_000 {
-                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
-            }
-        }
     }
 }

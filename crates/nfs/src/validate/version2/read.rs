@@ -1,6 +1,7 @@
 //! READ.
 
 use super::ops::{Bench, Check, Outcome, nfs};
+use crate::validate::both::read::back;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs2::*;
@@ -17,25 +18,7 @@ checks! { CHECKS: Check =>
     "read.stale", nfs(Procedure::Read), "of a removed file answers NFSERR_STALE" => stale;
 }
 
-fn back(b: &mut Bench<'_>) -> Outcome {
-    let data = pattern(70_001, 3);
-    let file = b.file_with(b"file", &data)?;
-    for (offset, len) in [
-        (0, 1),
-        (1, 2),
-        (511, 514),
-        (4095, 4098),
-        (8191, 33_333),
-        (65_535, 4466),
-        (0, 70_001),
-    ] {
-        let wanted = data.get(offset..offset + len).unwrap_or_default();
-        b.contains(&file, offset as u32, wanted)?;
-    }
-    Ok(())
-}
-
-/// There is no end mark: a client knows the end by the size in the answer.
+/// There is no end mark: a client finds the end by the size in the answer.
 fn short(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(1000, 4);
     let file = b.file_with(b"file", &data)?;
@@ -74,12 +57,12 @@ fn largest(b: &mut Bench<'_>) -> Outcome {
         "none",
     )?;
     if got.len() < MAXDATA {
-        b.note(format!("READ of 8192 bytes gives {}", got.len()));
+        b.note(format!("READ of 8192 bytes returns {}", got.len()));
     }
     same_bytes(0, data.get(..got.len()).unwrap_or(&data), &got)
 }
 
-/// The answer has room for no more, and cutting the count is what servers do.
+/// An answer cannot hold more, and servers usually reduce the count.
 fn too_large(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(20_000, 9);
     let file = b.file_with(b"file", &data)?;

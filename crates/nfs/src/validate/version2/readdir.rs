@@ -1,13 +1,15 @@
 //! READDIR.
 
 use super::ops::{Bench, Check, Outcome, nfs};
-use crate::client::{ClientError, Entry2, NFS_V2};
-use crate::validate::listing::{self, name};
+use crate::client::{ClientError, NFS_V2};
+use crate::validate::both::readdir::{
+    self as both, each_once, empty, fileids, fill, in_parts, notdir,
+};
+use crate::validate::listing::name;
 use crate::validate::text::{is_dot, no_answer, shown};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::*;
-use filermark_onc::nfs3::Fh;
 use filermark_onc::xdr;
 
 checks! { CHECKS: Check =>
@@ -28,85 +30,12 @@ const ENTRIES: usize = 300;
 const SMALL: u32 = 512;
 const START: u32 = 0;
 
-fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
-    for number in 0..count {
-        b.file(&name(number))?;
-    }
-    Ok(())
-}
-
-/// Every name of `wanted` exactly once, nothing else, no dot more than once.
-fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[Entry2]) -> Outcome {
-    listing::each_once(wanted, entries.iter().map(|entry| &entry.name[..]))
-}
-
-/// All entries in answers of `count` bytes, and how many answers that took.
-fn in_parts(b: &mut Bench<'_>, dir: &Fh, count: u32) -> Result<(Vec<Entry2>, usize), Stop> {
-    let mut all = Vec::new();
-    let mut from = START;
-    for parts in 1..=2000 {
-        let (entries, eof) = b.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-        let last = entries.last().map(|entry| entry.cookie);
-        all.extend(entries);
-        match last {
-            _ if eof => return Ok((all, parts)),
-            Some(cookie) => from = cookie,
-            None => return Err(Stop::fail("READDIR: entries, or eof", "neither")),
-        }
-    }
-    Err(Stop::fail("READDIR: an end", "none after 2000 answers"))
-}
-
 fn all_once(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    fill(b, ENTRIES)?;
-    let (entries, parts) = in_parts(b, &dir, SMALL)?;
-    each_once((0..ENTRIES).map(name), &entries)?;
-    b.holds(
-        parts > 1,
-        "more than one answer of 512 bytes for 300 entries",
-        parts,
-    )?;
-    if !entries.iter().any(|entry| is_dot(&entry.name)) {
-        b.note("'.' and '..' are not listed");
-    }
-    Ok(())
+    both::all_once(b, ENTRIES, SMALL)
 }
 
-fn empty(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let (entries, _) = in_parts(b, &dir, MAXDATA as u32)?;
-    each_once(std::iter::empty(), &entries)
-}
-
-fn fileids(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    let file = b.file(b"file")?;
-    let wanted = [
-        (&b"below"[..], b.attributes(&below)?.fileid),
-        (b"file", b.attributes(&file)?.fileid),
-        (b".", b.attributes(&dir)?.fileid),
-    ];
-    let (entries, _) = in_parts(b, &dir, MAXDATA as u32)?;
-    for (name, fileid) in wanted {
-        let listed = entries.iter().find(|entry| entry.name == name);
-        match listed {
-            Some(entry) => b.equal(&format!("fileid of {}", shown(name)), fileid, entry.fileid)?,
-            None if name == b"." => {}
-            None => {
-                return Err(Stop::fail(
-                    format!("{} to be listed", shown(name)),
-                    "it is not",
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The count is to hold the whole result. Servers that count the entries alone go over it
-/// by the status and the end marks, which no client minds.
+/// The count includes the whole result. Servers that count only the entries exceed it by the
+/// status and the end marks, which clients accept.
 fn count(b: &mut Bench<'_>) -> Outcome {
     const AROUND: usize = 12;
     fill(b, 100)?;
@@ -129,7 +58,7 @@ fn count(b: &mut Bench<'_>) -> Outcome {
         b.holds(len <= count + AROUND, &what, len)?;
         if len > count {
             b.note(format!(
-                "an answer of {len} bytes where {count} were asked for"
+                "an answer of {len} bytes where {count} were requested"
             ));
         }
     }
@@ -141,23 +70,23 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
     fill(b, 30)?;
     let (all, _) = in_parts(b, &dir, SMALL)?;
     for (at, entry) in all.iter().enumerate() {
-        let from = entry.cookie;
+        let from = entry.next;
         let (part, eof) = b.done("READDIR from a cookie", |nfs| {
             nfs.readdir(&dir, from, MAXDATA as u32)
         })?;
         let wanted = all.get(at + 1).map(|next| shown(&next.name));
         let got = part.first().map(|next| shown(&next.name));
         let name = shown(&entry.name);
-        b.equal(&format!("the name behind {name}"), wanted, got)?;
+        b.equal(&format!("the name after {name}"), wanted, got)?;
         if !eof {
-            b.note("the end is not told with the last entry: clients ask once more");
+            b.note("the last entry comes without eof: clients need one more READDIR");
         }
     }
     Ok(())
 }
 
-/// What `rm -r` does. A cookie of version 2 has no verifier, so a server has no way of
-/// telling that it is worth nothing any more.
+/// The calls of `rm -r`. A cookie of version 2 has no verifier, so a server cannot detect that
+/// it is not valid any more.
 fn while_removing(b: &mut Bench<'_>) -> Outcome {
     const COUNT: usize = 120;
     let dir = b.dir;
@@ -167,7 +96,7 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
         let (entries, eof) = b.done("READDIR", |nfs| nfs.readdir(&dir, from, SMALL))?;
         let last = entries.last().map(|entry| entry.cookie);
         for entry in entries.iter().filter(|entry| !is_dot(&entry.name)) {
-            b.done("REMOVE of what READDIR gave", |nfs| {
+            b.done("REMOVE of a listed file", |nfs| {
                 nfs.remove(&dir, &entry.name)
             })?;
         }
@@ -179,7 +108,7 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
     let left = b.list(&dir)?.len();
     if left > 0 {
         b.note(format!(
-            "READDIR passes over {left} of {COUNT} entries while those before are removed: an \
+            "READDIR skips {left} of {COUNT} entries while those before are removed: an \
              rm -r may leave files"
         ));
     }
@@ -192,9 +121,9 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
     let what = "READDIR with an invented cookie";
     match b.either(what, |nfs| nfs.readdir(&dir, 0x7edc_ba98, MAXDATA as u32))? {
         Err(status) => b.note(format!("{what}: {status}")),
-        Ok((entries, _)) => b.note(format!("{what} gives {} entries", entries.len())),
+        Ok((entries, _)) => b.note(format!("{what} returns {} entries", entries.len())),
     }
-    // Whatever it says, it has to go on as before.
+    // Later calls must work as before.
     let (entries, _) = in_parts(b, &dir, SMALL)?;
     each_once((0..30).map(name), &entries)
 }
@@ -202,18 +131,18 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
 fn toosmall(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     b.file(&[b'n'; 100])?;
-    for room in [8, 20] {
-        let what = format!("READDIR with room for {room} bytes");
-        match b.nfs.readdir(&dir, START, room) {
+    for bytes in [8, 20] {
+        let what = format!("READDIR of {bytes} bytes at most");
+        match b.nfs.readdir(&dir, START, bytes) {
             Ok(Err(status)) => b.note(format!("{what}: {status}")),
             Ok(Ok((entries, true))) if entries.iter().all(|entry| is_dot(&entry.name)) => {
                 return Err(Stop::fail(
                     format!("{what}: an error, or entries, or no eof"),
-                    "eof without the entry that is there",
+                    "eof without the existing entry",
                 ));
             }
-            Ok(Ok((entries, _))) => b.note(format!("{what} gives {} entries", entries.len())),
-            // No client asks for so little, so none will stumble over this.
+            Ok(Ok((entries, _))) => b.note(format!("{what} returns {} entries", entries.len())),
+            // No client requests so few bytes, so this does no harm.
             Err(error @ (ClientError::Garbage { .. } | ClientError::Refused { .. })) => {
                 b.note(format!("{what}: {error}"));
             }
@@ -221,14 +150,6 @@ fn toosmall(b: &mut Bench<'_>) -> Outcome {
         }
     }
     Ok(())
-}
-
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("READDIR of a file", &[Nfsstat::Notdir], |nfs| {
-        nfs.readdir(&file, START, 4096)
-    })
-    .map(drop)
 }
 
 fn stale(b: &mut Bench<'_>) -> Outcome {

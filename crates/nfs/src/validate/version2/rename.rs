@@ -22,7 +22,7 @@ checks! { CHECKS: Check =>
     "rename.dot", nfs(Procedure::Rename), "'.' and '..' cannot be renamed" => dot;
 }
 
-/// Unix replaces it; the RFC does not say, and a server may refuse.
+/// Unix replaces it; the RFC does not define it, and a server may refuse.
 fn over_empty_dir(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let source = b.mkdir(b"source")?;
@@ -56,7 +56,7 @@ fn over_full_dir(b: &mut Bench<'_>) -> Outcome {
     b.find(&target, b"inside").map(drop)
 }
 
-/// Unix does nothing; whatever is done, the file has to have a name afterwards.
+/// Unix does nothing. In any case the file must have a name afterwards.
 fn same_file(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let file = b.file(b"one")?;

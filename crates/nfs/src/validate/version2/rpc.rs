@@ -1,10 +1,10 @@
-//! NULL, ROOT and WRITECACHE, and the manners of the RPC layer underneath.
+//! NULL, ROOT and WRITECACHE, and the RPC layer below.
 
 use super::ops::{Bench, Check, Outcome, nfs};
 use crate::client::{ClientError, NFS_V2, RpcClient};
-use crate::validate::both::rpc::{null, prog_unavail};
+use crate::validate::both::rpc::{self as both, null, prog_unavail};
 use crate::validate::text::no_answer;
-use crate::validate::wire::{self, needs_tcp, refused_by_rpc, refused_version};
+use crate::validate::wire::{self, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::Stop;
 use filermark_onc::nfs2::{Fhandle, GetattrArgs, Procedure};
@@ -31,8 +31,8 @@ fn own_connection(b: &Bench<'_>) -> RpcClient {
     wire::own_connection(b.plan, b.target)
 }
 
-/// The RFC has neither arguments nor results nor a status for it, so a server can do it
-/// (that is, nothing) or not have it.
+/// The RFC defines no arguments, results or status for it, so a server may implement it (it
+/// does nothing) or not.
 fn void(b: &mut Bench<'_>, procedure: Procedure) -> Outcome {
     let what = procedure.name();
     let outcome = own_connection(b)
@@ -80,18 +80,8 @@ fn getattr_args(b: &Bench<'_>) -> Result<Vec<u8>, Stop> {
 }
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
-    needs_tcp(b.plan)?;
     let args = getattr_args(b)?;
-    let mut rpc = own_connection(b);
-    rpc.set_fragment_bytes(Some(20));
-    let results = rpc
-        .call_raw(NFS_V2, Procedure::Getattr.to_u32(), &args)
-        .map_err(|error| no_answer("GETATTR in fragments of 20 bytes", &error))?;
-    b.equal(
-        "GETATTR in fragments: status",
-        &[0u8; 4][..],
-        results.get(..4).unwrap_or_default(),
-    )
+    both::fragments(b, &args)
 }
 
 fn many_at_once(b: &mut Bench<'_>) -> Outcome {
@@ -111,8 +101,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    let call = (NFS_V2, 18, &[][..]);
-    refused_by_rpc(&mut own_connection(b), "procedure 18", call, "PROC_UNAVAIL").map(drop)
+    both::proc_unavail(b, 18)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
@@ -126,7 +115,7 @@ fn garbage_args(b: &mut Bench<'_>) -> Outcome {
     let getattr = (NFS_V2, Procedure::Getattr.to_u32(), cut);
     let what = "GETATTR with 28 bytes of handle";
     refused_by_rpc(&mut own_connection(b), what, getattr, GARBAGE)?;
-    // A name that says to be longer than what comes.
+    // The length of the name is larger than the bytes that follow.
     let name = [&handle[..], &100u32.to_be_bytes(), b"only"].concat();
     let lookup = (NFS_V2, Procedure::Lookup.to_u32(), &name[..]);
     let what = "LOOKUP with 4 of 100 bytes of name";
@@ -137,9 +126,5 @@ fn garbage_args(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn new_connection(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let before = b.attributes(&file)?;
-    b.nfs.rpc().disconnect();
-    let after = b.attributes(&file)?;
-    b.equal("fileid on a new connection", before.fileid, after.fileid)
+    both::new_connection(b).map(drop)
 }

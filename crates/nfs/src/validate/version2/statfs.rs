@@ -12,7 +12,7 @@ checks! { CHECKS: Check =>
     "statfs.stale", nfs(Procedure::Statfs), "of a removed file answers NFSERR_STALE" => stale;
 }
 
-/// Counts have 32 bits: a server with more blocks than that tells larger or fewer ones.
+/// Counts have 32 bits: a server with more blocks reports larger blocks, or fewer of them.
 fn sane(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let is = b.done("STATFS", |nfs| nfs.statfs(&dir))?;
@@ -27,10 +27,10 @@ fn sane(b: &mut Bench<'_>) -> Outcome {
         ),
     )?;
     if is.blocks == 0 {
-        b.note("STATFS tells no blocks");
+        b.note("STATFS reports 0 blocks");
     }
     if is.tsize > MAXDATA as u32 {
-        b.note(format!("a tsize of {}: 8192 is the most", is.tsize));
+        b.note(format!("a tsize of {}: the maximum is 8192", is.tsize));
     }
     Ok(())
 }
@@ -47,10 +47,10 @@ fn falls(b: &mut Bench<'_>) -> Outcome {
         (before.tsize, before.bsize, before.blocks),
         (after.tsize, after.bsize, after.blocks),
     )?;
-    // Others may be at work there, so how far it falls is nobody's promise.
+    // Other clients may use the file system, so the change of free space is only a note.
     if after.bfree >= before.bfree {
         b.note(format!(
-            "1 MiB written, and bfree goes from {} to {}",
+            "1 MiB written, and bfree changes from {} to {}",
             before.bfree, after.bfree
         ));
     }

@@ -1,7 +1,9 @@
 //! GETATTR and SETATTR.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::attributes::fileid_stable;
+use crate::validate::both::attributes::{
+    MODE_BITS, dir, file, fileid_stable, size_after_writes, stale,
+};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
@@ -23,53 +25,8 @@ checks! { CHECKS: Check =>
     "setattr.stale", Procedure::Setattr, "a removed file is stale" => setattr_stale;
 }
 
-const MODE_BITS: u32 = 0o7777;
-
-fn file(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let is = b.attributes(&file)?;
-    b.equal("type", Ftype3::Reg, is.ftype)?;
-    b.equal("mode (octal 644 is 420)", 0o644, is.mode & MODE_BITS)?;
-    b.equal("size", 0, is.size)?;
-    b.equal("links", 1, is.nlink)?;
-    if is.uid != b.plan.uid {
-        let (uid, ours) = (is.uid, b.plan.uid);
-        b.note(format!(
-            "a new file of uid {ours} belongs to uid {uid}: identities are mapped"
-        ));
-    }
-    Ok(())
-}
-
-fn dir(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.mkdir(b"dir")?;
-    let is = b.attributes(&dir)?;
-    b.equal("type", Ftype3::Dir, is.ftype)?;
-    b.equal("mode (octal 755 is 493)", 0o755, is.mode & 0o777)?;
-    b.holds(is.nlink >= 1, "1 link or more", is.nlink)
-}
-
 fn size(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    for (offset, len, wanted) in [(0, 100, 100), (50, 25, 100), (100, 4000, 4100)] {
-        b.put(&file, offset, &pattern(len, offset))?;
-        let is = b.attributes(&file)?;
-        b.equal("size after WRITE", wanted, is.size)?;
-    }
-    Ok(())
-}
-
-/// The handle of a file that is gone.
-fn removed(b: &mut Bench<'_>) -> Result<Fh, Stop> {
-    let dir = b.dir;
-    let file = b.file(b"gone")?;
-    b.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
-    Ok(file)
-}
-
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    let file = removed(b)?;
-    b.becomes_stale("GETATTR of a removed file", |nfs| nfs.getattr(&file))
+    size_after_writes(b).map(drop)
 }
 
 fn bad_handle(b: &mut Bench<'_>) -> Outcome {
@@ -81,7 +38,7 @@ fn bad_handle(b: &mut Bench<'_>) -> Outcome {
         nfs.getattr(&invented)
     })?;
     if status == Nfsstat3::Stale {
-        b.note("NFS3ERR_STALE; NFS3ERR_BADHANDLE is usual for what never was");
+        b.note("NFS3ERR_STALE; NFS3ERR_BADHANDLE is usual for a handle that was never valid");
     }
     Ok(())
 }
@@ -117,7 +74,7 @@ fn truncate(b: &mut Bench<'_>) -> Outcome {
 fn extend(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(9000, 2);
     let file = b.file_with(b"file", &data)?;
-    // What was cut off must not come back.
+    // The truncated data must not come back.
     set(b, &file, Sattr3::size(5000))?;
     set(b, &file, Sattr3::size(9000))?;
     let is = b.attributes(&file)?;
@@ -201,9 +158,12 @@ fn server_time(b: &mut Bench<'_>) -> Outcome {
     set(b, &file, to(SetTime::ClientTime(long_ago)))?;
     set(b, &file, to(SetTime::ServerTime))?;
     let is = b.attributes(&file)?;
-    // The server's clock may be coarse, and two of them may differ a little.
+    // The server's clock may be coarse, and two clocks may differ a little.
     let around = born.seconds.saturating_sub(2)..=born.seconds.saturating_add(300);
-    let expected = format!("an mtime about {} s, when the file was made", born.seconds);
+    let expected = format!(
+        "an mtime about {} s, when the file was created",
+        born.seconds
+    );
     b.holds(
         around.contains(&is.mtime.seconds),
         &expected,
@@ -212,7 +172,7 @@ fn server_time(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn setattr_stale(b: &mut Bench<'_>) -> Outcome {
-    let file = removed(b)?;
+    let file = b.removed_file()?;
     b.becomes_stale("SETATTR of a removed file", |nfs| {
         nfs.setattr(&file, Sattr3::mode(0o600), None)
     })

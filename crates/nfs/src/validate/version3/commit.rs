@@ -1,4 +1,4 @@
-//! COMMIT, and the write verifier that ties it to WRITE.
+//! COMMIT, and the write verifier that it shares with WRITE.
 
 use super::ops::{Bench, Check, Outcome};
 use filermark_driver_kit::checks;
@@ -47,9 +47,9 @@ fn verifier(b: &mut Bench<'_>) -> Outcome {
     let sync = b.done("WRITE FILE_SYNC", |nfs| {
         nfs.write(&one, 0, StableHow::FileSync, &data)
     })?;
-    // Nothing hangs on the verifier of what is safe already.
+    // The verifier of stable data has no effect.
     if seen.iter().any(|(_, verf)| *verf != sync.verf) {
-        b.note("WRITE FILE_SYNC has another verifier than WRITE UNSTABLE");
+        b.note("WRITE FILE_SYNC has a different verifier than WRITE UNSTABLE");
     }
     let first = seen.first().copied().unwrap_or_default();
     for (what, verf) in seen {
@@ -63,8 +63,6 @@ fn verifier(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn stale(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let file = b.file(b"gone")?;
-    b.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
+    let file = b.removed_file()?;
     b.becomes_stale("COMMIT of a removed file", |nfs| nfs.commit(&file, 0, 0))
 }

@@ -1,9 +1,11 @@
 //! CREATE, MKDIR, SYMLINK and MKNOD.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::validate::both::create::{mkdir_exist, mkdir_notdir};
+use crate::validate::both::create::{
+    self as both, create_notdir, mkdir_exist, mkdir_notdir, stale,
+};
 use filermark_driver_kit::checks;
-use filermark_driver_kit::checks::{Stop, pattern};
+use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
 
 checks! { CHECKS: Check =>
@@ -36,7 +38,7 @@ fn unchecked(b: &mut Bench<'_>) -> Outcome {
     });
     let made = b.done("CREATE UNCHECKED", |nfs| nfs.create(&dir, b"file", how))?;
     if made.obj.is_none() {
-        b.note("CREATE gives no handle: clients need a LOOKUP more");
+        b.note("CREATE returns no handle: clients need a LOOKUP");
     }
     let file = b.handle_of(made.obj, &dir, b"file")?;
     let is = b.attributes(&file)?;
@@ -44,7 +46,7 @@ fn unchecked(b: &mut Bench<'_>) -> Outcome {
     b.equal("mode (octal 640 is 416)", 0o640, is.mode & 0o7777)?;
     match made.obj_attributes {
         Some(given) => b.equal("fileid given by CREATE", is.fileid, given.fileid)?,
-        None => b.note("CREATE gives no attributes"),
+        None => b.note("CREATE returns no attributes"),
     }
     let found = b.find(&dir, b"file")?;
     let found = b.attributes(&found)?;
@@ -64,7 +66,7 @@ fn existing(b: &mut Bench<'_>) -> Outcome {
     let after = b.attributes(&after)?;
     b.equal("fileid", before.fileid, after.fileid)?;
     if after.size != before.size {
-        b.note("CREATE UNCHECKED without a size empties a file that is there");
+        b.note("CREATE UNCHECKED without a size truncates an existing file");
     }
     let how = Createhow3::Unchecked(Sattr3::size(0));
     b.done("CREATE UNCHECKED with size 0 over a file", |nfs| {
@@ -94,7 +96,7 @@ fn exclusive(b: &mut Bench<'_>) -> Outcome {
     })?;
     let file = b.handle_of(made.obj, &dir, b"file")?;
     let first = b.attributes(&file)?;
-    // A client that lost the answer asks again, and has to get the same file.
+    // A client that lost the answer repeats the call and must get the same file.
     let again = b.done("CREATE EXCLUSIVE again with the same verifier", |nfs| {
         nfs.create(&dir, b"file", create(ours))
     })?;
@@ -102,11 +104,11 @@ fn exclusive(b: &mut Bench<'_>) -> Outcome {
     let same = b.attributes(&same)?;
     b.equal("fileid after the second CREATE", first.fileid, same.fileid)?;
     b.refused(
-        "CREATE EXCLUSIVE with another verifier",
+        "CREATE EXCLUSIVE with a different verifier",
         &[Nfsstat3::Exist],
         |nfs| nfs.create(&dir, b"file", create(other)),
     )?;
-    // The attributes come with a SETATTR afterwards.
+    // Clients set the attributes with a SETATTR afterwards.
     b.done("SETATTR after CREATE EXCLUSIVE", |nfs| {
         nfs.setattr(&file, Sattr3::mode(0o644), None)
     })?;
@@ -123,78 +125,29 @@ fn over_dir(b: &mut Bench<'_>) -> Outcome {
         &[Nfsstat3::Exist],
         |nfs| nfs.create(&dir, b"dir", how),
     )?;
-    // What UNCHECKED does with a name that is no file is not written anywhere;
-    // the directory has to survive it.
+    // The RFC does not define UNCHECKED with the name of a directory; the directory must not
+    // change.
     let how = Createhow3::Unchecked(Sattr3::mode(0o644));
     let what = "CREATE UNCHECKED over a directory";
     match b.either(what, |nfs| nfs.create(&dir, b"dir", how))? {
         Err(Nfsstat3::Exist | Nfsstat3::Isdir) => {}
         Err(status) => b.note(format!("{what}: {status}; NFS3ERR_EXIST is usual")),
-        Ok(_) => b.note(format!("{what} succeeds and gives the directory")),
+        Ok(_) => b.note(format!("{what} succeeds and returns the directory")),
     }
     let found = b.find(&dir, b"dir")?;
     let is = b.attributes(&found)?;
     b.equal("type afterwards", Ftype3::Dir, is.ftype)
 }
 
-fn create_notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    b.refused("CREATE in a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.create(&file, b"x", how)
-    })
-    .map(drop)
-}
-
-fn stale(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let gone = b.mkdir(b"gone")?;
-    b.done("RMDIR", |nfs| nfs.rmdir(&dir, b"gone"))?;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    let wanted = [Nfsstat3::Stale, Nfsstat3::Badhandle];
-    let status = b.either("CREATE in a removed directory", |nfs| {
-        nfs.create(&gone, b"x", how)
-    })?;
-    match status {
-        Err(status) if wanted.contains(&status) => Ok(()),
-        Err(Nfsstat3::Noent) => {
-            b.note("CREATE in a removed directory: NFS3ERR_NOENT; NFS3ERR_STALE is usual");
-            Ok(())
-        }
-        Err(status) => Err(Stop::fail(
-            "CREATE in a removed directory: NFS3ERR_STALE",
-            status,
-        )),
-        Ok(_) => Err(Stop::fail(
-            "CREATE in a removed directory: NFS3ERR_STALE",
-            Nfsstat3::Ok,
-        )),
-    }
-}
-
-/// What servers say to a name that always exists and never is a file.
+/// Usual statuses for names that always exist and are never files.
 const DOTS: [Nfsstat3; 3] = [Nfsstat3::Exist, Nfsstat3::Inval, Nfsstat3::Isdir];
 
 fn dot(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    for name in [&b"."[..], b".."] {
-        let what = format!("CREATE of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| nfs.create(&dir, name, how))?;
-        let what = format!("MKDIR of '{}'", name.escape_ascii());
-        b.refused_somehow(&what, &DOTS, |nfs| {
-            nfs.mkdir(&dir, name, Sattr3::mode(0o755))
-        })?;
-    }
-    Ok(())
+    both::dot(b, &DOTS)
 }
 
 fn empty_name(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    b.refused_somehow("CREATE of ''", &[Nfsstat3::Acces, Nfsstat3::Inval], |nfs| {
-        nfs.create(&dir, b"", how)
-    })
+    both::empty_name(b, &[Nfsstat3::Acces, Nfsstat3::Inval])
 }
 
 fn made(b: &mut Bench<'_>) -> Outcome {
@@ -217,7 +170,7 @@ fn symlink(b: &mut Bench<'_>) -> Outcome {
     let link = b.handle_of(made.obj, &dir, b"link")?;
     let is = b.attributes(&link)?;
     b.equal("type", Ftype3::Lnk, is.ftype)?;
-    // The server must not follow it.
+    // The server must not follow the link.
     let found = b.find(&dir, b"link")?;
     let found = b.attributes(&found)?;
     b.equal("type by LOOKUP", Ftype3::Lnk, found.ftype)

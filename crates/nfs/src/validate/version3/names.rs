@@ -1,4 +1,4 @@
-//! Names that are out of the ordinary.
+//! Unusual names.
 
 use super::ops::{Bench, Check, Outcome};
 use crate::validate::bench::Refusal;
@@ -16,8 +16,8 @@ checks! { CHECKS: Check =>
     "names.slash", Procedure::Create, "a slash in a name does not lead to another directory" => slash, by SECTION;
 }
 
-/// Makes a name, finds it by LOOKUP and READDIR, removes it. `None` if the server
-/// does not take it.
+/// Creates a file of this name, finds it by LOOKUP and READDIR, and removes it. Returns the
+/// status if the server refuses the name.
 fn round_trip(b: &mut Bench<'_>, name: &[u8]) -> Result<Option<Nfsstat3>, Stop> {
     let dir = b.dir;
     let what = format!("CREATE of {}", shown(name));
@@ -81,12 +81,12 @@ fn bytes(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-/// Servers need not take every character (section 3.2: NFS3ERR_ACCES); but they
-/// have to say so with a status that a client can show.
+/// Servers need not accept every character (section 3.2: NFS3ERR_ACCES), but must refuse it
+/// with a status that a client can show.
 fn odd(b: &mut Bench<'_>, name: &[u8], status: Nfsstat3) -> Outcome {
     match status {
         Nfsstat3::Acces | Nfsstat3::Inval | Nfsstat3::Nametoolong => {
-            b.note(format!("{} is not taken: {status}", shown(name)));
+            b.note(format!("{} is not accepted: {status}", shown(name)));
             Ok(())
         }
         _ => Err(Stop::fail(
@@ -96,12 +96,12 @@ fn odd(b: &mut Bench<'_>, name: &[u8], status: Nfsstat3) -> Outcome {
     }
 }
 
-/// The protocol knows no paths, only names; but the RFC does not say what a
-/// server has to do with a slash in one.
+/// The protocol has only names, no paths, but the RFC does not define the handling of a slash
+/// in a name.
 fn slash(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let below = b.mkdir(b"below")?;
-    b.file(b"beside")?;
+    b.file(b"sibling")?;
     let how = Createhow3::Guarded(Sattr3::mode(0o644));
     let made = b.either_odd("CREATE of 'below/file'", |nfs| {
         nfs.create(&dir, b"below/file", how)
@@ -111,15 +111,15 @@ fn slash(b: &mut Bench<'_>) -> Outcome {
         Err(Refusal::Status(Nfsstat3::Acces | Nfsstat3::Inval)) => {}
         Err(refusal) => b.note(format!("CREATE of 'below/file': {refusal}")),
         Ok(_) if inside > 0 => {
-            b.note("names are taken as paths: CREATE of 'below/file' made a file in 'below'");
+            b.note("names are used as paths: CREATE of 'below/file' created a file in 'below'");
         }
-        Ok(_) => b.note("a name may have a slash in it"),
+        Ok(_) => b.note("a name may contain a slash"),
     }
-    let up = b.either_odd("LOOKUP of '../beside'", |nfs| {
-        nfs.lookup(&below, b"../beside")
+    let up = b.either_odd("LOOKUP of '../sibling'", |nfs| {
+        nfs.lookup(&below, b"../sibling")
     })?;
     if up.is_ok() {
-        b.note("names are taken as paths: LOOKUP of '../beside' leads out of the directory");
+        b.note("names are used as paths: LOOKUP of '../sibling' leaves the directory");
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
-//! What the checks of version 3 say to the server, over and over.
+//! The calls that the checks of version 3 share.
 
-use crate::client::{ClientError, Nfs3Client, Reply};
+use crate::client::{ClientError, DirEntry, Nfs3Client, Reply, RpcClient};
 use crate::target::Target;
 use crate::validate::bench::{self, Of, Refused, Version};
-use crate::validate::both::ops::{Asked, Common, Facts};
-use crate::validate::text::is_dot;
+use crate::validate::both::ops::{Asked, Common, Facts, ListedEntry, ListingPart};
 pub(super) use filermark_driver_kit::checks::Outcome;
 use filermark_driver_kit::checks::{self, Stop};
 use filermark_model::plan::NfsPlan;
@@ -13,7 +12,7 @@ use filermark_onc::nfs3::*;
 /// NFSv3.
 pub(in crate::validate) struct V3;
 
-/// What its checks work with.
+/// The bench of its checks.
 pub(super) type Bench<'a> = bench::Bench<'a, V3>;
 /// One of its checks.
 pub(super) type Check = checks::Check<Of<V3>>;
@@ -71,14 +70,19 @@ impl<F> Refused for Failed<F> {
     }
 }
 
-/// An answer with no more than this of its results and the status of its failure.
+/// An answer reduced to a part of its results, or the status of its failure.
 fn only<O, P, F>(reply: Reply<O, F>, part: impl FnOnce(O) -> P) -> Asked<V3, P> {
     reply.map(|answer| answer.map(part).map_err(|failed| failed.status))
 }
 
 impl Common for V3 {
     type Attributes = Fattr3;
+    type Kind = Ftype3;
     type Offset = u64;
+    type Position = (u64, Verf);
+    const START: (u64, Verf) = (0, [0; VERFSIZE]);
+    const REG: Ftype3 = Ftype3::Reg;
+    const DIR: Ftype3 = Ftype3::Dir;
     const NOENT: Nfsstat3 = Nfsstat3::Noent;
     const EXIST: Nfsstat3 = Nfsstat3::Exist;
     const NOTDIR: Nfsstat3 = Nfsstat3::Notdir;
@@ -91,7 +95,22 @@ impl Common for V3 {
             fileid: attributes.fileid,
             size: attributes.size,
             nlink: attributes.nlink,
+            mode: attributes.mode,
+            uid: attributes.uid,
         }
+    }
+
+    fn kind(attributes: &Fattr3) -> Ftype3 {
+        attributes.ftype
+    }
+
+    fn rpc(nfs: &mut Nfs3Client) -> &mut RpcClient {
+        nfs.rpc()
+    }
+
+    /// Answers of the preferred size.
+    fn list_bytes(target: &Target) -> u32 {
+        target.dir_bytes()
     }
 
     fn getattr(nfs: &mut Nfs3Client, object: &Fh) -> Asked<Self, Fattr3> {
@@ -127,7 +146,39 @@ impl Common for V3 {
         only(nfs.link(file, dir, name), drop)
     }
 
-    /// Each part with FILE_SYNC.
+    fn symlink(
+        nfs: &mut Nfs3Client,
+        dir: &Fh,
+        name: &[u8],
+        text: &[u8],
+    ) -> Asked<Self, Option<Fh>> {
+        only(nfs.symlink(dir, name, text), |made| made.obj)
+    }
+
+    fn readlink(nfs: &mut Nfs3Client, link: &Fh) -> Asked<Self, Vec<u8>> {
+        only(nfs.readlink(link), |read| read.data)
+    }
+
+    fn readdir(
+        nfs: &mut Nfs3Client,
+        dir: &Fh,
+        from: (u64, Verf),
+        count: u32,
+    ) -> Asked<Self, ListingPart<(u64, Verf)>> {
+        only(nfs.readdir(dir, from, count), |part| {
+            let listed = |entry: DirEntry| ListedEntry {
+                name: entry.name,
+                fileid: entry.fileid,
+                next: (entry.cookie, part.cookieverf),
+            };
+            ListingPart {
+                entries: part.entries.into_iter().map(listed).collect(),
+                eof: part.eof,
+            }
+        })
+    }
+
+    /// Writes with FILE_SYNC.
     fn put(b: &mut Bench<'_>, file: &Fh, offset: u64, data: &[u8]) -> Outcome {
         let wsize = b.target.wsize as usize;
         let mut done = 0;
@@ -155,7 +206,7 @@ impl Common for V3 {
             let what = format!("READ of {part} bytes at {at}");
             let read = b.done(&what, |nfs| nfs.read(file, at, part))?;
             b.equal(
-                &format!("{what}: count as many as the data"),
+                &format!("{what}: count equal to the length of the data"),
                 read.data.len(),
                 read.count as usize,
             )?;
@@ -164,7 +215,7 @@ impl Common for V3 {
             if read.data.is_empty() && !read.eof {
                 return Err(Stop::fail(
                     format!("{what}: data, or eof"),
-                    "neither: a client would ask for ever",
+                    "neither: a client would repeat the READ without end",
                 ));
             }
             data.extend_from_slice(&read.data);
@@ -173,31 +224,5 @@ impl Common for V3 {
             }
         }
         Ok(data)
-    }
-
-    fn names(b: &mut Bench<'_>, dir: &Fh) -> Result<Vec<Vec<u8>>, Stop> {
-        let entries = b.list(dir)?;
-        Ok(entries.into_iter().map(|entry| entry.name).collect())
-    }
-}
-
-impl Bench<'_> {
-    /// All entries of a directory but "." and "..", read with ordinary sizes.
-    pub(super) fn list(&mut self, dir: &Fh) -> Result<Vec<crate::client::DirEntry>, Stop> {
-        let count = self.target.dir_bytes();
-        let mut all = Vec::new();
-        let mut from = (0, Verf::default());
-        loop {
-            let part = self.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-            let last = part.entries.last().map(|entry| entry.cookie);
-            all.extend(part.entries.into_iter().filter(|e| !is_dot(&e.name)));
-            match last {
-                Some(cookie) if !part.eof => from = (cookie, part.cookieverf),
-                _ => return Ok(all),
-            }
-            if all.len() > 10_000 {
-                return Err(Stop::fail("READDIR: an end", "more than 10000 entries"));
-            }
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! READ.
 
 use super::ops::{Bench, Check, Outcome};
+use crate::validate::both::read::back;
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::{Stop, pattern, same_bytes};
 use filermark_onc::nfs3::*;
@@ -14,24 +15,6 @@ checks! { CHECKS: Check =>
     "read.largest", Procedure::Read, "the largest transfer works" => largest;
     "read.dir", Procedure::Read, "of a directory is refused" => of_dir;
     "read.stale", Procedure::Read, "of a removed file answers NFS3ERR_STALE" => stale;
-}
-
-fn back(b: &mut Bench<'_>) -> Outcome {
-    let data = pattern(70_001, 3);
-    let file = b.file_with(b"file", &data)?;
-    for (offset, len) in [
-        (0, 1),
-        (1, 2),
-        (511, 514),
-        (4095, 4098),
-        (8191, 33_333),
-        (65_535, 4466),
-        (0, 70_001),
-    ] {
-        let wanted = data.get(offset..offset + len).unwrap_or_default();
-        b.contains(&file, offset as u64, wanted)?;
-    }
-    Ok(())
 }
 
 fn eof(b: &mut Bench<'_>) -> Outcome {
@@ -63,7 +46,8 @@ fn zero_count(b: &mut Bench<'_>) -> Outcome {
     b.equal("count and data", (0, 0), (read.count, read.data.len()))
 }
 
-/// Skips where files cannot be that large, or the disk has no place for a sparse one.
+/// A sparse file with `data` at `offset`. Skips the check if files cannot be that large or the
+/// disk is full.
 pub(super) fn large_file(b: &mut Bench<'_>, offset: u64, data: &[u8]) -> Result<Fh, Stop> {
     let max = b.target.fsinfo.maxfilesize;
     if max < offset + data.len() as u64 {
@@ -91,7 +75,7 @@ fn beyond_4gib(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(1000, 7);
     let file = large_file(b, OFFSET, &data)?;
     b.contains(&file, OFFSET, &data)?;
-    // An offset cut to 32 bits would meet the data here, or put it here.
+    // An offset truncated to 32 bits would read or write the data here.
     b.contains(&file, OFFSET & 0xffff_ffff, &[0; 1000])
 }
 
@@ -103,7 +87,7 @@ fn largest(b: &mut Bench<'_>) -> Outcome {
     let read = b.done(&what, |nfs| nfs.read(&file, 0, size))?;
     b.holds(read.count > 0, &format!("{what}: data"), "none")?;
     if read.count < size {
-        b.note(format!("{what} gives {} bytes", read.count));
+        b.note(format!("{what} returns {} bytes", read.count));
     }
     let wanted = data.get(..read.data.len()).unwrap_or(&data);
     same_bytes(0, wanted, &read.data)

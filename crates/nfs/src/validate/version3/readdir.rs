@@ -1,7 +1,8 @@
 //! READDIR and READDIRPLUS.
 
 use super::ops::{Bench, Check, Outcome};
-use crate::client::{ClientError, DirEntry, NFS_V3, PlusEntry};
+use crate::client::{ClientError, NFS_V3, PlusEntry};
+use crate::validate::both::readdir::{self as both, empty, fileids, fill, in_parts, notdir};
 use crate::validate::listing::{self, name};
 use crate::validate::text::{is_dot, no_answer, shown};
 use filermark_driver_kit::checks;
@@ -30,84 +31,11 @@ const ENTRIES: usize = 320;
 const SMALL: u32 = 1024;
 const START: (u64, Verf) = (0, [0; VERFSIZE]);
 
-fn fill(b: &mut Bench<'_>, count: usize) -> Outcome {
-    for number in 0..count {
-        b.file(&name(number))?;
-    }
-    Ok(())
-}
-
-/// Every name of `wanted` exactly once, nothing else, no dot more than once.
-fn each_once(wanted: impl Iterator<Item = Vec<u8>>, entries: &[DirEntry]) -> Outcome {
-    listing::each_once(wanted, entries.iter().map(|entry| &entry.name[..]))
-}
-
-/// All entries in answers of `count` bytes, and how many answers that took.
-fn in_parts(b: &mut Bench<'_>, dir: &Fh, count: u32) -> Result<(Vec<DirEntry>, usize), Stop> {
-    let mut all = Vec::new();
-    let mut from = START;
-    for parts in 1..=2000 {
-        let part = b.done("READDIR", |nfs| nfs.readdir(dir, from, count))?;
-        let last = part.entries.last().map(|entry| entry.cookie);
-        all.extend(part.entries);
-        match last {
-            _ if part.eof => return Ok((all, parts)),
-            Some(cookie) => from = (cookie, part.cookieverf),
-            None => return Err(Stop::fail("READDIR: entries, or eof", "neither")),
-        }
-    }
-    Err(Stop::fail("READDIR: an end", "none after 2000 answers"))
-}
-
 fn all_once(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    fill(b, ENTRIES)?;
-    let (entries, parts) = in_parts(b, &dir, SMALL)?;
-    each_once((0..ENTRIES).map(name), &entries)?;
-    b.holds(
-        parts > 1,
-        "more than one answer of 1024 bytes for 320 entries",
-        parts,
-    )?;
-    if !entries.iter().any(|entry| is_dot(&entry.name)) {
-        b.note("'.' and '..' are not listed");
-    }
-    Ok(())
+    both::all_once(b, ENTRIES, SMALL)
 }
 
-fn empty(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let (entries, _) = in_parts(b, &dir, 8192)?;
-    each_once(std::iter::empty(), &entries)
-}
-
-fn fileids(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let below = b.mkdir(b"below")?;
-    let file = b.file(b"file")?;
-    let wanted = [
-        (&b"below"[..], b.attributes(&below)?.fileid),
-        (b"file", b.attributes(&file)?.fileid),
-        (b".", b.attributes(&dir)?.fileid),
-    ];
-    let (entries, _) = in_parts(b, &dir, 8192)?;
-    for (name, fileid) in wanted {
-        let listed = entries.iter().find(|entry| entry.name == name);
-        match listed {
-            Some(entry) => b.equal(&format!("fileid of {}", shown(name)), fileid, entry.fileid)?,
-            None if name == b"." => {}
-            None => {
-                return Err(Stop::fail(
-                    format!("{} to be listed", shown(name)),
-                    "it is not",
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Length of the results behind the status, in bytes.
+/// Length of the results after the status, in bytes.
 fn answer_bytes(b: &mut Bench<'_>, procedure: Procedure, args: &[u8]) -> Result<usize, Stop> {
     let what = procedure.name();
     let results = b
@@ -125,14 +53,14 @@ fn answer_bytes(b: &mut Bench<'_>, procedure: Procedure, args: &[u8]) -> Result<
     }
 }
 
-/// The limit is to include everything. Servers that count only the entries go
-/// over it by the directory's attributes and verifier, which no client minds.
+/// The limit includes everything. Servers that count only the entries exceed it by the
+/// directory's attributes and verifier, which clients accept.
 fn within(b: &mut Bench<'_>, what: &str, len: usize, limit: u32) -> Outcome {
     const ATTRIBUTES_AND_VERIFIER: usize = 128;
     let limit = limit as usize;
     if len > limit && len <= limit + ATTRIBUTES_AND_VERIFIER {
         b.note(format!(
-            "{what} of {len} bytes where {limit} were asked for"
+            "{what} of {len} bytes where {limit} were requested"
         ));
         return Ok(());
     }
@@ -168,12 +96,12 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
         .done("READDIR", |nfs| nfs.readdir(&dir, START, 8192))?
         .cookieverf;
     for (at, entry) in all.iter().enumerate() {
-        let from = (entry.cookie, verf);
+        let from = (entry.next.0, verf);
         let part = b.done("READDIR from a cookie", |nfs| nfs.readdir(&dir, from, 8192))?;
         let wanted = all.get(at + 1).map(|next| shown(&next.name));
         let got = part.entries.first().map(|next| shown(&next.name));
         b.equal(
-            &format!("the name behind {}", shown(&entry.name)),
+            &format!("the name after {}", shown(&entry.name)),
             wanted,
             got,
         )?;
@@ -181,9 +109,9 @@ fn resume(b: &mut Bench<'_>) -> Outcome {
     Ok(())
 }
 
-/// What `rm -r` does. A server may give up its cookies when the directory
-/// changes (NFS3ERR_BAD_COOKIE). That it must not pass over entries instead is
-/// the purpose of the cookie verifier, but not said in so many words.
+/// The calls of `rm -r`. A server may refuse its cookies when the directory has changed
+/// (NFS3ERR_BAD_COOKIE). The cookie verifier exists so that it does not skip entries instead,
+/// but the RFC does not state this as a requirement.
 fn while_removing(b: &mut Bench<'_>) -> Outcome {
     const COUNT: usize = 120;
     let dir = b.dir;
@@ -193,14 +121,14 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
         let part = match b.either("READDIR", |nfs| nfs.readdir(&dir, from, SMALL))? {
             Ok(part) => part,
             Err(Nfsstat3::BadCookie) => {
-                b.note("a changed directory has to be listed from its beginning");
+                b.note("a changed directory must be listed again from the start");
                 return Ok(());
             }
             Err(status) => return Err(Stop::fail("READDIR: NFS3_OK", status)),
         };
         let last = part.entries.last().map(|entry| entry.cookie);
         for entry in part.entries.iter().filter(|e| !is_dot(&e.name)) {
-            b.done("REMOVE of what READDIR gave", |nfs| {
+            b.done("REMOVE of a listed file", |nfs| {
                 nfs.remove(&dir, &entry.name)
             })?;
         }
@@ -212,7 +140,7 @@ fn while_removing(b: &mut Bench<'_>) -> Outcome {
     let left = b.list(&dir)?.len();
     if left > 0 {
         b.note(format!(
-            "READDIR passes over {left} of {COUNT} entries while those before are removed, without \
+            "READDIR skips {left} of {COUNT} entries while those before are removed, without \
              NFS3ERR_BAD_COOKIE: an rm -r may leave files"
         ));
     }
@@ -247,7 +175,7 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
             Ok(part) => {
                 let count = part.entries.len();
                 b.note(format!(
-                    "READDIR with {what} gives {count} entries: it is not looked at"
+                    "READDIR with {what} returns {count} entries: it is not checked"
                 ));
             }
         }
@@ -257,7 +185,7 @@ fn bad_cookie(b: &mut Bench<'_>) -> Outcome {
 
 fn toosmall(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
-    let what = "READDIR with room for 8 bytes";
+    let what = "READDIR of 8 bytes at most";
     b.file(&[b'n'; 100])?;
     match b.nfs.readdir(&dir, START, 8) {
         Ok(Err(failed)) if failed.status == Nfsstat3::Toosmall => {}
@@ -268,20 +196,12 @@ fn toosmall(b: &mut Bench<'_>) -> Outcome {
                 "an empty directory",
             ));
         }
-        Ok(Ok(part)) => b.note(format!("{what} gives {} entries", part.entries.len())),
-        // No client asks for so little, so none will stumble over this.
+        Ok(Ok(part)) => b.note(format!("{what} returns {} entries", part.entries.len())),
+        // No client requests so few bytes, so this does no harm.
         Err(error @ ClientError::Garbage { .. }) => b.note(format!("{what}: {error}")),
         Err(error) => return Err(no_answer(what, &error)),
     }
     Ok(())
-}
-
-fn notdir(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    b.refused("READDIR of a file", &[Nfsstat3::Notdir], |nfs| {
-        nfs.readdir(&file, START, 4096)
-    })
-    .map(drop)
 }
 
 fn plus_in_parts(b: &mut Bench<'_>, dir: &Fh) -> Result<(Vec<PlusEntry>, usize), Stop> {
@@ -305,8 +225,8 @@ fn plus_all_once(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     fill(b, ENTRIES)?;
     let (entries, parts) = plus_in_parts(b, &dir)?;
-    let entries: Vec<_> = entries.into_iter().map(|plus| plus.entry).collect();
-    each_once((0..ENTRIES).map(name), &entries)?;
+    let listed = entries.iter().map(|plus| &plus.entry.name[..]);
+    listing::each_once((0..ENTRIES).map(name), listed)?;
     b.holds(
         parts > 1,
         "more than one answer of 4096 bytes for 320 entries",
@@ -340,13 +260,13 @@ fn plus_agrees(b: &mut Bench<'_>) -> Outcome {
         }
         if let Some(handle) = plus.handle {
             let is = b.attributes(&handle)?;
-            b.equal("fileid behind the handle given", wanted.fileid, is.fileid)?;
+            b.equal("fileid of the returned handle", wanted.fileid, is.fileid)?;
         }
         bare += usize::from(plus.attributes.is_none() || plus.handle.is_none());
     }
     if bare > 0 {
         b.note(format!(
-            "{bare} of 21 entries came without attributes or handle"
+            "{bare} of 21 entries have no attributes or no handle"
         ));
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! NULL, and the manners of the RPC layer underneath.
+//! NULL, and the RPC layer below.
 
 use super::ops::{Bench, Check, Outcome};
 use crate::client::{ClientError, NFS_V3, RpcClient};
-use crate::validate::both::rpc::{null, prog_unavail};
+use crate::validate::both::rpc::{self as both, null, prog_unavail};
 use crate::validate::text::no_answer;
-use crate::validate::wire::{self, needs_tcp, refused_by_rpc, refused_version};
+use crate::validate::wire::{self, refused_by_rpc, refused_version};
 use filermark_driver_kit::checks;
 use filermark_onc::nfs3::{FileHandle, GetattrArgs, Procedure};
 use filermark_onc::xdr;
@@ -35,18 +35,8 @@ fn getattr_args(b: &Bench<'_>) -> Vec<u8> {
 }
 
 fn fragments(b: &mut Bench<'_>) -> Outcome {
-    needs_tcp(b.plan)?;
     let args = getattr_args(b);
-    let mut rpc = own_connection(b);
-    rpc.set_fragment_bytes(Some(20));
-    let results = rpc
-        .call_raw(NFS_V3, Procedure::Getattr.to_u32(), &args)
-        .map_err(|error| no_answer("GETATTR in fragments of 20 bytes", &error))?;
-    b.equal(
-        "GETATTR in fragments: status",
-        &[0u8; 4][..],
-        results.get(..4).unwrap_or_default(),
-    )
+    both::fragments(b, &args)
 }
 
 fn many_at_once(b: &mut Bench<'_>) -> Outcome {
@@ -67,8 +57,7 @@ fn many_at_once(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn proc_unavail(b: &mut Bench<'_>) -> Outcome {
-    let call = (NFS_V3, 22, &[][..]);
-    refused_by_rpc(&mut own_connection(b), "procedure 22", call, "PROC_UNAVAIL").map(drop)
+    both::proc_unavail(b, 22)
 }
 
 fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
@@ -77,7 +66,7 @@ fn prog_mismatch(b: &mut Bench<'_>) -> Outcome {
 
 fn garbage_args(b: &mut Bench<'_>) -> Outcome {
     let mut args = getattr_args(b);
-    // The length says more than there is.
+    // The length is larger than the bytes that follow.
     args.truncate(8);
     let getattr = Procedure::Getattr.to_u32();
     let what = "GETATTR with a cut-off handle";
@@ -104,12 +93,8 @@ fn oversized_handle(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn new_connection(b: &mut Bench<'_>) -> Outcome {
-    let file = b.file(b"file")?;
-    let before = b.attributes(&file)?;
-    b.nfs.rpc().disconnect();
-    let after = b.attributes(&file)?;
-    b.equal("fileid on a new connection", before.fileid, after.fileid)?;
-    // A handle is bytes to the client, and the same bytes have to work for ever.
+    let file = both::new_connection(b)?;
+    // A handle is opaque to the client, and the same bytes must stay valid.
     let copy = FileHandle::new(file.as_bytes()).map(FileHandle::to_fh);
     b.equal("handle", Some(file), copy)
 }

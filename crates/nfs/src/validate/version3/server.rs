@@ -29,7 +29,7 @@ fn fsstat(b: &mut Bench<'_>) -> Outcome {
             &got,
         )?;
         if total == 0 {
-            b.note(format!("FSSTAT tells no {what}"));
+            b.note(format!("FSSTAT reports 0 {what}"));
         }
     }
     Ok(())
@@ -62,14 +62,14 @@ fn fsinfo(b: &mut Bench<'_>) -> Outcome {
     if is.maxfilesize < 1 << 32 {
         b.note(format!("files end at {} bytes", is.maxfilesize));
     }
-    let fineness = is.time_delta;
+    let resolution = is.time_delta;
     b.holds(
-        fineness.nseconds < 1_000_000_000,
+        resolution.nseconds < 1_000_000_000,
         "a time_delta with less than a second of nanoseconds",
-        fineness.nseconds,
+        resolution.nseconds,
     )?;
     b.equal(
-        "the sizes as when we mounted",
+        "the same rtmax as at the mount",
         b.target.fsinfo.rtmax,
         is.rtmax,
     )
@@ -77,7 +77,7 @@ fn fsinfo(b: &mut Bench<'_>) -> Outcome {
 
 fn properties(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
-    let told = b.target.fsinfo.properties;
+    let announced = b.target.fsinfo.properties;
     let file = b.file(b"file")?;
     let link = b.either("LINK", |nfs| nfs.link(&file, &dir, b"hard"))?;
     let symlink = b.either("SYMLINK", |nfs| nfs.symlink(&dir, b"soft", b"x"))?;
@@ -86,10 +86,12 @@ fn properties(b: &mut Bench<'_>) -> Outcome {
         ("FSF3_SYMLINK", fsf::SYMLINK, symlink.err()),
     ] {
         match result {
-            Some(status) if told & bit != 0 => {
-                b.holds(false, &format!("{what} to mean that it works"), status)?;
+            Some(status) if announced & bit != 0 => {
+                b.holds(false, &format!("{what} is announced: NFS3_OK"), status)?;
             }
-            None if told & bit == 0 => b.note(format!("{what} is not told, but it works")),
+            None if announced & bit == 0 => {
+                b.note(format!("{what} is not announced, but it works"));
+            }
             _ => {}
         }
     }
@@ -99,10 +101,12 @@ fn properties(b: &mut Bench<'_>) -> Outcome {
 fn name_max(b: &mut Bench<'_>) -> Outcome {
     let dir = b.dir;
     let limits = b.done("PATHCONF", |nfs| nfs.pathconf(&dir))?;
-    let told = limits.name_max as usize;
-    let max = longest_name(b, told)?;
-    if max != told {
-        b.note(format!("name_max is {told}, but names end at {max} bytes"));
+    let name_max = limits.name_max as usize;
+    let max = longest_name(b, name_max)?;
+    if max != name_max {
+        b.note(format!(
+            "name_max is {name_max}, but the longest name has {max} bytes"
+        ));
     }
     let longer = vec![b'm'; max + 1];
     let how = Createhow3::Guarded(Sattr3::mode(0o644));
@@ -116,25 +120,25 @@ fn name_max(b: &mut Bench<'_>) -> Outcome {
                 Nfsstat3::Ok,
             ));
         }
-        Ok(_) => b.note(format!("{what} is cut off, as no_trunc tells")),
+        Ok(_) => b.note(format!("{what} truncates it, as no_trunc announces")),
     }
     let what = format!("LOOKUP of a name of {} bytes", longer.len());
     let usual = [Nfsstat3::Nametoolong, Nfsstat3::Noent];
     if limits.no_trunc {
         b.refused_somehow(&what, &usual, |nfs| nfs.lookup(&dir, &longer))?;
-        // A name cut off in silence would show up here.
+        // A truncated name would be listed here.
         let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name.len()).collect();
         b.equal("lengths of the names listed", vec![max], names)?;
     }
     Ok(())
 }
 
-/// Makes a file with the longest name that works, `told` bytes if that is true.
-fn longest_name(b: &mut Bench<'_>, told: usize) -> Result<usize, Stop> {
+/// Creates a file with the longest name that works: `announced` bytes, or fewer.
+fn longest_name(b: &mut Bench<'_>, announced: usize) -> Result<usize, Stop> {
     let dir = b.dir;
     let how = Createhow3::Guarded(Sattr3::mode(0o644));
-    // 255 is what every known file system takes at least; beyond 1024 none goes.
-    for len in [told.min(1024), told.min(255)] {
+    // All known file systems allow 255 bytes, and none allows more than 1024.
+    for len in [announced.min(1024), announced.min(255)] {
         let name = vec![b'n'; len];
         let what = format!("CREATE of a name of {len} bytes");
         match b.either_odd(&what, |nfs| nfs.create(&dir, &name, how))? {
@@ -149,7 +153,7 @@ fn longest_name(b: &mut Bench<'_>, told: usize) -> Result<usize, Stop> {
             Err(refusal) => return Err(Stop::fail(format!("{what}: NFS3_OK"), refusal)),
         }
     }
-    Err(Stop::fail("a name_max of 1 or more", told))
+    Err(Stop::fail("a name_max of 1 or more", announced))
 }
 
 fn case(b: &mut Bench<'_>) -> Outcome {
@@ -162,7 +166,7 @@ fn case(b: &mut Bench<'_>) -> Outcome {
     let names: Vec<_> = b.list(&dir)?.into_iter().map(|e| e.name).collect();
     b.equal("case_insensitive", limits.case_insensitive, other.is_ok())?;
     if limits.case_preserving {
-        b.equal("the name as made", vec![b"CamelCase".to_vec()], names)?;
+        b.equal("the name as created", vec![b"CamelCase".to_vec()], names)?;
     }
     Ok(())
 }
@@ -182,7 +186,7 @@ fn links(b: &mut Bench<'_>) -> Outcome {
     )?;
     let hard = b.target.fsinfo.properties & fsf::LINK != 0;
     if hard && limits.linkmax < 2 {
-        b.note("linkmax is 1 although FSINFO promises hard links");
+        b.note("linkmax is 1 although FSINFO announces hard links");
     }
     Ok(())
 }

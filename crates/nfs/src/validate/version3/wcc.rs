@@ -1,4 +1,4 @@
-//! Weak cache consistency: attributes before and after, where they are given.
+//! Weak cache consistency: the attributes before and after a change, if they are returned.
 
 use super::ops::{Bench, Check, Outcome};
 use filermark_driver_kit::checks;
@@ -15,7 +15,7 @@ checks! { CHECKS: Check =>
     "wcc.failed", Procedure::Mkdir, "a refused MKDIR reports that nothing changed" => failed, by SECTION;
 }
 
-/// Compares what came with a change with what GETATTR said before and says now.
+/// Compares the attributes in a reply with those of GETATTR before and after the call.
 fn agrees(b: &mut Bench<'_>, what: &str, object: &Fh, before: &Fattr3, wcc: &WccData) -> Outcome {
     match wcc.before {
         Some(given) => b.equal(
@@ -23,7 +23,7 @@ fn agrees(b: &mut Bench<'_>, what: &str, object: &Fh, before: &Fattr3, wcc: &Wcc
             (before.size, before.mtime, before.ctime),
             (given.size, given.mtime, given.ctime),
         )?,
-        None => b.note(format!("{what} gives no attributes of before")),
+        None => b.note(format!("{what} returns no attributes from before")),
     }
     let now = b.attributes(object)?;
     match wcc.after {
@@ -33,7 +33,7 @@ fn agrees(b: &mut Bench<'_>, what: &str, object: &Fh, before: &Fattr3, wcc: &Wcc
             (given.fileid, given.size, given.mtime, given.ctime),
         ),
         None => {
-            b.note(format!("{what} gives no attributes of after"));
+            b.note(format!("{what} returns no attributes from after"));
             Ok(())
         }
     }

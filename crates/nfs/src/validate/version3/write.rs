@@ -2,7 +2,7 @@
 
 use super::ops::{Bench, Check, Outcome};
 use super::read::large_file;
-use crate::validate::both::write::hole;
+use crate::validate::both::write::{hole, overwrite};
 use filermark_driver_kit::checks;
 use filermark_driver_kit::checks::pattern;
 use filermark_onc::nfs3::*;
@@ -21,7 +21,7 @@ checks! { CHECKS: Check =>
     "write.stale", Procedure::Write, "to a removed file answers NFS3ERR_STALE" => stale;
 }
 
-/// A single WRITE, whose answer has to be as safe as asked, and right in its count.
+/// A single WRITE. Its answer must have the requested stability and the right count.
 fn write(b: &mut Bench<'_>, file: &Fh, stable: StableHow, data: &[u8]) -> Outcome {
     let what = format!("WRITE {stable}");
     let wrote = b.done(&what, |nfs| nfs.write(file, 0, stable, data))?;
@@ -48,21 +48,6 @@ fn unstable(b: &mut Bench<'_>) -> Outcome {
     write(b, &file, StableHow::Unstable, &pattern(5000, 13))
 }
 
-fn overwrite(b: &mut Bench<'_>) -> Outcome {
-    let mut wanted = pattern(20_000, 14);
-    let file = b.file_with(b"file", &wanted)?;
-    for (offset, len) in [(0, 1), (4090, 20), (8191, 4097), (19_999, 1)] {
-        let fresh = pattern(len, 15 + offset as u64);
-        b.put(&file, offset as u64, &fresh)?;
-        if let Some(range) = wanted.get_mut(offset..offset + len) {
-            range.copy_from_slice(&fresh);
-        }
-    }
-    b.contains(&file, 0, &wanted)?;
-    let size = b.attributes(&file)?.size;
-    b.equal("size", 20_000, size)
-}
-
 fn zero_count(b: &mut Bench<'_>) -> Outcome {
     let data = pattern(100, 17);
     let file = b.file_with(b"file", &data)?;
@@ -87,7 +72,7 @@ fn largest(b: &mut Bench<'_>) -> Outcome {
         count,
     )?;
     if count < size {
-        b.note(format!("{what} takes {count} bytes"));
+        b.note(format!("{what} writes {count} bytes"));
     }
     b.contains(&file, 0, data.get(..count as usize).unwrap_or(&data))
 }
@@ -118,7 +103,7 @@ fn mtime(b: &mut Bench<'_>) -> Outcome {
         mtime: SetTime::ClientTime(old),
         ..Sattr3::default()
     };
-    // Where times cannot be set the file's birth has to do as the old one.
+    // If times cannot be set, the time of creation is the old one.
     b.either("SETATTR", |nfs| nfs.setattr(&file, set, None))?
         .ok();
     let before = b.attributes(&file)?;
@@ -147,9 +132,7 @@ fn to_dir(b: &mut Bench<'_>) -> Outcome {
 }
 
 fn stale(b: &mut Bench<'_>) -> Outcome {
-    let dir = b.dir;
-    let file = b.file(b"gone")?;
-    b.done("REMOVE", |nfs| nfs.remove(&dir, b"gone"))?;
+    let file = b.removed_file()?;
     b.becomes_stale("WRITE to a removed file", |nfs| {
         nfs.write(&file, 0, StableHow::FileSync, b"x")
     })
