@@ -111,7 +111,7 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
         (*weight, before, after)
     };
     let sides: Vec<_> = pairs.iter().zip(&weights).map(weighted).collect();
-    let uncertainty = pairs
+    let uncertainties = pairs
         .iter()
         .map(|p| p.uncertainty(Kind::ServiceMean, spread));
     let uncertainties: Vec<ExtraUncertainty> = uncertainties.collect();
