@@ -1,16 +1,16 @@
 //! The overall response time (ORT): one figure for a whole curve, the area
 //! under response time over achieved throughput.
 //!
-//! What the generations meant was recovered from published results
+//! The formulas of the generations were derived from published results
 //! (sources.md 1.7 and 2.5); those results are the tests below.
 
-/// ORT the 2008 way, in the unit of the response times: trapezoids from the
+/// ORT by the 2008 formula, in the unit of the response times: trapezoids from the
 /// origin (0, 0), divided by the peak.
 ///
 /// `points` are (achieved, response time), in the order of the requested load,
-/// and only those that count. Points behind the one with the highest achieved
-/// rate are left out: with a rate that falls back they would *subtract* area
-/// and flatter an overloaded server. `None` without points, or when nothing
+/// and only those that count. Points after the one with the highest achieved
+/// rate are left out: with a rate that falls they would *subtract* area
+/// and improve the figure of an overloaded server. `None` without points, or when nothing
 /// was achieved.
 pub fn ort_2008(points: &[(f64, f64)]) -> Option<f64> {
     let used = up_to_peak(points);
@@ -24,7 +24,7 @@ pub fn ort_2008(points: &[(f64, f64)]) -> Option<f64> {
     (peak > 0.0).then(|| area / peak)
 }
 
-/// ORT the 2020 way: trapezoids from the first point, divided by the distance
+/// ORT by the 2020 formula: trapezoids from the first point, divided by the distance
 /// from the first to the peak. `None` for fewer than two rising points.
 pub fn ort_2020(points: &[(f64, f64)]) -> Option<f64> {
     let used = up_to_peak(points);
@@ -152,7 +152,7 @@ mod tests {
         ];
         let ort = ort_2020(&points).unwrap();
         assert!((ort - 0.471).abs() < 0.0005, "{ort}");
-        // The origin makes a difference: the two ways must not be mixed up.
+        // The origin makes a difference: the two formulas must not be confused.
         assert!((ort_2008(&points).unwrap() - ort).abs() > 0.02);
     }
 

@@ -1,6 +1,6 @@
 //! A synthetic record over SMB: one load point with the figures of the seed's sample
-//! (manual M, section 4.4), typed from there, so that the classical files can be held
-//! against it.
+//! (manual M, section 4.4), typed from the manual, so that the classical files can be
+//! compared with it.
 
 use super::{plan as nfs_plan, record as nfs_record};
 use crate::judge::judge;
