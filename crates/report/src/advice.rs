@@ -145,7 +145,7 @@ mod tests {
     /// The reference page explains every rule of the record's schema, and gives
     /// the same advice as the report.
     #[test]
-    fn the_reference_page_knows_every_rule() {
+    fn the_reference_page_explains_every_rule() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../docs/src/reference/rules.md"

@@ -337,7 +337,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_alone_stands_beside_systems_of_old() {
+    fn a_single_run_is_shown_with_historical_systems() {
         let records = records();
         let one = vec![Group {
             name: "one".into(),
@@ -369,7 +369,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn points_that_failed_are_told() {
+    fn failed_points_are_reported() {
         let mut records = records();
         records.truncate(2);
         records[1].points.truncate(1);
@@ -404,7 +404,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn forced_comparisons_say_so() {
+    fn forced_comparisons_are_marked() {
         let mut records = records();
         records[2].run.plan.phases.runtime.0 *= 2;
         records[2].run.fingerprint = "other".into();

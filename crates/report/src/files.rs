@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_points_are_no_chart() {
+    fn invalid_points_give_no_chart() {
         let labels = CurveLabels {
             title: "",
             x: "",

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_read_well() {
+    fn figures_have_few_digits() {
         assert_eq!(number(1_234_567.891, 1), "1,234,567.9");
         assert_eq!(number(-1234.0, 0), "-1,234");
         assert_eq!(count(999), "999");

@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_older_generations_say_so_and_show_systems_of_old_as_marks() {
+    fn pages_of_older_generations_name_them_and_mark_historical_systems() {
         let record = testing::heritage::heritage_record();
         let shipped = Historical::shipped().unwrap();
         let page = html_beside(&record, Some(&shipped)).unwrap();
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_systems_of_old_are_never_markup() {
+    fn hostile_historical_systems_are_never_markup() {
         let mut shipped = Historical::shipped().unwrap();
         for system in &mut shipped.systems {
             system.name = "<script>\u{1b}".into();
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_record_says_is_never_markup() {
+    fn text_of_the_record_is_never_markup() {
         let mut record = testing::record();
         record.run.suffix = "<script>alert('suffix')</script>".into();
         record.run.fingerprint = "\"><script>".into();
@@ -558,7 +558,7 @@ mod tests {
 
     /// A record comes from anywhere: figures without sense must not panic.
     #[test]
-    fn senseless_figures_still_give_a_page() {
+    fn invalid_figures_still_give_a_page() {
         let mut record = testing::record();
         record.points.truncate(2);
         let changes: [fn(&mut filermark_results::PointRecord); 6] = [

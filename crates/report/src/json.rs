@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn results_at_the_limit_and_generations_are_told() {
+    fn results_at_the_limit_and_generations_are_in_the_summary() {
         let value = json_summary(&testing::heritage::heritage_record());
         assert_eq!(value["classical"]["basis"], "interpolated");
         assert_eq!(value["classical"]["below_point"], 9);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn composites_tell_their_units_and_components() {
+    fn composites_have_their_units_and_components() {
         let mut record = testing::composite::stream_record();
         let value = json_summary(&record);
         assert_eq!(

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_generation_is_told_with_its_result() {
+    fn an_older_generation_is_shown_with_its_result() {
         let record = testing::heritage::heritage_record();
         let text = summary(&record, false, 100);
         crate::html::golden("summary_old.txt", &text);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn composites_are_told_in_their_units() {
+    fn composites_are_shown_in_their_units() {
         let record = testing::composite::composite_record();
         let text = summary(&record, false, 100);
         crate::html::golden("summary_build.txt", &text);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_netmists() {
+    fn lines_have_the_format_of_netmist() {
         let mut latency = Latency::new();
         latency.record(Nanos::from_micros(30));
         let text = band_lines(&latency);

@@ -65,7 +65,7 @@ fn drivers_of_records_are_written_as_they_were_read() {
 }
 
 #[test]
-fn a_driver_that_nobody_knows_is_named() {
+fn an_unknown_driver_is_named() {
     let error = serde_json::from_value::<Line>(run_line(r#"{"name":"afp"}"#)).unwrap_err();
     assert!(error.to_string().contains("`afp`"), "{error}");
 }

@@ -405,10 +405,13 @@ mod tests {
             hosts_changed(&all(earlier), &all(now)).join("; ")
         };
         assert_eq!(of(&[&a, &b], &[&b, &a]), "");
-        let told = of(&[&a, &b], &[&a, &a]);
-        assert_eq!(told, "a: more clients run on it than in the pieces before");
-        let told = of(&[&a], &[&b]);
-        assert_eq!(told, "b: it made no load in the pieces before");
+        let changes = of(&[&a, &b], &[&a, &a]);
+        assert_eq!(
+            changes,
+            "a: more clients run on it than in the pieces before"
+        );
+        let changes = of(&[&a], &[&b]);
+        assert_eq!(changes, "b: it made no load in the pieces before");
         // Two clients of one host with a mount point each, in any order.
         let mut other = a.clone();
         other.mounts[0].mount = "/mnt/b".into();

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         let good = "format = 1\ntitle = \"t\"\n[[system]]\nname = \"a\"\ngeneration = \"g\"\nops_per_sec = 5\nort_ms = 1.5\nsource = \"s\"\n";
         let parsed = Historical::parse("f", good).unwrap();
         assert_eq!(parsed.systems[0].cpu_count, None);

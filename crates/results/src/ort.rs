@@ -124,7 +124,7 @@ mod tests {
     ];
 
     #[test]
-    fn published_2008_results_come_out() {
+    fn published_2008_results_are_reproduced() {
         for (name, published, points) in GOLDEN_2008 {
             let ort = ort_2008(points).unwrap();
             assert!((ort - published).abs() < 0.005, "{name}: {ort}");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn published_2020_results_come_out() {
+    fn published_2020_results_are_reproduced() {
         // Sangfor, sources.md 2.5.
         let points = [
             (250., 0.135),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn points_behind_the_peak_do_not_flatter() {
+    fn points_beyond_the_peak_do_not_improve_the_ort() {
         let upto = [(100., 1.0), (200., 2.0)];
         let beyond = [(100., 1.0), (200., 2.0), (150., 30.0)];
         assert_eq!(ort_2008(&upto), Some((50. + 150.) / 200.));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing() {
+    fn no_points_give_no_ort() {
         assert_eq!(ort_2008(&[]), None);
         assert_eq!(ort_2008(&[(0.0, 1.0)]), None);
         assert_eq!(ort_2020(&[]), None);

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_roles() {
+    fn names_determine_roles() {
         let roles = [
             ("mine.run.jsonl", Role::Record),
             ("sfssum.run.jsonl", Role::Record),

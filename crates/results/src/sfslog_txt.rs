@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_under_way_tells_what_there_is() {
+    fn a_run_in_progress_has_the_results_so_far() {
         let mut record = composite_record();
         record.end = None;
         record.points.truncate(1);

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_summary_is_told_with_its_line() {
+    fn text_that_is_no_summary_is_rejected_with_its_line() {
         for (text, line, what) in [
             ("", 1, "no load point"),
             ("hello world\n", 1, "begins with \"hello\""),

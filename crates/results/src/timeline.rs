@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_was_cut_tells_how_far_it_came() {
+    fn a_phase_that_was_cut_has_its_progress_marks() {
         let mut record = composite_record();
         assert_eq!(marks(&record, 4).len(), 1, "INIT began and failed");
         let run = record

@@ -244,7 +244,7 @@ mod tests {
     use filermark_results::testing;
 
     #[test]
-    fn colours_go_by_decades() {
+    fn colours_follow_decades() {
         assert_eq!(level(0, 10), None);
         assert_eq!(level(10, 10), Some(7));
         assert_eq!(level(2, 10), Some(6));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_takes_no_more_room_than_a_minute() {
+    fn a_day_takes_no_more_space_than_a_minute() {
         let mut record = testing::record();
         let point = &mut record.points[0];
         let stats = point.stats.as_mut().unwrap();

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tag_of_the_seeds_table_does_what_it_says() {
+    fn every_tag_of_the_seeds_table_has_its_effect() {
         assert_eq!(text("one<p>two<br>three", 40), "one\n\ntwo\nthree");
         assert_eq!(
             text("a<blockquote>b<p>c</blockquote>d", 40),
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_active_comes_through() {
+    fn no_active_content_passes() {
         for source in [
             "<script>alert(1)</script>x",
             "<ScRiPt src=//evil>alert(1)</sCrIpT >x",

@@ -111,7 +111,7 @@ fn json_has_the_fields_and_the_figures() {
 }
 
 #[test]
-fn pictures_are_what_they_say() {
+fn images_must_have_a_known_format() {
     assert!(Image::new("a.jpg", b"\xff\xd8\xff\xe0".to_vec()).is_ok());
     assert!(Image::new("a.svg", b"<?xml version=\"1.0\"?><svg/>".to_vec()).is_ok());
     assert!(

@@ -25,7 +25,7 @@ fn result(points: &[(f64, f64)], limit_ms: f64) -> Option<ClassicalResult> {
 
 /// The rules of guide V, case by case.
 #[test]
-fn the_vendors_rules_come_out() {
+fn classical_results_follow_guide_v() {
     // "the throughput figure at 50 ms is reported"
     let rising = [(100.0, 10.0), (200.0, 20.0), (260.0, 80.0)];
     let at_limit = result(&rising, 50.0).unwrap();
@@ -89,7 +89,7 @@ fn the_ort_is_the_published_one_where_nothing_is_cut() {
 }
 
 #[test]
-fn odd_curves_are_defined() {
+fn irregular_curves_have_defined_results() {
     assert_eq!(result(&[], 50.0), None);
     // One point.
     let one = result(&[(100.0, 50.0)], 50.0).unwrap();
@@ -172,7 +172,7 @@ fn what_counts_takes_part_although_it_missed_its_rate() {
 }
 
 #[test]
-fn what_only_limit_or_rate_speak_against_takes_part() {
+fn points_invalid_only_by_limit_or_rate_take_part() {
     let record = testing::record();
     let (plan, mut point) = (&record.run.plan, record.points[0].clone());
     let with = |rules: &[Rule]| {

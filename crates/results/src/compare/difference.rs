@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_speak_for_themselves() {
+    fn repeats_correct_the_assumed_spread() {
         // Similar repeats: a smaller difference is detected.
         let alike = judged(&[1.0, 1.002, 0.998], &[1.061, 1.059, 1.06], 0.02);
         assert_eq!(alike.verdict, Judgement::Slower);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_can_explain_is_not_laid_at_the_servers_door() {
+    fn differences_that_the_client_can_explain_are_not_the_servers() {
         let uncertainty = ExtraUncertainty {
             spread: 0.02,
             allowance: 0.3,
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_read_well() {
+    fn figures_have_few_digits() {
         assert_eq!(
             [
                 signed(12.34),

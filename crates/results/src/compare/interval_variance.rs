@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_are_alike_make_the_mean_less_sure() {
+    fn correlated_seconds_widen_the_interval() {
         // Half of the run is 20 % slower: from the draws alone the interval would be much narrower.
         let halves = stats(|s| (100, if s < 30 { 1_000 } else { 1_200 }), 60);
         let figures = Figures::of(&halves);

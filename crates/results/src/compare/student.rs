@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_come_out() {
+    fn values_match_the_tables() {
         // (two-sided p, df, t): any table of Student's t.
         let table = [
             (0.05, 1.0, 12.706),

@@ -129,14 +129,14 @@ fn lower_peak(missed: Severity) {
             .unwrap();
         assert!((-24.0..-16.0).contains(&highest.change_pcnt), "{highest:?}");
         let reasons = against.reasons.join("\n");
-        let is_stated = reasons.contains("is no equal of a valid one");
+        let is_stated = reasons.contains("is not equivalent to a valid one");
         assert_eq!(is_stated, missed == Severity::Invalid, "{reasons}");
     }
 }
 
 /// A slower server loses more the higher the load is: that must not count as noise.
 #[test]
-fn a_trend_over_the_load_is_no_noise() {
+fn a_trend_over_the_load_is_not_noise() {
     let after = Simulated {
         capacity: 270.0,
         ..Simulated::default()
@@ -148,7 +148,7 @@ fn a_trend_over_the_load_is_no_noise() {
 }
 
 #[test]
-fn repeats_see_what_one_run_cannot() {
+fn repeats_show_differences_that_one_run_cannot() {
     let after = Simulated {
         service_us: 428.0,
         ..Simulated::default()
@@ -184,17 +184,17 @@ fn repeats_see_what_one_run_cannot() {
 }
 
 #[test]
-fn a_restless_client_is_no_slower_server() {
-    let restless = Simulated {
+fn a_client_with_delays_does_not_make_the_server_slower() {
+    let delayed = Simulated {
         service_us: 600.0,
         late_us: 400.0,
         ..Simulated::default()
     };
-    for after in runs(restless, 3, 5_000) {
+    for after in runs(delayed, 3, 5_000) {
         let against = compared(&[&base()[0]], &[&after], &Options::default());
         assert_eq!(against.verdict, Overall::NoDifferenceShown);
         assert!(
-            against.remarks[0].starts_with("the clients themselves"),
+            against.remarks[0].starts_with("the wake-up delays of the clients differ"),
             "{:?}",
             against.remarks
         );
@@ -219,7 +219,7 @@ fn a_run_is_equal_to_itself() {
 }
 
 #[test]
-fn points_that_do_not_count_are_no_equals() {
+fn points_that_do_not_count_are_not_equal_to_valid_ones() {
     let before = base()[0].clone();
     let mut after = before.clone();
     let lost = Finding::new(Rule::Errors, Severity::Invalid, "many");
@@ -280,7 +280,7 @@ fn other_work_is_refused_and_can_be_forced() {
 }
 
 #[test]
-fn the_json_is_as_its_schema_says() {
+fn the_json_matches_its_schema() {
     let slow = Simulated {
         capacity: 200.0,
         service_us: 900.0,
@@ -310,7 +310,7 @@ fn the_json_is_as_its_schema_says() {
 
 /// A record may come from anywhere: invalid figures must not panic or break JSON.
 #[test]
-fn senseless_figures_are_survived() {
+fn invalid_figures_do_not_panic() {
     let good = base()[0].clone();
     let changes: [fn(&mut crate::record::PointRecord); 5] = [
         |p| p.load.requested.0 = f64::NAN,
@@ -350,7 +350,7 @@ fn senseless_figures_are_survived() {
 }
 
 #[test]
-fn runs_of_open_length_that_took_different_times_are_told() {
+fn different_lengths_of_open_runs_are_remarked() {
     let mut before = testing::record();
     before.run.plan.phases.runtime_max = Some(Nanos::from_secs(14_400));
     let mut after = before.clone();

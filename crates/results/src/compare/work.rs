@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn the_set_up_tells_what_differs() {
+    fn the_set_up_lists_what_differs() {
         let before = testing::record();
         let mut after = testing::record();
         after.environments[0].kernel = "Linux 7.0".into();

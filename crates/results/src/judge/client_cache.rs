@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn above_a_tenth_from_memory_the_point_says_so() {
+    fn reads_above_a_tenth_from_memory_are_reported() {
         let nfs = |fetched| vec![reads(ReadCounter::Nfs, 100 * MIB, Some(fetched))];
         assert_eq!(judge_client_reads(&nfs(90 * MIB)), []);
         assert_eq!(judge_client_reads(&nfs(300 * MIB)), [], "read ahead");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_memory_and_unknown_is_a_note() {
+    fn file_systems_in_memory_are_cached_and_unknown_is_a_note() {
         let found = judge_client_reads(&[
             reads(ReadCounter::Memory, MIB, Some(0)),
             reads(ReadCounter::Unknown, MIB, None),
@@ -301,7 +301,7 @@ mod tests {
 
     /// An agent may name any counter.
     #[test]
-    fn who_names_the_counter_of_another_does_not_make_its_reads_look_better() {
+    fn naming_another_clients_counter_does_not_lower_its_cached_share() {
         let client = |name: &str, read: u64, fetched: Option<u64>| ClientReads {
             client: name.into(),
             source: "a".into(),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_nothing_hears_nothing() {
+    fn clients_without_reads_get_no_finding() {
         assert_eq!(judge_client_reads(&[]), []);
         let nothing = [
             reads(ReadCounter::Unknown, 0, None),

@@ -39,7 +39,7 @@ pub(super) fn mix_distance(
     let (severity, remark) = if off > chance {
         (Severity::Invalid, String::new())
     } else {
-        let remark = format!(", which chance alone can cause with only {total:.0} operations");
+        let remark = format!("; chance alone can cause this with only {total:.0} operations");
         (Severity::Note, remark)
     };
     let name = case.plan.benchmark.protocol.op_name(op);

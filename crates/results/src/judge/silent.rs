@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_told_with_client_begin_and_length() {
+    fn a_silence_is_reported_with_client_start_and_length() {
         let clients = [
             client("a", Some((500, 1_000))),
             client("b", Some((12_340, 3_500))),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_stood_still_itself_is_told_so() {
+    fn a_stall_of_the_client_is_reported_with_the_silence() {
         let own = ProcessStalls {
             role: ProcessRole::Agent,
             host: "a".into(),

@@ -147,7 +147,7 @@ fn errors_warn_and_many_invalidate() {
 }
 
 #[test]
-fn open_pacing_tells_of_saturation() {
+fn open_pacing_reports_saturation() {
     let wait = |stats: &mut PointStats| stats.backlog_end = 501;
     assert_eq!(after(|stats, _| wait(stats)), []);
     let found = after(|stats, plan| {
@@ -163,7 +163,7 @@ fn open_pacing_tells_of_saturation() {
 }
 
 #[test]
-fn a_generator_that_is_late_or_busy_is_told() {
+fn a_late_or_busy_generator_is_reported() {
     let found = after(|stats, _| {
         for _ in 0..40_000 {
             stats.wakeup.record(Nanos::from_micros(200));
@@ -184,7 +184,7 @@ fn a_generator_that_is_late_or_busy_is_told() {
 }
 
 #[test]
-fn wrong_data_and_server_events_are_told() {
+fn wrong_data_and_server_events_are_reported() {
     let count = |name: &'static str| {
         after(move |stats, _| {
             stats.counters.insert(name.into(), 2);
@@ -328,7 +328,7 @@ fn writes_that_no_commit_confirmed_invalidate_above_a_share() {
 }
 
 #[test]
-fn data_that_is_too_short_to_be_compared_is_told() {
+fn data_too_short_to_compare_is_reported() {
     let of = |checked: u64, undecided: u64, verify: bool| {
         after(move |stats, plan| {
             plan.fileset.verify = verify;
@@ -457,7 +457,7 @@ fn what_fails_after_run_is_an_error_too() {
 }
 
 #[test]
-fn missed_load_does_not_invalidate_and_is_told() {
+fn missed_load_is_a_warning() {
     let found = after(|stats, _| with_unseen(stats, 0, 900));
     assert_eq!(found, [(Rule::MissedLoad, Severity::Warning)]);
     let mut stats = quiet_point(1000.0, 30);

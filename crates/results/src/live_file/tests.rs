@@ -50,7 +50,7 @@ fn a_file_goes_on_behind_what_others_have_written() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_once() {
+fn write_errors_are_reported_once() {
     let dir = tempfile::tempdir().expect("a directory");
     for place in [dir.path().join("none/log"), "/dev/full".into()] {
         let mut file = LiveFile::new(place.clone(), 0);

@@ -102,7 +102,7 @@ fn one_outlier_is_no_trend() {
 }
 
 #[test]
-fn what_has_no_noise_or_no_value_is_answered() {
+fn series_without_noise_or_values_are_handled() {
     assert!(!change(&[7.0; 60]).unwrap().is_real());
     assert_eq!(change(&[0.0; 60]), None);
     assert_eq!(change(&[1.0; SECONDS_MIN - 1]), None);

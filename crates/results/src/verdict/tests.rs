@@ -126,11 +126,14 @@ fn any_other_point_that_does_not_count_makes_the_run_invalid() {
                 r.points[9].findings.extend(both);
             },
         ),
-        ("load point 3 does not count (achieved-rate), though", |r| {
-            r.points[2]
-                .findings
-                .push(finding(Rule::AchievedRate, Severity::Invalid));
-        }),
+        (
+            "load point 3 does not count (achieved-rate), although",
+            |r| {
+                r.points[2]
+                    .findings
+                    .push(finding(Rule::AchievedRate, Severity::Invalid));
+            },
+        ),
         ("load point 10 does not count (achieved-rate)", |r| {
             // Nothing at all was done there: this is not overload.
             let point = &mut r.points[9];
@@ -182,7 +185,7 @@ fn nothing_that_counts_is_invalid() {
 /// Without rates the number of the point decides which load is higher; LOAD may
 /// list rates in any order.
 #[test]
-fn uppermost_goes_by_the_load() {
+fn the_uppermost_point_has_the_highest_load() {
     let mut record = clean();
     record.points[0]
         .findings

@@ -61,7 +61,7 @@ fn a_component_that_lags_is_named() {
 }
 
 #[test]
-fn two_operations_per_proc_at_the_edges_are_nobodys_fault() {
+fn two_operations_per_proc_at_the_edges_are_tolerated() {
     let found = after(|stats, _| {
         // 9 procs with 5 wanted each, of which one is still in flight.
         for (component, wanted) in [(0, 405), (1, 45)] {
@@ -76,7 +76,7 @@ fn two_operations_per_proc_at_the_edges_are_nobodys_fault() {
 }
 
 #[test]
-fn mixes_are_held_against_the_component_they_belong_to() {
+fn mixes_are_compared_per_component() {
     // READs in place of STATs: the sum over both components hides it.
     let found = after(|stats, _| {
         let all = &mut stats.components[1].ops;
@@ -108,7 +108,7 @@ fn background_components_do_not_count() {
 
 /// The length of RUN and the verdict depend on the same components.
 #[test]
-fn the_background_is_not_to_be_touched_and_does_not_touch() {
+fn background_components_do_not_count_as_touched_data() {
     let touched = |counted_bytes: u64, background_bytes: u64| {
         after(|stats, plan| {
             let point = plan.points[0];
@@ -216,7 +216,7 @@ fn random_reads_have_a_limit_of_their_own() {
 }
 
 #[test]
-fn what_the_file_system_lacks_is_told() {
+fn missing_features_of_the_file_system_are_reported() {
     let found = after(|stats, _| {
         stats.counters.insert("direct_fallbacks".into(), 7);
         stats.counters.insert("lock_waits".into(), 1);
