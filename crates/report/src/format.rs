@@ -43,7 +43,7 @@ pub fn ms(ns: f64) -> String {
     number(ms, decimals)
 }
 
-/// Nanoseconds in the unit that suits them, with it.
+/// Nanoseconds in a suitable unit, with the unit.
 pub fn duration(ns: f64) -> String {
     match ns {
         v if v >= 1e9 => format!("{} s", number(v / 1e9, 2)),

@@ -3,7 +3,7 @@
 use crate::scale::{Scale, tick_label};
 use crate::svg::{Anchor, Svg};
 
-/// The area that is plotted on.
+/// The plot area.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
     /// Its left edge, in the drawing's units.
