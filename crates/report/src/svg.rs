@@ -144,7 +144,7 @@ impl Svg {
     }
 }
 
-/// Text as it may stand in an element or an attribute.
+/// Text escaped for an element or an attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

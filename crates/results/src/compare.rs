@@ -1,6 +1,5 @@
 //! Two or more runs side by side; the first is the base.
 //!
-//! `work` says whether they did the same work, `points` and `sweep` what each
 //! `work` compares the work that was done, `points` and `sweep` the figures, and `verdict`
 //! draws the conclusion. The statistics are in `interval_variance` (block means of one run),
 //! `difference` (two sides), `scatter` (load points together) and `student`.
@@ -460,7 +459,7 @@ fn remarks(
             if !bounds.is_empty() {
                 let points: Vec<String> = bounds.iter().map(u32::to_string).collect();
                 remarks.push(format!(
-                    "{name}: at load point {} the mean response time is a lower bound (operations of RUN were not seen to end), and is not compared",
+                    "{name}: at load point {} the mean response time is a lower bound (the end of operations of RUN was not observed), and is not compared",
                     points.join(", ")
                 ));
             }
@@ -468,7 +467,7 @@ fn remarks(
                 remarks.push(format!("the record of {name} was cut: {}", one_line(cut)));
             } else if record.end.is_none() {
                 remarks.push(format!(
-                    "the record of {name} has no end: the run was cut or still goes on"
+                    "the record of {name} has no end: the run was cut or is still in progress"
                 ));
             }
         }

@@ -99,7 +99,7 @@ pub fn write_files_so_far(
     Ok(written)
 }
 
-/// The logs that grow while a run goes on, by name, as they are when a load point has
+/// The logs that grow during a run, by name, as they are when a load point has
 /// ended; those of the procs are [`proc_log_files`] [`without_notice`].
 ///
 /// # Errors
@@ -360,7 +360,7 @@ mod tests {
             "sfssum_vda.xml",
             "vda.csv",
         ];
-        assert_eq!(names_in(dir.path()), files, "while the run goes on");
+        assert_eq!(names_in(dir.path()), files, "during the run");
         record.end = end;
         let written = write_files(&record, dir.path()).unwrap();
         let logs = written.last().unwrap();

@@ -270,7 +270,7 @@ pub struct Event {
 }
 
 /// Added to the text on pieces with REUSE=on.
-const REUSED: &str = "; the first load point of a further piece had a file set that was made anew, and not that of the load point before (REUSE=on)";
+const REUSED: &str = "; the first load point of each later piece used a new file set, and not that of the previous load point (REUSE=on)";
 
 /// The failure of the load point that was in progress when the user ended the run.
 pub const STOPPED: &str = "stopped on request";
@@ -500,7 +500,7 @@ pub struct End {
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// The verdict ([`crate::verdict::WORDS`]), as it was when this line was
-    /// written; readers compute it anew ([`RunRecord::verdict`]). Records of version 0.1
+    /// written; readers compute it again ([`RunRecord::verdict`]). Records of version 0.1
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,

@@ -118,7 +118,7 @@ fn tail(out: &mut String, record: &RunRecord) {
                 );
             }
         }
-        None => out.push_str("the record has no end: the run was cut or still goes on\n"),
+        None => out.push_str("the record has no end: the run was cut or is still in progress\n"),
     }
     if let Some(cut) = &record.cut {
         let _ = writeln!(out, "the record was cut: {}", one_line(cut));

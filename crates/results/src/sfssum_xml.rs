@@ -158,7 +158,7 @@ mod tests {
         assert!(text.contains(NOT_A_SPEC_RESULT));
     }
 
-    /// An independent parser, Python's expat, reads it, whatever is in the names.
+    /// An independent parser, Python's expat, reads it, with any text in the names.
     #[test]
     fn odd_names_are_escaped_and_another_parser_reads_it() {
         let mut record = composite_record();

@@ -45,7 +45,7 @@ const WARMUP_SECONDS: u64 = 5;
 const PROCS: u32 = 10;
 
 /// The synthetic run's plan: 12 load points of 100 op/s each, two clients of 10
-/// procs, every second proc on a mount point with an odd name.
+/// procs, every second proc on a mount point with an unusual name.
 pub fn plan() -> RunPlan {
     let benchmark = Benchmark::shipped("general-nfs3").expect("a shipped definition reads");
     let not_standard = |name: &str, value: f64, standard: f64| {

@@ -217,7 +217,7 @@ fn ending(end: Option<&End>) -> Option<String> {
         Some(Outcome::Complete) => None,
         Some(Outcome::Interrupted) => Some("the run was interrupted".into()),
         Some(Outcome::Failed { reason }) => Some(format!("the run failed: {}", one_line(reason))),
-        None => Some("the record has no end: the run was cut or still goes on".into()),
+        None => Some("the record has no end: the run was cut or is still in progress".into()),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Ticks that fit beside each other.
+    /// Ticks that fit next to each other.
     pub fn x_tick_count(&self) -> usize {
         ((self.right - self.left) / 54.0) as usize
     }

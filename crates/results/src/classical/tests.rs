@@ -258,7 +258,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
 }
 
 proptest! {
-    /// Whatever the curve: the result lies within the limit, within what took part, and
+    /// For any curve: the result lies within the limit, within what took part, and
     /// at or above every point before the limit was passed; its ORT within the limit.
     #[test]
     fn results_keep_within_the_curve(

@@ -1,4 +1,4 @@
-//! Rules for operations that did not end.
+//! Rules for operations whose end was not observed.
 
 use super::case::{Case, OWN, percent_of};
 use super::saturated::saturated;

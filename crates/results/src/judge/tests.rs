@@ -407,7 +407,7 @@ fn a_response_time_that_rises_through_run_is_unsteady() {
     );
 }
 
-/// Operations of RUN that did not end: `count` open, and as many missed, each
+/// Operations of RUN whose end was not observed: `count` open, and as many missed, each
 /// of which had waited for two seconds.
 fn with_unseen(stats: &mut PointStats, count: u64, missed: u64) {
     let op = stats

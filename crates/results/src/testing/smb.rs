@@ -126,7 +126,7 @@ pub fn sweep_record(change: impl FnOnce(&mut RunPlan, &mut PointStats)) -> RunRe
     record
 }
 
-/// A row of the sweep: the mix as it is wanted, every operation as slow as the mean.
+/// A row of the sweep: the planned mix, every operation as slow as the mean.
 fn sweep_stats(
     plan: &RunPlan,
     (requested, achieved, mean_ms, total, seconds): (f64, f64, f64, u64, u64),

@@ -125,7 +125,7 @@ fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
     assert_eq!(severity(Transport::Udp, 13, &[]), Severity::Warning);
     assert_eq!(severity(Transport::Udp, 14, &[]), Severity::Invalid);
     assert_eq!(severity(Transport::Tcp, 14, &[]), Severity::Warning);
-    // A slow server: its first reply came after the call had gone again.
+    // A slow server: its first reply came after the call had been sent again.
     let slow = &[(DUPLICATE_REPLIES, 10)];
     assert_eq!(severity(Transport::Udp, 23, slow), Severity::Warning);
     assert_eq!(severity(Transport::Udp, 24, slow), Severity::Invalid);
