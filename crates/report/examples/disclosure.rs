@@ -1,5 +1,5 @@
 //! Writes a synthetic disclosure into the current directory, as page and as text:
-//! for whoever changes its looks.
+//! for changes of its layout.
 
 use filermark_report::{Edition, Extras, Templates, submission_html, submission_text};
 use filermark_results::testing;

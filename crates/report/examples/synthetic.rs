@@ -1,7 +1,7 @@
-//! Writes the report of the synthetic record, to be looked at:
+//! Writes the report of the synthetic record, for a visual check:
 //! `cargo run -p filermark-report --example synthetic -- report.html`; with
-//! `build` or `vda` behind it that of a composite, with `old` that of an older generation
-//! beside the historical systems. A name that ends in `.png` gets
+//! `build` or `vda` as further argument that of a composite, with `old` that of an older generation
+//! with the historical systems. A name that ends in `.png` gets
 //! the heat map of the peak.
 
 use std::process::ExitCode;

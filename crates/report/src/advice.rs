@@ -3,48 +3,48 @@
 
 use filermark_model::Rule;
 
-/// What the reader can do when this rule speaks.
+/// What the user can do about a finding of this rule.
 pub const fn advice(rule: Rule) -> &'static str {
     match rule {
         Rule::NotStandard => {
             "Compare only with runs that made the same change; run again without it for a standard result."
         }
         Rule::ResponseLimit => {
-            "The server is past its useful load here; the result at the response limit is drawn to this point. Lower LOAD, or find the bottleneck (disk, network, processor) at it. Where calls went again (retransmits), the network is the first to look at."
+            "The server is overloaded here; the result at the response limit is interpolated to this point. Lower LOAD, or find the bottleneck (disk, network, processor) at this load. If calls were sent again (retransmits), check the network first."
         }
         Rule::AchievedRate => {
-            "The server, the network or the client could not carry the load. Where calls went again (retransmits), correct the network first. If the generator was not busy, lower LOAD; with closed pacing, more PROCS may help."
+            "The server, the network or the client could not carry the load. If calls were sent again (retransmits), correct the network first. If the generator was not busy, lower LOAD; with closed pacing, more PROCS may help."
         }
         Rule::ProcRate => {
-            "One proc's mount point, connection or directory is slower than the others: look at its line in the client log, and at how MNT_POINTS spreads the procs."
+            "One proc's mount point, connection or directory is slower than the others: check its line in the client log, and how MNT_POINTS distributes the procs."
         }
         Rule::MixDeviation => {
-            "Some operations were starved or failed. See the errors, or raise PROCS so that slow operations do not hold back the others."
+            "Some operations failed or were made too seldom. Check the errors, or raise PROCS so that slow operations do not delay the others."
         }
         Rule::Errors => {
             "Look the error up in the client log and in the server's own log; a full file system and permissions are the usual causes."
         }
         Rule::Saturated => {
-            "The arrival rate was more than the server can do: lower LOAD to find the highest rate that it sustains."
+            "The arrival rate was above the capacity of the server: lower LOAD to find the highest rate that it sustains."
         }
         Rule::Lateness => {
-            "Other work disturbs the client host: stop it, use a host with more cores, or lower the number of procs."
+            "Other processes disturb the client host: stop them, use a host with more cores, or lower the number of procs."
         }
         Rule::GeneratorBusy => {
-            "Use a faster client host or more of them, and measure this point again: the server may be able to do more."
+            "Use a faster client host or more of them, and measure this point again: the server may be capable of more."
         }
         Rule::DataVerify => {
             "The server or the path to it changed data. Stop using it for anything valuable until this is explained."
         }
-        Rule::Failed => "The reason names the host, the step and what to try.",
+        Rule::Failed => "The reason names the host, the step and what to do.",
         Rule::Interrupted => {
             "What was measured before stays in the record; run again for the rest."
         }
         Rule::Resumed => {
-            "Each load point is of one piece. Where the server may have changed between the pieces (a restart, other load, fuller disks), measure all of it again."
+            "Each load point was measured in one piece. If the server may have changed between the pieces (a restart, other load, fuller disks), measure all of it again."
         }
         Rule::LeftBehind => {
-            "Give the `filermark stop` command that the finding names. Where it names none, the thing is not this run's, and Filermark leaves it: look at it, remove it by hand if nobody needs it, then give the command for the run's directory."
+            "Give the `filermark stop` command that the finding names. If it names none, the object is not part of this run, and Filermark does not remove it: check it, remove it by hand if it is not needed, then give the command for the run's directory."
         }
         Rule::LoadPoints => {
             "Use LOAD, INCR_LOAD and NUM_RUNS for ten or more evenly spaced load points."
@@ -53,57 +53,57 @@ pub const fn advice(rule: Rule) -> &'static str {
             "Change PROCS or CLIENTS so that each proc makes between 10 and 250 op/s."
         }
         Rule::ServerEvent => {
-            "Look at the server's log for this time; expect higher latencies around it."
+            "Check the server's log for this time; expect higher latencies around it."
         }
         Rule::ComponentVariance => {
-            "One component of the benchmark ran at another pace than its share asks for: look at its figures in the report, and at the procs that lag."
+            "One component of the benchmark did not run at the rate of its share: check its figures in the report, and the procs that are behind."
         }
         Rule::DataTouched => {
-            "Raise RUNTIME (-t), or lower the data set, so that the caches are really defeated."
+            "Raise RUNTIME (-t), or lower the data set, so that caches do not answer the reads."
         }
         Rule::Script => {
-            "Run the program by hand with the same arguments; it must be executable. A script of netmist's, and a call of `PRIME_MON_MODE=phases`, must end by itself and with status 0; a program that runs while RUN does must end when it gets SIGTERM. A program that does not know `--phase` wants `PRIME_MON_MODE=program`."
+            "Run the program by hand with the same arguments; it must be executable. A script of netmist's, and a call of `PRIME_MON_MODE=phases`, must end by itself and with status 0; a program that runs while RUN does must end when it gets SIGTERM. A program without the option `--phase` needs `PRIME_MON_MODE=program`."
         }
         Rule::Lacking => {
-            "Measure on a file system or platform that has it, and compare only with results that lacked the same."
+            "Measure on a file system or platform that supports it, or compare only with results without it."
         }
         Rule::ExternalClock => {
-            "Do not trust times taken on this client (a virtual machine, perhaps): use physical clients, or mend its time source."
+            "Do not trust times taken on this client (a virtual machine, perhaps): use physical clients, or fix its time source."
         }
         Rule::Experimental => {
-            "Take this as a load of this kind, not as a figure to compare: the definition file says what is our own design."
+            "Use this as a load of this kind, not as a figure for comparison: the definition file states which parts are our own design."
         }
         Rule::Resources => "Use clients with more memory, or a larger file system, or lower LOAD.",
         Rule::ClientLost => {
-            "See what became of the client (filermark preflight), and measure again with all."
+            "Check the client (filermark preflight), and measure again with all clients."
         }
         Rule::SecretExposed => {
             "chmod 600 the file; keep the password in a PASSWORD_FILE of its own."
         }
         Rule::ClientStart => {
-            "Use clients that are near the prime and not loaded; a jump host may be far away."
+            "Use clients that are near the prime and idle; a jump host may be distant."
         }
         Rule::ShortRun => "Raise RUNTIME (300 s is standard) before drawing conclusions.",
         Rule::OpenOperations => {
-            "The server or the network left operations unanswered: see its log for this time. Take the response times as lower bounds, and measure again."
+            "The server or the network left operations unanswered: check its log for this time. Read the response times as lower bounds, and measure again."
         }
         Rule::MissedLoad => {
-            "Take the response-time percentiles as lower bounds. Lower LOAD, raise PROCS, or use open pacing (PACING=open) to see what users would wait."
+            "Read the response-time percentiles as lower bounds. Lower LOAD, raise PROCS, or use open pacing (PACING=open) to measure how long users would wait."
         }
         Rule::NoReply => {
-            "Look for what the server and the network did at that time: a fail-over, a cache that was written out, its log. Then measure the point again."
+            "Check the server and the network at that time: a fail-over, a cache flush, the server's log. Then measure the point again."
         }
         Rule::GeneratorStalled => {
-            "Keep the client host free of other work, do not suspend or pause it while it measures, and measure this point again."
+            "Run nothing else on the client host, do not suspend or pause it while it measures, and measure this point again."
         }
         Rule::ClientCache => {
             "Use a file set larger than the client's memory, direct I/O, or a protocol driver (NFS, SMB), so that the server answers and not the client."
         }
         Rule::Unsteady => {
-            "Lengthen WARMUP_TIME and RUNTIME, find out what changed on the server meanwhile, and measure again. A rate that falls for minutes is often a server whose write cache has filled, or a cloud volume that has used up its burst credits."
+            "Lengthen WARMUP_TIME and RUNTIME, find out what changed on the server meanwhile, and measure again. A rate that falls for minutes is often a server whose write cache has filled, or a cloud volume without burst credits left."
         }
         Rule::WarmupLimit => {
-            "Raise WARMUP_TIME_MAX, or find out what on the server, its disks or the network kept changing, and measure again."
+            "Raise WARMUP_TIME_MAX, or find out what on the server, its disks or the network changed during WARMUP, and measure again."
         }
         Rule::EmergencyStop => {
             "Find out why the limit was exceeded before running again; lower LOAD, or change STOP_IF if the limit was too strict."
@@ -112,28 +112,28 @@ pub const fn advice(rule: Rule) -> &'static str {
             "The server lost data that it had acknowledged. Stop using it for anything valuable until this is explained."
         }
         Rule::DataUnchecked => {
-            "Let the workload read and write at least 64 bytes at a time; or say beside the result that its data was not compared."
+            "Let the workload read and write at least 64 bytes at a time; or state with the result that its data was not compared."
         }
         Rule::Uncommitted => {
-            "See why the server refuses COMMIT or takes so long for it: its log, its disks. Where RUN had no COMMIT, raise RUNTIME or LOAD, so that the cost of stable storage is in the times."
+            "Check the server's log and disks for the cause of refused or slow COMMITs. If RUN had no COMMIT, raise RUNTIME or LOAD, so that the cost of stable storage is in the times."
         }
         Rule::SpaceUsed => {
-            "See whether the server compresses or deduplicates, and whether others use the same file system; state it beside the result."
+            "Check whether the server compresses or deduplicates, and whether the file system has other users; state it with the result."
         }
         Rule::AccessedShare => {
-            "Raise LOAD or FILESET_MB_PER_OP until there are some hundred files; a standard file set has them."
+            "Raise LOAD or FILESET_MB_PER_OP until there are several hundred files, as in a standard file set."
         }
         Rule::CutReads => {
             "Raise LOAD or FILESET_MB_PER_OP, or lower PROCS, until each proc has files as large as its reads."
         }
         Rule::UniformAccess => {
-            "List each file system equally often in MNT_POINTS, for every client and in all; choose PROCS accordingly."
+            "List each file system equally often in MNT_POINTS, for every client and in total; choose PROCS accordingly."
         }
         Rule::LoadGenerators => {
-            "Name more clients in CLIENTS; state it beside the result where there is only one."
+            "Name more clients in CLIENTS; state it with the result if there is only one."
         }
         Rule::ServerMemory => {
-            "Raise LOAD or the file set until the working set is several times the server's memory, if the result is to show its disks."
+            "Raise LOAD or the file set until the working set is several times the server's memory, if the result should measure its disks."
         }
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     /// The reference page explains every rule of the record's schema, and gives
     /// the same advice as the report.
     #[test]
-    fn the_reference_page_knows_every_rule() {
+    fn the_reference_page_explains_every_rule() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../docs/src/reference/rules.md"

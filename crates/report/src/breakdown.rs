@@ -1,7 +1,7 @@
-//! The figures behind the views beyond the classics, as texts for the template: what
-//! a chart shows stands in a table too, for those who do not see it.
+//! The figures behind the views beyond the classical ones, as texts for the template: the
+//! content of each chart is also in a table, for users who cannot see charts.
 //!
-//! What was measured beside a run has a page of its own (`energy`).
+//! Measurements by other instruments have their own page (`energy`).
 
 use crate::charts::{ClientFigures, PERCENTILES, knee_point, percentiles};
 use crate::format::{count, ms, number, rate};
@@ -13,16 +13,17 @@ use filermark_results::text::severity_label;
 use filermark_results::{ClientSummary, PointRecord, RunRecord};
 use serde::Serialize;
 
-/// Most clients of a table.
+/// Most clients in a table.
 const CLIENTS_MAX: usize = 200;
-/// Clients of a load point up to which all load points are in one table.
+/// Most clients of a load point for which all load points are in one table.
 const FEW_CLIENTS: usize = 4;
 
-/// The knee in words.
+/// The knee as text.
 #[derive(Serialize)]
 pub struct KneeView {
-    /// Where it is, or that there is none.
-    pub said: String,
+    /// Its position, or that there is none.
+    #[serde(rename = "said")]
+    pub text: String,
     pub is_there: bool,
     pub term: &'static str,
 }
@@ -45,7 +46,7 @@ pub struct ClientsView {
     pub verdict: &'static str,
     pub is_peak: bool,
     pub rows: Vec<ClientRow>,
-    /// How many clients more there are: those that are left out were the fastest.
+    /// The number of clients left out, which were the fastest.
     pub more: usize,
 }
 
@@ -86,7 +87,7 @@ pub fn percentile_rows(record: &RunRecord) -> Vec<PercentileRow> {
     record.points.iter().filter_map(row).collect()
 }
 
-/// A finding as it stands in the record.
+/// A finding as the record has it.
 #[derive(Serialize)]
 pub struct FindingRow {
     pub place: String,
@@ -94,7 +95,7 @@ pub struct FindingRow {
     pub cells: Vec<String>,
 }
 
-/// The heads of the table of all findings, behind the place.
+/// The heads of the table of all findings, after the place.
 pub const FINDING_HEADS: [(&str, &str); 6] = [
     ("severity", ""),
     ("rule", ""),
@@ -104,7 +105,7 @@ pub const FINDING_HEADS: [(&str, &str); 6] = [
     ("what", ""),
 ];
 
-/// All findings one by one, for those who check a report.
+/// All findings one by one, for reviewers.
 pub fn all_findings(record: &RunRecord) -> Vec<FindingRow> {
     let row = |place: String, f: &Finding| {
         let figure = |f: Option<f64>| f.map_or("–".to_owned(), |f| number(f, 3));
@@ -130,11 +131,11 @@ pub fn all_findings(record: &RunRecord) -> Vec<FindingRow> {
         .collect()
 }
 
-/// Where the knee is; `None` where too little was measured to say anything.
+/// The knee; `None` if too little was measured.
 pub fn knee_view(record: &RunRecord) -> Option<KneeView> {
     record.valid_points().next()?;
     let point = knee_point(record);
-    let said = match point {
+    let text = match point {
         Some((point, stats)) => format!(
             "The knee is at load point {}: {} op/s, mean service time {} ms.",
             point.load.number,
@@ -144,13 +145,13 @@ pub fn knee_view(record: &RunRecord) -> Option<KneeView> {
         None => "The load points that count show no knee.".to_owned(),
     };
     Some(KneeView {
-        said,
+        text,
         is_there: point.is_some(),
         term: KNEE_TERM,
     })
 }
 
-/// The heads of the table of clients, behind the client: (head, unit).
+/// The heads of the table of clients, after the client: (head, unit).
 pub const CLIENT_HEADS: [(&str, &str); 9] = [
     ("procs", ""),
     ("rate", "op/s"),
@@ -198,7 +199,7 @@ pub fn clients_views(record: &RunRecord) -> Vec<ClientsView> {
     views.filter(|v| !v.rows.is_empty()).collect()
 }
 
-/// The rows of all load points, where that makes one table that is easily read.
+/// The rows of all load points, if one table is short enough.
 pub fn few_clients(views: &[ClientsView]) -> Vec<ClientRow> {
     match views.iter().all(|v| v.rows.len() <= FEW_CLIENTS) {
         true => views.iter().flat_map(|v| &v.rows).cloned().collect(),

@@ -1,8 +1,8 @@
 //! The charts of the report, each a function from a record to an SVG text; [`CHARTS`] lists
 //! those that can be files of their own.
 //!
-//! The larger ones are drawn twice, for a desk and for a phone; the style
-//! sheet shows the one that fits, so that no text is ever scaled to nothing.
+//! The larger ones are drawn twice, for a wide screen and for a phone; the style sheet
+//! shows the one that fits, so that text is never scaled down.
 
 mod bare_curve;
 mod clients;
@@ -36,16 +36,16 @@ pub use series::series_chart;
 
 use filermark_results::{Historical, RunRecord};
 
-/// For which width a chart is drawn.
+/// The width for which a chart is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartWidth {
-    /// The whole width of the page on a desk.
+    /// The whole width of the page on a wide screen.
     Wide,
     /// Half of that width.
     Half,
     /// A phone.
     Narrow,
-    /// One of several small charts beside each other, on a desk and on a phone.
+    /// One of several small charts side by side, on a wide screen and on a phone.
     Multiple,
 }
 
@@ -60,7 +60,7 @@ impl ChartWidth {
         }
     }
 
-    /// A word for identifiers.
+    /// The name in identifiers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wide => "wide",
@@ -80,13 +80,13 @@ pub struct Chart {
     pub about: &'static str,
     /// Its name in the template of the page.
     pub(crate) page_name: &'static str,
-    /// Its width on the page, on a desk.
+    /// Its width on the page, on a wide screen.
     pub(crate) page_width: ChartWidth,
     /// Draws it; `None`: the record has nothing to draw.
     pub(crate) draw: fn(&RunRecord, ChartWidth, Option<&Historical>) -> Option<String>,
 }
 
-/// All charts; the first one is shown where none is chosen.
+/// All charts; the first one is the default.
 pub const CHARTS: [Chart; 7] = [
     Chart {
         name: "results",
@@ -125,7 +125,7 @@ pub const CHARTS: [Chart; 7] = [
     },
     Chart {
         name: "operations",
-        about: "What takes the time, at the peak",
+        about: "Time by operation, at the peak",
         page_name: "ops_share",
         page_width: ChartWidth::Wide,
         draw: |record, fit, _| ops_chart(record, record.peak()?.measured()?, fit),

@@ -60,7 +60,7 @@ pub fn comparison_text(comparison: &Comparison, colour: bool, width: usize) -> S
     out
 }
 
-/// The systems of old as a table, with what has to be said of it.
+/// The historical systems as a table, with its notice.
 fn historical_text(out: &mut String, historical: &Historical, paint: &Paint, width: usize) {
     let _ = writeln!(out, "\n{}", wrapped(&historical.title, width, 0));
     let notice = wrapped(historical.notice, width, 0);
@@ -91,7 +91,7 @@ fn historical_text(out: &mut String, historical: &Historical, paint: &Paint, wid
     }
 }
 
-/// What a side is, in a sentence.
+/// A side, in a sentence.
 fn side_text(side: &SideFacts) -> String {
     let run = |r: &RunFacts| format!("{} of {}, {}", r.suffix, r.started.readable(), r.verdict);
     let runs: Vec<String> = side.runs.iter().map(run).collect();
@@ -100,15 +100,15 @@ fn side_text(side: &SideFacts) -> String {
     format!("{}: {benchmark}; {}", side.name, runs.join("; "))
 }
 
-/// How the intervals were made, and by what the verdict goes.
+/// The method of the intervals and of the verdict.
 pub fn method_text(comparison: &Comparison) -> String {
     let repeated = comparison.sides.iter().any(|s| s.runs.len() > 1);
     let between = match repeated {
-        true => "as the repeats show it, at first assumed",
+        true => "measured from the repeats and an initial assumption",
         false => "which is assumed",
     };
     format!(
-        "Intervals hold the change in {} of 100 cases (Student's t on logarithms). They are made of block means over the seconds of each run, the scatter over the load points, and the spread between runs on one server ({} % standard deviation), {between}; wider where the clients' own lateness differs. A difference is shown when chance makes it in less than 5 of 100 comparisons, all tests of a table taken together (Holm), and it matters from {} % on.",
+        "The intervals contain the true change in {} of 100 cases (Student's t on logarithms). They are computed from block means over the seconds of each run, the scatter over the load points, and the spread between runs on one server ({} % standard deviation), {between}; they are wider if the wake-up delays of the clients differ. A difference is shown if chance causes it in less than 5 of 100 comparisons, over all tests of a table (Holm), and it matters from {} % on.",
         comparison.confidence_pcnt, comparison.spread_pcnt, comparison.threshold_pcnt
     )
 }
@@ -152,12 +152,12 @@ fn against_text(out: &mut String, against: &Against, paint: &Paint, width: usize
     }
 }
 
-/// Whether the same was done, in a sentence.
+/// Whether the work was the same, in a sentence.
 pub fn work_text(against: &Against) -> String {
     match against.work {
         Work::Same => "the same work: the plans are equal".into(),
         Work::SameElsewhere => "the same work elsewhere: only places differ".into(),
-        Work::Different => "FORCED: the work differs, so differences may come from the work; compared is only what can be matched".into(),
+        Work::Different => "FORCED: the work differs, so differences may come from the work; only what can be matched is compared".into(),
     }
 }
 
@@ -171,7 +171,7 @@ fn fields(out: &mut String, fields: &[FieldChange], width: usize) {
     }
 }
 
-/// What is made of a point that counts on one side only; nothing for others.
+/// The verdict on a point that counts on one side only; empty for others.
 pub fn validity_text(point: &PointDifference) -> String {
     match point.standing_verdict {
         Judgement::NoDifferenceShown => String::new(),
@@ -269,7 +269,7 @@ fn verdict(verdict: Overall, paint: &Paint) -> String {
     }
 }
 
-/// As [`wrapped`], with the blanks of the first word's column kept.
+/// As [`wrapped`], with the leading blanks kept.
 fn wrapped_keeping(text: &str, width: usize, indent: usize) -> String {
     let start: String = text.chars().take(indent).collect();
     let rest: String = text.chars().skip(indent).collect();
@@ -337,7 +337,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_alone_stands_beside_systems_of_old() {
+    fn a_single_run_is_shown_with_historical_systems() {
         let records = records();
         let one = vec![Group {
             name: "one".into(),
@@ -369,7 +369,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn points_that_failed_are_told() {
+    fn failed_points_are_reported() {
         let mut records = records();
         records.truncate(2);
         records[1].points.truncate(1);
@@ -382,11 +382,11 @@ pub(crate) mod tests {
             .collect();
         let comparison = compare(&sides, &Options::default()).unwrap();
         let text = comparison_text(&comparison, false, 100);
-        for told in [
+        for expected in [
             "load point 2, 100 op/s: no figures to compare: valid before, not measured after, slower",
             "verdict: slower\n  - load points 2 to 4 count before and not after, slower: not measured",
         ] {
-            assert!(text.contains(told), "{text}");
+            assert!(text.contains(expected), "{text}");
         }
         let json = comparison_json(&comparison);
         let points = &json["against"][0]["points"];
@@ -395,16 +395,16 @@ pub(crate) mod tests {
         let templates = crate::templates::Templates::builtin();
         let page =
             crate::comparison_html::comparison_html(&comparison, &sides, &templates).unwrap();
-        for told in [
+        for expected in [
             "not measured after, slower</span>",
             "<li>load points 2 to 4 count before and not after, slower",
         ] {
-            assert!(page.contains(told), "{told}");
+            assert!(page.contains(expected), "{expected}");
         }
     }
 
     #[test]
-    fn forced_comparisons_say_so() {
+    fn forced_comparisons_are_marked() {
         let mut records = records();
         records[2].run.plan.phases.runtime.0 *= 2;
         records[2].run.fingerprint = "other".into();

@@ -85,10 +85,10 @@ struct Row {
     class: &'static str,
 }
 
-/// The comparison as a page; `groups` are those that it was made of.
+/// The comparison as a page; `groups` are the groups compared.
 ///
 /// # Errors
-/// A template of the user's cannot be filled in.
+/// A user's template cannot be rendered.
 pub fn comparison_html(
     comparison: &Comparison,
     groups: &[Group<'_>],

@@ -1,5 +1,5 @@
-//! What the report tells of composites beside the common: their components, the
-//! latency bands, scripts, and the plan in their words.
+//! Parts of the report that only composites have: their components, the latency bands,
+//! scripts, and the plan in their terms.
 
 use crate::format::{count, ms, number, rate};
 use crate::labels;
@@ -12,7 +12,7 @@ use filermark_results::bands::bands;
 use filermark_results::figures::{Throughput, is_background, units};
 use filermark_results::{PointRecord, RunRecord};
 
-/// The heads of a table of components, behind the component: (head, unit).
+/// The heads of a table of components, after the component: (head, unit).
 pub const COMPONENT_HEADS: [(&str, &str); 9] = [
     ("procs", ""),
     ("wanted", "op/s"),
@@ -47,7 +47,7 @@ pub struct BandEntryView {
     pub count: String,
     /// Whether nothing is in it.
     pub is_empty: bool,
-    /// Of all latencies, in whole percent, rounded up: as wide as its bar is drawn.
+    /// Of all latencies, in whole percent, rounded up: the width of its bar.
     pub percent: u32,
 }
 
@@ -66,13 +66,13 @@ pub struct ComponentFigures {
     pub name: String,
     pub background: bool,
     pub proc_count: u32,
-    /// `None`: as fast as it goes.
+    /// `None`: no limit.
     pub wanted_ops_per_sec: Option<f64>,
     pub achieved_ops_per_sec: f64,
-    /// Of the operations of all components that count; `None` for others, and
-    /// where one has no rate.
+    /// Of the operations of all components that count; `None` for others, and if one has no
+    /// rate.
     pub target_pcnt: Option<f64>,
-    /// Likewise.
+    /// The achieved share, `None` as for the target.
     pub actual_pcnt: Option<f64>,
     pub service: Latency,
     pub moved: Throughput,
@@ -182,8 +182,8 @@ pub fn script_rows(record: &RunRecord) -> Vec<ScriptRow> {
     record.scripts.iter().map(row).collect()
 }
 
-/// The peak in the business metric: (figure, unit, note); `None` where the loads
-/// are plain rates.
+/// The peak in the business metric: (figure, unit, note); `None` if the loads are plain
+/// rates.
 pub fn peak(record: &RunRecord, point: &PointRecord) -> Option<(String, String, String)> {
     let stats = point.measured()?;
     let unit = labels::unit(record)?;
@@ -198,14 +198,14 @@ pub fn peak(record: &RunRecord, point: &PointRecord) -> Option<(String, String, 
     Some((figure.into(), unit.into(), note))
 }
 
-/// What the plan's rows say of a composite.
+/// The plan's rows for a composite.
 pub fn plan_rows(record: &RunRecord, work: &CompositeWork) -> Vec<(&'static str, String)> {
     let plan = &record.run.plan;
     let unit = one_line(&plan.benchmark.unit);
     let largest = plan.points.iter().max_by_key(|p| plan.proc_count_at(**p));
     let mut rows = Vec::new();
     for c in &work.components {
-        let speed = c.ops_per_proc.map_or("as fast as they go".into(), |r| {
+        let speed = c.ops_per_proc.map_or("without a rate limit".into(), |r| {
             format!("of {} op/s", number_plain(r))
         });
         let background = match c.workload.attributes.background {

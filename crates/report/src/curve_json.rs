@@ -1,4 +1,4 @@
-//! A curve for programs: of a summary file or of a submission, in the names of the
+//! A curve for programs: of a summary file or of a submission, with the names of the
 //! record's summary ([`crate::json_summary`]), as JSON and as `key: value`.
 
 use crate::keys::flatten;
@@ -6,11 +6,11 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::{Curve, CurvePoint, Summary};
 use serde_json::{Value, json};
 
-/// What is said with the figures of other programs.
+/// The notice with figures of other programs.
 const NOT_OURS: &str =
-    "These are the figures of a file that Filermark did not write; nothing has judged them.";
+    "These are the figures of a file that Filermark did not write; they have not been judged.";
 
-/// What is said where the rows do not stand in the order of their load.
+/// The notice if the rows are not in the order of their load.
 const UNSORTED: &str = "The rows are not in the order of their load; the overall response time takes them in that order.";
 
 /// A curve as JSON; `verdict` as the source has it.
@@ -34,7 +34,7 @@ pub fn curve_json(curve: &Curve, verdict: &str) -> Value {
     })
 }
 
-/// An ORT is published to two decimals, and the figures of summary files bear no more.
+/// An ORT is published to two decimals, and the figures of summary files are not more precise.
 fn two_decimals(figure: f64) -> f64 {
     (figure * 100.0).round() / 100.0
 }
@@ -61,12 +61,12 @@ fn point(curve: &Curve, number: usize, point: &CurvePoint) -> Value {
     value
 }
 
-/// What a summary file says, as JSON.
+/// A summary file as JSON.
 pub fn summary_file_json(summary: &Summary) -> Value {
     let curve = &summary.curve;
     let mut value = curve_json(curve, summary.verdict_label());
     if !summary.is_ours {
-        // Another program's file may say which points do not count, but not which do.
+        // Another program's file may mark points that do not count, but not those that count.
         for point in value["points"].as_array_mut().into_iter().flatten() {
             if point["valid"] == true {
                 point["valid"] = Value::Null;
@@ -88,7 +88,7 @@ pub fn summary_file_json(summary: &Summary) -> Value {
     value
 }
 
-/// The same, one `key: value` a line.
+/// A summary file, one `key: value` per line.
 pub fn summary_file_keys(summary: &Summary) -> String {
     flatten(&summary_file_json(summary))
 }

@@ -1,7 +1,7 @@
 //! A submission as a report: one view of it, laid out as a page or as text.
 //!
-//! What stands in the report follows from the form: every group, list and field has
-//! its place and its title from there, so that nothing that was filled in is left out.
+//! The report follows the form: every group, list and field has its place and its title
+//! from there, so that nothing that was filled in is left out.
 //! Page and text are made from the same [`view`]; only the templates differ.
 
 mod fragment;

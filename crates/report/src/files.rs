@@ -1,4 +1,4 @@
-//! Charts as files of their own: SVG with its colours in it, and PNG drawn from that.
+//! Charts as files of their own: SVG with its colours, and PNG drawn from it.
 
 use crate::charts::{Chart, ChartWidth, curve_chart};
 use filermark_results::{Historical, RunRecord};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub use crate::charts::{CurveLabels, CurvePoint};
 
-/// The font that PNG files are drawn with; its licence lies beside it.
+/// The font that PNG files are drawn with; its licence is in the same folder.
 const FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
 /// Pixels per unit of a drawing, and most of a file in either direction.
 const PIXELS_PER_UNIT: f32 = 2.0;
@@ -22,7 +22,7 @@ const MARGIN: f64 = 16.0;
 pub struct PngError(String);
 
 /// A chart as an SVG file; `None` where the record has nothing to draw. The results chart
-/// also shows the systems of old.
+/// also shows historical systems.
 pub fn chart_svg(record: &RunRecord, chart: &Chart, beside: Option<&Historical>) -> Option<String> {
     (chart.draw)(record, ChartWidth::Wide, beside).map(|svg| standalone(&svg))
 }
@@ -33,7 +33,7 @@ pub fn curve_svg(points: &[CurvePoint], labels: &CurveLabels<'_>) -> Option<Stri
     curve_chart(points, labels, ChartWidth::Wide).map(|svg| standalone(&svg))
 }
 
-/// The same to be put into a page, which has the style sheet: for a wide one, and
+/// The curve to be embedded in a page, which has the style sheet: for a wide page, and
 /// for a phone.
 pub fn curve_inline(points: &[CurvePoint], labels: &CurveLabels<'_>) -> Option<(String, String)> {
     Some((
@@ -52,7 +52,7 @@ fn colours() -> impl Iterator<Item = (&'static str, &'static str)> {
         .filter(|(name, _)| name.starts_with("--"))
 }
 
-/// The style of the charts with the colours put in; rules of pointers are left out.
+/// The style of the charts with the colours filled in; rules for pointers are left out.
 fn style() -> String {
     let mut style = String::new();
     let rules = include_str!("../templates/chart.css").split_inclusive('}');
@@ -65,7 +65,7 @@ fn style() -> String {
     style
 }
 
-/// A drawing of ours as a file: with its name space, size, style and paper.
+/// One of our drawings as a file: with its name space, size, style and background.
 fn standalone(svg: &str) -> String {
     let (width, height) = size(svg);
     let (all_wide, all_high) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
@@ -98,10 +98,10 @@ fn size(svg: &str) -> (f64, f64) {
     )
 }
 
-/// An SVG file of ours as PNG, two pixels for each of its units.
+/// One of our SVG files as PNG, two pixels per unit.
 ///
 /// # Errors
-/// It is no SVG, or too large.
+/// It is not SVG, or too large.
 pub fn chart_png(svg: &str) -> Result<Vec<u8>, PngError> {
     let failed = |why: &dyn std::fmt::Display| PngError(why.to_string());
     let mut fonts = fontdb::Database::new();
@@ -153,8 +153,8 @@ mod tests {
         );
     }
 
-    /// The line of the mean has its colour in the pixels, and the text its ink: a
-    /// style sheet that is not understood would leave black or nothing.
+    /// The line of the mean and the text have their colours in the pixels: without a working
+    /// style sheet they would be black or missing.
     #[test]
     fn a_png_has_lines_and_letters_in_their_colours() {
         let labels = CurveLabels {
@@ -174,12 +174,12 @@ mod tests {
         };
         assert!(count(0x17, 0x5e, 0x9e) > 2_000, "the line");
         assert!(count(0x59, 0x65, 0x6f) > 300, "the letters");
-        assert!(count(0, 0, 0) < 50, "what has no style is black");
-        assert!(count(255, 255, 255) > 500_000, "the paper");
+        assert!(count(0, 0, 0) < 50, "elements without style are black");
+        assert!(count(255, 255, 255) > 500_000, "the background");
     }
 
     #[test]
-    fn senseless_points_are_no_chart() {
+    fn invalid_points_give_no_chart() {
         let labels = CurveLabels {
             title: "",
             x: "",

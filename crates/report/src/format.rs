@@ -43,7 +43,7 @@ pub fn ms(ns: f64) -> String {
     number(ms, decimals)
 }
 
-/// Nanoseconds in the unit that suits them, with it.
+/// Nanoseconds in a suitable unit, with the unit.
 pub fn duration(ns: f64) -> String {
     match ns {
         v if v >= 1e9 => format!("{} s", number(v / 1e9, 2)),
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_read_well() {
+    fn figures_have_few_digits() {
         assert_eq!(number(1_234_567.891, 1), "1,234,567.9");
         assert_eq!(number(-1234.0, 0), "-1,234");
         assert_eq!(count(999), "999");

@@ -1,5 +1,5 @@
-//! What reports say of older generations: that the benchmark of a run is after one, its
-//! classical result, and systems of old beside the run.
+//! Texts on older generations in reports: the generation that the benchmark of a run is
+//! modelled on, its classical result, and historical systems.
 
 use crate::format::{number, rate};
 use filermark_model::benchmark::{HERITAGE_NOTICE, Headline};
@@ -8,19 +8,19 @@ use filermark_results::historical::System;
 use filermark_results::{ClassicalResult, Historical, RunRecord, classical};
 use serde::Serialize;
 
-/// The older generation that the run's benchmark is after.
+/// The older generation that the run's benchmark is modelled on.
 pub fn generation(record: &RunRecord) -> Option<String> {
     let heritage = record.run.plan.benchmark.heritage.as_ref();
     heritage.map(|h| one_line(&h.generation))
 }
 
-/// All that is to be known of it.
+/// The known facts about it.
 pub fn rows(record: &RunRecord) -> Vec<(&'static str, String)> {
     let rows = record.run.plan.benchmark.heritage_rows().into_iter();
     rows.map(|(name, text)| (name, one_line(&text))).collect()
 }
 
-/// It in one sentence, for where there is no room for more.
+/// The generation in one sentence, for short forms.
 pub fn description(record: &RunRecord) -> Option<String> {
     Some(format!("After {}. {HERITAGE_NOTICE}", generation(record)?))
 }
@@ -30,7 +30,7 @@ pub fn is_headline(record: &RunRecord) -> bool {
     record.run.plan.headline() == Headline::AtLimit
 }
 
-/// What the headline figure of the run's benchmark is, in a sentence.
+/// The headline figure of the run's benchmark, in a sentence.
 pub fn headline_text(record: &RunRecord) -> String {
     let plan = &record.run.plan;
     let words = plan.benchmark.headline_text(plan.limits.response_ms);
@@ -65,7 +65,7 @@ pub fn result(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// Systems of old, as a table.
+/// Historical systems, as a table.
 #[derive(Serialize)]
 pub struct HistoricalView {
     pub notice: &'static str,
@@ -76,7 +76,7 @@ pub struct HistoricalView {
     pub rows: Vec<(String, Vec<String>)>,
 }
 
-/// The heads of that table behind the name, with their units.
+/// The heads of that table after the name, with their units.
 const HEADS: [(&str, &str); 5] = [
     ("generation", ""),
     ("CPUs", ""),
@@ -98,7 +98,7 @@ impl HistoricalView {
     }
 }
 
-/// As published: to one digit below, the times.
+/// As published: times with one digit after the point.
 pub fn cells(s: &System) -> Vec<String> {
     vec![
         one_line(&s.generation),

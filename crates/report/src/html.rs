@@ -1,5 +1,5 @@
 //! The report as one self-contained HTML page: no network, no script, no
-//! foreign font.
+//! external font.
 
 use crate::breakdown::{self, ClientRow, ClientsView, FindingRow, KneeView, PercentileRow};
 use crate::charts::{
@@ -20,12 +20,12 @@ use filermark_results::{Historical, PointRecord, RunRecord, definition_fingerpri
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How the overall response time of a classical benchmark is made.
+/// How the overall response time of a classical benchmark is computed.
 const ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the origin to the peak, divided by the peak.";
-/// How that of a composite is made.
+/// The same term for composites.
 const COMPOSITE_ORT_TERM: &str = "The area under the mean service time over the achieved rate, from the first load point to the peak, divided by the distance between them.";
 
-/// A chart in the forms that the page chooses from by its width.
+/// A chart in several widths, of which the page shows one.
 #[derive(Serialize)]
 pub struct Chart {
     wide: String,
@@ -33,7 +33,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Draws it for a desk, `wide`, and for a phone; `None`: there is nothing to draw.
+    /// Draws it for a wide screen, `wide`, and for a phone; `None`: there is nothing to draw.
     pub fn of(wide: ChartWidth, draw: impl Fn(ChartWidth) -> Option<String>) -> Option<Self> {
         Some(Self {
             wide: draw(wide)?,
@@ -63,7 +63,7 @@ struct Page<'a> {
     reasons: Vec<String>,
     cut: Option<String>,
     figures: Vec<view::Figure>,
-    /// The older generation that the benchmark is after.
+    /// The older generation that the benchmark is modelled on.
     generation: Option<String>,
     heritage: Vec<(&'static str, String)>,
     /// The throughput at the response limit, in a sentence.
@@ -117,14 +117,14 @@ struct Page<'a> {
 /// The report, laid out by the template `report.html`.
 ///
 /// # Errors
-/// The template cannot be filled in: of a shipped one a defect, of a user's own
-/// it names the line.
+/// The template cannot be rendered: a defect if it is a shipped one; for a user's
+/// template the message names the line.
 pub fn html(record: &RunRecord, options: &ReportOptions<'_>) -> Result<String, TemplateError> {
     let page = page(record, options.edition, options.beside);
     options.templates.render("report.html", &page)
 }
 
-/// The sections of the report alone, to be put into another page that has the style
+/// The sections of the report alone, for another page with the same style
 /// sheet; `prefix` before all names keeps those of several records apart.
 ///
 /// # Errors
@@ -142,7 +142,7 @@ pub fn record_sections(
     })
 }
 
-/// Puts `prefix` before every name that markup of ours gives or refers to.
+/// Puts `prefix` before every name that our markup defines or refers to.
 fn with_prefix(html: &str, prefix: &str) -> String {
     const MARKS: [&str; 3] = [" id=\"", " href=\"#", " aria-labelledby=\""];
     let mut out = String::with_capacity(html.len());
@@ -263,7 +263,7 @@ fn page(record: &RunRecord, edition: Edition, beside: Option<&Historical>) -> Pa
     }
 }
 
-/// A chart of the table as the page has it.
+/// A chart of the table in the form of the page.
 fn drawn(
     record: &RunRecord,
     chart: &charts::Chart,
@@ -278,7 +278,7 @@ fn all_series(record: &RunRecord) -> Vec<Series> {
     record.points.iter().filter_map(of).collect()
 }
 
-/// The heat maps of all load points; with many of them each gets coarser.
+/// The heat maps of all load points; with more maps each has fewer columns.
 fn all_heats(record: &RunRecord) -> Vec<Series> {
     let columns = columns_for(record.points.len());
     let of = |p| {
@@ -354,7 +354,7 @@ mod tests {
     }
     use filermark_results::testing;
 
-    /// Everything between tags, and the tags' names, must balance.
+    /// Every opened tag must be closed in order.
     fn assert_well_formed(page: &str) {
         const VOID: [&str; 3] = ["meta", "br", "!doctype"];
         let mut open: Vec<&str> = Vec::new();
@@ -414,13 +414,13 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_older_generations_say_so_and_show_systems_of_old_as_marks() {
+    fn pages_of_older_generations_name_them_and_mark_historical_systems() {
         let record = testing::heritage::heritage_record();
         let shipped = Historical::shipped().unwrap();
         let page = html_beside(&record, Some(&shipped)).unwrap();
         assert_well_formed(&page);
         for needed in [
-            "After LADDIS, SFS 1.x (1993), NFS version 2. It is a likeness",
+            "After LADDIS, SFS 1.x (1993), NFS version 2. It is modelled on that generation",
             "<dt>Limits</dt><dd>mean service time of 50 ms at most; 5 MiB",
             "<dt>Result at the response limit</dt><dd><span class=\"value\">928</span>",
             "NFSv2 over UDP, one socket per proc",
@@ -431,7 +431,7 @@ mod tests {
         ] {
             assert!(page.contains(needed), "{needed}");
         }
-        // Five systems, on a desk and on a phone; and no line goes to them.
+        // Five systems, on a wide screen and on a phone; no line connects them.
         assert_eq!(page.matches("class=\"historical\"").count(), 10);
         let bare = html(&record).unwrap();
         assert!(!bare.contains("id=\"historical\"") && bare.contains("id=\"heritage\""));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_systems_of_old_are_never_markup() {
+    fn hostile_historical_systems_are_never_markup() {
         let mut shipped = Historical::shipped().unwrap();
         for system in &mut shipped.systems {
             system.name = "<script>\u{1b}".into();
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_record_says_is_never_markup() {
+    fn text_of_the_record_is_never_markup() {
         let mut record = testing::record();
         record.run.suffix = "<script>alert('suffix')</script>".into();
         record.run.fingerprint = "\"><script>".into();
@@ -556,9 +556,9 @@ mod tests {
         assert!(page.contains("line 7 was cut") && page.contains("INVALID"));
     }
 
-    /// A record comes from anywhere: figures without sense must not panic.
+    /// A record may come from anywhere: invalid figures must not panic.
     #[test]
-    fn senseless_figures_still_give_a_page() {
+    fn invalid_figures_still_give_a_page() {
         let mut record = testing::record();
         record.points.truncate(2);
         let changes: [fn(&mut filermark_results::PointRecord); 6] = [

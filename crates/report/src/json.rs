@@ -1,4 +1,4 @@
-//! The result in short for other programs (`--json`).
+//! The summary of the result for other programs (`--json`).
 
 use crate::charts::knee_point;
 use crate::composite::{ComponentFigures, components};
@@ -10,7 +10,7 @@ use filermark_results::figures::{Throughput, is_composite};
 use filermark_results::{ClassicalResult, PointRecord, RunRecord};
 use serde_json::{Value, json};
 
-/// The version of this form; a change that breaks readers raises it.
+/// The version of this form; a change that breaks readers increases it.
 const FORMAT: u32 = 1;
 
 /// The summary as JSON: the run, the verdict with its reasons, peak, ORT, and
@@ -48,7 +48,7 @@ pub fn json_summary(record: &RunRecord) -> Value {
     })
 }
 
-/// Where the curve bends ([`crate::KNEE_TERM`]).
+/// The knee of the curve ([`crate::KNEE_TERM`]).
 fn knee(record: &RunRecord) -> Option<Value> {
     let (point, stats) = knee_point(record)?;
     Some(json!({
@@ -106,7 +106,7 @@ fn point(record: &RunRecord, point: &PointRecord) -> Value {
     value
 }
 
-/// What composites have besides.
+/// Further members of composites.
 fn composite(value: &mut Value, record: &RunRecord, point: &PointRecord, stats: &PointStats) {
     value["units"] = labels::unit(record).map(|_| point.load.units).into();
     value["proc_count"] = record.run.plan.proc_count_at(point.load).into();
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use filermark_results::testing;
 
-    /// Every rendering says of the same figures that they are lower bounds, and of no
+    /// Every rendering marks the same figures as lower bounds, and no
     /// others.
     #[test]
     fn lower_bounds_are_marked_in_all_renderings() {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn results_at_the_limit_and_generations_are_told() {
+    fn results_at_the_limit_and_generations_are_in_the_summary() {
         let value = json_summary(&testing::heritage::heritage_record());
         assert_eq!(value["classical"]["basis"], "interpolated");
         assert_eq!(value["classical"]["below_point"], 9);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn composites_tell_their_units_and_components() {
+    fn composites_have_their_units_and_components() {
         let mut record = testing::composite::stream_record();
         let value = json_summary(&record);
         assert_eq!(

@@ -8,14 +8,14 @@ use filermark_model::text::one_line;
 use filermark_results::RunRecord;
 use serde_json::Value;
 
-/// Members of the JSON summary that are too long for a short form: it has them.
+/// Members of the JSON summary that are left out of this short form.
 const LEFT_OUT: [&str; 5] = ["ops", "counters", "errors", "components", "latency_bands"];
 
-/// What a run's summary says, one `key: value` a line; what is not known is left out.
+/// A run's summary, one `key: value` per line; unknown values are left out.
 pub fn key_values(record: &RunRecord) -> String {
     let summary = json_summary(record);
     let mut out = String::new();
-    // First what everybody asks for, whatever follows.
+    // The most used keys come first.
     let valid = record.valid_points().count();
     for (key, value) in [
         ("kind", Value::from("run")),
@@ -29,7 +29,7 @@ pub fn key_values(record: &RunRecord) -> String {
     out
 }
 
-/// A JSON object, one `key: value` a line.
+/// A JSON object, one `key: value` per line.
 pub(crate) fn flatten(value: &Value) -> String {
     let mut out = String::new();
     line(&mut out, "", value);

@@ -1,17 +1,17 @@
-//! The knee of a latency curve, by one definition that is printed wherever it is shown.
+//! The knee of a latency curve, by one definition that is printed with it.
 
-/// Points that a knee needs: two on either side say something, fewer do not.
+/// Fewest points for a knee: two on either side.
 const POINTS_MIN: usize = 4;
-/// Least distance from the chord, of the scaled axes: below it a curve bends no more
-/// than chance may bend it.
+/// Least distance from the chord, with scaled axes: a smaller bend may be
+/// chance.
 const DISTANCE_MIN: f64 = 0.2;
 /// How much the latency must grow from the knee to the end of the curve.
 const GROWTH_MIN: f64 = 1.5;
 
-/// The definition in words.
-pub const KNEE_TERM: &str = "Of at least four load points that count, the one whose mean service time lies farthest below the straight line from the first to the last of them, both axes scaled to their range (the Kneedle method). It is shown where that distance is at least 0.2 and the mean grows by at least half behind it.";
+/// The definition as text.
+pub const KNEE_TERM: &str = "Of at least four load points that count, the one whose mean service time lies farthest below the straight line from the first to the last of them, both axes scaled to their range (the Kneedle method). It is shown where that distance is at least 0.2 and the mean grows by at least half after it.";
 
-/// The knee of (rate, latency) points: its index. `None` where the curve shows none.
+/// The knee of (rate, latency) points: its index. `None` if the curve has none.
 /// The definition is [`KNEE_TERM`]; points may come in any order.
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
@@ -66,7 +66,7 @@ mod tests {
             knee(&[(1.0, 1.0), (2.0, 1.0), (3.0, 1.0), (4.0, 1.1)]),
             None
         );
-        // Too few, and senseless ones.
+        // Too few points, and invalid ones.
         assert_eq!(knee(&[(1.0, 1.0), (2.0, 1.0), (3.0, 9.0)]), None);
         assert_eq!(
             knee(&[(f64::NAN, 1.0), (2.0, 1.0), (3.0, 9.0), (4.0, 10.0)]),

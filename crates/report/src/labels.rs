@@ -1,4 +1,4 @@
-//! How a load point is called: by its rate, or by its business metric.
+//! The name of a load point: its rate, or its business metric.
 
 use crate::format::{number, rate};
 use filermark_model::text::one_line;
@@ -25,7 +25,7 @@ pub fn load(record: &RunRecord, point: LoadPoint) -> String {
     }
 }
 
-/// The requested rate that counts, in op/s; `None`: as fast as it goes.
+/// The requested rate that counts, in op/s; `None`: no limit.
 pub fn requested(record: &RunRecord, point: LoadPoint) -> Option<f64> {
     Planned::of(&record.run.plan, point).requested
 }
@@ -35,12 +35,12 @@ pub fn requested_text(record: &RunRecord, point: LoadPoint) -> String {
     requested(record, point).map_or("no limit".into(), rate)
 }
 
-/// What was read and written, in MiB/s.
+/// The data read and written, in MiB/s.
 pub fn mib_per_sec(stats: &PointStats) -> f64 {
     Throughput::of(stats).total() / 1024.0
 }
 
-/// The same with its unit.
+/// The data rate with its unit.
 pub fn mib_text(stats: &PointStats) -> String {
     format!("{} MiB/s", number(mib_per_sec(stats), 1))
 }

@@ -3,11 +3,11 @@
 //! [`html()`] makes one self-contained page, [`text()`] the same without charts,
 //! [`chart_svg`] and [`chart_png`] its charts as files, [`summary()`] a table for
 //! the terminal, [`json_summary`] and [`key_values`] the same for programs, and
-//! [`progress_line`] what is said as each load point ends; [`comparison_text`],
-//! [`comparison_json`] and [`comparison_html`] show runs side by side. All of these see
-//! run records; a submission has its own: [`submission_html`] and its siblings. And nothing
-//! else: this room knows no server and no clock, and of files only the templates
-//! that a user may put in place of its own ([`Templates`]). [`sequence_dot`] and
+//! [`progress_line`] the line printed as each load point ends; [`comparison_text`],
+//! [`comparison_json`] and [`comparison_html`] show runs side by side. All of these are
+//! rendered from run records; a submission has its own: [`submission_html`] and related
+//! functions. This crate uses no server and no clock, and reads no files except templates
+//! that a user may provide in place of the shipped ones ([`Templates`]). [`sequence_dot`] and
 //! [`sequence_svg`] draw what a benchmark's procs do. [`parts`] are for reports of other
 //! crates.
 

@@ -1,35 +1,35 @@
-//! What a report of a run record is made with.
+//! The options of a report of a run record.
 
 use crate::charts::{CHARTS, Chart};
 use crate::templates::Templates;
 use filermark_results::Historical;
 
-/// For whom a report is made.
+/// The readers of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edition {
-    /// Everybody.
+    /// All readers.
     #[default]
     Public,
-    /// Those who check it: with all findings one by one, each with its figure, limit
+    /// Reviewers: with all findings one by one, each with its figure, limit
     /// and source, and all details open.
     Reviewer,
 }
 
-/// What a report of a run record is made with.
+/// The options of a report of a run record.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportOptions<'a> {
-    /// What pages and texts are laid out by.
+    /// The templates of pages and texts.
     pub templates: &'a Templates,
-    /// For whom it is made.
+    /// Its readers.
     pub edition: Edition,
-    /// Published systems of old, which nothing is compared with.
+    /// Published historical systems; nothing is compared with them.
     pub beside: Option<&'a Historical>,
-    /// What a drawing shows.
+    /// The chart of a drawing.
     pub chart: &'static Chart,
 }
 
 impl<'a> ReportOptions<'a> {
-    /// For everybody, without systems of old.
+    /// For all readers, without historical systems.
     pub const fn new(templates: &'a Templates) -> Self {
         Self {
             templates,

@@ -17,13 +17,13 @@ use filermark_results::{Role, RunRecord, Summary};
 use filermark_submission::Document;
 use serde_json::{Value, json};
 
-/// Why a report cannot be made.
+/// Why a report cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
-    /// The template cannot be filled in.
+    /// The template cannot be rendered.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The drawing cannot be made a picture.
+    /// The drawing cannot be converted to a picture.
     #[error(transparent)]
     Png(#[from] PngError),
     /// There are no points to draw.
@@ -31,7 +31,7 @@ pub enum ReportError {
     NothingToDraw(&'static str),
 }
 
-/// What a form of a report gives.
+/// The result of a form of a report.
 pub type Report = Result<Vec<u8>, ReportError>;
 
 /// A form of a report.
@@ -45,16 +45,16 @@ pub struct Form {
     pub record: fn(&RunRecord, &ReportOptions<'_>) -> Report,
     /// How it is made from a submission.
     pub submission: SubmissionForm,
-    /// How it is made from a summary file, which has no more than its load points.
+    /// How it is made from a summary file, which has only load points.
     pub summary: Option<fn(&Summary) -> Report>,
-    /// What is made is a page, which a browser prints.
+    /// Whether the result is a page that a browser prints.
     pub is_printed: bool,
 }
 
 /// How a form is made from a submission.
 #[derive(Clone, Copy, Debug)]
 pub enum SubmissionForm {
-    /// With the files that belong to it.
+    /// With the files of the submission.
     Laid(fn(&Document, &Extras, &Templates) -> Result<String, TemplateError>),
     /// From the document alone.
     Bare(fn(&Document) -> Report),
@@ -173,7 +173,7 @@ const fn on_request(
     }
 }
 
-/// The page by the shipped templates.
+/// The page from the shipped templates.
 fn shipped_page(record: &RunRecord, edition: Edition) -> Option<String> {
     let templates = Templates::builtin();
     let options = ReportOptions {

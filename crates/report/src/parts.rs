@@ -1,5 +1,5 @@
-//! What reports of other crates are made of, so that they look like those of this one:
-//! charts with their axes, tables of a text, figures and findings in words. A page is laid
+//! The parts of reports that other crates use, so that their reports have the same layout:
+//! charts with their axes, tables of a text, figures and findings as text. Pages are laid
 //! out by [`Templates`](crate::Templates), whose style sheets the charts need.
 
 pub use crate::charts::{Area, ChartWidth, axes_at, legend};

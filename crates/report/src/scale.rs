@@ -1,7 +1,7 @@
-//! Axes: from figures to positions, and where the ticks go.
+//! Axes: positions of figures, and ticks.
 
-/// Range of values from which on an axis is logarithmic: below, the eye is
-/// better served by a linear one.
+/// Ratio of values from which on an axis is logarithmic: below, a linear one is
+/// easier to read.
 pub const LOG_FROM_RATIO: f64 = 30.0;
 
 /// One axis.
@@ -42,7 +42,7 @@ impl Scale {
         }
     }
 
-    /// A logarithmic axis that holds `low` to `high`, both above zero.
+    /// A logarithmic axis that covers `low` to `high`, both above zero.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = low.max(1e-9);
         let high = high.max(low * 2.0);
@@ -80,7 +80,7 @@ impl Scale {
         self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
     }
 
-    /// Where ticks go: round figures, about `wanted` of them.
+    /// The ticks: round figures, about `wanted` of them.
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.log {
             return self.log_ticks(wanted);
@@ -135,7 +135,7 @@ fn round_down_125(value: f64) -> f64 {
     power
 }
 
-/// A tick's figure without more digits than it needs.
+/// A tick's figure without unneeded digits.
 pub fn tick_label(value: f64) -> String {
     let decimals = (0..=3)
         .find(|d| {

@@ -1,4 +1,4 @@
-//! Drawings of a sequence of operations: for Graphviz, and as an image of its own.
+//! Drawings of a sequence of operations: for Graphviz, and as an SVG image.
 
 mod dot;
 mod lanes;
@@ -9,19 +9,19 @@ use filermark_model::sequence::State;
 pub use dot::sequence_dot;
 pub use svg::sequence_svg;
 
-/// A state that walkers close in: the arrows from it go back to where nothing is open.
+/// Whether a state closes something: arrows from it go back to states with nothing open.
 fn closes(state: &State) -> bool {
     use filermark_model::Op;
     state.emits.iter().any(|w| w.to.op() == Op::Close)
 }
 
-/// A state that opens something.
+/// Whether a state opens something.
 fn opens(state: &State) -> bool {
     use filermark_model::Op;
     state.emits.iter().any(|w| w.to.op() == Op::Open)
 }
 
-/// A share as people read it.
+/// A share in percent, for people.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -31,7 +31,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What a state shows, the most usual first.
+/// The steps of a state, the most frequent first.
 fn steps(state: &State) -> Vec<&'static str> {
     let mut ways: Vec<_> = state.emits.iter().filter(|w| w.share > 0.0).collect();
     ways.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -93,8 +93,8 @@ mod tests {
         assert_eq!(sequence_dot("x", &sequence).matches(" -> ").count(), 4);
     }
 
-    /// The page of the manual has the drawing and the figures that are made now. After a
-    /// wanted change: `UPDATE_GOLDEN=1 cargo test`, and mend the page.
+    /// The page of the manual has the current drawing and figures. After an intended change:
+    /// `UPDATE_GOLDEN=1 cargo test`, and correct the page.
     #[test]
     fn the_manual_has_what_is_made_now() {
         let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");

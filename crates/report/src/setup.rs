@@ -1,5 +1,5 @@
-//! What was set up, for the report's template: the plan in words, the parameters
-//! as given, what the servers said of themselves.
+//! The set-up, for the report's template: the plan in words, the parameters
+//! as given, the facts that the servers reported.
 
 use crate::composite;
 use crate::format::seconds;
@@ -18,7 +18,7 @@ pub struct ParameterRow {
     pub not_standard: bool,
 }
 
-/// The parameters as given; marked where a finding says that one is not standard.
+/// The parameters as given; marked if a finding states that one is not standard.
 pub fn parameter_rows(record: &RunRecord) -> Vec<ParameterRow> {
     let marked = |name: &str| {
         let findings = record.run.plan.findings.iter();
@@ -131,7 +131,7 @@ fn driver_row(driver: &DriverPlan) -> String {
     let (facts, text) = (driver.facts(), driver.describe());
     let Some(transport) = facts.transport else {
         return match facts.target {
-            Target::Nothing => "null: no server was asked".to_owned(),
+            Target::Nothing => "null: no server was used".to_owned(),
             Target::Mounted | Target::Server => text.summary,
         };
     };
@@ -153,8 +153,8 @@ fn driver_row(driver: &DriverPlan) -> String {
     )
 }
 
-/// What the servers said of themselves, mount point by mount point; once each,
-/// whatever number of clients saw it.
+/// The facts that the servers reported, by mount point; once each, for any number of
+/// clients.
 pub(crate) fn mount_rows(record: &RunRecord) -> Vec<(String, Vec<(String, String)>)> {
     let mut rows: Vec<(String, Vec<(String, String)>)> = Vec::new();
     for seen in record.environments.iter().flat_map(|e| &e.mounts) {

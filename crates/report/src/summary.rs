@@ -12,10 +12,10 @@ use filermark_results::text::severity_label;
 use filermark_results::{PointRecord, RunRecord};
 use std::fmt::Write as _;
 
-/// Narrowest terminal that is written for, in columns.
+/// Narrowest supported terminal, in columns.
 pub const WIDTH_MIN: usize = 60;
 
-/// SGR codes of the terminal, or nothing.
+/// SGR codes of the terminal, or none.
 pub struct Paint {
     pub on: bool,
 }
@@ -138,15 +138,15 @@ fn findings(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     }
 }
 
-/// The findings of load points; those that say the same of several points, but
-/// for the figures, once with the points' numbers.
+/// The findings of load points; findings of several points that differ only in the
+/// figures are merged, with the points' numbers.
 fn alike(record: &RunRecord) -> Vec<(Vec<u32>, &Finding)> {
     let mut groups: Vec<(Vec<u32>, &Finding)> = Vec::new();
     let words = |f: &Finding| {
         f.message
             .replace(|c: char| c.is_ascii_digit() || c == '.', "")
     };
-    // What failed stands in the table already.
+    // Failed points are in the table already.
     for point in record.points.iter().filter(|p| p.measured().is_some()) {
         for finding in &point.findings {
             let same = groups.iter_mut().find(|(_, known)| {
@@ -206,7 +206,7 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
         );
     }
     if let Some(knee) = breakdown::knee_view(record).filter(|knee| knee.is_there) {
-        let _ = writeln!(out, "{}", knee.said);
+        let _ = writeln!(out, "{}", knee.text);
     }
     let headline = heritage::headline_text(record);
     let _ = writeln!(out, "{}", wrapped(&headline, width.saturating_sub(2), 2));
@@ -220,7 +220,7 @@ fn headline(out: &mut String, record: &RunRecord, paint: &Paint, width: usize) {
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
 }
 
-/// A load point's word, in its colour.
+/// A load point's verdict, in its colour.
 fn point_label(point: &PointRecord, paint: &Paint) -> String {
     let word = point.word();
     match (point.is_valid(), word == "VALID") {
@@ -230,7 +230,7 @@ fn point_label(point: &PointRecord, paint: &Paint) -> String {
     }
 }
 
-/// The peak in the unit of the load, with what was done and moved there.
+/// The peak in the unit of the load, with its rate and data rate.
 fn peak_text(record: &RunRecord, peak: &PointRecord) -> String {
     match (composite::peak(record, peak), peak.measured()) {
         (Some((figure, unit, rates)), _) => format!("{figure} {unit}, {rates}"),
@@ -244,7 +244,7 @@ fn peak_text(record: &RunRecord, peak: &PointRecord) -> String {
 }
 
 /// The text broken between words into lines of at most `width` characters, the
-/// later ones set in by `indent`.
+/// later ones indented by `indent`.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let width = width.max(20);
     let (mut out, mut used) = (String::new(), 0);
@@ -264,7 +264,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     out
 }
 
-/// What is said on stderr as a load point of a run ends.
+/// The line on stderr when a load point of a run ends.
 pub fn progress_line(record: &RunRecord, point: &PointRecord, colour: bool) -> String {
     let paint = Paint { on: colour };
     let total = record.run.plan.points.len();
@@ -311,22 +311,22 @@ mod tests {
     }
 
     #[test]
-    fn an_older_generation_is_told_with_its_result() {
+    fn an_older_generation_is_shown_with_its_result() {
         let record = testing::heritage::heritage_record();
         let text = summary(&record, false, 100);
         crate::html::golden("summary_old.txt", &text);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for said in [
+        for expected in [
             "at the response limit: 928 op/s at 50 ms, overall response time 9.31 ms (interpolated",
             "After LADDIS, SFS 1.x (1993), NFS version 2.",
             "not comparable with its results",
         ] {
-            assert!(words.contains(said), "{text}");
+            assert!(words.contains(expected), "{text}");
         }
     }
 
     #[test]
-    fn composites_are_told_in_their_units() {
+    fn composites_are_shown_in_their_units() {
         let record = testing::composite::composite_record();
         let text = summary(&record, false, 100);
         crate::html::golden("summary_build.txt", &text);
@@ -368,13 +368,13 @@ mod tests {
     fn one_error_is_one_error() {
         let record = testing::record();
         let mut point = record.points[0].clone();
-        for (errors, said) in [(1, ", 1 error  "), (2, ", 2 errors  ")] {
+        for (errors, expected) in [(1, ", 1 error  "), (2, ", 2 errors  ")] {
             if let Some(stats) = &mut point.stats {
                 stats.ops.iter_mut().for_each(|op| op.error_count = 0);
                 stats.ops[0].error_count = errors;
             }
             let line = progress_line(&record, &point, false);
-            assert!(line.contains(said), "{line}");
+            assert!(line.contains(expected), "{line}");
         }
     }
 

@@ -1,11 +1,11 @@
-//! A small SVG writer: what the charts need, and every text escaped.
+//! A small SVG writer: the elements that the charts need, with all text escaped.
 //!
 //! Colours and line widths are classes of the page's style sheet, so that a
-//! chart follows the light or dark theme around it.
+//! chart follows the light or dark theme of the page.
 
 use std::fmt::Write as _;
 
-/// Where a text's position lies in it.
+/// Which part of a text its position refers to.
 #[derive(Clone, Copy, Debug)]
 pub enum Anchor {
     /// At its start.
@@ -23,8 +23,8 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// A drawing with a title and a description for those who do not see it;
-    /// `id` must be the only one of its kind on the page.
+    /// A drawing with a title and a description for users who cannot see it;
+    /// `id` must be unique on the page.
     pub fn new(id: &str, width: f64, height: f64, title: &str, description: &str) -> Self {
         let mut out = String::new();
         let _ = write!(
@@ -78,7 +78,7 @@ impl Svg {
         }
     }
 
-    /// A rectangle, with what is said where the pointer rests on it.
+    /// A rectangle, with its tooltip.
     pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), title: &str) {
         let _ = write!(
             self.out,
@@ -91,8 +91,8 @@ impl Svg {
         self.close_with_title("rect", title);
     }
 
-    /// Lines of their own thickness along a path; nothing for an empty one. `path`
-    /// is put in as it is.
+    /// Lines of this thickness along a path; nothing for an empty path. `path`
+    /// is inserted unescaped.
     pub fn stroke(&mut self, class: &str, thickness: f64, path: &str) {
         if !path.is_empty() {
             let _ = write!(
@@ -144,7 +144,7 @@ impl Svg {
     }
 }
 
-/// Text as it may stand in an element or an attribute.
+/// Text escaped for an element or an attribute.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,10 +1,10 @@
-//! The templates that pages and texts are laid out by: Jinja's language, in the
+//! The templates of pages and texts: in Jinja's language, in the
 //! build, and each replaceable by a user's file of the same name.
 //!
-//! A template gets finished texts and markup, and no way to reach anything else: no
-//! file, no network, no function that could. One that never ends is cut off. The memory
-//! that texts inside of one take is not bounded: whose templates are used is the user's
-//! own choice.
+//! A template gets finished texts and markup, and has no access to anything else: no
+//! file, no network, no function with such access. Endless ones are stopped. The memory
+//! for texts inside of a template is not limited: users choose the templates that they
+//! use.
 
 use crate::svg::escape;
 use minijinja::value::{Serde, Value};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Templates of a crate: (name, text). What ends in `.html` is escaped by itself,
-/// everything else is not.
+/// Templates of a crate: (name, text). Output of `.html` templates is escaped automatically,
+/// other output is not.
 pub type Shipped = &'static [(&'static str, &'static str)];
 
 /// The templates of this crate.
@@ -43,42 +43,42 @@ const SHIPPED: Shipped = &[
 /// Steps that one rendering may take; a page of a hundred load points takes some
 /// hundred thousand.
 const STEPS_MAX: u64 = 20_000_000;
-/// Templates that may stand in each other.
+/// Deepest nesting of templates.
 const DEPTH_MAX: usize = 50;
-/// Bytes that one rendering may give.
+/// Largest output of one rendering, in bytes.
 const OUTPUT_BYTES_MAX: usize = 256 << 20;
-/// Bytes of a user's template.
+/// Largest template of a user, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Files of a user's directory that are read.
+/// Most files that are read in a user's directory.
 const FILES_MAX: usize = 200;
-/// What a user's templates end in; other files of the directory are left alone.
+/// Extensions of a user's templates; other files of the directory are ignored.
 const EXTENSIONS: [&str; 4] = ["html", "txt", "css", "svg"];
 
-/// A template cannot be read or filled in: `file:line: why`.
+/// A template cannot be read or rendered: `file:line: why`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct TemplateError {
     /// The file, with the line where one is known.
     pub place: String,
-    /// What is wrong with it, and what to try.
+    /// What is wrong with it, and what to do.
     pub reason: String,
 }
 
-/// The templates in force.
+/// The templates in use.
 #[derive(Clone, Debug)]
 pub struct Templates {
     env: Environment<'static>,
-    /// Where those came from that are not shipped ones.
+    /// The paths of templates that are not shipped.
     files: BTreeMap<String, PathBuf>,
 }
 
 impl Templates {
-    /// Those that the program brings along.
+    /// The shipped templates.
     pub fn builtin() -> Self {
         Self::builtin_and(&[])
     }
 
-    /// The shipped ones, and those of another crate that its reports are laid out by.
+    /// The shipped templates, and those of another crate for its reports.
     pub fn builtin_and(more: Shipped) -> Self {
         let mut env = Environment::new();
         env.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -96,17 +96,17 @@ impl Templates {
         }
     }
 
-    /// Those of a directory, and the shipped ones for every name that it lacks. Files
+    /// The templates of a directory, and the shipped ones for names that it lacks. Files
     /// of other names may be included by them.
     ///
     /// # Errors
-    /// The directory or a file cannot be read, or a file is no template: names both
+    /// The directory or a file cannot be read, or a file is not a template: the message names
     /// the file and the line.
     pub fn with_dir(dir: &Path) -> Result<Self, TemplateError> {
         Self::builtin().and_dir(dir)
     }
 
-    /// These templates, but for the names that a directory has: see [`Self::with_dir`].
+    /// These templates, replaced by those of a directory with the same names: see [`Self::with_dir`].
     ///
     /// # Errors
     /// As [`Self::with_dir`].
@@ -122,11 +122,12 @@ impl Templates {
         paths.retain(|path| is_template(path));
         paths.sort();
         if paths.is_empty() {
-            let reason = "no template is in here: export the shipped ones and change those";
+            let reason =
+                "there is no template in this directory: export the shipped ones and change those";
             return Err(failed(dir, reason.into()));
         }
         if paths.len() > FILES_MAX {
-            let reason = format!("more than {FILES_MAX} templates: give a directory of its own");
+            let reason = format!("more than {FILES_MAX} templates: use a separate directory");
             return Err(failed(dir, reason));
         }
         for path in paths {
@@ -142,12 +143,12 @@ impl Templates {
         Ok(templates)
     }
 
-    /// Fills a template in with the fields of `context`. Fields that hold markup are
-    /// to be marked `|safe` by the template; everything else is escaped in `.html`.
+    /// Renders a template with the fields of `context`. Fields with markup must be
+    /// marked `|safe` by the template; everything else is escaped in `.html`.
     ///
     /// # Errors
-    /// There is no such template, it names a field that is not there, or it does not
-    /// come to an end.
+    /// There is no such template, it uses a field that does not exist, or it does not
+    /// end.
     pub fn render(&self, name: &str, context: &impl Serialize) -> Result<String, TemplateError> {
         let mut out = Limited(Vec::new());
         let rendered = self.env.get_template(name).and_then(|template| {
@@ -157,12 +158,12 @@ impl Templates {
         rendered.map_err(|e| self.explain(name, &e))?;
         String::from_utf8(out.0).map_err(|_| TemplateError {
             place: name.into(),
-            reason: "gives something that is no text".into(),
+            reason: "produces output that is not text".into(),
         })
     }
 
-    /// The names and texts of the shipped templates, to be written somewhere and
-    /// changed there.
+    /// The names and texts of the shipped templates, to be exported and
+    /// changed.
     pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
         SHIPPED.iter().copied()
     }
@@ -184,10 +185,10 @@ impl Templates {
         );
         let reason = match (error.kind(), error.detail()) {
             (ErrorKind::OutOfFuel, _) => {
-                "the template takes too many steps: does it ever end?".into()
+                "the template takes too many steps; check it for endless loops".into()
             }
             (ErrorKind::WriteFailure, _) => format!(
-                "the template gives more than {} MiB: does it ever end?",
+                "the template produces more than {} MiB; check it for endless loops",
                 OUTPUT_BYTES_MAX >> 20
             ),
             (ErrorKind::TemplateNotFound, _) => "there is no template of this name".into(),
@@ -218,12 +219,12 @@ fn read(path: &Path) -> Result<String, String> {
     let length = std::fs::metadata(path).map_or(0, |m| m.len());
     if length > FILE_BYTES_MAX {
         let most = FILE_BYTES_MAX >> 20;
-        return Err(format!("longer than {most} MiB: this is no template"));
+        return Err(format!("longer than {most} MiB: this is not a template"));
     }
     std::fs::read_to_string(path).map_err(|e| format!("cannot be read as text: {e}"))
 }
 
-/// Writes a value; markup's own characters are escaped as [`escape`] does, which
+/// Writes a value; markup characters are escaped as [`escape`] does, which
 /// leaves the slashes of paths alone.
 fn write_value(
     out: &mut Output<'_>,
@@ -237,7 +238,7 @@ fn write_value(
     }
 }
 
-/// Takes bytes up to a limit.
+/// Accepts bytes up to a limit.
 struct Limited(Vec<u8>);
 
 impl io::Write for Limited {
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        for (text, said) in [
+        for (text, expected) in [
             ("\n{{ b }}", "x.html:2: undefined value"),
             ("\n\n{% if %}", "x.html:3: syntax error"),
             (
@@ -305,10 +306,13 @@ mod tests {
             ("{{ a|nonsense }}", "x.html:1: unknown filter"),
         ] {
             let error = own(&[("x.html", text), ("y.txt", "\n{{ list.none.more }}")]).unwrap_err();
-            assert!(error.starts_with(said), "{text}: {error}");
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
         let error = own(&[("x.pdf", "")]).unwrap_err();
-        assert!(error.contains("no template is in here"), "{error}");
+        assert!(
+            error.contains("there is no template in this directory"),
+            "{error}"
+        );
         let error = Templates::builtin().render("none.html", &()).unwrap_err();
         assert!(error.to_string().contains("no template of this name"));
     }

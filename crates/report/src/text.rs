@@ -1,4 +1,4 @@
-//! The report as plain text: what the page says, for terminals, mail and `diff`.
+//! The report as plain text: the content of the page, for terminals, mail and `diff`.
 
 use crate::breakdown;
 use crate::heritage::{self, HistoricalView};
@@ -11,7 +11,7 @@ use filermark_model::text::one_line;
 use filermark_results::{RunRecord, definition_fingerprint};
 use serde::Serialize;
 
-/// Longest cell that still is a figure.
+/// Longest cell that is taken for a figure.
 const FIGURE_MAX: usize = 16;
 
 #[derive(Serialize)]
@@ -194,7 +194,7 @@ fn phases_table(record: &RunRecord) -> Option<String> {
     (!rows.is_empty()).then(|| table(&heads("point", &all), cells))
 }
 
-/// A first cell and the others.
+/// The cells of a row.
 fn row(first: &str, cells: &[String]) -> Vec<String> {
     let mut row = vec![first.to_owned()];
     row.extend_from_slice(cells);
@@ -210,7 +210,7 @@ pub fn heads(first: &str, heads: &[(&str, &str)]) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(with_unit).collect()
 }
 
-/// Columns as wide as their widest cell; those that hold figures to the right.
+/// Columns as wide as their widest cell; those with figures are right-aligned.
 pub fn table(heads: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let plain = |cell: &str| cell.replace('\u{a0}', " ");
     let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -247,12 +247,12 @@ pub fn table(heads: &[String], rows: impl Iterator<Item = Vec<String>>) -> Strin
     out
 }
 
-/// Whether it reads as a figure, a unit or a remark behind it included.
+/// Whether it reads as a figure, also with a unit or a remark.
 fn is_figure(cell: &str) -> bool {
     cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') && cell.chars().count() <= FIGURE_MAX
 }
 
-/// Names and values, the values below each other.
+/// Names and values, with the values aligned.
 fn pairs(pairs: impl Iterator<Item = (String, String)>) -> String {
     let pairs: Vec<_> = pairs.collect();
     let width = pairs

@@ -1,5 +1,5 @@
-//! What the report's template shows, as texts: all arithmetic and wording of
-//! the page is here, the template only lays it out.
+//! The content of the report's template, as text: all arithmetic and wording of the page is
+//! here; the template only lays it out.
 
 use crate::advice::advice;
 use crate::composite::{self, BandView, COMPONENT_HEADS, ComponentRow};
@@ -22,12 +22,13 @@ pub struct Figure {
     pub note: String,
 }
 
-/// The findings of one rule that matter equally, in words.
+/// The findings of one rule of one severity, as text.
 #[derive(serde::Serialize)]
 pub struct FindingView {
     pub severity: &'static str,
-    /// Where, and what was noticed there.
-    pub said: Vec<(String, String)>,
+    /// (place, message) of each.
+    #[serde(rename = "said")]
+    pub messages: Vec<(String, String)>,
     pub rule: &'static str,
     /// Where the limits come from, each once.
     pub sources: Vec<String>,
@@ -38,7 +39,7 @@ pub struct FindingView {
 #[derive(serde::Serialize)]
 pub struct PointRow {
     pub number: u32,
-    /// In the business metric, where there is one.
+    /// In the business metric, if there is one.
     pub units: Option<String>,
     pub requested: String,
     pub failure: Option<String>,
@@ -51,11 +52,11 @@ pub struct PointRow {
 #[derive(serde::Serialize)]
 pub struct PointView {
     pub number: u32,
-    /// What was asked for, in its own unit.
+    /// The requested load, in its own unit.
     pub load: String,
     pub verdict: &'static str,
     pub is_peak: bool,
-    /// Of composites only, and so on below.
+    /// For composites only, as the following fields.
     pub component_heads: &'static [(&'static str, &'static str)],
     pub components: Vec<ComponentRow>,
     pub bands: Vec<BandView>,
@@ -84,7 +85,7 @@ pub struct PhaseRow {
     pub failure: String,
 }
 
-/// Why there is a peak and no overall response time.
+/// The reason for a peak without an overall response time.
 const NO_ORT: &str =
     "none: the first load point is the fastest, so there is no curve up to the peak";
 
@@ -190,7 +191,7 @@ fn classical_figure(result: &ClassicalResult, is_headline: bool) -> Figure {
     }
 }
 
-/// All findings by rule, what matters most first, and within a rule by load point.
+/// All findings by rule, by severity, and within a rule by load point.
 pub fn findings(record: &RunRecord) -> Vec<FindingView> {
     let of_run = record.run_findings().map(|f| (0, f));
     let of_points = record
@@ -205,11 +206,11 @@ pub fn findings(record: &RunRecord) -> Vec<FindingView> {
     all.chunk_by(same).map(finding_view).collect()
 }
 
-/// Sayings of a finding that differ from load point to load point: so many are shown;
-/// the edition for reviewers has all.
-const SAID_MAX: usize = 4;
-/// The same of the run as a whole, where every finding has words of its own.
-const SAID_OF_THE_RUN_MAX: usize = 40;
+/// Most messages of a finding that are shown for load points; the edition for reviewers
+/// has all.
+const MESSAGES_MAX: usize = 4;
+/// Most messages that are shown for the run as a whole, where each finding has its own text.
+const RUN_MESSAGES_MAX: usize = 40;
 
 fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     let first = group[0].1;
@@ -220,7 +221,7 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     sources.dedup();
     FindingView {
         severity: severity_label(first.severity),
-        said: messages(
+        messages: messages(
             &group
                 .iter()
                 .map(|(n, f)| (*n, f.message.as_str()))
@@ -232,7 +233,7 @@ fn finding_view(group: &[(u32, &Finding)]) -> FindingView {
     }
 }
 
-/// What the findings of a group say, and where: the same words once.
+/// The messages of a group of findings with their places: equal messages once.
 pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
     let mut by_words: Vec<(Vec<u32>, String)> = Vec::new();
     for (number, message) in group {
@@ -243,29 +244,29 @@ pub fn messages(group: &[(u32, &str)]) -> Vec<(String, String)> {
         }
     }
     let all = by_words.len();
-    // What is said of the run as a whole is said once, and each time of something else.
+    // Messages on the run as a whole differ.
     let of_the_run = group.iter().all(|(number, _)| *number == 0);
     let most = if of_the_run {
-        SAID_OF_THE_RUN_MAX
+        RUN_MESSAGES_MAX
     } else {
-        SAID_MAX
+        MESSAGES_MAX
     };
     let shown = if all > most { most - 1 } else { all };
-    let said = by_words.into_iter().take(shown);
-    let mut said: Vec<_> = said
+    let shown_messages = by_words.into_iter().take(shown);
+    let mut shown_messages: Vec<_> = shown_messages
         .map(|(numbers, words)| (place(&numbers), words))
         .collect();
     if all > shown {
         let more = all - shown;
-        said.push((
+        shown_messages.push((
             String::new(),
             match of_the_run {
                 true => format!("and {more} more of this rule"),
-                false => format!("and so at {more} load points more, each with its own figures"),
+                false => format!("and at {more} more load points, each with its own figures"),
             },
         ));
     }
-    said
+    shown_messages
 }
 
 /// `load points 1 to 3, 5`; nothing for the run as a whole, which is number 0.
@@ -283,7 +284,7 @@ fn place(numbers: &[u32]) -> String {
     }
 }
 
-/// The heads of the table of load points, behind number and requested.
+/// The heads of the table of load points, after number and requested.
 pub const POINT_HEADS: [(&str, &str); 11] = [
     ("achieved", "op/s"),
     ("of it", "%"),
@@ -298,7 +299,7 @@ pub const POINT_HEADS: [(&str, &str); 11] = [
     ("written", "MiB/s"),
 ];
 
-/// The same of composites.
+/// The heads for composites.
 pub const COMPOSITE_POINT_HEADS: [(&str, &str); 11] = [
     ("achieved", "op/s"),
     ("of it", "%"),
@@ -313,7 +314,7 @@ pub const COMPOSITE_POINT_HEADS: [(&str, &str); 11] = [
     ("total", "MiB/s"),
 ];
 
-/// The heads that go with a record.
+/// The heads for a record.
 pub fn point_heads(record: &RunRecord) -> &'static [(&'static str, &'static str)] {
     match is_composite(record) {
         true => &COMPOSITE_POINT_HEADS,
@@ -360,14 +361,14 @@ fn point_cells(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> V
         mib_per_s(written),
     ];
     if is_composite(record) {
-        // As COMPOSITE_POINT_HEADS: no response mean, but the sum of both rates.
+        // As COMPOSITE_POINT_HEADS: without the response mean, with the sum of both rates.
         cells.remove(6);
         cells.push(mib_per_s(read.saturating_add(written)));
     }
     cells
 }
 
-/// The heads of a table of operations, behind the operation: (head, unit).
+/// The heads of a table of operations, after the operation: (head, unit).
 pub const OP_HEADS: [(&str, &str); 13] = [
     ("target", "%"),
     ("actual", "%"),
@@ -384,7 +385,7 @@ pub const OP_HEADS: [(&str, &str); 13] = [
     ("of all time", "%"),
 ];
 
-/// The details of every load point that has figures.
+/// The details of every load point with figures.
 pub fn point_views(record: &RunRecord) -> Vec<PointView> {
     let peak = record.peak().map(|p| p.load.number);
     let view = |point: &PointRecord| {
@@ -448,7 +449,7 @@ fn op_row(record: &RunRecord, stats: &PointStats, o: &OpStats) -> OpRow {
     }
 }
 
-/// What else there is to say of a point, in sentences.
+/// Further remarks on a point, in sentences.
 fn remarks(stats: &PointStats) -> Vec<String> {
     let us = |ns: u64| number(ns as f64 / 1e3, 0);
     let window = stats.window_ns as f64;
@@ -485,7 +486,7 @@ fn remarks(stats: &PointStats) -> Vec<String> {
     out.extend(checked(stats));
     if stats.rescheduled_count > 0 {
         out.push(format!(
-            "Procs fell so far behind that their schedule was moved {} {}.",
+            "Procs were so far behind that their schedule was moved {} {}.",
             count(stats.rescheduled_count),
             plural(stats.rescheduled_count as usize, "time", "times")
         ));
@@ -502,8 +503,8 @@ fn remarks(stats: &PointStats) -> Vec<String> {
     out
 }
 
-/// How much of what was read was compared with what had been written; records of
-/// earlier versions do not say.
+/// How much of the data read was compared with the data written; records of
+/// earlier versions do not have this.
 pub fn checked(stats: &PointStats) -> Option<String> {
     let checked = stats.checked_bytes();
     let read = stats
@@ -513,13 +514,13 @@ pub fn checked(stats: &PointStats) -> Option<String> {
     let undecided = match stats.undecided_bytes() {
         0 => String::new(),
         bytes => format!(
-            " {} bytes that were to be compared do not show whether they are right.",
+            " {} bytes to be compared could not be verified.",
             count(bytes)
         ),
     };
     (checked > 0 || !undecided.is_empty()).then(|| {
         format!(
-            "{} bytes of what was read ({} % of it) were compared with what had been written.{undecided}",
+            "{} bytes of the data read ({} % of it) were compared with the data written.{undecided}",
             count(checked),
             number((100.0 * checked as f64 / read.max(1) as f64).min(100.0), 1)
         )

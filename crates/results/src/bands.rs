@@ -1,5 +1,5 @@
 //! The nine latency bands of netmist (manual N, section 20), counted from the
-//! histograms: no run has to choose them beforehand.
+//! histograms: a run does not have to choose them.
 
 use filermark_model::{Latency, Nanos};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-/// The bounds of each band, in nanoseconds; the last band has what is longer.
+/// The bounds of each band, in nanoseconds; the last band holds all longer latencies.
 pub const BANDS: [&[u64]; 9] = [
     &[20 * US, 40 * US, 60 * US, 80 * US, 100 * US],
     &[200 * US, 400 * US, 600 * US, 800 * US, MS],
@@ -24,7 +24,7 @@ pub const BANDS: [&[u64]; 9] = [
 /// One entry of a band.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BandEntry {
-    /// Its upper bound as netmist spells it: `20us`, `120+s`.
+    /// Its upper bound as netmist writes it: `20us`, `120+s`.
     pub label: String,
     /// Latencies above the bound before it and up to its own.
     pub count: u64,
@@ -56,7 +56,7 @@ pub fn bands(latency: &Latency) -> Vec<Vec<BandEntry>> {
     all
 }
 
-/// The bands as netmist prints them, a line each.
+/// The bands as netmist prints them, one line each.
 pub fn band_lines(latency: &Latency) -> String {
     let mut out = String::new();
     for (i, entries) in bands(latency).iter().enumerate() {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_netmists() {
+    fn lines_have_the_format_of_netmist() {
         let mut latency = Latency::new();
         latency.record(Nanos::from_micros(30));
         let text = band_lines(&latency);

@@ -4,8 +4,9 @@
 //! start to fall off at a response time below the 50 ms limit. In these cases, the tables
 //! report the response time at the point of maximum throughput."
 //!
-//! What is not said there is decided here, and told in `docs/src/reference/formats.md`:
-//! which points take part, and what comes of curves that are not smooth.
+//! What the guide leaves open is decided here and documented in
+//! `docs/src/reference/formats.md`: which points take part, and how curves that are not
+//! smooth are handled.
 
 use crate::judge::rate::{is_missed, other_cause};
 use crate::ort;
@@ -20,7 +21,7 @@ use serde::Serialize;
 pub struct Sample {
     /// Its number, from 1.
     pub number: u32,
-    /// The requested rate in op/s; infinite: as fast as it goes.
+    /// The requested rate in op/s; infinite: no limit.
     pub requested: f64,
     /// The achieved rate in op/s.
     pub achieved: f64,
@@ -32,7 +33,7 @@ pub struct Sample {
     pub counts: bool,
     /// Whether it missed its requested rate: the server was overloaded.
     pub overloaded: bool,
-    /// Whether the client was busy, so that the limit may be its own.
+    /// Whether the client was busy, so the client may have limited the rate.
     pub generator_busy: bool,
 }
 
@@ -40,16 +41,16 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "basis", rename_all = "snake_case")]
 pub enum Basis {
-    /// Throughput rises through the limit: the straight line between these points meets it.
+    /// Throughput rises beyond the limit: interpolated linearly between these points.
     Interpolated {
         /// The last point within the limit.
         below_point: u32,
         /// The first point above it.
         above_point: u32,
     },
-    /// Throughput falls off within the limit: the highest there was.
+    /// Throughput falls within the limit: its highest value.
     Peak {
-        /// The point of it.
+        /// The load point.
         point: u32,
     },
     /// The last point has the highest throughput and is within the limit: more may be
@@ -74,10 +75,10 @@ pub struct ClassicalResult {
     /// [`ort::ort_2008`] over the points within the limit and up to the peak, in the
     /// order of their throughput, an interpolated result as the last of them.
     pub ort_ms: f64,
-    /// Whether it rests on a load point that missed its requested rate: the usual thing
-    /// where throughput falls off.
+    /// Whether it is based on a load point that missed its requested rate, as is usual
+    /// where throughput falls.
     pub overloaded: bool,
-    /// Whether it rests on a load point at which the client was busy.
+    /// Whether it is based on a load point at which the client was busy.
     pub generator_busy: bool,
     /// Whether a load point above the limit was measured that does not take part.
     #[serde(skip)]
@@ -99,12 +100,12 @@ impl ClassicalResult {
         classical(&samples, limit_ms(record)?)
     }
 
-    /// Whether it only says that there is at least so much.
+    /// Whether it is only a lower bound.
     pub const fn is_lower_bound(&self) -> bool {
         matches!(self.basis, Basis::LastPoint { .. })
     }
 
-    /// Where it comes from, in words.
+    /// Where it comes from, for people.
     pub fn basis_text(&self) -> String {
         let limit = crate::figures::plain(self.limit_ms);
         let words = match self.basis {
@@ -127,7 +128,7 @@ impl ClassicalResult {
             false => "",
         };
         let busy = match self.generator_busy {
-            true => "; the client was busy there: the limit may be its own",
+            true => "; the client was busy there and may have limited the rate",
             false => "",
         };
         format!("{words}{overloaded}{busy}")
@@ -164,10 +165,10 @@ impl ClassicalResult {
     }
 }
 
-/// What is said where there is a limit and no result.
+/// Shown where there is a limit and no result.
 pub const NO_RESULT: &str = "none: no load point within the response limit takes part";
 
-/// The classical result of a run in a line, which says whether it is the headline figure of
+/// The classical result of a run in a line, as the headline figure of
 /// its benchmark or an additional one; `None` where its benchmark has no limit.
 pub fn line(record: &RunRecord) -> Option<String> {
     limit_ms(record)?;
@@ -207,10 +208,10 @@ fn sample(plan: &RunPlan, point: &PointRecord) -> Option<Sample> {
     })
 }
 
-/// A point above the limit is INVALID, and one that missed its rate may be. The one is what
-/// one interpolates to; the other is what "throughput falls off" looks like when procs wait
-/// for their answers: its throughput is what was achieved. Where something else than the
-/// server's speed explains what is missing, it is no figure of the server.
+/// A point above the limit is INVALID, and so may be one that missed its rate. The first
+/// is needed for the interpolation. The second shows that throughput falls: its throughput
+/// is the achieved rate. Where another cause than the server's speed explains the
+/// shortfall, the point is not a figure of the server.
 fn takes_part(plan: &RunPlan, point: &PointRecord) -> bool {
     let mut against = point.findings.iter().filter(|f| f.invalidates());
     against.all(|f| f.rule == Rule::ResponseLimit || is_missed(f))
@@ -219,8 +220,8 @@ fn takes_part(plan: &RunPlan, point: &PointRecord) -> bool {
 
 /// The classical result of these load points; they may come in any order.
 ///
-/// They are gone through in the order of their requested load, up to the first above the
-/// limit: the sweep of then ended there, and whatever comes behind it is left alone. Within
+/// They are taken in the order of their requested load, up to the first above the limit:
+/// the sweeps of that generation ended there, and later points are ignored. Within
 /// the limit the point with the highest throughput is the peak, the first of equal ones.
 /// `None` where no point within the limit takes part.
 pub fn classical(samples: &[Sample], limit_ms: f64) -> Option<ClassicalResult> {
@@ -289,14 +290,14 @@ fn taking_part(samples: &[Sample]) -> Vec<Sample> {
         let by_load = a.requested.total_cmp(&b.requested);
         by_load.then(a.number.cmp(&b.number))
     });
-    drop_what_has_broken(&mut all);
+    drop_points_with_other_causes(&mut all);
     all
 }
 
-/// A point that does not count since it missed its rate is slower than those below it where
-/// the server is overloaded. Where it is not, something else was the matter (the server was
-/// gone for a while, the network broke): what it achieved says nothing.
-fn drop_what_has_broken(all: &mut Vec<Sample>) {
+/// On an overloaded server, a point that does not count because it missed its rate is
+/// slower than those below it. If it is not slower, there was another cause (the server was
+/// unreachable, a network fault), and its achieved rate is no result.
+fn drop_points_with_other_causes(all: &mut Vec<Sample>) {
     let mut slowest_ms: Option<f64> = None;
     all.retain(|s| {
         let is_slower = slowest_ms.is_some_and(|ms| s.mean_ms >= ms);
@@ -330,8 +331,8 @@ fn between(below: &Sample, above: &Sample, limit_ms: f64) -> f64 {
     below.achieved + share.clamp(0.0, 1.0) * (above.achieved - below.achieved)
 }
 
-/// Points behind the peak are left out, as everywhere. In the order of throughput, so that
-/// a curve which goes back and forth subtracts no area; of one that rises it is that of load.
+/// Points beyond the peak are left out. In the order of throughput, so that a curve that
+/// goes back subtracts no area; for a rising curve this is the order of the load.
 fn ort_ms(within: &[Sample], basis: Basis, result: (f64, f64)) -> f64 {
     let used = match basis {
         Basis::Interpolated { .. } => within.len(),

@@ -1,12 +1,11 @@
 //! Two or more runs side by side; the first is the base.
 //!
-//! `work` says whether they did the same work, `points` and `sweep` what each
-//! figure differs by, `verdict` what follows. The statistics are in `within`
-//! (block means of one run), `difference` (two sides), `scatter` (load points
-//! together) and `student`.
+//! `work` compares the work that was done, `points` and `sweep` the figures, and `verdict`
+//! draws the conclusion. The statistics are in `interval_variance` (block means of one run),
+//! `difference` (two sides), `scatter` (load points together) and `student`.
 //!
 //! Two runs on one server differ by more than the noise within them. So an interval
-//! has a part for the spread between runs: assumed ([`Options::spread_pcnt`]) until
+//! includes the spread between runs: assumed ([`Options::spread_pcnt`]) until
 //! repeats show it. `docs/src/howto/compare.md` explains all of it to users.
 //!
 //! Nothing here reads or writes a file.
@@ -46,14 +45,14 @@ pub const FORMAT: u32 = 1;
 pub const SCHEMA: &str = include_str!("../schema/comparison-v1.json");
 /// The smallest difference that matters, in percent, where none is given.
 pub const THRESHOLD_PCNT: f64 = 5.0;
-/// What two runs on one server are taken to differ by, in percent (one standard
-/// deviation), where repeats do not say so.
+/// The assumed difference of two runs on one server, in percent (one standard
+/// deviation), used until repeats show it.
 pub const SPREAD_PCNT: f64 = 2.0;
 
 /// Reasons for INVALID that a remark names.
 const REASONS_NAMED: usize = 5;
 
-/// What a comparison goes by.
+/// The settings of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Smaller differences do not matter, in percent.
@@ -62,7 +61,7 @@ pub struct Options {
     pub spread_pcnt: f64,
     /// Compare what can be matched although the work differs.
     pub force: bool,
-    /// A single side will do: it is to be shown beside something else.
+    /// Accept a single side: it is shown with something else.
     pub alone: bool,
 }
 
@@ -82,7 +81,7 @@ impl Default for Options {
 pub struct Group<'a> {
     /// What it is called.
     pub name: String,
-    /// Its records; the first stands for the set-up.
+    /// Its records; the first represents the set-up.
     pub records: Vec<&'a RunRecord>,
 }
 
@@ -104,12 +103,12 @@ pub enum CompareError {
         /// When its run began.
         started: Timestamp,
     },
-    /// The work differs, and nobody forces the comparison.
+    /// The work differs, and the comparison is not forced.
     #[error("{after} did other work than {before}: {}; --force compares what can be matched", listed(.fields))]
     OtherWork {
         /// The base.
         before: String,
-        /// Who did something else.
+        /// The side that did other work.
         after: String,
         /// What differs.
         fields: Vec<FieldChange>,
@@ -130,17 +129,17 @@ pub struct Comparison {
     pub notice: &'static str,
     /// The smallest difference that matters, in percent.
     pub threshold_pcnt: f64,
-    /// What runs are taken to differ by, in percent.
+    /// The assumed spread between runs, in percent.
     pub spread_pcnt: f64,
-    /// How sure the intervals are, in percent.
+    /// Confidence of the intervals, in percent.
     pub confidence_pcnt: f64,
-    /// Whether other work was compared all the same.
+    /// Whether different work was compared nevertheless.
     pub forced: bool,
     /// The sides; the first is the base.
     pub sides: Vec<SideFacts>,
     /// Each other side against the base.
     pub against: Vec<Against>,
-    /// Systems of old to be shown beside; nothing is compared with them.
+    /// Historical systems that are shown as well; nothing is compared with them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub historical: Option<Historical>,
 }
@@ -169,7 +168,7 @@ pub struct RunFacts {
     pub benchmark: String,
     /// The plan's fingerprint.
     pub fingerprint: String,
-    /// In its word ([`crate::verdict::WORDS`]).
+    /// The verdict ([`crate::verdict::WORDS`]).
     pub verdict: &'static str,
     /// Highest achieved rate of a load point that counts, op/s.
     pub peak_ops_per_sec: Option<f64>,
@@ -184,7 +183,7 @@ pub struct RunFacts {
 pub struct Against {
     /// The side.
     pub name: String,
-    /// What follows.
+    /// The verdict.
     pub verdict: Overall,
     /// Why, in sentences.
     pub reasons: Vec<String>,
@@ -196,7 +195,7 @@ pub struct Against {
     pub places: Vec<FieldChange>,
     /// What differs in the set-up.
     pub setup: Vec<FieldChange>,
-    /// What the reader should know besides.
+    /// Further remarks for the reader.
     pub remarks: Vec<String>,
     /// Over all load points that count on both sides.
     pub sweep: Vec<Difference>,
@@ -375,25 +374,25 @@ fn worst_work(base: &Group<'_>, other: &Group<'_>) -> (Work, Vec<FieldChange>, V
     worst
 }
 
-/// That the clients were restless, where that can explain more than matters.
-fn restless(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
+/// A remark on clients with wake-up delays that can explain a difference that matters.
+fn client_delays(pairs: &[points::Pair<'_>], threshold_pcnt: f64) -> Option<String> {
     let measured = pairs.iter().filter(|p| p.is_measured());
-    let unrest = measured.map(|p| (p.number, p.client_unrest()));
-    let (number, (before, after, explained)) = unrest.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
+    let delays = measured.map(|p| (p.number, p.client_delay()));
+    let (number, (before, after, explained)) = delays.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
     let pcnt = 100.0 * explained.exp_m1();
     (pcnt > threshold_pcnt).then(|| {
         format!(
-            "the clients themselves were not alike: at load point {number} they woke up {:.0} µs late on average before and {:.0} µs after, which can change the mean service time by {pcnt:.0} %; intervals are wider by as much; compare runs of quiet clients",
+            "the wake-up delays of the clients differ: at load point {number} the mean delay was {:.0} µs before and {:.0} µs after, which can change the mean service time by {pcnt:.0} %; the intervals are widened accordingly; compare runs with idle client hosts",
             before / 1e3,
             after / 1e3
         )
     })
 }
 
-/// RUN's lengths further apart than this are told, in percent `[own]`.
+/// Larger differences in the length of RUN are remarked, in percent `[own]`.
 const LENGTH_APART_PCNT: f64 = 5.0;
 
-/// That RUN took different times on two sides, where its length is open.
+/// A remark on RUNs of different length, where the length is not fixed.
 fn run_lengths(before: &RunRecord, after: &RunRecord) -> Option<String> {
     let is_open = |record: &RunRecord| record.run.plan.phases.runtime_max.is_some();
     if !is_open(before) && !is_open(after) {
@@ -412,7 +411,7 @@ fn run_lengths(before: &RunRecord, after: &RunRecord) -> Option<String> {
     });
     let (number, b, a, _) = lengths.max_by(|x, y| x.3.total_cmp(&y.3))?;
     Some(format!(
-        "RUN took different times, since it goes on until the data set is touched: at load point {number} {b:.0} s before and {a:.0} s after; figures are means over these times"
+        "RUN took different times, because it lasts until the data set has been touched: at load point {number} {b:.0} s before and {a:.0} s after; figures are means over these times"
     ))
 }
 
@@ -423,25 +422,25 @@ fn lower_bounds(record: &RunRecord) -> Vec<u32> {
     points.map(|p| p.load.number).collect()
 }
 
-/// Why a run is INVALID, in short.
+/// Why a run is INVALID, in brief.
 fn invalid(record: &RunRecord) -> Option<String> {
     let verdict = record.verdict();
     if verdict.is_valid() {
         return None;
     }
     let reasons = verdict.reasons();
-    let mut told = reasons
+    let mut named = reasons
         .iter()
         .take(REASONS_NAMED)
         .cloned()
         .collect::<Vec<_>>();
     if reasons.len() > REASONS_NAMED {
-        told.push(format!(
+        named.push(format!(
             "and {} more reasons",
             reasons.len() - REASONS_NAMED
         ));
     }
-    Some(told.join("; "))
+    Some(named.join("; "))
 }
 
 fn remarks(
@@ -450,7 +449,7 @@ fn remarks(
     pairs: &[points::Pair<'_>],
     threshold_pcnt: f64,
 ) -> Vec<String> {
-    let mut remarks: Vec<String> = restless(pairs, threshold_pcnt).into_iter().collect();
+    let mut remarks: Vec<String> = client_delays(pairs, threshold_pcnt).into_iter().collect();
     for group in [base, other] {
         for record in &group.records {
             let suffix = one_line(&record.run.suffix);
@@ -460,7 +459,7 @@ fn remarks(
             if !bounds.is_empty() {
                 let points: Vec<String> = bounds.iter().map(u32::to_string).collect();
                 remarks.push(format!(
-                    "{name}: at load point {} the mean response time is a lower bound (operations of RUN were not seen to end), and is not compared",
+                    "{name}: at load point {} the mean response time is a lower bound (the end of operations of RUN was not observed), and is not compared",
                     points.join(", ")
                 ));
             }
@@ -468,7 +467,7 @@ fn remarks(
                 remarks.push(format!("the record of {name} was cut: {}", one_line(cut)));
             } else if record.end.is_none() {
                 remarks.push(format!(
-                    "the record of {name} has no end: the run was cut or still goes on"
+                    "the record of {name} has no end: the run was cut or is still in progress"
                 ));
             }
         }
@@ -476,7 +475,7 @@ fn remarks(
     for record in &other.records {
         if base.records.iter().any(|b| is_one_run(b, record)) {
             remarks.push(format!(
-                "the run of suffix {} is on both sides: it is compared with itself, which says nothing of the server",
+                "the run of suffix {} is on both sides: it is compared with itself, which shows nothing about the server",
                 one_line(&record.run.suffix)
             ));
         }
@@ -499,7 +498,7 @@ fn remarks(
     }
     if base.records.len() + other.records.len() == 2 {
         remarks.push(
-            "one run on each side: what runs differ by is assumed, not measured; repeats make the verdict surer"
+            "one run on each side: the spread between runs is assumed, not measured; repeats make the verdict more reliable"
                 .into(),
         );
     }

@@ -1,8 +1,8 @@
 //! What netmist and the 2014 generation print while they run (manual N, sections
-//! 13, 14 and 20; slides E), a text per step: a live console prints them as
-//! things happen, `sfslog.<suffix>.txt` has them all.
+//! 13, 14 and 20; slides E), one text per step: a live console prints them as events
+//! occur, `sfslog.<suffix>.txt` has all of them.
 //!
-//! Every text ends with a line end. Nothing here looks at a clock.
+//! Every text ends with a line end. Nothing here reads a clock.
 
 use crate::bands::band_lines;
 use crate::environment::Environment;
@@ -19,10 +19,10 @@ use std::fmt::Write as _;
 /// Between the parts of a load point.
 const RULE: &str =
     "    ------------------------------------------------------------------------------\n";
-/// Steps of a phase that are told, in percent.
+/// Steps of a phase that are printed, in percent.
 pub const PERCENT_STEP: u32 = 10;
 
-/// The head of the whole: what runs, in which version.
+/// The header: the benchmark and its version.
 pub fn banner(version: &str, benchmark: &Benchmark) -> String {
     format!(
         "{RULE}    Filermark {}: {} (definition version {}, finger print {})\n    {NOT_A_SPEC_RESULT}\n{RULE}",
@@ -40,7 +40,7 @@ pub fn short_fingerprint(benchmark: &Benchmark) -> u32 {
 
 /// A new load point begins: the line that merging tools look for (sources.md 3.10).
 pub fn new_load_point(at: Timestamp, plan: &RunPlan, point: LoadPoint) -> String {
-    // A load without a business metric is told by its procs.
+    // A load without a business metric is counted in procs.
     let unit = match point.units > 0.0 {
         true => one_line(&plan.benchmark.unit),
         false => "proc".into(),
@@ -56,7 +56,7 @@ pub fn new_load_point(at: Timestamp, plan: &RunPlan, point: LoadPoint) -> String
 }
 
 /// What a load point will do and what it needs. `environments` are the client
-/// hosts, where they are known; `results_dir` is told where it is given.
+/// hosts, where they are known; `results_dir` is printed where it is given.
 pub fn plan_block(
     plan: &RunPlan,
     point: LoadPoint,
@@ -177,7 +177,7 @@ fn file_size_lines(out: &mut String, plan: &RunPlan) {
     }
 }
 
-/// The clients are about to be started.
+/// The clients are started next.
 pub fn starting_tests(at: Timestamp) -> String {
     format!("    Starting tests: {}\n", at.classical())
 }
@@ -217,7 +217,7 @@ pub fn init_finished(at: Timestamp) -> String {
     format!("        Initialization finished: {}\n", at.classical())
 }
 
-/// All clients are told to go.
+/// All clients get the start signal.
 pub fn testing_begins(at: Timestamp) -> String {
     format!(
         "        Testing begins: {0}\n        Waiting for tests to finish. {0}\n",
@@ -242,7 +242,7 @@ const fn phase_label(phase: Phase) -> &'static str {
     }
 }
 
-/// So much of a phase is over. `client` is the number of the proc that says so.
+/// Progress of a phase. `client` is the number of the proc that reports it.
 pub fn percent_complete(at: Timestamp, phase: Phase, percent: u32, client: u32) -> String {
     format!(
         "        {} {} {percent} percent complete from client {client}\n",
@@ -251,7 +251,7 @@ pub fn percent_complete(at: Timestamp, phase: Phase, percent: u32, client: u32) 
     )
 }
 
-/// How fast one proc is.
+/// The rate of one proc.
 pub fn heartbeat(at: Timestamp, phase: Phase, client: u32, ops_per_sec: f64) -> String {
     let front = heartbeat_front(at, phase);
     format!("{front}{client}: {ops_per_sec:.3} Ops/sec\n")
@@ -265,7 +265,7 @@ fn heartbeat_front(at: Timestamp, phase: Phase) -> String {
     )
 }
 
-/// The same of the last proc alone, as consoles show it.
+/// The heartbeat of the last proc alone, as consoles show it.
 pub fn last_heartbeat(beat: &Heartbeat) -> String {
     let last = beat.ops_per_sec.last();
     last.map_or(String::new(), |ops| {
@@ -274,7 +274,7 @@ pub fn last_heartbeat(beat: &Heartbeat) -> String {
     })
 }
 
-/// The same of every proc, as heartbeat logs have it (`-q`).
+/// The heartbeats of all procs, as heartbeat logs have them (`-q`).
 pub fn all_heartbeats(beat: &Heartbeat) -> String {
     let front = heartbeat_front(beat.at, beat.phase);
     let mut out = String::new();

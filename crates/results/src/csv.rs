@@ -1,7 +1,7 @@
 //! The load points as comma-separated values (RFC 4180), for spreadsheets. A
-//! composite's have further columns behind the reasons: the business metric, and
-//! per component and per operation what there is of it. The last column is the verdict
-//! of the run, which every row has: a row may be read without the others.
+//! composite's have further columns after the reasons: the business metric, and the
+//! figures per component and per operation. The last column is the verdict of the run. Every
+//! row has it, because a row may be read without the others.
 
 use crate::figures::{Planned, plain};
 use crate::record::{PointRecord, RunRecord};
@@ -191,7 +191,7 @@ mod tests {
             (testing::composite::stream_record(), 24 + 2 * 5 + 2 * 7),
         ] {
             for line in csv(&record).lines() {
-                // Commas within quotes are no borders.
+                // Commas within quotes do not separate fields.
                 let outside: String = line.split('"').step_by(2).collect();
                 assert_eq!(outside.split(',').count(), columns, "{line}");
             }

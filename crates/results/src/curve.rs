@@ -1,5 +1,5 @@
-//! A result as a curve: load points with throughput and mean response, and what the
-//! classics make of them (peak, ORT). It comes from a run record or from any summary
+//! A result as a curve: load points with throughput and mean response, and the classical
+//! figures of them (peak, ORT). It comes from a run record or from any summary
 //! file, our own or another program's ([`crate::sfssum_reader`]).
 
 use crate::figures::{KB, Planned, Throughput};
@@ -34,7 +34,7 @@ impl OrtMethod {
 /// A result: load points in the order of its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// The benchmark's name; of a foreign file its workload or protocol.
+    /// The benchmark's name; of another program's file its workload or protocol.
     pub benchmark: String,
     /// What the load is counted in: `op/s`, or a business metric.
     pub metric: String,
@@ -46,12 +46,12 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
 }
 
-/// A load point of a curve. What a source does not tell is `None`.
+/// A load point of a curve. What a source does not have is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// What was asked for, in the curve's metric.
+    /// The requested load, in the curve's metric.
     pub load: f64,
-    /// The requested rate in op/s; `None`: as fast as it goes.
+    /// The requested rate in op/s; `None`: no limit.
     pub requested: Option<f64>,
     /// The achieved rate in op/s.
     pub achieved: f64,
@@ -86,7 +86,7 @@ pub struct CurvePoint {
     pub ip_version: Option<u8>,
     /// Whether it counts.
     pub is_valid: bool,
-    /// Why it does not, as far as the source says.
+    /// Why it does not, as far as the source has it.
     pub reason: String,
 }
 
@@ -143,7 +143,7 @@ impl Curve {
         self.ort_method == OrtMethod::FromOrigin
     }
 
-    /// Whether the points stand in the order of their load.
+    /// Whether the points are in the order of their load.
     pub fn is_sorted(&self) -> bool {
         self.points.is_sorted_by(|a, b| a.load <= b.load)
     }
@@ -152,7 +152,7 @@ impl Curve {
     /// order of their load.
     pub fn ort_ms(&self) -> Option<f64> {
         let mut valid: Vec<_> = self.valid_points().collect();
-        // By the load, whatever order the source has.
+        // By load: the source may have any order.
         valid.sort_by(|a, b| a.load.total_cmp(&b.load));
         let points: Vec<_> = valid.iter().map(|p| (p.achieved, p.mean_ms)).collect();
         match self.ort_method {
@@ -172,7 +172,8 @@ impl CurvePoint {
         self.response_ms_p99.map(|value| Figure { value, at_least })
     }
 
-    /// The same where it is known and no lower bound.
+    /// The 99th percentile of the response time in milliseconds where it is known and not a
+    /// lower bound.
     pub fn response_p99_known(&self) -> Option<f64> {
         let known = self.response_p99().filter(|f| !f.at_least);
         known.map(|f| f.value)

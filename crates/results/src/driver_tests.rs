@@ -11,7 +11,7 @@ const NFS: &str = r#""uid":500,"gid":501,"gids":[7],"machine_name":"a","resvport
 const SMB: &str = r#"{"name":"smb","dialects":["2.0.2","3.1.1"],"signing":"auto","encryption":"aes-128-gcm","auth":{"method":"ntlm","username":"u","domain":"D"},"port":445,"ip":"v6","block_size_max":null,"biod_max_reads":2,"biod_max_writes":2,"connections":{"shared":4},"reply_timeout_ms":10000,"connect_timeout_ms":2000}"#;
 const POSIX: &str = r#""no_fsync":true,"open_files_max":9,"reuse_kept":true"#;
 
-/// (what it is, the driver as it stands in the record).
+/// (what it is, the driver as the record has it).
 fn forms() -> Vec<(&'static str, String)> {
     let v3 = r#""version":"v3","transport":"tcp","udp_timeout_ms":1100"#;
     let v2 = r#""version":"v2","transport":"udp","udp_timeout_ms":700"#;
@@ -65,7 +65,7 @@ fn drivers_of_records_are_written_as_they_were_read() {
 }
 
 #[test]
-fn a_driver_that_nobody_knows_is_named() {
+fn an_unknown_driver_is_named() {
     let error = serde_json::from_value::<Line>(run_line(r#"{"name":"afp"}"#)).unwrap_err();
     assert!(error.to_string().contains("`afp`"), "{error}");
 }

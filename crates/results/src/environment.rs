@@ -1,6 +1,6 @@
-//! What a host is: the part of a result that explains its figures.
+//! The facts of a host, which help to explain a result.
 //!
-//! Best effort: what cannot be read stays empty, and nothing here ever fails.
+//! Best effort: what cannot be read stays empty, and nothing here returns an error.
 //! No addresses of third parties, no user names, no environment variables.
 
 use filermark_model::text::one_line;
@@ -10,16 +10,16 @@ use std::fs;
 use std::net::ToSocketAddrs as _;
 use std::path::Path;
 
-/// Longest file that is read to learn about the host, in bytes.
+/// Longest file that is read for facts of the host, in bytes.
 const FILE_LEN_MAX: usize = 1 << 20;
-/// Memory is the same where it differs by less than one part in so many.
+/// Memory counts as unchanged if it differs by less than this fraction.
 const MEMORY_SHARE: u64 = 100;
-/// Facts of a mount that make it another one.
+/// Facts of a mount that must not change.
 const MOUNT_FACTS: [&str; 4] = ["file system", "source", "mount point", "mount options"];
-/// Options of a mount that follow from a start of the server, not from the client.
+/// Options of a mount that change when the server restarts.
 const FREE_OPTIONS: [&str; 1] = ["mountport="];
 
-/// A host that made load, and the servers it saw.
+/// A host that made load, and its servers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
@@ -37,7 +37,7 @@ pub struct Environment {
     pub core_count: u32,
     /// Physical memory in bytes; zero: unknown.
     pub memory_bytes: u64,
-    /// Whether this is a virtual machine: by whom, where known.
+    /// Whether this is a virtual machine: with its product, where known.
     pub virtualization: String,
     /// The clock source of the kernel.
     pub clock_source: String,
@@ -49,12 +49,12 @@ pub struct Environment {
     pub program_build: String,
     /// The servers and the addresses that their names gave.
     pub servers: Vec<ServerAddresses>,
-    /// What each mount point's server says of itself.
+    /// What each mount point's server reports.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountFacts>,
 }
 
-/// What the server of a mount point says of itself: ports, transfer sizes,
+/// What the server of a mount point reports: ports, transfer sizes,
 /// limits, space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountFacts {
@@ -74,8 +74,8 @@ pub struct ServerAddresses {
 }
 
 impl Environment {
-    /// What makes this host another one than it was, in words; empty: nothing. Load, clock
-    /// source and what servers say of themselves may change; what is mounted may not.
+    /// What has changed on this host since `earlier`, in words; empty: nothing. Load, clock
+    /// source and what servers report may change; what is mounted may not.
     pub fn changes_since(&self, earlier: &Self) -> Vec<String> {
         let texts = [
             ("the host", &self.host, &earlier.host),
@@ -101,7 +101,7 @@ impl Environment {
         let servers = servers.then(|| "its servers have other addresses".to_owned());
         let (memory, had) = (self.memory_bytes, earlier.memory_bytes);
         let shown = filermark_model::Bytes;
-        // What the kernel takes for itself differs a little from boot to boot.
+        // The memory that the kernel reserves differs a little from boot to boot.
         let memory = (memory.abs_diff(had) > had / MEMORY_SHARE)
             .then(|| format!("it has {} of memory, had {}", shown(memory), shown(had)));
         let mounts = mounts_changed(&earlier.mounts, &self.mounts);
@@ -109,7 +109,7 @@ impl Environment {
         hardware.chain(servers).chain(mounts).collect()
     }
 
-    /// Looks at this host; `program_build` says what the program is.
+    /// Collects the facts of this host; `program_build` names the program.
     pub fn collect(program_build: &str) -> Self {
         Self {
             host: proc_line("/proc/sys/kernel/hostname"),
@@ -160,7 +160,7 @@ impl Environment {
         }
     }
 
-    /// What there is to tell, as (name, value), for reports.
+    /// The known facts as (name, value), for reports.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
         let memory = match self.memory_bytes {
@@ -186,7 +186,7 @@ impl Environment {
             ("Program", self.program_build.clone()),
             ("Servers", servers.collect::<Vec<_>>().join("; ")),
         ];
-        // A host's own words: nothing in them may move a terminal's cursor.
+        // Text from a host: control characters must not reach a terminal.
         let rows = rows
             .into_iter()
             .map(|(name, value)| (name, one_line(&value)));
@@ -194,36 +194,36 @@ impl Environment {
     }
 }
 
-/// What makes these hosts others than those of the piece before, in words; empty: nothing.
-/// Hosts are compared by name. Each earlier client is compared once: two clients that share
-/// a host now, and had one each before, are a change.
+/// What has changed on these hosts since the earlier piece of the run, in words; empty:
+/// nothing. Hosts are compared by name. Each earlier client is compared once: two clients
+/// that share a host now, and had one each before, are a change.
 pub fn hosts_changed(earlier: &[Environment], now: &[Environment]) -> Vec<String> {
     let mut rest: BTreeMap<&str, Vec<&Environment>> = BTreeMap::new();
     for host in earlier {
         rest.entry(&host.host).or_default().push(host);
     }
-    let mut told = Vec::new();
+    let mut changed = Vec::new();
     for host in now {
         let name = &host.host;
         let Some(candidates) = rest.get_mut(name.as_str()) else {
-            told.push(format!("{name}: it made no load in the pieces before"));
+            changed.push(format!("{name}: it made no load in the pieces before"));
             continue;
         };
         let changes = candidates.iter().map(|was| host.changes_since(was));
         let best = changes.enumerate().min_by_key(|(_, changes)| changes.len());
         match best {
-            None => told.push(format!(
+            None => changed.push(format!(
                 "{name}: more clients run on it than in the pieces before"
             )),
             Some((at, changes)) => {
                 candidates.swap_remove(at);
                 if !changes.is_empty() {
-                    told.push(format!("{name}: {}", changes.join("; ")));
+                    changed.push(format!("{name}: {}", changes.join("; ")));
                 }
             }
         }
     }
-    told
+    changed
 }
 
 /// What differs between mounts, in words.
@@ -236,7 +236,7 @@ fn mounts_changed(earlier: &[MountFacts], now: &[MountFacts]) -> Vec<String> {
         let (_, value) = mount.facts.iter().find(|(fact, _)| fact == name)?;
         Some(value.clone())
     };
-    let mut told = Vec::new();
+    let mut changes = Vec::new();
     for mount in names {
         for name in MOUNT_FACTS {
             let (was, is) = (fact(earlier, mount, name), fact(now, mount, name));
@@ -245,7 +245,7 @@ fn mounts_changed(earlier: &[MountFacts], now: &[MountFacts]) -> Vec<String> {
                     Some(value) => format!("{value:?}"),
                     None => "unknown".to_owned(),
                 };
-                told.push(format!(
+                changes.push(format!(
                     "{mount}: the {name} is {}, was {}",
                     shown(is),
                     shown(was)
@@ -253,7 +253,7 @@ fn mounts_changed(earlier: &[MountFacts], now: &[MountFacts]) -> Vec<String> {
             }
         }
     }
-    told
+    changes
 }
 
 /// The options of a mount in any order.
@@ -273,7 +273,7 @@ fn proc_line(path: &str) -> String {
     text_of(path).lines().next().unwrap_or("").trim().to_owned()
 }
 
-/// The value behind the first of `names` in a file of `name : value` lines.
+/// The value after the first of `names` in a file of `name : value` lines.
 fn field_of(path: &str, names: &[&str]) -> String {
     let text = text_of(path);
     for name in names {
@@ -375,15 +375,15 @@ mod tests {
             ("mount point", "/"),
             ("mount options", "rw,sync,relatime,vers=4.2"),
         ] {
-            let told = with(name, value).join("; ");
+            let changes = with(name, value).join("; ");
             assert!(
-                told.starts_with(&format!("/mnt/a: the {name} is ")),
-                "{told}"
+                changes.starts_with(&format!("/mnt/a: the {name} is ")),
+                "{changes}"
             );
         }
-        // No longer mounted: the file system of the directory is another one.
-        let told = client("a", &MOUNTED[..0]).changes_since(&was).join("; ");
-        assert!(told.contains("is unknown, was \"nfs4\""), "{told}");
+        // No longer mounted: the file system of the directory is a different one.
+        let changes = client("a", &MOUNTED[..0]).changes_since(&was).join("; ");
+        assert!(changes.contains("is unknown, was \"nfs4\""), "{changes}");
         let memory = |bytes: u64| {
             let now = Environment {
                 memory_bytes: bytes,
@@ -405,10 +405,13 @@ mod tests {
             hosts_changed(&all(earlier), &all(now)).join("; ")
         };
         assert_eq!(of(&[&a, &b], &[&b, &a]), "");
-        let told = of(&[&a, &b], &[&a, &a]);
-        assert_eq!(told, "a: more clients run on it than in the pieces before");
-        let told = of(&[&a], &[&b]);
-        assert_eq!(told, "b: it made no load in the pieces before");
+        let changes = of(&[&a, &b], &[&a, &a]);
+        assert_eq!(
+            changes,
+            "a: more clients run on it than in the pieces before"
+        );
+        let changes = of(&[&a], &[&b]);
+        assert_eq!(changes, "b: it made no load in the pieces before");
         // Two clients of one host with a mount point each, in any order.
         let mut other = a.clone();
         other.mounts[0].mount = "/mnt/b".into();

@@ -1,5 +1,5 @@
-//! The figures of a composite's load point that several renderings share, each
-//! computed once.
+//! The figures of a composite's load point that several renderings share, computed
+//! once.
 
 use crate::record::RunRecord;
 use filermark_model::composite::{CompositeWork, DataSet};
@@ -7,16 +7,16 @@ use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
 
 /// Bytes in the KB of composite renderings. The writes of the VDA rows of slides
-/// E are 4228 KBps per stream; its tables (manual N) make 9 of 468.8 KiB a
-/// second, 4219 KiB and a few from rmw: so a KB has 1024 bytes.
+/// E are 4228 KBps per stream. Its tables (manual N) give 9 of 468.8 KiB per
+/// second, 4219 KiB, and a few from rmw: so a KB has 1024 bytes.
 pub const KB: f64 = 1024.0;
 
-/// What a load point is before it runs.
+/// The planned values of a load point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     /// The load in units of the business metric; the procs, where there is none.
     pub business_metric: f64,
-    /// The requested rate of all procs that count, in op/s; `None`: as fast as it goes.
+    /// The requested rate of all procs that count, in op/s; `None`: no limit.
     pub requested: Option<f64>,
     /// Client hosts.
     pub client_count: usize,
@@ -54,7 +54,7 @@ impl Planned {
     }
 }
 
-/// Background components are in the load's rate, and never in what is achieved.
+/// Background components are in the load's rate, but not in the achieved rate.
 fn requested(plan: &RunPlan, point: LoadPoint) -> Option<f64> {
     let procs = plan.procs.iter().take(plan.proc_count_at(point) as usize);
     let background: f64 = procs
@@ -72,7 +72,7 @@ pub fn is_background(plan: &RunPlan, component: u32) -> bool {
     work.is_some_and(|w| w.is_background(component))
 }
 
-/// What a load point moved, in KB per second.
+/// The data that a load point read and wrote, in KB per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Read by the clients' procs.

@@ -1,4 +1,4 @@
-//! Writes the renderings of a record beside it, under their classical names.
+//! Writes the renderings of a record next to it, under their classical names.
 
 mod error;
 
@@ -15,7 +15,7 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Longest suffix that is taken into a file name, in bytes.
+/// Longest suffix in a file name, in bytes.
 const SUFFIX_LEN_MAX: usize = 100;
 
 /// Whether a suffix can be part of a file name on every system, and stays in
@@ -64,8 +64,8 @@ pub fn write_results(record: &RunRecord, dir: &Path) -> Result<Vec<PathBuf>, Fil
     Ok(written)
 }
 
-/// Writes the files of a run that goes on, when a load point has ended: `logs` are given
-/// what the load point adds to them.
+/// Writes the files of a run that is in progress, when a load point has ended: `logs`
+/// gets the new parts.
 ///
 /// # Errors
 /// As [`write_files`].
@@ -99,7 +99,7 @@ pub fn write_files_so_far(
     Ok(written)
 }
 
-/// The logs that grow while a run goes on, by name, as they are when a load point has
+/// The logs that grow during a run, by name, as they are when a load point has
 /// ended; those of the procs are [`proc_log_files`] [`without_notice`].
 ///
 /// # Errors
@@ -113,7 +113,7 @@ pub fn logs_so_far(record: &RunRecord) -> Result<Vec<(String, String)>, FilesErr
     Ok(logs.collect())
 }
 
-/// A log without its last line, which says what kind of result it is not.
+/// A log without its last line, the notice that it is no SPEC result.
 pub fn without_notice(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix(NOT_A_SPEC_RESULT).unwrap_or(text)
@@ -161,7 +161,7 @@ fn of_record<'a>(
 }
 
 /// The files of a record by the rows of a table, without the logs of the procs
-/// ([`proc_log_files`]) and without pages, which users may lay out otherwise.
+/// ([`proc_log_files`]) and without pages, which users may lay out differently.
 ///
 /// # Errors
 /// The suffix is no part of a file name.
@@ -194,8 +194,8 @@ pub fn renderings(
     Ok(made)
 }
 
-/// Writes the logs of every proc of a composite into a folder of their own below `dir`, so
-/// that thousands of procs do not flood it. Gives that folder.
+/// Writes the logs of every proc of a composite into a separate folder below `dir`, so
+/// that thousands of files do not fill the result directory. Returns that folder.
 ///
 /// # Errors
 /// As [`write_files`].
@@ -243,7 +243,7 @@ pub(crate) fn proc_log_names(record: &RunRecord, number: u32) -> Option<[String;
     let proc = plan.procs.get(number as usize)?;
     let components = &plan.benchmark.composite()?.components;
     let workload = &components.get(proc.component as usize)?.workload.name;
-    // A record may come from anywhere, and its workloads have any name.
+    // A record may come from anywhere, and its workloads may have any name.
     let workload = match suffix_is_plain(workload) {
         true => workload,
         false => "UNNAMED",
@@ -251,11 +251,11 @@ pub(crate) fn proc_log_names(record: &RunRecord, number: u32) -> Option<[String;
     Some(PROC_LOGS.map(|log| log.base_numbered(suffix, number, workload)))
 }
 
-/// Removes the logs that grow of an earlier run with this suffix: the new one may have
-/// fewer procs, other workloads or no heartbeats, and none of its results were kept.
+/// Removes the growing logs of an earlier run with this suffix: the new run may have
+/// fewer procs, other workloads or no heartbeats, and none of the old results were kept.
 ///
 /// # Errors
-/// The file system says no.
+/// A file cannot be removed.
 pub(crate) fn remove_grown_logs(dir: &Path, procs: &Path, suffix: &str) -> Result<(), FilesError> {
     let gone = |path: PathBuf| match std::fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -360,7 +360,7 @@ mod tests {
             "sfssum_vda.xml",
             "vda.csv",
         ];
-        assert_eq!(names_in(dir.path()), files, "while the run goes on");
+        assert_eq!(names_in(dir.path()), files, "during the run");
         record.end = end;
         let written = write_files(&record, dir.path()).unwrap();
         let logs = written.last().unwrap();

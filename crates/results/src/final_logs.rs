@@ -1,5 +1,5 @@
-//! The logs of the procs and of the heartbeats of a run that goes on, load point by load
-//! point: each adds its part to what the files have.
+//! The logs of the procs and of the heartbeats of a run in progress, load point by load
+//! point: each adds its part to the files.
 
 use crate::files::{FilesError, make_dir, plain_suffix, proc_log_dir, proc_log_names};
 use crate::live::LogPaths;
@@ -8,11 +8,11 @@ use crate::proc_logs::{PointLogs, heartbeats_of};
 use crate::record::RunRecord;
 use std::path::{Path, PathBuf};
 
-/// How far the logs of a run have been written.
+/// How much of the logs of a run has been written.
 #[derive(Debug)]
 pub struct SettledLogs {
     places: LogPaths,
-    /// The load points that they have, by number.
+    /// The load points in them, by number.
     points: Vec<u32>,
     /// Bytes of the three logs of each proc.
     procs: Vec<[u64; 3]>,
@@ -21,7 +21,7 @@ pub struct SettledLogs {
 }
 
 impl SettledLogs {
-    /// Of a run whose logs are there; nothing has been written yet.
+    /// For a run whose logs exist; nothing has been written yet.
     pub const fn new(places: LogPaths) -> Self {
         Self {
             places,
@@ -31,12 +31,12 @@ impl SettledLogs {
         }
     }
 
-    /// Adds the parts of the load points that have ended since. The first time, and where
-    /// one was measured after a later one, all are written.
+    /// Adds the parts of the load points that have ended since the last call. The first time,
+    /// and if a load point was measured after a later one, all parts are written.
     ///
     /// # Errors
-    /// The suffix is no part of a file name; the file system says no. All are written the
-    /// next time.
+    /// The suffix cannot be part of a file name, or a file cannot be written. All parts are
+    /// written the next time.
     pub fn add(&mut self, record: &RunRecord) -> Result<(), FilesError> {
         let ended: Vec<u32> = record.points.iter().map(|p| p.load.number).collect();
         let known = std::mem::take(&mut self.points);
@@ -54,7 +54,7 @@ impl SettledLogs {
         Ok(())
     }
 
-    /// Empties the files: an earlier run may have left more than this one will have.
+    /// Empties the files: an earlier run may have left longer ones.
     fn begin(&mut self, record: &RunRecord) -> Result<(), FilesError> {
         let dir = self.dir(record)?;
         make_dir(&dir)?;
@@ -97,7 +97,7 @@ impl SettledLogs {
         }
         let before = self.heartbeats;
         for path in self.places.heartbeat_logs(plain_suffix(record)?) {
-            // A pipe or a device has the lines as they came.
+            // A pipe or a device got the lines during the run.
             if std::fs::metadata(&path).map_or(true, |m| m.is_file()) {
                 self.heartbeats = before;
                 add(&path, &mut self.heartbeats, &text)?;
@@ -116,7 +116,7 @@ fn empty(path: &Path) -> Result<(), FilesError> {
     write(path, 0, "")
 }
 
-/// Writes a part of a file behind so many bytes, over what grew there; it ends the file.
+/// Writes a part of a file after `length` bytes, over what was there, and truncates the file after it.
 fn add(path: &Path, length: &mut u64, text: &str) -> Result<(), FilesError> {
     write(path, *length, text)?;
     *length += text.len() as u64;

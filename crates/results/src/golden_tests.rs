@@ -1,6 +1,6 @@
 //! Every text format of the synthetic record against the files in
-//! `tests/golden`. After a wanted change: `UPDATE_GOLDEN=1 cargo test`, and
-//! read the difference before committing it.
+//! `tests/golden`. After an intended change: `UPDATE_GOLDEN=1 cargo test`, and
+//! check the difference before the commit.
 
 use crate::testing::composite::{composite_record, stream_record};
 use crate::testing::smb::smb_record;
@@ -28,7 +28,7 @@ pub(crate) fn check(name: &str, text: &str) {
 #[test]
 fn the_classical_files_are_as_they_were() {
     let mut record = testing::record();
-    // Of the plan, which may grow parameters: tested elsewhere.
+    // The fingerprint follows the plan, which may get new parameters: tested elsewhere.
     record.run.fingerprint = "fingerprint".into();
     check("sfssum.mine", &sfssum::sfssum(&record));
     check("sfslog.mine", &sfslog::sfslog(&record));
@@ -38,7 +38,7 @@ fn the_classical_files_are_as_they_were() {
     check("mine.csv", &csv::csv(&record));
 }
 
-/// NFSv2 over UDP, with the generation, its limits and the classical result.
+/// NFSv2 over UDP, with its generation, limits and the classical result.
 #[test]
 fn the_files_of_an_older_generation_are_as_they_were() {
     let mut record = testing::heritage::heritage_record();
@@ -57,7 +57,7 @@ fn the_files_of_an_older_generation_are_as_they_were() {
     assert_eq!(only.len(), 1, "{only:?}");
 }
 
-/// Without the definition's fingerprint, which follows every change of the types.
+/// Without the definition's fingerprint, which changes with every change of the types.
 fn without_fingerprint(record: &crate::RunRecord, text: &str) -> String {
     let (long, short) = crate::definition_fingerprint(&record.run.plan.benchmark);
     let text = text.replace(&long, "fingerprint");
@@ -137,7 +137,7 @@ fn the_files_of_smb_are_as_they_were() {
     }
 }
 
-/// Manual M, section 4.4: what its sample prints for the same figures.
+/// Manual M, section 4.4: the sample for the same figures.
 const SAMPLE_LOG: &str = "\
 ECHO 0.5% 0.5% 4482 4482 0 0.62 0.98 0.03 0.0%
 LOCKING_ANDX 1.1% 1.1% 9811 9811 0 0.93 2.12 0.03 0.1%
@@ -162,8 +162,8 @@ fn the_log_of_smb1_is_that_of_the_seed() {
             row.split_whitespace().collect(),
             want.split_whitespace().collect(),
         );
-        // But for the confidence, which does not follow from the deviations beside it, and
-        // for one share: 193547 of 901761 is 21.46 percent.
+        // Except for the confidence, which does not follow from the deviations in the sample,
+        // and one share: 193547 of 901761 is 21.46 percent.
         let odd = |column: usize| column == 8 || (want[column], row[column]) == ("21.4%", "21.5%");
         for column in (0..10).filter(|c| !odd(*c)) {
             assert_eq!(row[column], want[column], "{row:?}");

@@ -1,15 +1,15 @@
-//! Lines of a record that runs on mounted file systems add: how fast every
-//! proc is while a phase goes on, and what the user's scripts said.
+//! Lines that runs on mounted file systems add to a record: the rate of every proc
+//! during a phase, and the output of the user's scripts.
 
 use crate::record::Phase;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The most of a script's output that a record keeps, in bytes.
+/// Longest output of a script in a record, in bytes.
 pub const SCRIPT_OUTPUT_LEN_MAX: usize = 64 << 10;
 
-/// How fast every proc has been since the heartbeat before (`-G`, `-q`,
+/// The rate of every proc since the heartbeat before (`-G`, `-q`,
 /// HEARTBEAT_NOTIFICATIONS).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Heartbeat {
@@ -22,7 +22,7 @@ pub struct Heartbeat {
     /// Seconds since the phase began.
     pub seconds: f64,
     /// Operations per second of every proc of the load point, by its number in
-    /// the whole run; a proc that nothing is known of has 0.
+    /// the whole run; 0 for a proc without figures.
     pub ops_per_sec: Vec<f64>,
 }
 
@@ -41,13 +41,13 @@ pub struct ScriptRecord {
     pub at: Timestamp,
     /// Its file name: `netmist_mon.sh`.
     pub script: String,
-    /// What it was told, or when it was called: `INIT`, `Baseline`, `RUN begin`, `RUN`.
+    /// Its argument, or the time of the call: `INIT`, `Baseline`, `RUN begin`, `RUN`.
     pub argument: String,
     /// The number of a call of PRIME_MON_SCRIPT, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
-    /// When the phase began or ended that a call of PRIME_MON_SCRIPT tells of; the call
-    /// starts later where the one before it took long. Older records do not tell.
+    /// When the phase of a call of PRIME_MON_SCRIPT began or ended; the call
+    /// starts later if the one before it took long. Older records do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_at: Option<Timestamp>,
     /// The load point, from 1; 0: the run as a whole.
@@ -55,7 +55,7 @@ pub struct ScriptRecord {
     /// The phase that it belongs to, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
-    /// What became of it.
+    /// How it ended.
     pub status: ScriptStatus,
     /// How long it took, in seconds.
     pub seconds: f64,
@@ -64,23 +64,23 @@ pub struct ScriptRecord {
     pub output: String,
 }
 
-/// What became of a script.
+/// How a script ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum ScriptStatus {
     /// It ended by itself.
     Exited {
-        /// Its exit code; 0: all went well.
+        /// Its exit code; 0: success.
         code: i32,
     },
-    /// It ran till the end of RUN, and ended when it was asked to.
+    /// It ran until the end of RUN, and ended when it was requested to.
     Stopped {
-        /// Its exit code, where it took the request and ended by itself.
+        /// Its exit code, if it ended by itself on the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<i32>,
     },
     /// It is missing, could not be started, was ended by a signal, took too long, or ended
-    /// before the RUN that it was to run beside.
+    /// before the RUN that it should accompany.
     Failed {
         /// Which of these, in one sentence.
         reason: String,
@@ -88,7 +88,7 @@ pub enum ScriptStatus {
 }
 
 impl ScriptStatus {
-    /// Whether all went well.
+    /// Whether it succeeded.
     pub fn is_ok(&self) -> bool {
         matches!(self, Self::Exited { code: 0 } | Self::Stopped { .. })
     }
@@ -105,8 +105,8 @@ impl fmt::Display for ScriptStatus {
     }
 }
 
-/// What a script printed, cut where it is too long for a record; what is no
-/// UTF-8 is replaced.
+/// The output of a script, truncated where it is too long for a record; invalid UTF-8 is
+/// replaced.
 pub fn script_output(printed: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(printed).into_owned();
     text.truncate(text.floor_char_boundary(SCRIPT_OUTPUT_LEN_MAX));

@@ -1,8 +1,8 @@
-//! Published results of systems of old, to be shown beside a run: a text file that users
+//! Published results of historical systems, to be shown with a run: a text file that users
 //! can write themselves, and one that is shipped.
 //!
-//! Of such a system no more is known than a peak and an overall response time. So there
-//! is no curve, nothing is computed from it, and everything that shows it says that it is
+//! Only the peak and the overall response time of such a system are known. So there
+//! is no curve, nothing is computed from it, and every rendering states that it is
 //! not comparable. The format is in `docs/src/reference/formats.md`.
 
 use filermark_model::text::one_line;
@@ -13,29 +13,29 @@ use std::collections::BTreeSet;
 pub const FORMAT: u32 = 1;
 /// The shipped file, in the repository `examples/historical/nfs-1997.toml`.
 pub const SHIPPED: &str = include_str!("../../../examples/historical/nfs-1997.toml");
-/// Bytes of a file that are read.
+/// Largest file that is read, in bytes.
 pub const BYTES_MAX: u64 = 1 << 20;
-/// Systems of a file: a table and a chart of more are not read by anybody.
+/// Most systems of a file: a table and a chart of more would not be readable.
 pub const SYSTEMS_MAX: usize = 100;
-/// Characters of a text in it.
+/// Longest text in it, in characters.
 const TEXT_MAX: usize = 400;
-/// Said wherever such systems are shown.
+/// Shown with such systems.
 pub const NOTICE: &str = "Historical, not comparable: other generation, other rules. Only the published peak and overall response time are known, and no curve.";
 
-/// Systems of old.
+/// Historical systems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Historical {
     /// [`NOTICE`].
     pub notice: &'static str,
-    /// What they are.
+    /// Their title.
     pub title: String,
-    /// What a reader has to know; may be empty.
+    /// A note for the reader; may be empty.
     pub note: String,
     /// The systems, in the order of the file.
     pub systems: Vec<System>,
 }
 
-/// A system of old.
+/// A historical system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
@@ -47,10 +47,10 @@ pub struct System {
     pub ops_per_sec: f64,
     /// The published overall response time in milliseconds.
     pub ort_ms: f64,
-    /// How many processors it had, where that is known.
+    /// How many processors it had, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_count: Option<u32>,
-    /// Where the figures are from.
+    /// The source of the figures.
     pub source: String,
 }
 
@@ -72,7 +72,7 @@ pub struct HistoricalError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong, and what to try.
+    /// What is wrong, and what to do.
     pub reason: String,
 }
 
@@ -96,16 +96,16 @@ impl Historical {
             reason: one_line(&reason),
         };
         if text.trim_start().starts_with('{') {
-            let reason = "this is no table of systems but JSON, perhaps a run record: name records without an option in front";
+            let reason = "this file is JSON and not a table of systems; if it is a run record, give it without an option";
             return Err(wrong(0, reason.into()));
         }
         let parsed: File = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |s| s.start);
-            wrong(at, format!("no table of systems: {}", e.message()))
+            wrong(at, format!("not a table of systems: {}", e.message()))
         })?;
         if parsed.format != FORMAT {
             let found = parsed.format;
-            let reason = format!("format {found} is not known; this program reads format {FORMAT}");
+            let reason = format!("unknown format {found}; this program reads format {FORMAT}");
             return Err(wrong(0, reason));
         }
         for (name, text) in [("title", &parsed.title), ("note", &parsed.note)] {
@@ -115,7 +115,7 @@ impl Historical {
             let count = parsed.system.len();
             return Err(wrong(
                 0,
-                format!("{count} systems; give 1 to {SYSTEMS_MAX}"),
+                format!("the file has {count} systems; give 1 to {SYSTEMS_MAX}"),
             ));
         }
         let mut seen = BTreeSet::new();
@@ -124,7 +124,10 @@ impl Historical {
             let s = system.get_ref();
             check(s).map_err(|e| wrong(at, e))?;
             if !seen.insert((s.name.clone(), s.generation.clone())) {
-                let reason = format!("{}, {} is there twice", s.name, s.generation);
+                let reason = format!(
+                    "{}, {} is in the file twice; remove one",
+                    s.name, s.generation
+                );
                 return Err(wrong(at, reason));
             }
         }
@@ -154,10 +157,12 @@ impl Historical {
 
 fn check_text(name: &str, text: &str, needed: bool) -> Result<(), String> {
     if needed && text.trim().is_empty() {
-        return Err(format!("{name} is empty; say what it is"));
+        return Err(format!("{name} is empty; give a text"));
     }
     match text.chars().count() {
-        n if n > TEXT_MAX => Err(format!("{name} has {n} characters; {TEXT_MAX} at most")),
+        n if n > TEXT_MAX => Err(format!(
+            "{name} has {n} characters; the limit is {TEXT_MAX}"
+        )),
         _ => Ok(()),
     }
 }
@@ -171,13 +176,13 @@ fn check(s: &System) -> Result<(), String> {
         check_text(name, text, true)?;
     }
     if !(s.ops_per_sec > 0.0 && s.ops_per_sec <= 1e12) {
-        return Err("ops_per_sec has to be above 0, at most 1e12".into());
+        return Err("ops_per_sec must be above 0 and at most 1e12".into());
     }
     if !(s.ort_ms > 0.0 && s.ort_ms <= 1e6) {
-        return Err("ort_ms has to be above 0, at most 1e6".into());
+        return Err("ort_ms must be above 0 and at most 1e6".into());
     }
     match s.cpu_count {
-        Some(0) => Err("cpu_count has to be 1 or more; leave it out where it is not known".into()),
+        Some(0) => Err("cpu_count must be 1 or more; leave it out if it is not known".into()),
         _ => Ok(()),
     }
 }
@@ -196,7 +201,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Tables of guide V, typed from there a second time.
+    /// Tables of guide V, typed independently.
     #[test]
     fn the_shipped_systems_are_those_of_the_seed() {
         let shipped = Historical::shipped().unwrap();
@@ -224,23 +229,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         let good = "format = 1\ntitle = \"t\"\n[[system]]\nname = \"a\"\ngeneration = \"g\"\nops_per_sec = 5\nort_ms = 1.5\nsource = \"s\"\n";
         let parsed = Historical::parse("f", good).unwrap();
         assert_eq!(parsed.systems[0].cpu_count, None);
-        for (from, to, said) in [
-            ("format = 1", "format = 2", "f:1: format 2"),
+        for (from, to, message) in [
+            ("format = 1", "format = 2", "f:1: unknown format 2"),
             ("\"t\"", "\"\"", "title is empty"),
             ("= 5", "= 0", "f:3: ops_per_sec"),
             ("= 5", "= nan", "ops_per_sec"),
             ("= 1.5", "= inf", "ort_ms"),
-            ("ort_ms", "ort", "f:7: no table of systems: unknown field"),
+            (
+                "ort_ms",
+                "ort",
+                "f:7: not a table of systems: unknown field",
+            ),
             ("source", "cpu_count = 0\nsource", "cpu_count"),
             ("\"a\"", "\"\"", "name is empty"),
             ("[[system]]", "[[system", "f:3: "),
         ] {
             let error = Historical::parse("f", &good.replace(from, to)).unwrap_err();
-            assert!(error.to_string().contains(said), "{said}: {error}");
+            assert!(error.to_string().contains(message), "{message}: {error}");
         }
         let twice = format!("{good}{}", &good[good.find("[[").unwrap()..]);
         let error = Historical::parse("f", &twice).unwrap_err();

@@ -1,8 +1,8 @@
 //! Decides whether a load point counts: small rules, each with its figure, its
-//! limit and where the limit comes from.
+//! limit and the source of the limit.
 //!
-//! A rule looks at what was measured and at the plan, and says nothing or
-//! gives findings; no rule knows another. All rules are explained in
+//! A rule reads the measurements and the plan and returns findings or nothing. Rules
+//! do not depend on each other. All rules are explained in
 //! `docs/src/reference/rules.md`.
 
 mod case;
@@ -31,11 +31,11 @@ use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 use mix::mix_distance;
 
-/// Median lateness of the generator's wake-ups that is remarked, in ms.
+/// Median delay of the generator's wake-ups above which there is a finding, in ms.
 const WAKEUP_MS_P50_MAX: f64 = 0.1;
-/// 99th percentile of the same, in ms.
+/// The same limit for the 99th percentile, in ms.
 const WAKEUP_MS_P99_MAX: f64 = 1.0;
-/// Share of its processors that the generator may take, in percent.
+/// Share of its processors that the generator may use, in percent.
 const GENERATOR_PCNT_MAX: f64 = 85.0;
 /// Shortest window for stable figures, in seconds.
 const WINDOW_SECONDS_MIN: f64 = 30.0;
@@ -44,7 +44,7 @@ const OPS_MIN: f64 = 1_000.0;
 /// Kinds of errors that a finding names.
 const ERRORS_NAMED: usize = 3;
 
-/// What the rules say of a measured load point.
+/// The findings of all rules on a measured load point.
 ///
 /// `core_count` are the processors of all client hosts together
 /// ([`crate::Environment::core_count`]); zero: unknown.
@@ -97,10 +97,10 @@ fn response_limit(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// A background component is in no figure; that it did its part is seen to here.
+/// Background components are in no figure; this checks that they did their part.
 fn background(case: &Case<'_>) -> Option<Finding> {
     let work = case.plan.benchmark.composite()?;
-    let lame = |c: &&ComponentStats| {
+    let failed = |c: &&ComponentStats| {
         let component = work.components.get(c.component as usize);
         let errors: u64 = c.ops.iter().map(|o| o.error_count).sum();
         let done = c.success_count();
@@ -108,19 +108,18 @@ fn background(case: &Case<'_>) -> Option<Finding> {
         component.is_some_and(|c| c.workload.attributes.background)
             && (errors > 0 || (done as f64) < least || done == 0)
     };
-    let c = case.stats.components.iter().find(lame)?;
+    let c = case.stats.components.iter().find(failed)?;
     let name = &work.components.get(c.component as usize)?.workload.name;
     let errors: u64 = c.ops.iter().map(|o| o.error_count).sum();
     let message = format!(
-        "the background workload {name} did {} operations and failed in {errors}; {} were wanted: the load beside the measured one was not what the benchmark asks for",
+        "the background workload {name} completed {} operations and failed in {errors}, of {} planned: the background load was not that of the benchmark",
         c.success_count(),
         c.wanted_count
     );
     Some(Finding::new(Rule::Errors, Severity::Warning, message))
 }
 
-/// What one proc was wanted to do in the window; 0: as much as it can, or nothing
-/// that counts.
+/// The planned operations of one proc in the window; 0: no limit, or nothing that counts.
 fn wanted_of(case: &Case<'_>, proc: &ProcStats) -> f64 {
     let planned = case.plan.procs.get(proc.proc as usize);
     if planned.is_some_and(|p| is_background(case.plan, p.component)) {
@@ -161,8 +160,8 @@ fn proc_rate(case: &Case<'_>) -> Option<Finding> {
     Some(finding.with_limit(pcnt, limit, &source))
 }
 
-/// The op whose share is farthest off; of a composite, among the components that
-/// count, each held against its own mix.
+/// The operation whose share differs most from the mix; of a composite, among the
+/// components that count, each compared with its own mix.
 fn mix_deviation(case: &Case<'_>) -> Option<Finding> {
     match case.plan.benchmark.composite() {
         Some(work) => composite::mix_deviation(case, work),
@@ -221,7 +220,7 @@ fn lateness(case: &Case<'_>) -> Option<Finding> {
         return None;
     };
     let message = format!(
-        "the generator itself started operations late: {which} is {value:.3} ms (the most is {limit} ms); response times contain it, service times do not"
+        "the load generator started operations late: {which} of the delay is {value:.3} ms (limit {limit} ms); response times include this delay, service times do not"
     );
     Some(Finding::new(Rule::Lateness, Severity::Warning, message).with_limit(value, limit, OWN))
 }
@@ -236,14 +235,14 @@ fn generator_busy(case: &Case<'_>) -> Option<Finding> {
     let pcnt = percent_of(case.stats.generator_cpu_ns as f64, offered_ns);
     (pcnt > GENERATOR_PCNT_MAX).then(|| {
         let message = format!(
-            "the generator took {pcnt:.0} % of the {processors} processors it can use (the most is {GENERATOR_PCNT_MAX} %): the figures may be the client's and not the server's"
+            "the load generator used {pcnt:.0} % of its {processors} processors (limit {GENERATOR_PCNT_MAX} %): the client may limit the figures, not the server"
         );
         Finding::new(Rule::GeneratorBusy, Severity::Warning, message)
             .with_limit(pcnt, GENERATOR_PCNT_MAX, OWN)
     })
 }
 
-/// A trend over RUN, or thirds that differ: the figures depend on when they were taken.
+/// A trend over RUN, or thirds that differ: the figures depend on the time of measurement.
 fn unsteady(case: &Case<'_>) -> Option<Finding> {
     let found = steadiness::of_point(case.stats);
     let real = |change: Option<Change>| change.filter(Change::is_real);
@@ -261,15 +260,15 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
         let (moved, size) = (moved(size), size.abs());
         format!("the mean response time {moved} by {size:.1} %, from {first:.3} ms in the first third of RUN to {last:.3} ms in the last")
     });
-    let told: Vec<String> = of_rate.into_iter().chain(of_response).collect();
-    if told.is_empty() {
+    let changes: Vec<String> = of_rate.into_iter().chain(of_response).collect();
+    if changes.is_empty() {
         return None;
     }
     let sizes = [rate, response].into_iter().flatten();
     let largest = sizes.map(|c| c.size().abs()).fold(0.0, f64::max);
     let message = format!(
-        "{}: the figures depend on how long RUN was; raise WARMUP_TIME, or see what the server did meanwhile",
-        told.join("; ")
+        "{}: the figures depend on the length of RUN; raise WARMUP_TIME, or check the activity of the server during RUN",
+        changes.join("; ")
     );
     let limit = 100.0 * steadiness::TREND_MAX;
     Some(
@@ -281,7 +280,7 @@ fn unsteady(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// A finding for each counter that is above zero and whose declaration says what that means.
+/// A finding for each counter that is above zero and whose declaration has a finding.
 fn counter_findings<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Finding> + 'a {
     let counters = case.plan.driver.counters().iter();
     counters.filter_map(|counter| {
@@ -297,12 +296,12 @@ fn short_run(case: &Case<'_>) -> Option<Finding> {
     let ops = case.stats.success_count() as f64;
     let (message, value, limit) = if seconds < WINDOW_SECONDS_MIN {
         let message = format!(
-            "the window was {seconds:.1} s long; below {WINDOW_SECONDS_MIN:.0} s figures vary much from run to run"
+            "the window was {seconds:.1} s long; below {WINDOW_SECONDS_MIN:.0} s figures vary a lot between runs"
         );
         (message, seconds, WINDOW_SECONDS_MIN)
     } else if ops < OPS_MIN {
         let message = format!(
-            "only {} measured; below {OPS_MIN:.0} figures vary much from run to run",
+            "only {} measured; below {OPS_MIN:.0} figures vary a lot between runs",
             counted(ops as u64, "operation")
         );
         (message, ops, OPS_MIN)

@@ -1,12 +1,12 @@
 //! The run record, validity, ORT, and the classical text files.
 //!
-//! A run writes one file, the run record ([`record`], [`writer`]); everything
-//! else that a person or a program reads of it is rendered from that file
+//! A run writes one file, the run record ([`record`], [`writer`]). Everything else that a
+//! user or a program reads is rendered from that file
 //! ([`reader`], [`sfssum`], [`sfslog`], [`sfsres`], [`client_log`], [`csv`]).
-//! [`mod@compare`] lays records side by side. [`mod@judge`] holds the small rules that decide whether a load point counts.
+//! [`mod@compare`] compares records. [`mod@judge`] has the rules that decide whether a load
+//! point counts.
 //!
-//! This room knows what was measured, never how: no socket, no protocol, no
-//! engine.
+//! This crate has no sockets, no protocols and no engine.
 
 pub mod bands;
 pub mod classical;

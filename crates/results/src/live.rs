@@ -1,9 +1,9 @@
-//! Logs that grow while a run goes on, for `tail -f`: `sfslog`, the progress of every
+//! Logs that grow during a run, for `tail -f`: `sfslog`, the progress of every
 //! proc (`netmist_C`), and the heartbeats (`-q`).
 //!
-//! What happens becomes an entry of the files that tell it, in the words in which the
-//! files of a whole record have it; only what is new is made and written. When a load
-//! point has ended, others write the files from the record ([`crate::final_logs`]).
+//! Each event becomes an entry of the files that show it, in the text that the files of a
+//! whole record have; only new entries are rendered and written. When a load point has
+//! ended, the files are written from the record ([`crate::final_logs`]).
 
 use crate::files::{FilesError, proc_log_dir, remove_grown_logs, suffix_is_plain};
 use crate::live_file::LiveFile;
@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// So many entries of `sfslog` may still change their order.
+/// Entries of `sfslog` that may still change their order.
 const KEEP_LOG: usize = 256;
-/// So many of a proc's.
+/// The same for the log of a proc.
 const KEEP_PROC: usize = 16;
 
 /// What happens in a run.
@@ -29,13 +29,13 @@ const KEEP_PROC: usize = 16;
 pub enum RunEvent {
     /// A load point begins.
     Point(u32, Timestamp),
-    /// A phase begins, or has come a tenth further.
+    /// A phase begins, or another tenth of it is over.
     Phase(OpenPhase),
     /// A line of the record, of any kind but a load point's.
     Line(Box<Line>),
 }
 
-/// A phase that goes on.
+/// A phase in progress.
 #[derive(Clone, Debug)]
 pub struct OpenPhase {
     /// The load point it belongs to, from 1; 0: to the run as a whole.
@@ -44,13 +44,13 @@ pub struct OpenPhase {
     pub phase: Phase,
     /// When it began.
     pub began: Timestamp,
-    /// The same by the monotonic clock.
+    /// The same instant on the monotonic clock.
     pub since: Instant,
     /// As in [`PhaseRecord::percents`].
     pub percents: Vec<Timestamp>,
 }
 
-/// Where the logs of a run are.
+/// The paths of the logs of a run.
 #[derive(Clone, Debug)]
 pub struct LogPaths {
     /// Directory of the results.
@@ -69,18 +69,18 @@ impl LogPaths {
     }
 }
 
-/// What the place of an entry in a proc's log follows from.
+/// The key that orders the entries of a proc's log.
 type ProcEntryPosition = (Timestamp, Option<TimelineEntry>);
 
 /// The logs of one run.
 #[derive(Debug)]
 pub struct LiveLogs {
-    /// The plan, the hosts, and the phases of the load point under way.
+    /// The plan, the hosts, and the phases of the load point in progress.
     record: RunRecord,
     point: Option<LoadPoint>,
     open: Option<OpenPhase>,
-    /// What the logs of the load point under way tell of its phases.
-    told: BTreeMap<TimelineEntry, Timestamp>,
+    /// The marks of the current load point that the logs have.
+    marks: BTreeMap<TimelineEntry, Timestamp>,
     /// The load point of the last heartbeat.
     heartbeats_of_point: u32,
     /// Between two load points, and before the first one: nothing is written.
@@ -92,11 +92,11 @@ pub struct LiveLogs {
 }
 
 impl LiveLogs {
-    /// Logs of the run that this record has begun with. Where it has load points, the
-    /// files are as the record makes them; otherwise what an earlier run has left goes.
+    /// The logs of a run whose record has these first lines. If it has load points, the
+    /// files are rendered from it; otherwise files of an earlier run are removed.
     ///
     /// # Errors
-    /// The suffix is no part of a file name; the file system says no.
+    /// The suffix cannot be part of a file name, or a file cannot be written.
     pub fn new(mut record: RunRecord, places: &LogPaths) -> Result<Self, FilesError> {
         let suffix = record.run.suffix.clone();
         if !suffix_is_plain(&suffix) {
@@ -114,7 +114,7 @@ impl LiveLogs {
         let mut logs = Self {
             point: None,
             open: None,
-            told: BTreeMap::new(),
+            marks: BTreeMap::new(),
             heartbeats_of_point: record.heartbeats.last().map_or(0, |beat| beat.point),
             is_paused: true,
             texts: ProcTexts::of(&record.run.plan),
@@ -133,7 +133,7 @@ impl LiveLogs {
         Ok(logs)
     }
 
-    /// No load point has been measured.
+    /// For a record without load points.
     fn begin(&mut self, record: RunRecord) -> Result<(), FilesError> {
         self.log.empty()?;
         self.heartbeats.iter_mut().try_for_each(LiveFile::empty)?;
@@ -145,9 +145,9 @@ impl LiveLogs {
         Ok(())
     }
 
-    /// Takes in what has happened; [`write`](Self::write) writes it.
-    pub fn take(&mut self, news: RunEvent) {
-        match news {
+    /// Adds an event; [`write`](Self::write) writes it.
+    pub fn take(&mut self, event: RunEvent) {
+        match event {
             RunEvent::Point(number, began) => self.begin_point(number, began),
             RunEvent::Phase(open) => {
                 self.open = Some(open);
@@ -162,7 +162,7 @@ impl LiveLogs {
         self.heartbeats.iter_mut().for_each(LiveFile::go_on);
         self.procs.iter_mut().for_each(LiveFile::go_on);
         self.record.phases.clear();
-        self.told.clear();
+        self.marks.clear();
         self.is_paused = false;
         let mut points = self.record.run.plan.points.iter();
         self.point = points.find(|load| load.number == number).copied();
@@ -212,7 +212,7 @@ impl LiveLogs {
         }
     }
 
-    /// How far the phases are, where the logs do not have it yet.
+    /// The marks of the phases that the logs do not have yet.
     fn write_marks(&mut self) {
         let Some(load) = self.point.filter(|_| !self.is_paused) else {
             return;
@@ -224,18 +224,18 @@ impl LiveLogs {
         let mut found = marks(&self.record, load.number);
         self.record.phases.truncate(closed);
         let is_open = |phase| self.open.as_ref().is_some_and(|open| open.phase == phase);
-        // A tenth of an unknown length is not known yet.
+        // Tenths are not known while the length is unknown.
         if until_steady && is_open(Phase::Warmup) {
             found.retain(|(_, mark)| !matches!(mark, TimelineEntry::WarmPercent(_)));
         }
         let procs = self.record.run.plan.proc_count_at(load) as usize;
-        if self.told.is_empty() && !found.is_empty() {
+        if self.marks.is_empty() && !found.is_empty() {
             for (number, file) in (0..).zip(&mut self.procs[..procs]) {
                 file.add(None, self.texts.head(&self.record.run.plan, number));
             }
         }
         for (at, mark) in found {
-            let before = self.told.insert(mark, at);
+            let before = self.marks.insert(mark, at);
             if before != Some(at) {
                 self.write_mark(load, procs, (at, mark), before);
             }
@@ -265,8 +265,8 @@ impl LiveLogs {
         }
     }
 
-    /// A load point has ended, and its files are made from the record. What comes until the
-    /// next one begins is written with that one.
+    /// A load point has ended, and its files are rendered from the record. Events until the
+    /// next load point are written with that one.
     pub fn pause(&mut self) {
         if self.point.is_none() {
             return;
@@ -277,10 +277,10 @@ impl LiveLogs {
         self.procs.iter_mut().for_each(LiveFile::pass_on);
     }
 
-    /// Writes what is new.
+    /// Writes the new entries.
     ///
     /// # Errors
-    /// The file system says no; the other files are written all the same.
+    /// A file cannot be written; the other files are written nevertheless.
     pub fn write(&mut self) -> Result<(), FilesError> {
         if self.is_paused {
             return Ok(());
@@ -298,7 +298,7 @@ impl LiveLogs {
     /// The run has ended.
     ///
     /// # Errors
-    /// Who reads a pipe (`-q`) has not taken all of it.
+    /// The reader of a pipe (`-q`) has not read all of it.
     pub fn finish(&mut self) -> Result<(), FilesError> {
         let mut heartbeats = self.heartbeats.iter_mut();
         let last = format!("{NOT_A_SPEC_RESULT}\n");
@@ -306,7 +306,7 @@ impl LiveLogs {
     }
 }
 
-/// A phase under way as the record may have it later, as far as it is known.
+/// A phase in progress as a record of a phase, as far as it is known.
 fn unended(open: &OpenPhase) -> PhaseRecord {
     PhaseRecord {
         point: open.point,
@@ -315,7 +315,7 @@ fn unended(open: &OpenPhase) -> PhaseRecord {
         ended: Timestamp::now(),
         seconds: open.since.elapsed().as_secs_f64(),
         detail: String::new(),
-        failure: Some("it goes on".into()),
+        failure: Some("it has not ended".into()),
         space: None,
         percents: open.percents.clone(),
     }

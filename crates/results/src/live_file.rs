@@ -1,4 +1,4 @@
-//! A log that grows: what is new is written behind what is there.
+//! A log that grows: new entries are appended.
 
 use crate::files::FilesError;
 use rustix::fs::OFlags;
@@ -9,13 +9,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The most that is kept for who reads a pipe or a device slowly, in bytes.
+/// Most bytes that are buffered for a slow reader of a pipe or a device.
 const PENDING_MAX: usize = 4 << 20;
-/// Who reads a pipe has so long to take the rest when the run has ended.
+/// Time limit for the reader of a pipe to read the rest when the run has ended.
 const REST_MAX: Duration = Duration::from_secs(2);
 
-/// A log that grows. Its entries have an order; one that comes late is put in its place
-/// as long as few others came in between, and behind them otherwise.
+/// A log that grows. Its entries have an order; a late one is inserted at its place if at
+/// most `keep` entries follow it, and appended otherwise.
 #[derive(Debug)]
 pub(crate) struct LiveFile<K> {
     path: PathBuf,
@@ -23,20 +23,20 @@ pub(crate) struct LiveFile<K> {
     settled: u64,
     /// The last entries.
     last: VecDeque<(K, String)>,
-    /// As many of them are in the file.
+    /// How many of them are in the file.
     written: usize,
-    /// As many of them are kept, to put later ones before them.
+    /// How many of them are kept, so that late ones can be inserted before them.
     keep: usize,
-    /// The file may be longer than what it has to hold.
+    /// The file may be longer than its content.
     is_long: bool,
-    /// It could not be written: nothing more is until the next load point.
+    /// It could not be written: no more writes until the next load point.
     is_broken: bool,
     /// A pipe or a device: it is only written to.
     stream: Option<Stream>,
 }
 
 impl<K: Ord> LiveFile<K> {
-    /// A file whose last entries may still change their order, so many of them.
+    /// A file whose last `keep` entries may still change their order.
     pub fn new(path: PathBuf, keep: usize) -> Self {
         let is_stream = std::fs::metadata(&path).is_ok_and(|m| !m.is_file());
         Self {
@@ -51,10 +51,10 @@ impl<K: Ord> LiveFile<K> {
         }
     }
 
-    /// Takes away what an earlier run has left.
+    /// Removes the content of an earlier run.
     ///
     /// # Errors
-    /// The file system says no.
+    /// The file cannot be written.
     pub fn empty(&mut self) -> Result<(), FilesError> {
         let length = std::fs::metadata(&self.path).map_or(0, |m| m.len());
         if self.stream.is_some() || length == 0 {
@@ -65,7 +65,7 @@ impl<K: Ord> LiveFile<K> {
             .map_err(|source| self.error(source))
     }
 
-    /// A further entry.
+    /// Adds an entry.
     pub fn add(&mut self, key: K, text: String) {
         if self.is_broken {
             return;
@@ -78,7 +78,7 @@ impl<K: Ord> LiveFile<K> {
         self.last.insert(at, (key, text));
     }
 
-    /// This entry is no longer right, where it can still be taken back.
+    /// Removes an entry if it is still among the last ones.
     pub fn remove(&mut self, key: &K) {
         if let Ok(at) = self.last.binary_search_by(|(other, _)| other.cmp(key)) {
             self.is_long |= at < self.written;
@@ -87,23 +87,23 @@ impl<K: Ord> LiveFile<K> {
         }
     }
 
-    /// The file is what others have written: entries so far are in it.
+    /// The file was rendered from the record: it has all entries so far.
     pub fn pass_on(&mut self) {
         self.last.clear();
         self.written = 0;
         self.is_long = false;
     }
 
-    /// What comes now goes behind what is in the file.
+    /// New entries are appended to the content of the file.
     pub fn go_on(&mut self) {
         self.is_broken = false;
         self.settled = std::fs::metadata(&self.path).map_or(0, |m| m.len());
     }
 
-    /// Writes what is new.
+    /// Writes the new entries.
     ///
     /// # Errors
-    /// The file system says no; nothing more is written until [`go_on`](Self::go_on).
+    /// The file cannot be written; nothing more is written until [`go_on`](Self::go_on).
     pub fn write(&mut self) -> Result<(), FilesError> {
         if self.is_broken {
             return Ok(());
@@ -119,10 +119,10 @@ impl<K: Ord> LiveFile<K> {
         })
     }
 
-    /// The run has ended: a pipe or a device gets its last line, and nothing more comes.
+    /// The run has ended: a pipe or a device gets its last line.
     ///
     /// # Errors
-    /// Who reads a pipe has not taken all of it.
+    /// The reader of a pipe has not read all of it.
     pub fn finish(&mut self, last: &str) -> Result<(), FilesError> {
         let Some(stream) = self.stream.as_mut().filter(|_| !self.is_broken) else {
             return Ok(());
@@ -156,8 +156,8 @@ impl<K: Ord> LiveFile<K> {
     }
 }
 
-/// Writes a part of a file, which is made where it is missing; as the `last` part it ends
-/// the file.
+/// Writes a part of a file, which is created if missing. After the `last` part the file is
+/// truncated.
 pub(crate) fn write_at(path: &Path, start: u64, text: &str, last: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options
@@ -174,13 +174,13 @@ pub(crate) fn write_at(path: &Path, start: u64, text: &str, last: bool) -> io::R
     Ok(())
 }
 
-/// What goes to a pipe or a device: never waited for.
+/// Output to a pipe or a device, without waiting.
 #[derive(Debug, Default)]
 struct Stream {
-    /// Open as long as somebody reads it.
+    /// Open while it has a reader.
     out: Option<File>,
     pending: VecDeque<u8>,
-    /// Bytes that there was no room for.
+    /// Bytes that did not fit into the buffer.
     lost: u64,
 }
 
@@ -192,7 +192,7 @@ impl Stream {
         }
     }
 
-    /// Writes what it takes without waiting.
+    /// Writes as much as possible without waiting.
     fn write(&mut self, path: &Path) -> io::Result<()> {
         while !self.pending.is_empty() {
             let Some(out) = open_stream(&mut self.out, path)? else {
@@ -202,7 +202,7 @@ impl Stream {
                 Ok(count) => drop(self.pending.drain(..count)),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // Who read it is gone; somebody else may come.
+                // The reader is gone; another one may come.
                 Err(e) if e.kind() == ErrorKind::BrokenPipe => {
                     self.out = None;
                     return Ok(());
@@ -224,13 +224,13 @@ impl Stream {
         match left {
             0 => Ok(()),
             bytes => Err(io::Error::other(format!(
-                "nobody has read {bytes} bytes of it before the run ended; start a reader first, or give a file"
+                "{bytes} bytes were not read before the run ended; start a reader first, or give a file"
             ))),
         }
     }
 }
 
-/// The open pipe or device; `None`: nobody reads it.
+/// The open pipe or device; `None`: it has no reader.
 fn open_stream<'a>(out: &'a mut Option<File>, path: &Path) -> io::Result<Option<&'a mut File>> {
     if out.is_none() {
         let mut options = OpenOptions::new();
@@ -246,12 +246,12 @@ fn open_stream<'a>(out: &'a mut Option<File>, path: &Path) -> io::Result<Option<
     Ok(out.as_mut())
 }
 
-/// Writes a whole log. What a log that grew holds of it stays where it is, so that who
-/// reads it with `tail -f` reads on. A pipe or a device is left alone: it has the lines as
-/// they came.
+/// Writes a whole log. The part that a growing log already has stays where it is, so that
+/// `tail -f` continues. A pipe or a device is left alone: it got the lines during
+/// the run.
 ///
 /// # Errors
-/// The file system says no.
+/// The file cannot be written.
 pub(crate) fn complete(path: &Path, text: &str) -> io::Result<()> {
     let there = std::fs::metadata(path).ok();
     if there.as_ref().is_some_and(|m| !m.is_file()) {

@@ -1,5 +1,5 @@
-//! What netmist's logs call the operations (manual N, section 19); `rmdir`,
-//! `unlink2` and the custom ones are named likewise.
+//! The names of the operations in netmist's logs (manual N, section 19); `rmdir`,
+//! `unlink2` and the custom ones have names of the same form.
 
 use filermark_model::Op;
 

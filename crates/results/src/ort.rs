@@ -1,16 +1,16 @@
 //! The overall response time (ORT): one figure for a whole curve, the area
 //! under response time over achieved throughput.
 //!
-//! What the generations meant was recovered from published results
+//! The formulas of the generations were derived from published results
 //! (sources.md 1.7 and 2.5); those results are the tests below.
 
-/// ORT the 2008 way, in the unit of the response times: trapezoids from the
+/// ORT by the 2008 formula, in the unit of the response times: trapezoids from the
 /// origin (0, 0), divided by the peak.
 ///
 /// `points` are (achieved, response time), in the order of the requested load,
-/// and only those that count. Points behind the one with the highest achieved
-/// rate are left out: with a rate that falls back they would *subtract* area
-/// and flatter an overloaded server. `None` without points, or when nothing
+/// and only those that count. Points after the one with the highest achieved
+/// rate are left out: with a rate that falls they would *subtract* area
+/// and improve the figure of an overloaded server. `None` without points, or when nothing
 /// was achieved.
 pub fn ort_2008(points: &[(f64, f64)]) -> Option<f64> {
     let used = up_to_peak(points);
@@ -24,7 +24,7 @@ pub fn ort_2008(points: &[(f64, f64)]) -> Option<f64> {
     (peak > 0.0).then(|| area / peak)
 }
 
-/// ORT the 2020 way: trapezoids from the first point, divided by the distance
+/// ORT by the 2020 formula: trapezoids from the first point, divided by the distance
 /// from the first to the peak. `None` for fewer than two rising points.
 pub fn ort_2020(points: &[(f64, f64)]) -> Option<f64> {
     let used = up_to_peak(points);
@@ -124,7 +124,7 @@ mod tests {
     ];
 
     #[test]
-    fn published_2008_results_come_out() {
+    fn published_2008_results_are_reproduced() {
         for (name, published, points) in GOLDEN_2008 {
             let ort = ort_2008(points).unwrap();
             assert!((ort - published).abs() < 0.005, "{name}: {ort}");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn published_2020_results_come_out() {
+    fn published_2020_results_are_reproduced() {
         // Sangfor, sources.md 2.5.
         let points = [
             (250., 0.135),
@@ -152,12 +152,12 @@ mod tests {
         ];
         let ort = ort_2020(&points).unwrap();
         assert!((ort - 0.471).abs() < 0.0005, "{ort}");
-        // The origin makes a difference: the two ways must not be mixed up.
+        // The origin makes a difference: the two formulas must not be confused.
         assert!((ort_2008(&points).unwrap() - ort).abs() > 0.02);
     }
 
     #[test]
-    fn points_behind_the_peak_do_not_flatter() {
+    fn points_beyond_the_peak_do_not_improve_the_ort() {
         let upto = [(100., 1.0), (200., 2.0)];
         let beyond = [(100., 1.0), (200., 2.0), (150., 30.0)];
         assert_eq!(ort_2008(&upto), Some((50. + 150.) / 200.));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_nothing() {
+    fn no_points_give_no_ort() {
         assert_eq!(ort_2008(&[]), None);
         assert_eq!(ort_2008(&[(0.0, 1.0)]), None);
         assert_eq!(ort_2020(&[]), None);

@@ -2,9 +2,8 @@
 //!
 //! The rows are declared where their renderers are: those of this crate in
 //! [`crate::outputs`], reports in the crate `report`, submissions in `submission`. The
-//! program puts them together ([`OutputTable`]). Writing files, help, archives, the
-//! checks of `verify` and the documentation read the table; none of them has a list of its
-//! own.
+//! program joins them ([`OutputTable`]). Writing files, help, archives, the checks of
+//! `verify` and the documentation read the table; none of them has its own list.
 
 use crate::figures::is_composite;
 use crate::proc_logs::ProcLogs;
@@ -15,24 +14,24 @@ use crate::role::Role;
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     /// Its name, with placeholders: `{suffix}`, `{client}` (four digits), `{number}`,
-    /// `{workload}`. With a folder where it is in one; a `/` at the end stands for the
-    /// folder with all that is in it.
+    /// `{workload}`. With a folder if it is in one; a `/` at the end means the folder with all
+    /// its content.
     pub pattern: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub role: Role,
     /// Its media type (MIME).
     pub media_type: &'static str,
-    /// Who writes it, and of which runs.
+    /// What writes it, and for which runs.
     pub origin: Origin,
     /// How it is made from a record.
     pub make: Make,
     /// What it is, in a few words, for help and documentation.
     pub about: &'static str,
-    /// Who reads it.
+    /// Its readers.
     pub readers: &'static str,
 }
 
-/// Who writes a file.
+/// What writes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Every run.
@@ -52,7 +51,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether a run writes it, whatever is collected during the run.
+    /// Whether a run writes it, whatever options collect during the run.
     pub const fn is_run(self) -> bool {
         matches!(
             self,
@@ -71,16 +70,16 @@ pub enum Make {
     Text(fn(&RunRecord) -> Option<String>),
     /// One file for each client, by number from 1.
     Client(fn(&RunRecord, u32) -> String),
-    /// A log that grows while the run goes on.
+    /// A log that grows during the run.
     Log(LogMake),
     /// One file for each proc.
     Proc(fn(ProcLogs) -> String),
-    /// A page in its editions, by the shipped templates; a run writes the first one. Users
+    /// A page in its editions, from the shipped templates; a run writes the first one. Users
     /// may have templates of their own, so a page of another text need not be wrong.
     Page(&'static [fn(&RunRecord) -> Option<String>]),
 }
 
-/// How a log is made that grows.
+/// How a growing log is made.
 #[derive(Clone, Copy, Debug)]
 pub struct LogMake {
     /// When the run has ended.
@@ -93,7 +92,7 @@ pub struct LogMake {
 }
 
 impl Output {
-    /// The name of a file of which a run has one.
+    /// The name of a file that a run has once.
     pub fn name(&self, suffix: &str) -> String {
         self.numbered(suffix, 0, "")
     }
@@ -113,7 +112,7 @@ impl Output {
         self.pattern.rsplit('/').next().unwrap_or(self.pattern)
     }
 
-    /// What stands behind the last point of the pattern; nothing where that is the suffix.
+    /// The text after the last dot of the pattern; nothing where that is the suffix.
     pub fn extension(&self) -> &'static str {
         let end = self.pattern.rsplit('}').next().unwrap_or_default();
         end.rsplit_once('.').map_or("", |(_, extension)| extension)
@@ -125,14 +124,14 @@ impl Output {
         self.media_type.starts_with("text/") || ALSO.contains(&self.media_type)
     }
 
-    /// Whether a file of this name is one of these, of whatever run. Folders in front of
-    /// the name do not matter, unless the pattern itself has one.
+    /// Whether a file of this name is one of these, of any run. Folders before
+    /// the name do not matter, unless the pattern has one.
     pub fn is_name(&self, name: &str) -> bool {
         fits(self.pattern, self.comparable(name), None)
     }
 
     /// Whether a file of this name is one of these, of the run with this suffix, in
-    /// whatever folder.
+    /// any folder.
     pub(crate) fn is_base_of(&self, name: &str, suffix: &str) -> bool {
         fits(self.base_pattern(), name, Some(suffix))
     }
@@ -144,7 +143,7 @@ impl Output {
         }
     }
 
-    /// The suffix in the name of a file of which a run has one.
+    /// The suffix in the name of a file that a run has once.
     pub fn suffix_in<'a>(&self, name: &'a str) -> Option<&'a str> {
         let (front, _, end) = next_placeholder(self.pattern)?;
         let suffix = name.strip_prefix(front)?.strip_suffix(end)?;
@@ -161,8 +160,8 @@ impl Output {
         }
     }
 
-    /// Bytes of the pattern that are no placeholders: of two rows with a name, the longer
-    /// one says what it is.
+    /// Bytes of the pattern that are not placeholders: of two rows with a name, the longer
+    /// one applies.
     fn literal_len(&self) -> usize {
         let mut count = 0;
         let mut rest = self.pattern;
@@ -184,8 +183,8 @@ impl<'a> OutputTable<'a> {
         self.0.iter().copied().flatten()
     }
 
-    /// The row that says what a file of this name is: of several the one that gives most of
-    /// the name.
+    /// The row for a file of this name; if several match, the one with most literal
+    /// characters.
     pub fn of_name(self, name: &str) -> Option<&'static Output> {
         self.iter()
             .filter(|output| output.is_name(name))
@@ -210,14 +209,14 @@ fn fill(pattern: &'static str, suffix: &str, number: u32, workload: &str) -> Str
     name + rest
 }
 
-/// What stands before the first placeholder of a pattern, the placeholder, and the rest.
+/// The text before the first placeholder of a pattern, the placeholder, and the rest.
 fn next_placeholder(pattern: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
     let (literal, rest) = pattern.split_once('{')?;
     let (placeholder, behind) = rest.split_once('}')?;
     Some((literal, placeholder, behind))
 }
 
-/// Whether a name is one of a pattern; without a suffix it may be any.
+/// Whether a name fits a pattern; without a suffix any suffix fits.
 fn fits(pattern: &'static str, name: &str, suffix: Option<&str>) -> bool {
     let Some((literal, placeholder, rest)) = next_placeholder(pattern) else {
         return match pattern.ends_with('/') {
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_roles() {
+    fn names_determine_roles() {
         let roles = [
             ("mine.run.jsonl", Role::Record),
             ("sfssum.run.jsonl", Role::Record),

@@ -1,4 +1,4 @@
-//! The rows of the table of outputs that this crate renders, or whose names it knows.
+//! The rows of the table of outputs that this crate renders, or whose names it defines.
 
 use crate::output::{LogMake, Make, Origin, Output};
 use crate::role::Role;
@@ -141,7 +141,7 @@ pub const PROC_LOGS: [Output; 3] = [
     PROC_PROGRESS,
 ];
 
-/// What `validate` has found.
+/// The results of `validate`.
 pub const SFSVAL: Output = Output {
     pattern: "sfsval.{suffix}",
     role: Role::Log,

@@ -1,8 +1,8 @@
-//! The logs of every proc of a composite, as netmist leaves them (manual N,
+//! The logs of every proc of a composite, as netmist writes them (manual N,
 //! section 19): its results, its workload's operations, its progress; and the
 //! log of all heartbeats (`-q`).
 //!
-//! A netmist "client" is one proc; what it did comes from [`ProcOps`].
+//! A netmist "client" is one proc; its figures come from [`ProcOps`].
 
 use crate::console::{self, parameter_bytes};
 use crate::figures::{KB, Planned, units};
@@ -30,7 +30,7 @@ pub struct ProcLogs {
     pub results: String,
     /// `Workload_<NAME>_<n>`: its operations and their latencies.
     pub operations: String,
-    /// `netmist_C<n>`: how it got on.
+    /// `netmist_C<n>`: its progress.
     pub progress: String,
 }
 
@@ -76,7 +76,7 @@ fn component(plan: &RunPlan, number: u32) -> Option<&Component> {
     components.get(proc.component as usize)
 }
 
-/// What a record has of one load point, for the logs of all procs.
+/// The data of one load point, for the logs of all procs.
 pub(crate) struct PointLogs<'a> {
     record: &'a RunRecord,
     load: LoadPoint,
@@ -87,7 +87,7 @@ pub(crate) struct PointLogs<'a> {
 }
 
 impl<'a> PointLogs<'a> {
-    /// Of this load point.
+    /// For this load point.
     pub fn of(record: &'a RunRecord, load: LoadPoint) -> Self {
         let beats = record.heartbeats.iter().filter(|b| b.point == load.number);
         Self {
@@ -152,19 +152,19 @@ impl<'a> PointLogs<'a> {
     }
 }
 
-/// All heartbeats of all procs, a line each.
+/// All heartbeats of all procs, one line each.
 pub fn heartbeat_log(record: &RunRecord) -> String {
     let mut out = heartbeat_lines(record);
     let _ = writeln!(out, "{NOT_A_SPEC_RESULT}");
     out
 }
 
-/// The same of a run that goes on.
+/// The heartbeats without the notice, also during a run.
 pub(crate) fn heartbeat_lines(record: &RunRecord) -> String {
     add_heartbeats(record.heartbeats.iter())
 }
 
-/// The same of one load point.
+/// The heartbeats of one load point.
 pub(crate) fn heartbeats_of(record: &RunRecord, number: u32) -> String {
     add_heartbeats(record.heartbeats.iter().filter(|b| b.point == number))
 }
@@ -176,7 +176,7 @@ fn add_heartbeats<'a>(beats: impl Iterator<Item = &'a Heartbeat>) -> String {
     out
 }
 
-/// Adds a heartbeat of all procs; `point` is the load point of the one before.
+/// Adds a heartbeat of all procs; `point` is the load point of the previous one.
 pub(crate) fn add_heartbeat(out: &mut String, beat: &Heartbeat, point: &mut u32) {
     if std::mem::replace(point, beat.point) != beat.point {
         let _ = writeln!(out, "Load point {}", beat.point);
@@ -327,8 +327,8 @@ impl ProcPoint<'_> {
     }
 }
 
-/// The lines about the client's memory and the aggregate data set, as far as the run
-/// knows them.
+/// The lines about the client's memory and the aggregate data set, as far as they are
+/// known.
 fn sizes(record: &RunRecord, proc: u32) -> String {
     let plan = &record.run.plan;
     let here = plan.procs.get(proc as usize).map(|p| p.client as usize);
@@ -352,20 +352,20 @@ fn sizes(record: &RunRecord, proc: u32) -> String {
     out
 }
 
-/// As many transfers of this mean size as go through all files of a bucket, in whole
-/// transfers per file (manual N, section 19: files of 352 kbytes and reads of 13 make 27000).
+/// The number of transfers of this mean size that cover all files of a bucket, in whole
+/// transfers per file (manual N, section 19: files of 352 kbytes and reads of 13 give 27000).
 fn min_ops(component: &Component, table: &TransferTable) -> u64 {
     let mean = (table.mean_bytes() / KB).round().max(1.0) as u64;
     let per_file = component.file_bytes / 1024 / mean;
     component.files_per_bucket().saturating_mul(per_file)
 }
 
-/// The words of the progress logs; what differs only by component is made once.
+/// The texts of the progress logs; texts that differ only by component are made once.
 #[derive(Debug)]
 pub(crate) struct ProcTexts {
-    /// What is behind the proc's number in the first line, and the lines under it.
+    /// The text after the proc's number in the first line, and the lines below it.
     heads: Vec<String>,
-    /// How many operations go through all files, told when INIT has ended.
+    /// The number of operations that cover all files, printed when INIT has ended.
     min_ops: Vec<String>,
 }
 
@@ -396,13 +396,13 @@ impl ProcTexts {
         }
     }
 
-    /// What begins the part of a load point in the log of a proc.
+    /// The begin of the part of a load point in the log of a proc.
     pub fn head(&self, plan: &RunPlan, number: u32) -> String {
         let text = of_proc(&self.heads, plan, number);
         format!("{RULE}Client {number}: {text}")
     }
 
-    /// How far the load point is, where the log tells that.
+    /// The progress of the load point, if the log has a line for it.
     pub fn mark(
         &self,
         plan: &RunPlan,
@@ -417,7 +417,7 @@ impl ProcTexts {
         Some(text)
     }
 
-    /// What a heartbeat's lines begin with, in the logs of all procs.
+    /// The prefix of a heartbeat's lines, in the logs of all procs.
     pub fn heartbeat_prefix(beat: &Heartbeat) -> String {
         let phase = match beat.phase {
             Phase::Warmup => "warm-up ",
@@ -439,7 +439,7 @@ fn of_proc<'a>(texts: &'a [String], plan: &RunPlan, number: u32) -> &'a str {
     text.map_or("", String::as_str)
 }
 
-/// The line of a progress log, where there is one for this mark.
+/// The line of a progress log, if there is one for this mark.
 fn mark_text(at: Timestamp, mark: TimelineEntry) -> Option<String> {
     let at = at.classical();
     let text = match mark {

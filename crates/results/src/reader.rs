@@ -1,4 +1,4 @@
-//! Reads a run record back. The file is somebody else's: every line is checked,
+//! Reads a run record back. The file may come from anywhere: every line is checked,
 //! and nothing in it can make the reader panic or take unbounded memory.
 
 use crate::record::{Line, Outcome, RunRecord, SCHEMA_VERSION};
@@ -14,15 +14,15 @@ pub const LINE_COUNT_MAX: usize = 1_000_000;
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file system said no.
+    /// The file cannot be read.
     #[error("{path}: cannot read the run record: {source}")]
     Io {
         /// The record.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A line before the last one is no line of a record.
+    /// A line before the last one is not a line of a record.
     #[error("{path}:{line}: not a line of a run record: {reason}")]
     Line {
         /// The record.
@@ -32,7 +32,7 @@ pub enum ReadError {
         /// What is wrong.
         reason: String,
     },
-    /// It was written to another schema.
+    /// It has another schema.
     #[error(
         "{path}: this run record has schema version {found}, and this program reads version {SCHEMA_VERSION}; render it with the Filermark version that wrote it ({writer})"
     )]
@@ -45,16 +45,16 @@ pub enum ReadError {
         writer: String,
     },
     /// There is no whole first line.
-    #[error("{0}: no run record: it has no whole first line of type \"run\"")]
+    #[error("{0}: not a run record: it has no complete first line of type \"run\"")]
     NoRun(PathBuf),
 }
 
-/// Reads the record at `path`. A last line that was cut is left out and told
+/// Reads the record at `path`. A truncated last line is left out and stated
 /// in [`RunRecord::cut`].
 ///
 /// # Errors
 /// The file cannot be read, is no record, has another schema version, or
-/// holds a line that is too long or makes no sense.
+/// holds a line that is too long or is not valid.
 pub fn read_record(path: &Path) -> Result<RunRecord, ReadError> {
     let file = File::open(path).map_err(|source| ReadError::Io {
         path: path.into(),
@@ -63,7 +63,7 @@ pub fn read_record(path: &Path) -> Result<RunRecord, ReadError> {
     read_from(BufReader::new(file), path)
 }
 
-/// The same from any source; `path` is only used in error messages.
+/// Reads a record from any source; `path` is only used in error messages.
 ///
 /// # Errors
 /// As [`read_record`].
@@ -109,7 +109,7 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
             (Ok(Line::Run(run)), Some(r)) if run.fingerprint != r.run.fingerprint => {
                 return Err(bad("a second run with another plan".into()));
             }
-            // A resumed run says again what it is; the first start counts.
+            // A resumed run repeats its header; the first start counts.
             (Ok(Line::Run(run)), Some(record)) => record.go_on(&run),
             (Ok(line), Some(record)) => record.push(line),
             (Err(e), Some(record)) if !whole => {
@@ -122,12 +122,11 @@ pub fn read_from(mut source: impl BufRead, path: &Path) -> Result<RunRecord, Rea
     record.ok_or_else(|| ReadError::NoRun(path.into()))
 }
 
-/// What may stand behind what: one line per load point and start of the run, in the
-/// order of their numbers, and nothing behind the end; but behind an end that came too
-/// early the run may go on.
+/// The order of lines: one line per load point and start of the run, in the order of their
+/// numbers, and no line after the end; after an early end the run may continue.
 #[derive(Debug, Default)]
 struct Order {
-    /// The load point before.
+    /// The previous load point.
     point: u32,
     /// The last load point that was measured; it is not measured again.
     measured: u32,
@@ -140,12 +139,10 @@ impl Order {
     fn follow(&mut self, line: &Line) -> Result<(), String> {
         let goes_on = self.early && matches!(line, Line::Run(_));
         if self.ended && !goes_on {
-            return Err(
-                "a line behind the end of the run: something was added to the record".into(),
-            );
+            return Err("a line after the end of the run: the record was changed".into());
         }
         match line {
-            // A run that goes on measures anew what was not finished, and nothing else.
+            // A resumed run measures the unfinished load points again, and no others.
             Line::Run(_) => {
                 self.point = self.measured;
                 (self.ended, self.early) = (false, false);
@@ -154,7 +151,7 @@ impl Order {
                 let number = point.load.number;
                 if number <= self.point {
                     return Err(format!(
-                        "load point {number} stands behind load point {}: each stands once, in order",
+                        "load point {number} follows load point {}: each must occur once, in order",
                         self.point
                     ));
                 }
@@ -173,8 +170,8 @@ impl Order {
     }
 }
 
-/// The first line must be a run of our schema; said before the line is read in
-/// earnest, because another version's line may lack or add anything.
+/// The first line must be a run of our schema. This is checked before the line is parsed,
+/// because a line of another version may lack or add any field.
 fn check_schema(text: &[u8], path: &Path) -> Result<(), ReadError> {
     let no_run = || ReadError::NoRun(path.into());
     let first: serde_json::Value = serde_json::from_slice(text).map_err(|_| no_run())?;
@@ -188,7 +185,7 @@ fn check_schema(text: &[u8], path: &Path) -> Result<(), ReadError> {
             writer: first["version"].as_str().unwrap_or("unknown").into(),
         });
     }
-    // A run line of our version that does not read is told with its reason.
+    // A run line of our version that cannot be parsed is reported with the reason.
     serde_json::from_slice::<Line>(text)
         .map(drop)
         .map_err(|e| ReadError::Line {

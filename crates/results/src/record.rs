@@ -1,7 +1,7 @@
-//! The run record: what a run leaves, as types. One JSON object per line.
+//! The run record: the result of a run, as types. One JSON object per line.
 //!
 //! The lines are described by `schema/run-record-v1.json`. Every other output
-//! is rendered from a [`RunRecord`]; nothing else is kept of a run.
+//! is rendered from a [`RunRecord`]; a run keeps nothing else.
 
 use crate::environment::Environment;
 use crate::heartbeat::{Heartbeat, ScriptRecord};
@@ -31,25 +31,25 @@ pub const SCHEMA: &str = include_str!("../schema/run-record-v1.json");
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Line {
-    /// What was to be run; the first line.
+    /// The planned run; the first line.
     Run(Box<RunHeader>),
-    /// A host that made load, and the servers it saw.
+    /// A host that made load, and its servers.
     Environment(Environment),
-    /// A phase that ended, well or not.
+    /// A phase that ended, with or without success.
     Phase(PhaseRecord),
-    /// Something that happened.
+    /// An event.
     Event(Event),
-    /// How fast every proc is.
+    /// The rate of every proc.
     Heartbeat(Heartbeat),
-    /// What a script of the user's said.
+    /// The call of a script of the user.
     Script(ScriptRecord),
-    /// A load point that ended, well or not.
+    /// A load point that ended, with or without success.
     Point(Box<PointRecord>),
     /// How the run ended; the last line of a whole record.
     End(End),
 }
 
-/// The first line: what was to be run, by what.
+/// The first line: the planned run and the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// [`SCHEMA_VERSION`] of the writer.
@@ -64,11 +64,11 @@ pub struct RunHeader {
     pub started: Timestamp,
     /// [`fingerprint`] of the plan.
     pub fingerprint: String,
-    /// [`NOT_A_SPEC_RESULT`], so that the record says it too.
+    /// [`NOT_A_SPEC_RESULT`], for readers of the record.
     pub notice: String,
     /// The plan.
     pub plan: RunPlan,
-    /// The files that it was read from; `None`: the writer kept none (version 0.1).
+    /// The files that it was read from; `None`: written by version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<InputFile>>,
 }
@@ -89,7 +89,7 @@ impl RunHeader {
         }
     }
 
-    /// The same with the files that the plan was read from.
+    /// Adds the files that the plan was read from.
     #[must_use]
     pub fn with_inputs(mut self, inputs: Vec<InputFile>) -> Self {
         self.inputs = Some(inputs);
@@ -99,8 +99,8 @@ impl RunHeader {
 
 /// The plan's fingerprint: SHA-256, in hexadecimal, of its JSON without blanks
 /// and with the members of every object in the order of their names. What was
-/// typed and what was said about it (`parameters`, `findings`) and what would end it early (`stop_if`) are left out: two
-/// runs under different suffixes do the same work.
+/// typed and the findings about it (`parameters`, `findings`) and what would end the run
+/// early (`stop_if`) are left out: two runs under different suffixes do the same work.
 pub fn fingerprint(plan: &RunPlan) -> String {
     let plan = RunPlan {
         parameters: Vec::new(),
@@ -111,7 +111,7 @@ pub fn fingerprint(plan: &RunPlan) -> String {
     hex(&canonical_digest(&plan))
 }
 
-/// The fingerprint of a definition in force: SHA-256, in hexadecimal, of its JSON in
+/// The fingerprint of the definition that a run uses: SHA-256, in hexadecimal, of its JSON in
 /// the form of [`fingerprint`], and five decimal digits of it (its first eight bytes
 /// modulo 100000), short enough to be compared by eye, as netmist prints one.
 pub fn definition_fingerprint(benchmark: &Benchmark) -> (String, u32) {
@@ -140,8 +140,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// serde_json sorts members or keeps their order as some crate of the build
-/// happened to ask for; a fingerprint must not depend on that.
+/// serde_json sorts members or keeps their order, depending on the features that other
+/// crates of the build enable; a fingerprint must not depend on that.
 fn write_canonical(value: &serde_json::Value, out: &mut String) {
     match value {
         serde_json::Value::Object(map) => {
@@ -217,16 +217,16 @@ pub struct PhaseRecord {
     pub ended: Timestamp,
     /// How long it took by the monotonic clock, in seconds.
     pub seconds: f64,
-    /// What it did, in words: files created, MiB/s.
+    /// What it did: files created, MiB/s.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// Why it failed, where it did.
+    /// Why it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// INIT: what became of the server's free space, where servers state it.
+    /// INIT: the change of the server's free space, if servers report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<SpaceUse>,
-    /// When each further tenth was over, where the phase had no set length: RUN until the
+    /// When each further tenth was over, if the phase had no fixed length: RUN until the
     /// data set is touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percents: Vec<Timestamp>,
@@ -241,7 +241,7 @@ pub struct SpaceUse {
     pub file_systems: Vec<SpaceChange>,
 }
 
-/// The free space of one file system around INIT, as its server states it.
+/// The free space of one file system around INIT, as its server reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceChange {
     /// Names the file system: an export, a share, or host and device.
@@ -254,7 +254,7 @@ pub struct SpaceChange {
     pub after_bytes: u64,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// When.
@@ -263,23 +263,23 @@ pub struct Event {
     pub host: String,
     /// What.
     pub message: String,
-    /// The rule of the warning about the whole run that this is: a run that is resumed has
-    /// no end line of its earlier pieces to take it from.
+    /// The rule, if this event is a warning about the whole run: a resumed run has
+    /// no end line of its earlier pieces with these findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
 }
 
-/// What is said of a run of several pieces with REUSE=on.
-const REUSED: &str = "; the first load point of a further piece had a file set that was made anew, and not that of the load point before (REUSE=on)";
+/// Added to the text on pieces with REUSE=on.
+const REUSED: &str = "; the first load point of each later piece used a new file set, and not that of the previous load point (REUSE=on)";
 
-/// Why a load point failed that was under way when the user ended the run.
+/// The failure of the load point that was in progress when the user ended the run.
 pub const STOPPED: &str = "stopped on request";
 
 /// Whether a load point was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum PointStatus {
-    /// Its figures are whole.
+    /// Its figures are complete.
     Measured,
     /// It was not measured to its end.
     Failed {
@@ -299,26 +299,26 @@ pub struct PointRecord {
     pub ended: Timestamp,
     /// Whether it was measured.
     pub status: PointStatus,
-    /// What all clients together measured; of a failed point what there was, if anything.
+    /// What all clients together measured; of a failed point what is available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stats: Option<PointStats>,
-    /// What each client measured, in short.
+    /// What each client measured, in brief.
     #[serde(default)]
     pub clients: Vec<ClientSummary>,
-    /// How long WARMUP took, where it was to last until the load was steady.
+    /// The length of WARMUP, if it was to last until the load was steady.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<WarmupRecord>,
-    /// How well the clients began together.
+    /// The synchronization of the clients' starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<StartRecord>,
-    /// How long the prime and each agent stood still over RUN; empty in records that
-    /// are older than the look at it.
+    /// How long the prime and each agent were stalled during RUN; empty in records
+    /// older than this check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<ProcessStalls>,
-    /// Mounted file systems: where the bytes came from that were read in RUN.
+    /// Mounted file systems: the source of the bytes read in RUN.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_reads: Vec<ClientReads>,
-    /// What the rules say of it ([`crate::judge()`]).
+    /// The findings of the rules ([`crate::judge()`]).
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
@@ -332,7 +332,7 @@ impl PointRecord {
         }
     }
 
-    /// Why it was not measured, where it was not.
+    /// Why it was not measured, if it was not.
     pub fn failure(&self) -> Option<&str> {
         match &self.status {
             PointStatus::Measured if self.stats.is_none() => Some("no figures were recorded"),
@@ -341,7 +341,7 @@ impl PointRecord {
         }
     }
 
-    /// Whether it counts: measured, and no finding says otherwise.
+    /// Whether it counts: measured, and no finding invalidates it.
     pub fn is_valid(&self) -> bool {
         self.measured().is_some() && is_valid(&self.findings)
     }
@@ -352,10 +352,9 @@ pub fn is_valid(findings: &[Finding]) -> bool {
     !findings.iter().any(Finding::invalidates)
 }
 
-/// The order of two points in the sweep: by their load, and by their numbers where
-/// that is equal.
+/// The order of two points in the sweep: by load, then by number.
 pub(crate) fn by_load(a: &PointRecord, b: &PointRecord) -> Ordering {
-    // As fast as it goes is above every rate.
+    // No limit is above every rate.
     let rate = |p: &PointRecord| match p.load.requested.0 {
         rate if rate > 0.0 => rate,
         _ => f64::INFINITY,
@@ -366,16 +365,16 @@ pub(crate) fn by_load(a: &PointRecord, b: &PointRecord) -> Ordering {
         .then(a.load.number.cmp(&b.load.number))
 }
 
-/// A warm-up that was to last until the load was steady (WARMUP_TIME=auto).
+/// A warm-up until the load is steady (WARMUP_TIME=auto).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmupRecord {
     /// How long it took, in nanoseconds.
     pub length_ns: u64,
-    /// Rate and mean response time had become steady; if not, it has reached its limit.
+    /// Rate and mean response time had become steady; if not, WARMUP reached its maximum length.
     pub steady: bool,
 }
 
-/// What one client measured at a load point, in short.
+/// What one client measured at a load point, in brief.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientSummary {
     /// Its number, from 1.
@@ -390,7 +389,7 @@ pub struct ClientSummary {
     pub window_ns: u64,
     /// Its operations.
     pub ops: Vec<ClientOp>,
-    /// Median of its own wake-ups' lateness, in nanoseconds.
+    /// Median of its own wake-up delays, in nanoseconds.
     pub wakeup_ns_p50: u64,
     /// 99th percentile of the same.
     pub wakeup_ns_p99: u64,
@@ -398,13 +397,13 @@ pub struct ClientSummary {
     pub generator_cpu_ns: u64,
     /// Its load-making threads.
     pub shard_count: u32,
-    /// The longest time in RUN in which no reply arrived though operations were under
-    /// way; `None`: none of a second or more, or the record is older than the look at it.
+    /// The longest time in RUN without a reply while operations were in flight;
+    /// `None`: none of a second or more, or the record is older than this check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,
     /// The driver's counters.
     pub counters: BTreeMap<String, u64>,
-    /// Failed operations by "op: what the server said".
+    /// Failed operations by "op: the server's error".
     pub errors: BTreeMap<String, u64>,
 }
 
@@ -415,7 +414,7 @@ pub struct ClientOp {
     pub op: Op,
     /// Logical operations that succeeded.
     pub success_count: u64,
-    /// Physical operations that they took.
+    /// Physical operations for these.
     pub physical_count: u64,
     /// Logical operations that failed.
     pub error_count: u64,
@@ -497,20 +496,20 @@ pub struct End {
     pub outcome: Outcome,
     /// How long the whole run took, in seconds.
     pub wall_seconds: f64,
-    /// What was noticed about the run as a whole (left behind, interrupted ...).
+    /// Findings on the run as a whole (left behind, interrupted ...).
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// The verdict in its word ([`crate::verdict::WORDS`]), as it was when this line was
-    /// written; readers compute it anew ([`RunRecord::verdict`]). Records of version 0.1
+    /// The verdict ([`crate::verdict::WORDS`]), as it was when this line was
+    /// written; readers compute it again ([`RunRecord::verdict`]). Records of version 0.1
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
-    /// What it rests on.
+    /// The reasons of the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
 
-/// A whole record, as renderers take it.
+/// A complete record, the input of renderers.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     /// The first line.
@@ -527,31 +526,31 @@ pub struct RunRecord {
     pub scripts: Vec<ScriptRecord>,
     /// The load points, by number.
     pub points: Vec<PointRecord>,
-    /// The last line; `None`: the run still goes on, or was cut.
+    /// The last line; `None`: the run is in progress, or was cut.
     pub end: Option<End>,
-    /// What the reader had to leave out of a file that was cut, in words.
+    /// What the reader had to leave out of a file that was cut, for people.
     pub cut: Option<String>,
     /// When the run was resumed after it had been cut, in order; empty: it never was.
     pub restarts: Vec<Restart>,
 }
 
-/// A run that was cut and goes on behind its last measured load point.
+/// A run that was cut and resumed after its last measured load point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restart {
-    /// When it went on.
+    /// When it was resumed.
     pub at: Timestamp,
-    /// The version of the program that went on.
+    /// The version of the program that resumed it.
     pub version: String,
     /// How many load points had been measured by then.
     pub point_count: usize,
-    /// How long the pieces before it took, in seconds, as far as the record tells.
+    /// How long the pieces before it took, in seconds, as far as known.
     pub seconds_before: f64,
     /// The hosts of the piece before it.
     pub environments: Vec<Environment>,
 }
 
 impl RunRecord {
-    /// A record that only has its first line.
+    /// A record with its first line only.
     pub fn new(run: RunHeader) -> Self {
         Self {
             run,
@@ -567,10 +566,10 @@ impl RunRecord {
         }
     }
 
-    /// The run goes on, as this line says. What was measured stays; what belongs to load
-    /// points that were not measured to their end is left out, since they are measured
-    /// again: failed points, their phases, heartbeats and calls of scripts. The hosts are
-    /// told anew; events stay.
+    /// Resumes the run by this line. Measured load points stay. The data of load points
+    /// without a complete measurement is removed, because they are measured again: failed
+    /// points, their phases, heartbeats and calls of scripts. The hosts are recorded again;
+    /// events stay.
     pub fn go_on(&mut self, run: &RunHeader) {
         let seconds_before = self.seconds_worked();
         self.points.retain(|point| point.measured().is_some());
@@ -590,8 +589,8 @@ impl RunRecord {
         });
     }
 
-    /// How long the run has worked so far, in seconds: as its end says, else until the
-    /// last thing that the record tells.
+    /// The working time of the run so far, in seconds: from its end line, else until the
+    /// last line with a time.
     pub fn seconds_worked(&self) -> f64 {
         if let Some(end) = &self.end {
             return end.wall_seconds;
@@ -610,7 +609,7 @@ impl RunRecord {
         before + last.seconds_since(from)
     }
 
-    /// In how many pieces it was measured, for people; `None`: in one.
+    /// The pieces in which it was measured, for people; `None`: one piece.
     pub fn pieces(&self) -> Option<String> {
         let mut measured = self
             .points
@@ -618,14 +617,14 @@ impl RunRecord {
             .filter(|point| point.measured().is_some());
         let last = measured.next_back().map_or(0, |point| point.load.number);
         let count = self.restarts.len() + 1;
-        let said = self.restarts.iter().map(|restart| {
+        let resumed = self.restarts.iter().map(|restart| {
             let behind = match restart.point_count {
                 0 => "before any load point was measured".to_owned(),
-                n => format!("behind load point {n}"),
+                n => format!("after load point {n}"),
             };
-            format!("went on {behind} at {}", restart.at.readable())
+            format!("resumed {behind} at {}", restart.at.readable())
         });
-        let said: Vec<String> = said.collect();
+        let resumed: Vec<String> = resumed.collect();
         let reuse = match self.run.plan.fileset.reuse {
             true => REUSED,
             false => "",
@@ -634,13 +633,13 @@ impl RunRecord {
             format!(
                 "measured in {count} pieces: began at {}, was cut, and {}, until load point {last}; no load point was measured in two pieces{reuse}",
                 self.run.started.readable(),
-                said.join(", was cut, and ")
+                resumed.join(", was cut, and ")
             )
         })
     }
 
-    /// Takes in a further line. A point that was there is replaced: a resumed
-    /// run measures it again.
+    /// Adds a line. A point with the same number is replaced: a resumed run measures it
+    /// again.
     pub fn push(&mut self, line: Line) {
         match line {
             Line::Run(run) => self.run = *run,
@@ -680,9 +679,9 @@ impl RunRecord {
             .max_by(|a, b| achieved(a).total_cmp(&achieved(b)))
     }
 
-    /// The overall response time of the valid points, in milliseconds: of a
-    /// classical benchmark the way of the 2008 generation ([`ort::ort_2008`]), of a
-    /// composite that of 2020 ([`ort::ort_2020`]), or the mean of its only point.
+    /// The overall response time of the valid points, in milliseconds: for a classical
+    /// benchmark by the 2008 formula ([`ort::ort_2008`]), for a composite by the 2020 formula
+    /// ([`ort::ort_2020`]), or the mean of its only point.
     pub fn ort_ms(&self) -> Option<f64> {
         let mut valid: Vec<_> = self.valid_points().collect();
         // LOAD may list the loads in any order.
@@ -702,8 +701,8 @@ impl RunRecord {
         ort::ort_2020(&points).or(only)
     }
 
-    /// Warnings about the run as a whole that its events tell, each once: those of all
-    /// pieces, also of one that was killed.
+    /// Warnings about the run as a whole from its events, each once: those of all
+    /// pieces, also of killed ones.
     pub fn warnings_of_events(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
         for event in &self.events {
@@ -716,7 +715,7 @@ impl RunRecord {
         found
     }
 
-    /// What was noticed about the run as a whole: by the plan, and at the end.
+    /// Findings on the run as a whole: from the plan, and at the end.
     pub fn run_findings(&self) -> impl Iterator<Item = &Finding> {
         let at_end = self.end.iter().flat_map(|e| &e.findings);
         self.run.plan.findings.iter().chain(at_end)

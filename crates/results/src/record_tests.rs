@@ -63,7 +63,7 @@ fn a_record_without_points_is_replaced_by_one_that_is_kept_unless_its_run_goes_o
     let before = std::fs::read(&path).unwrap();
     let names = || std::fs::read_dir(dir.path()).unwrap().count();
 
-    // A run that comes to nothing leaves it as it was, and nothing beside.
+    // A run without results leaves it unchanged, and adds no file.
     let mut second = RecordWriter::create(&path, false).unwrap();
     assert!(second.is_draft());
     second.write(&lines()[0]).unwrap();
@@ -74,7 +74,7 @@ fn a_record_without_points_is_replaced_by_one_that_is_kept_unless_its_run_goes_o
     drop(second);
     assert_eq!((std::fs::read(&path).unwrap(), names()), (before, 1));
 
-    // The draft of a run that was killed is in nobody's way.
+    // The draft of a killed run is replaced.
     std::fs::write(dir.path().join(".mine.run.jsonl.draft"), "cut").unwrap();
     let mut third = RecordWriter::create(&path, false).unwrap();
     third.keep().unwrap();
@@ -88,7 +88,7 @@ fn a_record_without_points_is_replaced_by_one_that_is_kept_unless_its_run_goes_o
     assert_eq!(names(), 1);
     assert_eq!(read_record(&path).unwrap().run, testing::record().run);
 
-    // The same without an older record, where other files of that run are there.
+    // Also without an older record, if other files of that run are there.
     let path = dir.path().join("other.run.jsonl");
     drop(RecordWriter::create(&path, true).unwrap());
     assert!(!path.exists());
@@ -151,7 +151,7 @@ fn of_several_that_go_on_with_a_record_at_once_one_does() {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
-    // One that is written under its own name is not gone on with, and no draft stays.
+    // A record that is being written is not resumed, and no draft stays.
     let writer = std::fs::File::open(&path).unwrap();
     writer.try_lock().unwrap();
     assert!(matches!(
@@ -206,34 +206,37 @@ fn lines_stand_once_and_in_order_and_none_behind_the_end() {
     let is_point = |line: &String| line.starts_with("{\"type\":\"point\"");
     assert!(changed(|_| {}).is_ok());
     let error = |change: &dyn Fn(&mut Vec<String>)| changed(change).unwrap_err().to_string();
-    // The same point twice: the last one would win.
+    // The same point twice: the last one would replace the first.
     let twice = error(&|all| {
         let at = all.iter().rposition(is_point).unwrap();
         all.insert(at, all[at].clone());
     });
-    assert!(twice.contains("each stands once"), "{twice}");
+    assert!(twice.contains("each must occur once"), "{twice}");
     let swapped = error(&|all| {
         let at = all.iter().position(is_point).unwrap();
         let next = all.iter().skip(at + 1).position(is_point).unwrap() + at + 1;
         all.swap(at, next);
     });
-    assert!(swapped.contains("each stands once, in order"), "{swapped}");
+    assert!(
+        swapped.contains("each must occur once, in order"),
+        "{swapped}"
+    );
     let behind = error(&|all| {
         let at = all.iter().position(is_point).unwrap();
         all.push(all[at].clone());
     });
-    assert!(behind.contains("behind the end"), "{behind}");
-    // A run that was cut and goes on measures no point twice.
+    assert!(behind.contains("after the end"), "{behind}");
+    // A resumed run measures no point twice.
     let again = error(&|all| {
         all.pop();
         let at = all.iter().position(is_point).unwrap();
         let again = [all[0].clone(), all[at].clone()];
         all.extend(again);
     });
-    assert!(again.contains("each stands once"), "{again}");
+    assert!(again.contains("each must occur once"), "{again}");
 }
 
-/// The lines of a run that was interrupted in its third load point, and went on.
+/// The lines of a run that was interrupted in its third load point, and was resumed.
 fn resumed() -> Vec<Line> {
     let mut all = Vec::new();
     let mut rest = Vec::new();
@@ -263,7 +266,7 @@ fn resumed() -> Vec<Line> {
     early.outcome = Outcome::Interrupted;
     early.wall_seconds = 100.0;
     let at = early.at;
-    for message in ["too little memory", "too little memory", "no room"] {
+    for message in ["too little memory", "too little memory", "no space"] {
         all.push(Line::Event(Event {
             at,
             host: "client-a".into(),
@@ -295,17 +298,17 @@ fn a_run_that_goes_on_keeps_what_was_measured_and_nothing_else() {
     assert_eq!(record.restarts.len(), 1);
     assert_eq!(record.restarts[0].point_count, 2);
     assert_eq!(record.restarts[0].seconds_before, 100.0);
-    // The hosts of the first piece, and what was said of the run in it.
+    // The hosts of the first piece, and the warnings on the run in it.
     let hosts = &record.restarts[0].environments;
     assert_eq!(*hosts, testing::record().environments);
     let warnings = record.warnings_of_events();
     let warnings: Vec<&str> = warnings.iter().map(|f| f.message.as_str()).collect();
-    assert_eq!(warnings, ["too little memory", "no room"]);
+    assert_eq!(warnings, ["too little memory", "no space"]);
     let pieces = record.pieces().unwrap();
     assert!(pieces.contains("2 pieces"), "{pieces}");
-    assert!(pieces.contains("behind load point 2"), "{pieces}");
+    assert!(pieces.contains("after load point 2"), "{pieces}");
     assert_eq!(testing::record().pieces(), None);
-    // Behind an end that is no early one nothing goes on.
+    // After a regular end the run cannot be resumed.
     let complete: Vec<Line> = all
         .into_iter()
         .map(|line| match line {
@@ -317,7 +320,7 @@ fn a_run_that_goes_on_keeps_what_was_measured_and_nothing_else() {
         })
         .collect();
     let error = read(&text(&complete)).unwrap_err().to_string();
-    assert!(error.contains("behind the end"), "{error}");
+    assert!(error.contains("after the end"), "{error}");
 }
 
 #[test]
@@ -363,7 +366,7 @@ fn shipped_composites() -> Vec<Line> {
     names.iter().map(line).collect()
 }
 
-/// The plans of all classical benchmarks, over what they go over.
+/// The plans of all classical benchmarks, over their transports.
 fn shipped_classics() -> Vec<Line> {
     let named = filermark_model::benchmark::SHIPPED.iter();
     let line = |(name, _): &(&str, &str)| {
@@ -400,8 +403,8 @@ fn a_driver_by_its_former_name_is_version_3_over_tcp() {
     assert_eq!(driver, testing::plan().driver);
 }
 
-/// Every line that we write has the form that the published schema promises,
-/// and the schema does refuse what is wrong.
+/// Every line that we write matches the published schema, and the schema rejects invalid
+/// lines.
 #[test]
 fn the_published_schema_describes_every_line() {
     let mut schemas = boon::Schemas::new();

@@ -1,13 +1,13 @@
-//! What a file of a result is for.
+//! The purpose of a file of a result.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a file is for. Manifests of archives name it.
+/// The purpose of a file, named in manifests of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// A run record: everything else comes from it.
+    /// A run record: the source of everything else.
     Record,
     /// An rc file.
     Rc,
@@ -17,7 +17,7 @@ pub enum Role {
     Summary,
     /// The log of a run: sfslog, sfsres, heartbeats.
     Log,
-    /// What one client or proc did.
+    /// The log of one client or proc.
     ClientLog,
     /// A table for spreadsheets.
     Table,

@@ -1,6 +1,6 @@
-//! The schema has every field of the plan. Fields that it lacks are written to it by
-//! `UPDATE_GOLDEN=1 cargo test -p filermark-results schema`; they are optional there, since
-//! older records have none.
+//! The schema has every field of the plan. `UPDATE_GOLDEN=1 cargo test -p filermark-results
+//! schema` adds missing fields. They are optional, because older records do not
+//! have them.
 
 use crate::record::SCHEMA;
 use crate::testing::every_field::plans_with_every_field;
@@ -14,7 +14,7 @@ struct Missing {
     /// The JSON pointer to the `properties` of the object.
     properties: String,
     name: String,
-    /// What its values look like.
+    /// The schema of its values.
     form: String,
 }
 
@@ -56,7 +56,7 @@ fn missing(schema: &Value, pointer: &str, value: &Value, found: &mut Vec<Missing
     }
 }
 
-/// Whether a value is meant by one way of several: it has the words that this one wants.
+/// Whether a value fits one of several alternatives: it has the constants of that alternative.
 fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
     let node = match node["$ref"].as_str() {
         Some(other) => schema.pointer(other.trim_start_matches('#')),
@@ -75,7 +75,7 @@ fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
     }
 }
 
-/// What values like this one look like, in the schema's language.
+/// The schema of values like this one.
 fn form(value: &Value) -> String {
     match value {
         Value::Null => panic!("set the field in testing/every_field.rs"),
@@ -96,7 +96,7 @@ fn form(value: &Value) -> String {
     }
 }
 
-/// Where the JSON value ends that begins at `at`.
+/// The end of the JSON value that begins at `at`.
 fn end_of(text: &[u8], at: usize) -> usize {
     let (mut depth, mut in_text, mut i) = (0, false, at);
     while i < text.len() {
@@ -124,7 +124,7 @@ fn after_blanks(text: &[u8], at: usize) -> usize {
     at + text[at..].iter().take_while(blanks).count()
 }
 
-/// Where the value begins that a JSON pointer means.
+/// The begin of the value of a JSON pointer.
 fn begin_of(text: &[u8], pointer: &str) -> usize {
     let mut at = after_blanks(text, 0);
     for part in pointer.split('/').skip(1) {
@@ -150,7 +150,7 @@ fn begin_of(text: &[u8], pointer: &str) -> usize {
     at
 }
 
-/// The schema's text with a member more, behind the others of its object.
+/// The schema's text with one more member, after the others of its object.
 fn with(text: &str, new: &Missing) -> String {
     let begin = begin_of(text.as_bytes(), &new.properties);
     let inside = &text[..end_of(text.as_bytes(), begin) - 1];
@@ -221,7 +221,7 @@ fn a_new_field_is_found_and_written() {
     names.sort_unstable();
     assert_eq!(names, ["new_names", "new_part", "new_pcnt", "new_switch"]);
     let text = found.iter().fold(SCHEMA.to_owned(), |t, new| with(&t, new));
-    // Four lines more, and nothing else; the fields are allowed now.
+    // Four more lines, and no other change; the fields are allowed now.
     assert_eq!(text.lines().count(), SCHEMA.lines().count() + found.len());
     let schema: Value = serde_json::from_str(&text).unwrap();
     let limits = "/$defs/plan/properties/limits/properties";

@@ -1,4 +1,4 @@
-//! The sample sweep of manual M, section 4.4, on the judged path: its last load point has
+//! The sample sweep of manual M, section 4.4, with judged load points: its last load point has
 //! 3011 op/s of 3200 at 11.3 ms, and counts.
 
 use crate::testing::smb::{SWEEP, sweep_record};
@@ -26,7 +26,7 @@ fn the_last_row_of_the_seeds_sample_counts() {
         Some("94.1".into())
     );
     assert_eq!(finding.limit, Some(95.0));
-    // The figure is what was achieved, never what was requested.
+    // The figure is the achieved rate, not the requested one.
     let peak = record.peak().and_then(|p| p.measured()).expect("a peak");
     assert_eq!(format!("{:.0}", peak.achieved_ops_per_sec()), "3011");
     assert_eq!(
@@ -68,7 +68,7 @@ fn the_classical_files_have_its_row_like_the_others() {
     }
 }
 
-/// What else speaks against a load point holds as before.
+/// Other rules still invalidate the load point.
 #[test]
 fn other_rules_hold_for_a_point_below_its_rate() {
     let slow = sweep_record(|plan, _| plan.limits.response_ms = 10.0);
@@ -90,7 +90,7 @@ fn other_rules_hold_for_a_point_below_its_rate() {
     }
 }
 
-/// Records from before the figure was in the definitions are judged as they were.
+/// Records older than this value in the definitions keep their verdict.
 #[test]
 fn earlier_records_keep_their_verdict() {
     let before = sweep_record(|plan, _| {

@@ -1,6 +1,6 @@
 //! `sfslog`: per load point the table of operations and the summary block of
 //! the 2008 generation (manual M, section 4.4), and below it what that
-//! generation did not tell: percentiles, counters, findings.
+//! generation did not print: percentiles, counters, findings.
 
 use crate::classical;
 use crate::record::{PointRecord, RunRecord};
@@ -14,7 +14,7 @@ use filermark_model::text::one_line;
 use filermark_model::{Figure, NOT_A_SPEC_RESULT, Op, OpStats, PointStats};
 use std::fmt::Write as _;
 
-/// Columns of the table of operations behind the name.
+/// Columns of the table of operations after the name.
 const FIGURES_WIDTH: usize = 94;
 /// The head of the table of operations.
 const HEAD: &[[&str; 9]] = &[
@@ -52,7 +52,7 @@ const HEAD: &[[&str; 9]] = &[
         "Total",
     ],
 ];
-/// The same over SMB; # stands for the protocol's name.
+/// The head over SMB; # is replaced by the protocol's name.
 const HEAD_SMB: &[[&str; 9]] = &[
     [
         "Target",
@@ -157,8 +157,8 @@ fn section(out: &mut String, record: &RunRecord, point: &PointRecord) {
     let _ = writeln!(out, "\n{}\n", rule(record));
 }
 
-/// How wide the name of an operation is: over SMB as in the seed's sample, which cuts
-/// the longest one off.
+/// The width of an operation's name: over SMB as in the seed's sample, which truncates
+/// the longest one.
 fn name_width(record: &RunRecord) -> usize {
     match record.run.plan.benchmark.protocol.is_sequential() {
         true => 30,
@@ -166,7 +166,7 @@ fn name_width(record: &RunRecord) -> usize {
     }
 }
 
-/// An operation as this protocol's logs call it.
+/// An operation as the logs of this protocol name it.
 fn op_name(record: &RunRecord, op: Op) -> String {
     let name = record.run.plan.benchmark.protocol.op_name(op);
     name.to_uppercase().chars().take(30).collect()
@@ -233,7 +233,7 @@ fn op_table(out: &mut String, record: &RunRecord, stats: &PointStats) {
     }
 }
 
-/// The measured operations, and those of the mix that never happened.
+/// The measured operations, and those of the mix that never occurred.
 fn rows(record: &RunRecord, stats: &PointStats) -> Vec<OpStats> {
     let benchmark = &record.run.plan.benchmark;
     let missing = benchmark
@@ -258,7 +258,7 @@ fn summary(out: &mut String, record: &RunRecord, point: &PointRecord, stats: &Po
         let mut all = plan.parameters.iter();
         all.find(|(n, v)| n == name && !v.is_empty())
     };
-    // The words of the seed's sample (M, section 4.4), for the mix of every benchmark.
+    // The texts of the seed's sample (M, section 4.4), for the mix of every benchmark.
     let default = match given("BENCHMARK_FILE") {
         None => "SFS default",
         Some(_) => "benchmark default",
@@ -345,8 +345,8 @@ fn percentiles(out: &mut String, record: &RunRecord, stats: &PointStats) {
     line("ALL", &stats.service(), &stats.response());
 }
 
-/// NFSv3: the COMMITs of what was written, apart from those that the mix asks for. Earlier
-/// records of definitions that say nothing of COMMIT did not count them so.
+/// NFSv3: the COMMITs of the data written, apart from those of the mix. Earlier
+/// records of definitions without COMMIT did not count them separately.
 fn commits(out: &mut String, record: &RunRecord, stats: &PointStats) {
     let plan = &record.run.plan;
     let policy = plan.benchmark.classic().and_then(|c| c.commit);
@@ -409,7 +409,7 @@ fn remarks(out: &mut String, point: &PointRecord, stats: &PointStats) {
     }
 }
 
-/// `4` or `6`: the address family that the run's calls went over.
+/// `4` or `6`: the address family of the run's calls.
 pub fn ip_version(record: &RunRecord) -> u8 {
     match record.run.plan.driver.facts().ip.unwrap_or(IpChoice::V4) {
         IpChoice::V4 => 4,
@@ -422,8 +422,8 @@ pub fn ip_version(record: &RunRecord) -> u8 {
     }
 }
 
-/// The protocol as the classical files spell it; `NULL` where no server was
-/// asked at all.
+/// The protocol as the classical files write it; `NULL` if no server was
+/// used.
 pub fn protocol_name(record: &RunRecord) -> &'static str {
     match record.run.plan.driver.facts().target {
         Target::Nothing => "NULL",
@@ -443,7 +443,7 @@ mod tests {
         let mut record = testing::record();
         assert_eq!((ip_version(&record), protocol_name(&record)), (4, "NFS3"));
         let DriverPlan::Nfs(nfs3) = &mut record.run.plan.driver else {
-            panic!("the synthetic run speaks NFSv3");
+            panic!("the synthetic run uses NFSv3");
         };
         nfs3.ip = IpChoice::Any;
         assert_eq!(ip_version(&record), 4);

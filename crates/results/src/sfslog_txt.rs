@@ -1,5 +1,5 @@
-//! `sfslog.<suffix>.txt`: everything that the console of a composite's run tells,
-//! in the order in which it happened, with the lines that tag2014 looks for
+//! `sfslog.<suffix>.txt`: the whole console output of a composite's run,
+//! in the order of the events, with the lines that tag2014 looks for
 //! (sources.md 3.10).
 
 use crate::console;
@@ -13,7 +13,7 @@ use filermark_model::text::one_line;
 use filermark_model::{Finding, NOT_A_SPEC_RESULT, RunPlan};
 use std::fmt::Write as _;
 
-/// What is told first of the things of one instant.
+/// The order of entries with the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EntryRank {
     PointHead,
@@ -30,7 +30,7 @@ pub fn sfslog_txt(record: &RunRecord) -> String {
     out
 }
 
-/// The same of a run that goes on: what has happened.
+/// The file of a run in progress.
 pub(crate) fn sfslog_so_far(record: &RunRecord) -> String {
     banner(record) + &entries(record)
 }
@@ -40,10 +40,10 @@ pub(crate) fn banner(record: &RunRecord) -> String {
     console::banner(&record.run.version, &record.run.plan.benchmark)
 }
 
-/// Something that happened, with what its place follows from.
+/// An event with the keys of its order.
 pub(crate) type Entry = (Timestamp, EntryRank, String);
 
-/// Everything that happened, in its order.
+/// All events, in order.
 fn entries(record: &RunRecord) -> String {
     let mut entries: Vec<Entry> = Vec::new();
     for load in &record.run.plan.points {
@@ -80,7 +80,7 @@ fn point_entries(record: &RunRecord, load: LoadPoint, entries: &mut Vec<Entry>) 
     }
 }
 
-/// What is told of a load point when it begins.
+/// The text at the start of a load point.
 pub(crate) fn point_head(record: &RunRecord, load: LoadPoint, began: Timestamp) -> String {
     let plan = &record.run.plan;
     console::new_load_point(began, plan, load)
@@ -89,7 +89,7 @@ pub(crate) fn point_head(record: &RunRecord, load: LoadPoint, began: Timestamp) 
         + &console::launching(plan, load)
 }
 
-/// How far a load point is.
+/// The progress of a load point.
 pub(crate) fn mark_text(
     plan: &RunPlan,
     load: LoadPoint,
@@ -110,13 +110,13 @@ pub(crate) fn mark_text(
 }
 
 pub(crate) fn event_entry(event: &Event) -> Entry {
-    let told = format!("{}: {}", one_line(&event.host), one_line(&event.message));
-    let text = format!("        {} {told}\n", event.at.classical());
+    let message = format!("{}: {}", one_line(&event.host), one_line(&event.message));
+    let text = format!("        {} {message}\n", event.at.classical());
     (event.at, EntryRank::Event, text)
 }
 
 pub(crate) fn heartbeat_entry(beat: &Heartbeat) -> Entry {
-    // Behind how far the phase is, before what comes next.
+    // After the progress of the phase, before the next entry.
     let mark = match beat.phase {
         Phase::Warmup => TimelineEntry::WarmPercent(u32::MAX),
         _ => TimelineEntry::RunPercent(u32::MAX),
@@ -183,7 +183,7 @@ fn tail(out: &mut String, record: &RunRecord) {
             };
             let _ = writeln!(out, "    {} The run {how}.", end.at.classical());
         }
-        None => out.push_str("    The run still goes on, or its record was cut.\n"),
+        None => out.push_str("    The run is still in progress, or its record was cut.\n"),
     }
     out.extend(record.run_findings().map(finding_text));
     let _ = writeln!(out, "    {NOT_A_SPEC_RESULT}");
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::testing::composite::{composite_record, stream_record};
 
-    /// The lines of sources.md 3.10, in their order, with a date that can be read.
+    /// The lines of sources.md 3.10, in their order, with a readable date.
     #[test]
     fn merging_tools_find_their_lines() {
         let text = sfslog_txt(&stream_record());
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_under_way_tells_what_there_is() {
+    fn a_run_in_progress_has_the_results_so_far() {
         let mut record = composite_record();
         record.end = None;
         record.points.truncate(1);
@@ -248,6 +248,6 @@ mod tests {
         let text = sfslog_txt(&record);
         assert_eq!(text.matches("<<< ").count(), 2);
         assert_eq!(text.matches("Overall Ops/sec").count(), 1);
-        assert!(text.contains("still goes on"));
+        assert!(text.contains("still in progress"));
     }
 }

@@ -1,5 +1,5 @@
 //! `sfsres`: the log of a run: its phases with their times, its events, and
-//! what came of each load point.
+//! the result of each load point.
 
 use crate::classical;
 use crate::figures::Throughput;
@@ -21,7 +21,7 @@ pub fn sfsres(record: &RunRecord) -> String {
         let text = format!("{}: {}", one_line(&e.host), one_line(&e.message));
         (e.at, 2, text)
     }));
-    // By time; what ends at one instant keeps its kinds in order.
+    // By time; entries with the same time are ordered by kind.
     entries.sort_by_key(|entry| (entry.0, entry.1));
     for (at, _, text) in entries {
         let _ = writeln!(out, "{}  {text}", at.readable());
@@ -118,7 +118,7 @@ fn tail(out: &mut String, record: &RunRecord) {
                 );
             }
         }
-        None => out.push_str("the record has no end: the run was cut or still goes on\n"),
+        None => out.push_str("the record has no end: the run was cut or is still in progress\n"),
     }
     if let Some(cut) = &record.cut {
         let _ = writeln!(out, "the record was cut: {}", one_line(cut));

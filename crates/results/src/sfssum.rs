@@ -1,8 +1,9 @@
 //! `sfssum`: one line of 14 columns per load point (manual M, section 4.4).
 //!
-//! What classical parsers cannot take stands in lines that begin with `#`:
-//! a load point that failed, the reasons of one that does not count, what one that counts
-//! is below its rate by, the verdict of the run (`# verdict: VALID, NOT STANDARD: RUNTIME=4`), and the sentence that this is no SPEC result.
+//! Data that classical parsers cannot read is in lines that begin with `#`:
+//! a load point that failed, the reasons of one that does not count, the shortfall of one
+//! that counts, the verdict of the run (`# verdict: VALID, NOT STANDARD: RUNTIME=4`), and
+//! the sentence that this is no SPEC result.
 
 use crate::record::{PointRecord, RunRecord};
 use crate::sfslog::{ip_version, protocol_name};
@@ -13,10 +14,10 @@ use filermark_model::{Finding, NOT_A_SPEC_RESULT, PointStats, Rule};
 use std::fmt::Write as _;
 
 /// Column 14. It names the version of the *format*, which parsers check; it is
-/// no claim about the benchmark.
+/// not a claim about the benchmark.
 const FORMAT_VERSION: &str = "2008";
 
-/// What a summary file says before its verdict.
+/// The text before the verdict in a summary file.
 pub(crate) const VERDICT_PREFIX: &str = "verdict: ";
 
 /// The whole file.
@@ -52,7 +53,7 @@ pub fn sfssum(record: &RunRecord) -> String {
     out
 }
 
-/// How the run stands, as a comment of a summary file.
+/// The verdict of the run, as a comment of a summary file.
 pub(crate) fn verdict_line(record: &RunRecord) -> String {
     format!("# {VERDICT_PREFIX}{}", record.verdict().line())
 }
@@ -64,11 +65,11 @@ pub(crate) fn reasons(point: &PointRecord) -> String {
     reasons.join("; ")
 }
 
-/// What a point that is below its rate achieved, where that finding does not invalidate it
-/// and is not among the [`reasons`].
+/// The achieved rate of a point below its requested rate, if that finding does not
+/// invalidate it and is not among the [`reasons`].
 pub(crate) fn below_rate(point: &PointRecord) -> Option<String> {
-    let is_told = |f: &&Finding| f.rule == Rule::AchievedRate && !f.invalidates();
-    point.findings.iter().find(is_told).map(finding_line)
+    let is_noted = |f: &&Finding| f.rule == Rule::AchievedRate && !f.invalidates();
+    point.findings.iter().find(is_noted).map(finding_line)
 }
 
 fn row(record: &RunRecord, point: &PointRecord, stats: &PointStats) -> String {
@@ -127,8 +128,8 @@ fn format_row(r: &Row) -> String {
     )
 }
 
-/// What carried the run's calls, in a letter: `T` for TCP, also where no network was
-/// asked at all, `U` for UDP.
+/// The transport of the run's calls, in a letter: `T` for TCP, also if no network was
+/// used, `U` for UDP.
 pub fn network(record: &RunRecord) -> char {
     let transport = record.run.plan.driver.facts().transport;
     transport.unwrap_or_default().sfssum_letter()
@@ -145,7 +146,7 @@ mod tests {
     use crate::testing;
     use filermark_model::plan::{DriverPlan, Transport};
 
-    /// The first line of the seed's sample, as it stands there.
+    /// The first line of the seed's sample, as printed.
     #[test]
     fn a_row_looks_like_the_guides_sample() {
         let row = Row {
@@ -173,7 +174,7 @@ mod tests {
     fn column_7_is_what_carried_the_calls() {
         let mut record = testing::record();
         let DriverPlan::Nfs(nfs) = &mut record.run.plan.driver else {
-            panic!("the synthetic run speaks NFS");
+            panic!("the synthetic run uses NFS");
         };
         nfs.transport = Transport::Udp;
         let text = sfssum(&record);

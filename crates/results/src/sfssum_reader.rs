@@ -1,6 +1,6 @@
 //! Reads `sfssum` files of any origin back: the 14 columns of the 2008 generation
 //! (manual M, section 4.4) and the 17 of 2014 and 2020 (sources.md 3.9). The file is
-//! somebody else's: nothing in it can make the reader panic or take much memory.
+//! untrusted: nothing in it can make the reader panic or use much memory.
 
 use crate::curve::{Curve, CurvePoint, OrtMethod};
 use crate::sfssum::VERDICT_PREFIX;
@@ -16,7 +16,7 @@ pub const FILE_LEN_MAX: u64 = 4 << 20;
 /// Most load points that are read.
 const POINT_COUNT_MAX: usize = 10_000;
 
-/// What a summary file says.
+/// The content of a summary file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// The load points.
@@ -24,19 +24,19 @@ pub struct Summary {
     /// Whether this program wrote it: only then a missing INVALID means that a load
     /// point counts.
     pub is_ours: bool,
-    /// The verdict of the run, where this program wrote one.
+    /// The verdict of the run, if this program wrote one.
     pub verdict: Option<&'static str>,
-    /// BIOD_MAX_READS and BIOD_MAX_WRITES, where the file has them.
+    /// BIOD_MAX_READS and BIOD_MAX_WRITES, if the file has them.
     pub biods: Option<(u32, u32)>,
 }
 
-/// The verdict on a file that does not say.
+/// The verdict on a file without one.
 pub const UNKNOWN: &str = "UNKNOWN";
 
 impl Summary {
-    /// The verdict that the file gives, never a better one than its rows allow. Files of
-    /// other programs judge rows at most; those of Filermark 0.1 did not say why a row
-    /// does not count in a form that a verdict can be made from.
+    /// The verdict of the file, never a better one than its rows allow. Files of
+    /// other programs judge rows at most; those of Filermark 0.1 have no reasons for invalid
+    /// rows in a form from which a verdict can be derived.
     pub fn verdict_label(&self) -> &'static str {
         let all = self.curve.points.len();
         match (self.is_ours, self.curve.valid_points().count()) {
@@ -51,20 +51,20 @@ impl Summary {
     }
 }
 
-/// Why a text is no summary file.
+/// Why a text is not a summary file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {reason}")]
 pub struct SummaryError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there, and what would be right.
+    /// What is wrong there, and what is expected.
     pub reason: String,
 }
 
 /// Reads the summary file at `path`.
 ///
 /// # Errors
-/// In words, with path and line: it cannot be read, is too large, or no summary file.
+/// A message with path and line: it cannot be read, is too large, or is not a summary file.
 pub fn read_sfssum(path: &Path) -> Result<Summary, String> {
     let shown = path.display();
     let cannot = |e| format!("{shown}: cannot read the summary file: {e}");
@@ -74,7 +74,7 @@ pub fn read_sfssum(path: &Path) -> Result<Summary, String> {
     limited.read_to_end(&mut text).map_err(cannot)?;
     if text.len() as u64 > FILE_LEN_MAX {
         return Err(format!(
-            "{shown}: larger than {} MiB: this is no sfssum file",
+            "{shown}: larger than {} MiB: this is not an sfssum file",
             FILE_LEN_MAX >> 20
         ));
     }
@@ -91,7 +91,7 @@ enum RowForm {
 /// Reads a summary file's text.
 ///
 /// # Errors
-/// A line is no row, rows of both forms are mixed, or there is none.
+/// A line is not a row, rows of both forms are mixed, or there is none.
 pub fn parse_sfssum(text: &str) -> Result<Summary, SummaryError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Rows::default();
@@ -128,7 +128,7 @@ impl Rows {
     fn row(&mut self, line: &str) -> Result<(), String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.first().is_some_and(|w| w.parse::<f64>().is_err()) {
-            // Heads are words; anything else that is no number is no row.
+            // Heads are words; anything else that is not a number is not a row.
             let is_head = ["Business", "Metric", "Requested"].contains(&words[0]);
             return match is_head {
                 true => Ok(()),
@@ -141,7 +141,7 @@ impl Rows {
         if self.points.len() >= POINT_COUNT_MAX {
             return Err(format!("more than {POINT_COUNT_MAX} load points"));
         }
-        // The sixth column tells the forms apart: a protocol, or a rate.
+        // The sixth column distinguishes the forms: a protocol, or a rate.
         let is_classical = words.get(5).is_some_and(|w| w.parse::<f64>().is_err());
         let form = match is_classical {
             true => RowForm::Classical,
@@ -199,20 +199,20 @@ impl Rows {
         Ok((point, words[5].to_owned()))
     }
 
-    /// What our own files say in comments.
+    /// Comments of our own files.
     fn comment(&mut self, comment: &str) {
         if comment == NOT_A_SPEC_RESULT {
             self.is_ours = true;
         }
-        if let Some(said) = comment.strip_prefix(VERDICT_PREFIX) {
-            let word = said.split(':').next().unwrap_or_default();
+        if let Some(verdict) = comment.strip_prefix(VERDICT_PREFIX) {
+            let word = verdict.split(':').next().unwrap_or_default();
             self.verdict = WORDS.into_iter().find(|known| *known == word);
             return;
         }
         if let Some(rest) = comment.strip_prefix("business metric: ") {
             self.metric = rest.split(';').next().map(|unit| shorten(unit.trim()));
         }
-        // Of 14 columns the reason follows its row; of 17 it names the load.
+        // Of 14 columns the reason follows its row; of 17 columns it names the load.
         if let Some(reason) = comment.strip_prefix("INVALID: ") {
             if let Some(point) = self.points.last_mut() {
                 point.is_valid = false;
@@ -293,7 +293,7 @@ fn composite(words: &[&str]) -> Result<(CurvePoint, String), String> {
     Ok((point, words[15].to_owned()))
 }
 
-/// A column that has to be a figure from 0 up.
+/// A column that must be a number of 0 or more.
 fn figure(words: &[&str], at: usize) -> Result<f64, String> {
     let word = words
         .get(at)
@@ -303,7 +303,7 @@ fn figure(words: &[&str], at: usize) -> Result<f64, String> {
         .filter(|f| f.is_finite() && *f >= 0.0 && *f < 1e18)
         .ok_or_else(|| {
             format!(
-                "column {}: \"{}\" is no figure from 0 up",
+                "column {}: \"{}\" is not a number of 0 or more",
                 at + 1,
                 shorten(word)
             )
@@ -324,7 +324,7 @@ mod tests {
     use crate::{sfssum, sfssum_txt, testing};
     use proptest::prelude::*;
 
-    /// The sample of manual M, section 4.4, as it stands there.
+    /// The sample of manual M, section 4.4, as printed.
     const GUIDE: &str = "\
 320      321      1.5      96187    299 CIFS T 4    37764720    4 10  2  2 2008
 640      640      1.8      192114    300 CIFS T 4    75529440    4 10  2  2 2008
@@ -428,7 +428,7 @@ mod tests {
         }
     }
 
-    /// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+    /// Also writes them to FILERMARK_FUZZ_SEEDS, for ci/fuzz.
     #[test]
     fn our_own_files_come_back_with_their_verdicts() {
         let record = testing::record();
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_summary_is_told_with_its_line() {
+    fn text_that_is_no_summary_is_rejected_with_its_line() {
         for (text, line, what) in [
             ("", 1, "no load point"),
             ("hello world\n", 1, "begins with \"hello\""),
@@ -483,7 +483,7 @@ mod tests {
             (
                 "100 -5 0.5 3000 30 NFS3 T 4 1 2 10 2 2 2008",
                 1,
-                "from 0 up",
+                "of 0 or more",
             ),
             (
                 "100 NaN 0.5 3000 30 NFS3 T 4 1 2 10 2 2 2008",

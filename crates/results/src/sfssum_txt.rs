@@ -1,7 +1,7 @@
 //! `sfssum_<suffix>.txt`: 17 columns per load point, as the 2014 generation has
 //! them (sources.md 3.9, slides E); the last one is empty or `INVALID_RUN`.
 //!
-//! What classical readers cannot take stands below the rows, in lines that
+//! Data that classical readers cannot read is below the rows, in lines that
 //! begin with `#`.
 
 use crate::console::short_fingerprint;
@@ -13,7 +13,7 @@ use filermark_model::text::one_line;
 use filermark_model::{NOT_A_SPEC_RESULT, PointStats};
 use std::fmt::Write as _;
 
-/// What the last column of a load point says that does not count.
+/// The last column of a load point that does not count.
 pub const INVALID_RUN: &str = "INVALID_RUN";
 /// The head, and with it the columns' right edges.
 const HEAD: &str = concat!(
@@ -59,7 +59,7 @@ pub fn sfssum_txt(record: &RunRecord) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub business_metric: f64,
-    /// 0: as fast as it goes.
+    /// 0: no limit.
     pub requested: f64,
     pub achieved: f64,
     pub mean_ms: f64,
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(streams[1][8..].join(" "), space);
     }
 
-    /// A row of the seed as it stands there, but for its blanks.
+    /// A row of the seed as printed, except for its blanks.
     #[test]
     fn a_row_looks_like_the_seeds() {
         let record = stream_record();
@@ -164,7 +164,7 @@ mod tests {
             words.join(" "),
             "9 90.00 90.071 0.798 41599.242 3647.205 37952.037 300 1 18 1048576 202752 202752 202752 221184 VDA"
         );
-        // Every figure ends below the end of its head, whichever column it is.
+        // Every figure ends below the end of its head, in all columns.
         let ends = |line: &str| -> Vec<usize> {
             let chars: Vec<char> = line.chars().chain([' ']).collect();
             let end = |i: &usize| chars[*i] != ' ' && chars[i + 1] == ' ';

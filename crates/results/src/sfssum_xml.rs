@@ -1,6 +1,6 @@
-//! `sfssum_<suffix>.xml`: the twin of `sfssum_<suffix>.txt` for programs: a
+//! `sfssum_<suffix>.xml`: the content of `sfssum_<suffix>.txt` for programs: a
 //! `<run>` per load point with the element and metric names of the 2014
-//! generation (sources.md 3.9) below a root of our own.
+//! generation (sources.md 3.9) below our own root element.
 
 use crate::figures::plain;
 use crate::record::{PointRecord, RunRecord, definition_fingerprint};
@@ -158,7 +158,7 @@ mod tests {
         assert!(text.contains(NOT_A_SPEC_RESULT));
     }
 
-    /// Python's expat, which nobody here wrote, reads it, whatever is in the names.
+    /// An independent parser, Python's expat, reads it, with any text in the names.
     #[test]
     fn odd_names_are_escaped_and_another_parser_reads_it() {
         let mut record = composite_record();

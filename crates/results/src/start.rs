@@ -1,44 +1,44 @@
-//! How well the clients of a load point began together.
+//! The synchronization of the clients' starts at a load point.
 
 use serde::{Deserialize, Serialize};
 
-/// The beginning of WARMUP on all clients: one instant, as well as their clocks are
+/// The start of WARMUP on all clients: one instant, as precisely as their clocks are
 /// known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartRecord {
-    /// Most that two clients can have begun apart, in nanoseconds: the errors of the
-    /// two clocks that are known worst, and the delay of the one that was late.
+    /// Largest possible difference between the starts of two clients, in nanoseconds: the
+    /// errors of the two least precise clocks, and the largest delay.
     pub spread_ns: u64,
     /// Each client's clock and delay.
     pub clients: Vec<ClientStart>,
 }
 
-/// One client's beginning.
+/// One client's start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientStart {
     /// Its name.
     pub client: String,
-    /// What its clock says more than the prime's, in nanoseconds. Both count from a
-    /// moment of their own.
+    /// Its clock minus the prime's, in nanoseconds. Each clock counts from an
+    /// instant of its own.
     pub offset_ns: i64,
-    /// Most that this may be wrong by, in nanoseconds: half the quickest of several
+    /// Largest error of this offset, in nanoseconds: half the shortest of several
     /// round trips.
     pub error_ns: u64,
-    /// What its time of day says more than the prime's, in nanoseconds.
+    /// Its time of day minus the prime's, in nanoseconds.
     pub unix_offset_ns: i64,
-    /// How long after the instant it took up the order; 0: before it.
+    /// The delay of the start message after the instant; 0: it arrived before.
     pub late_ns: u64,
 }
 
 impl StartRecord {
-    /// From what is known of each client.
+    /// From the data of each client.
     pub fn of(clients: Vec<ClientStart>) -> Self {
         let mut errors: Vec<u64> = clients.iter().map(|c| c.error_ns).collect();
         errors.sort_unstable_by(|a, b| b.cmp(a));
         let late = clients.iter().map(|c| c.late_ns).max().unwrap_or(0);
         let clocks = match errors[..] {
             [first, second, ..] => first.saturating_add(second),
-            // One client begins together with itself.
+            // A single client has no spread.
             _ => 0,
         };
         Self {
@@ -52,7 +52,7 @@ impl StartRecord {
         let error = self.clients.iter().map(|c| c.error_ns).max().unwrap_or(0);
         let late = self.clients.iter().filter(|c| c.late_ns > 0).count();
         let late = match late {
-            0 => "nobody was late".to_owned(),
+            0 => "no client was late".to_owned(),
             1 => "1 client was late".to_owned(),
             n => format!("{n} clients were late"),
         };

@@ -1,8 +1,8 @@
-//! Whether a series by second is steady: a trend test, and a comparison of its first
+//! Whether a series of seconds is steady: a trend test, and a comparison of its first
 //! and last thirds.
 //!
-//! Published statistics that do not assume a normal distribution or independent
-//! seconds, because neither rates nor response times have them:
+//! Published statistics that assume neither a normal distribution nor independent
+//! seconds, because rates and response times have neither:
 //!
 //! - **Trend**: slope by Theil and Sen (Sen, J. Am. Stat. Assoc. 63, 1968), the median
 //!   of the slopes of all pairs; its significance by the Mann-Kendall test (Mann 1945;
@@ -24,9 +24,9 @@ use filermark_model::stats::Interval;
 #[cfg(test)]
 mod tests;
 
-/// Fewest whole seconds that are looked at.
+/// Fewest whole seconds that are tested.
 pub const SECONDS_MIN: usize = 30;
-/// Longest series that is tested as it is; longer ones are averaged over whole seconds
+/// Longest series that is tested directly; longer ones are averaged over whole seconds
 /// first, since the number of pairs grows with the square.
 const VALUES_MAX: usize = 300;
 /// Change over the series that is reported, as a share of its median.
@@ -42,7 +42,7 @@ const TESTS: f64 = 4.0;
 const BATCHES: usize = 5;
 /// An autocorrelation counts when it is so many standard errors from zero (95 %).
 const AUTOCORRELATION_Z: f64 = 1.96;
-/// Largest autocorrelation of lag 1 that is calculated with.
+/// Largest autocorrelation of lag 1 that is used.
 const R_MAX: f64 = 0.95;
 
 /// How a series changed.
@@ -77,7 +77,7 @@ impl Change {
     }
 }
 
-/// How a series by second changed; `None` where it is too short or zero throughout.
+/// The change of a series of seconds; `None` where it is too short or zero throughout.
 pub fn change(by_second: &[f64]) -> Option<Change> {
     if by_second.len() < SECONDS_MIN || by_second.iter().any(|v| !v.is_finite()) {
         return None;
@@ -103,7 +103,7 @@ pub fn change(by_second: &[f64]) -> Option<Change> {
     })
 }
 
-/// What a load point's whole seconds of RUN say.
+/// The steadiness of a load point's whole seconds of RUN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Steadiness {
     /// Of the rate, in operations per second.
@@ -111,11 +111,11 @@ pub struct Steadiness {
     /// Of the mean response time, in nanoseconds; the service time where the record
     /// has no sums of response times.
     pub response: Option<Change>,
-    /// Seconds that were looked at.
+    /// Seconds that were tested.
     pub second_count: usize,
 }
 
-/// Looks at the seconds of RUN.
+/// Tests the seconds of RUN.
 pub fn of_point(stats: &PointStats) -> Steadiness {
     let seconds = (stats.window_ns / 1_000_000_000) as i64;
     let inside = |i: &&Interval| (0..seconds).contains(&i.second);
@@ -128,8 +128,8 @@ pub fn of_point(stats: &PointStats) -> Steadiness {
 }
 
 /// Whether these whole seconds of WARMUP show a load that is steady: neither rate nor
-/// mean response time changed. Where that cannot be said (fewer than [`SECONDS_MIN`], or
-/// seconds without a reply among them) it is not.
+/// mean response time changed. If that is unknown (fewer than [`SECONDS_MIN`], or
+/// seconds without a reply among them) it is not steady.
 pub fn is_steady<'a>(seconds: impl Iterator<Item = &'a Interval>) -> bool {
     let (rates, means) = series(seconds);
     let is_steady = |by_second: &[f64]| change(by_second).is_some_and(|c| !c.is_real());
@@ -150,7 +150,7 @@ fn series<'a>(seconds: impl Iterator<Item = &'a Interval>) -> (Vec<f64>, Vec<f64
     (rates, means.collect())
 }
 
-/// At most [`VALUES_MAX`] means of as many seconds each; what is left at the end goes.
+/// At most [`VALUES_MAX`] means of as many seconds each; the rest at the end is dropped.
 fn averaged(by_second: &[f64]) -> Vec<f64> {
     let width = by_second.len().div_ceil(VALUES_MAX);
     by_second.chunks_exact(width).map(mean).collect()
@@ -183,7 +183,7 @@ fn theil_sen(values: &[f64]) -> f64 {
     median(&mut pairs.collect::<Vec<f64>>())
 }
 
-/// The chance of the trend under the hypothesis that there is none.
+/// The probability of the trend under the hypothesis that there is none.
 fn mann_kendall(values: &[f64], slope: f64) -> f64 {
     let n = values.len() as f64;
     let mut s = 0.0;
@@ -270,7 +270,7 @@ fn batch_means(third: &[f64]) -> Vec<f64> {
     third.chunks_exact(width).map(mean).collect()
 }
 
-/// The chance of the difference under the hypothesis that there is none.
+/// The probability of the difference under the hypothesis that there is none.
 fn welch(a: &[f64], b: &[f64]) -> f64 {
     if a.len() < 2 || b.len() < 2 {
         return 1.0;

@@ -1,9 +1,9 @@
 //! A synthetic run record for tests: the same on every machine, with a valid
 //! sweep, a load point that does not count, one that failed, errors, and names
-//! with odd characters.
+//! with unusual characters.
 //!
-//! Latencies are made with plain arithmetic (no `ln`, no `exp`), so that no
-//! library's rounding shows in the golden files.
+//! Latencies are made with plain arithmetic (no `ln`, no `exp`), so that the
+//! golden files do not depend on a library's rounding.
 
 pub mod compare;
 pub mod composite;
@@ -45,7 +45,7 @@ const WARMUP_SECONDS: u64 = 5;
 const PROCS: u32 = 10;
 
 /// The synthetic run's plan: 12 load points of 100 op/s each, two clients of 10
-/// procs, every second proc on a mount point with an odd name.
+/// procs, every second proc on a mount point with an unusual name.
 pub fn plan() -> RunPlan {
     let benchmark = Benchmark::shipped("general-nfs3").expect("a shipped definition reads");
     let not_standard = |name: &str, value: f64, standard: f64| {
@@ -145,7 +145,7 @@ pub fn smb_plan(password: &str) -> SmbPlan {
     }
 }
 
-/// How much dearer than a GETATTR an operation is.
+/// The cost of an operation relative to GETATTR.
 fn weight(op: Op) -> f64 {
     match op {
         Op::Read => 3.0,
@@ -158,7 +158,7 @@ fn weight(op: Op) -> f64 {
     }
 }
 
-/// A point where all is well: exact mix, exact rate, every operation fast.
+/// A point without findings: exact mix, exact rate, every operation fast.
 pub fn quiet_point(ops_per_sec: f64, seconds: u64) -> PointStats {
     let plan = plan();
     let total = ops_per_sec * seconds as f64;
@@ -199,7 +199,7 @@ pub fn quiet_point(ops_per_sec: f64, seconds: u64) -> PointStats {
 fn simulate(plan: &RunPlan, load: LoadPoint, client: u32) -> PointStats {
     let mut rng = Rng::new(plan.seed, u64::from(load.number * 2 + client));
     let busy = (load.requested.0 / CAPACITY).min(0.985);
-    // Saturated: the rate stays behind, and operations wait for their turn.
+    // Saturated: the rate is below the requested one, and operations wait.
     let over = (load.requested.0 / CAPACITY - 0.985).max(0.0);
     let rate = load.requested.0 / 2.0 / (1.0 + over * 4.0);
     let base_us = 180.0 * (1.0 + 0.4 * busy / (1.0 - busy));
@@ -365,7 +365,7 @@ fn make_lines() -> Vec<Line> {
     ended(lines, end)
 }
 
-/// The lines with an end that has its verdict.
+/// The lines with an end that has the verdict.
 pub(crate) fn ended(mut lines: Vec<Line>, end: End) -> Vec<Line> {
     let end = collected(&lines).judged(end);
     lines.push(Line::End(end));

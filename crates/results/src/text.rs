@@ -2,15 +2,15 @@
 
 use filermark_model::{Finding, Severity};
 
-// For the crates of energy.
+// Used by the energy crates.
 pub use filermark_model::text::one_line;
 
-/// A finding on one line: its sentence, and the rule that speaks.
+/// A finding on one line: its sentence, and its rule.
 pub fn finding_line(finding: &Finding) -> String {
     format!("{} [{}]", one_line(&finding.message), finding.rule)
 }
 
-/// How much a finding matters, in one word.
+/// The severity of a finding, in one word.
 pub const fn severity_label(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",

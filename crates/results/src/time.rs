@@ -15,8 +15,8 @@ impl Timestamp {
         Self(jiff::Timestamp::now())
     }
 
-    /// From seconds since 1970-01-01T00:00:00Z; what lies outside of the
-    /// calendar gives its nearest end.
+    /// From seconds since 1970-01-01T00:00:00Z; values outside the calendar give its first or
+    /// last instant.
     pub fn from_unix_seconds(seconds: f64) -> Self {
         let micros = (seconds * 1e6) as i64;
         let nearest = if micros < 0 {

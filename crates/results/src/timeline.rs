@@ -1,36 +1,36 @@
-//! When what happened at a load point, as the logs of mounted runs tell it: the
-//! phases and how far they were. How far a phase is follows from the clock: a
-//! phase has a set length.
+//! The times of events at a load point, for the logs of mounted runs: the phases and their
+//! progress. The progress of a phase follows from the clock: a phase has a fixed
+//! length.
 
 use crate::console::PERCENT_STEP;
 use crate::record::{Phase, PhaseRecord, RunRecord};
 use crate::time::Timestamp;
 
-/// A phase may end so much before its length is over and still be whole, in seconds.
+/// A phase may end this much early and still be complete, in seconds.
 const SLACK_SECONDS: f64 = 0.5;
 
-/// One thing that happened; in the order in which things of one instant are told.
+/// An event, in the order of entries with the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimelineEntry {
     /// INIT begins.
     InitBegins,
-    /// INIT has ended, well.
+    /// INIT has ended successfully.
     InitEnds,
-    /// The clients are told to go.
+    /// The clients get the start signal.
     TestingBegins,
     /// WARMUP begins.
     WarmBegins,
-    /// So many percent of WARMUP are over.
+    /// This percentage of WARMUP is over.
     WarmPercent(u32),
     /// RUN begins.
     RunBegins,
-    /// So many percent of RUN are over.
+    /// This percentage of RUN is over.
     RunPercent(u32),
-    /// RUN has ended, well.
+    /// RUN has ended successfully.
     Finished,
 }
 
-/// What happened at load point `number`, by time.
+/// The events at load point `number`, by time.
 pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, TimelineEntry)> {
     let phases = &record.run.plan.phases;
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ pub fn marks(record: &RunRecord, number: u32) -> Vec<(Timestamp, TimelineEntry)>
     all
 }
 
-/// The tenths of a RUN that had no set length.
+/// The tenths of a RUN without a fixed length.
 fn percent_marks(phase: &PhaseRecord) -> impl Iterator<Item = (Timestamp, TimelineEntry)> {
     let steps = (PERCENT_STEP..=100).step_by(PERCENT_STEP as usize);
     let marks = steps.map(TimelineEntry::RunPercent);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_was_cut_tells_how_far_it_came() {
+    fn a_phase_that_was_cut_has_its_progress_marks() {
         let mut record = composite_record();
         assert_eq!(marks(&record, 4).len(), 1, "INIT began and failed");
         let run = record

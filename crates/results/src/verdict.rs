@@ -2,7 +2,7 @@
 //! VALID, CACHED; INVALID. Both qualifiers together are VALID, NOT STANDARD, CACHED.
 //!
 //! This is the only place that decides it. It reads findings and the record's end, and
-//! nothing else: whoever wants another verdict adds a finding
+//! nothing else: code that needs another verdict adds a finding
 //! (docs/src/reference/rules.md#the-verdict).
 
 use crate::judge::rate::{ShortfallCause, other_cause};
@@ -11,7 +11,7 @@ use filermark_model::text::one_line;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 
-/// All words of runs, the best first.
+/// All verdicts of runs, the best first.
 pub const WORDS: [&str; 5] = [
     "VALID",
     "VALID, CACHED",
@@ -20,12 +20,12 @@ pub const WORDS: [&str; 5] = [
     "INVALID",
 ];
 
-/// What a `not-standard` finding says before the parameter.
+/// The text of a `not-standard` finding before the parameter.
 const NOT_STANDARD_PREFIX: &str = "not standard: ";
-/// What it says behind the parameter.
+/// The text after the parameter.
 const STANDARD_SUFFIX: &str = " (standard: ";
 
-/// How far a run's result counts.
+/// The verdict on a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// Why nothing of it counts; empty: it is valid.
@@ -36,22 +36,22 @@ pub struct Verdict {
     cached_pcnt: Option<f64>,
     /// Load points that do not count because the server was overloaded there.
     overloaded: Vec<u32>,
-    /// Load points above all that count that missed their rate, and what else than the
-    /// server's speed explains it.
+    /// Load points above all that count that missed their rate for another cause than the
+    /// server's speed, with the cause.
     explained: Vec<(u32, ShortfallCause)>,
     valid_count: usize,
     planned_count: usize,
-    /// What the words rest on.
+    /// The reasons of the verdict.
     reasons: Vec<String>,
 }
 
 impl Verdict {
-    /// Of a record as it is.
+    /// The verdict on a record.
     pub fn of(record: &RunRecord) -> Self {
         Self::with_end(record, record.end.as_ref())
     }
 
-    /// Of a record that ends so.
+    /// The verdict on a record with this end.
     pub fn with_end(record: &RunRecord, end: Option<&End>) -> Self {
         let planned = record.run.plan.points.len();
         let mut verdict = Self {
@@ -80,9 +80,9 @@ impl Verdict {
         verdict
     }
 
-    /// Points that do not count: with the server overloaded above all that count, or the
-    /// rate missed for another cause there, a sweep is as good as it was; any other makes
-    /// the run invalid.
+    /// Judges points that do not count. If the server is overloaded above all points that
+    /// count, or the rate was missed there for another cause, the sweep below is valid. Any
+    /// other such point makes the run invalid.
     fn judge_points(&mut self, record: &RunRecord) {
         let highest = record.valid_points().max_by(|a, b| by_load(a, b));
         for point in record.points.iter().filter(|p| !p.is_valid()) {
@@ -102,7 +102,7 @@ impl Verdict {
                     }
                 }
                 Some(_) if is_overloaded(point) => self.invalid.push(format!(
-                    "load point {number} does not count ({rules}), though one of a higher load does"
+                    "load point {number} does not count ({rules}), although one of a higher load does"
                 )),
                 _ => self
                     .invalid
@@ -111,7 +111,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in its word, with its qualifiers.
+    /// The verdict with its qualifiers.
     pub fn label(&self) -> &'static str {
         match (
             self.is_valid(),
@@ -136,9 +136,9 @@ impl Verdict {
         self.is_valid() && !(self.not_standard.is_empty() && self.cached_pcnt.is_none())
     }
 
-    /// What the word rests on: why INVALID; or which parameters are not standard, how
+    /// The reasons of the verdict: why INVALID; or which parameters are not standard, how
     /// much came from the client's cache, and how many load points count. A plain VALID
-    /// of which every point counts has none.
+    /// with all points valid has none.
     pub fn reasons(&self) -> &[String] {
         &self.reasons
     }
@@ -149,7 +149,7 @@ impl Verdict {
     }
 
     /// The largest share of the bytes read, over the points that count, that came from
-    /// the client's own memory, in percent; `None`: nothing worth saying.
+    /// the client's own memory, in percent; `None`: nothing to report.
     pub fn cached_pcnt(&self) -> Option<f64> {
         self.cached_pcnt
     }
@@ -159,19 +159,19 @@ impl Verdict {
         (self.valid_count, self.planned_count)
     }
 
-    /// Word and reasons in one line: `VALID, NOT STANDARD: RUNTIME=4, WARMUP_TIME=1`.
+    /// Verdict and reasons in one line: `VALID, NOT STANDARD: RUNTIME=4, WARMUP_TIME=1`.
     pub fn line(&self) -> String {
-        let said = match self.is_valid() {
+        let reasons = match self.is_valid() {
             true => {
-                let mut said = self.qualified("");
-                said.extend(self.counted());
-                said
+                let mut reasons = self.qualified("");
+                reasons.extend(self.counted());
+                reasons
             }
             false => self.reasons.clone(),
         };
-        match said.is_empty() {
+        match reasons.is_empty() {
             true => self.label().to_owned(),
-            false => format!("{}: {}", self.label(), said.join("; ")),
+            false => format!("{}: {}", self.label(), reasons.join("; ")),
         }
     }
 
@@ -183,23 +183,23 @@ impl Verdict {
     }
 
     fn qualified(&self, before_parameters: &str) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut qualifiers = Vec::new();
         if !self.not_standard.is_empty() {
             let parameters = self.not_standard.join(", ");
-            said.push(format!("{before_parameters}{parameters}"));
+            qualifiers.push(format!("{before_parameters}{parameters}"));
         }
-        said.extend(self.cached_pcnt.map(|pcnt| {
+        qualifiers.extend(self.cached_pcnt.map(|pcnt| {
             format!("{pcnt:.0} % of the bytes read came from the client's own memory, not from the server")
         }));
-        said
+        qualifiers
     }
 
-    /// How many load points count, where it is not all of a valid run.
+    /// How many load points count, unless all of a valid run count.
     fn counted(&self) -> Option<String> {
         let (valid, planned) = self.counts();
-        let said = format!("{valid} of {planned} load points count");
+        let counts = format!("{valid} of {planned} load points count");
         if !self.is_valid() {
-            return (valid > 0).then_some(said);
+            return (valid > 0).then_some(counts);
         }
         let overloaded =
             (!self.overloaded.is_empty()).then(|| "the server is overloaded above them".to_owned());
@@ -207,17 +207,17 @@ impl Verdict {
             format!("load point {number} missed its rate for another reason than the server's speed ({cause})")
         });
         let why: Vec<String> = overloaded.into_iter().chain(explained).collect();
-        (!why.is_empty()).then(|| format!("{said}; {}", why.join("; ")))
+        (!why.is_empty()).then(|| format!("{counts}; {}", why.join("; ")))
     }
 }
 
-/// What an end that is not a complete one says against the run.
+/// Why the run is invalid by its end, unless it is complete.
 fn ending(end: Option<&End>) -> Option<String> {
     match end.map(|e| &e.outcome) {
         Some(Outcome::Complete) => None,
         Some(Outcome::Interrupted) => Some("the run was interrupted".into()),
         Some(Outcome::Failed { reason }) => Some(format!("the run failed: {}", one_line(reason))),
-        None => Some("the record has no end: the run was cut or still goes on".into()),
+        None => Some("the record has no end: the run was cut or is still in progress".into()),
     }
 }
 
@@ -242,7 +242,7 @@ fn not_standard(record: &RunRecord) -> Vec<String> {
 fn cached_pcnt(record: &RunRecord) -> Option<f64> {
     let findings = record.valid_points().flat_map(|p| &p.findings);
     let cached = findings.filter(|f| is_cached(f)).map(|f| f.value);
-    // A finding without its figure qualifies the result all the same.
+    // A finding without its figure qualifies the result nevertheless.
     cached.map(|v| v.unwrap_or(0.0)).max_by(f64::total_cmp)
 }
 
@@ -250,12 +250,12 @@ fn is_cached(finding: &Finding) -> bool {
     finding.rule == Rule::ClientCache && finding.severity == Severity::Warning
 }
 
-/// Whether a measured point does not count for no other reason than that its load was not
-/// carried: by the server, unless [`other_cause`] names another reason.
+/// Whether a measured point does not count only because the server did not carry its
+/// load; not if [`other_cause`] names another reason.
 fn is_overloaded(point: &PointRecord) -> bool {
     let against = || point.findings.iter().filter(|f| f.invalidates());
     let worked = point.measured().is_some_and(|s| s.success_count() > 0);
-    // Beyond its limit a server may also be too slow to commit in time.
+    // An overloaded server may also be too slow to commit in time.
     let is_left = |f: &Finding| f.rule == Rule::Uncommitted;
     let is_overload = |f: &Finding| f.rule.is_overload();
     worked
@@ -271,8 +271,8 @@ fn rules(point: &PointRecord) -> String {
 }
 
 impl PointRecord {
-    /// How the point counts, in a word: VALID; VALID, CACHED; INVALID; FAILED, where it
-    /// was not measured to its end. That parameters are not standard is said of the run.
+    /// The verdict on the point: VALID; VALID, CACHED; INVALID; FAILED, if it
+    /// was not measured to its end. Parameters that are not standard qualify only the run.
     pub fn word(&self) -> &'static str {
         match (self.measured().is_some(), self.is_valid()) {
             (false, _) => "FAILED",
@@ -284,12 +284,12 @@ impl PointRecord {
 }
 
 impl RunRecord {
-    /// How the run stands: see [`Verdict`].
+    /// The [`Verdict`] on the run.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
     }
 
-    /// A last line with the verdict that the record has by it.
+    /// The last line with the resulting verdict of the record.
     pub fn judged(&self, mut end: End) -> End {
         let verdict = Verdict::with_end(self, Some(&end));
         end.verdict = Some(verdict.label().to_owned());

@@ -1,4 +1,4 @@
-//! Writes a run record, a line at a time, so that a cut run loses at most the
+//! Writes a run record, one line at a time, so that a cut run loses at most the
 //! line that was being written.
 
 use crate::record::Line;
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 pub enum WriteError {
     /// There is one already.
     #[error(
-        "{0} exists already: a run record is never overwritten; choose another directory (-d; netmist: --dir), or another suffix (-s; netmist: --suffix), or move it away. A file set that was kept is used again under its own suffix alone"
+        "{0} exists already: a run record is never overwritten; choose another directory (-d; netmist: --dir), or another suffix (-s; netmist: --suffix), or move it away. A file set that was kept is used again only with its own suffix"
     )]
     Exists(PathBuf),
-    /// Another run is at work under this name.
+    /// Another run is writing this record.
     #[error(
-        "{0}: another run is writing it now; wait until that is over, or choose another suffix (-s; netmist: --suffix) or directory (-d; --dir)"
+        "{0}: another run is writing it now; wait until that run has ended, or choose another suffix (-s; netmist: --suffix) or directory (-d; --dir)"
     )]
     InUse(PathBuf),
-    /// The file system said no.
+    /// The file system returned an error.
     #[error("{path}: cannot {step} the run record: {source}")]
     Io {
         /// The record.
         path: PathBuf,
-        /// What was being done.
+        /// The failed step.
         step: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A figure has no JSON form (a defect).
@@ -44,14 +44,14 @@ pub enum WriteError {
 pub struct RecordWriter {
     file: File,
     path: PathBuf,
-    /// Where it is written until it has its own name.
+    /// The path until it gets its own name.
     draft: Option<PathBuf>,
-    /// It begins with the lines of the record that it replaces.
+    /// Whether it begins with the lines of the record that it replaces.
     goes_on: bool,
 }
 
 /// Whether a record of this name may be begun: there is none, or one in which nothing was
-/// measured (its run failed before the first load point) and that nobody writes.
+/// measured (its run failed before the first load point) and that no run is writing.
 ///
 /// # Errors
 /// It may not.
@@ -69,12 +69,12 @@ pub fn check_record_place(path: &Path) -> Result<(), WriteError> {
 }
 
 impl RecordWriter {
-    /// Makes a new record. Where one of that name is in which nothing was measured, and
-    /// with `beside` always, it is a draft: it has another name until
-    /// [`keep`](Self::keep), and leaves nothing behind without that.
+    /// Creates a new record. If a record of that name without measurements exists, and
+    /// always with `beside`, it is a draft: it has another name until
+    /// [`keep`](Self::keep), and is removed without that.
     ///
     /// # Errors
-    /// There is one of that name already, or the file system says no.
+    /// There is one of that name already, or a file cannot be written.
     pub fn create(path: &Path, beside: bool) -> Result<Self, WriteError> {
         check_record_place(path)?;
         let draft = draft_of(path).filter(|_| beside || std::fs::symlink_metadata(path).is_ok());
@@ -82,14 +82,14 @@ impl RecordWriter {
             if is_being_written(draft) {
                 return Err(WriteError::InUse(path.into()));
             }
-            // That of a run that was killed before it had made anything.
+            // The draft of a run that was killed early.
             let _ = std::fs::remove_file(draft);
         }
         let place = draft.as_deref().unwrap_or(path);
         let file = OpenOptions::new().write(true).create_new(true).open(place);
         match file {
             Ok(file) => {
-                // Held as long as the record is open; see `is_being_written`.
+                // Locked while the record is open; see `is_being_written`.
                 // Best effort: not every file system has locks.
                 let _ = file.try_lock();
                 Ok(Self {
@@ -111,10 +111,10 @@ impl RecordWriter {
         self.draft.is_some()
     }
 
-    /// A draft gets its own name, in the place of a record in which nothing was measured.
+    /// Gives a draft its own name, in place of a record without measurements.
     ///
     /// # Errors
-    /// Another run has begun a record of this name meanwhile, or the file system says no.
+    /// Another run has begun a record of this name in the meantime, or the file cannot be renamed.
     pub fn keep(&mut self) -> Result<(), WriteError> {
         let Some(draft) = &self.draft else {
             return Ok(());
@@ -131,15 +131,15 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Goes on with the record at `path`, as a draft: until [`keep`](Self::keep) the record
-    /// stays as it is. A last line that was cut (it has no line end) is left out of the
-    /// draft; whole lines are taken over as they are.
+    /// Resumes the record at `path`, as a draft: until [`keep`](Self::keep) the record
+    /// stays unchanged. A truncated last line (without a line end) is left out of the
+    /// draft; whole lines are copied unchanged.
     ///
-    /// Of several that try it at once, one gets the draft. What is in the record is read
-    /// behind this call: nobody else goes on with it from then on.
+    /// If several processes try this at once, one gets the draft. Read the record after this
+    /// call: from then on no other process resumes it.
     ///
     /// # Errors
-    /// A run is writing the record, or the file system says no.
+    /// A run is writing the record, or a file cannot be written.
     pub fn go_on(path: &Path) -> Result<Self, WriteError> {
         let draft = draft_of(path).unwrap_or_else(|| path.into());
         let failed = |e| io_error(path, "continue", e);
@@ -150,10 +150,10 @@ impl RecordWriter {
             .truncate(false)
             .open(&draft);
         let mut file = open.map_err(failed)?;
-        // Held as long as the record is open; see `is_being_written`.
+        // Locked while the record is open; see `is_being_written`.
         let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        // The run that had the lock may have given the draft its own name meanwhile, or
-        // removed it.
+        // The run that had the lock may have renamed or removed the draft in the
+        // meantime.
         let is_draft = !is_taken && is_at(&file, &draft);
         if !is_draft || is_being_written(path) {
             if is_draft {
@@ -181,22 +181,22 @@ impl RecordWriter {
         })
     }
 
-    /// Where it is, or will be.
+    /// Its final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a line and hands it to the operating system before it returns.
+    /// Adds a line and passes it to the operating system before it returns.
     ///
     /// # Errors
-    /// The file system says no (disk full ...); what was written before stays.
+    /// The file cannot be written (disk full ...); earlier lines stay.
     pub fn write(&mut self, line: &Line) -> Result<(), WriteError> {
         let mut text = serde_json::to_vec(line).map_err(|source| WriteError::Json {
             path: self.path.clone(),
             source,
         })?;
         text.push(b'\n');
-        // One write of the whole line: nothing is kept back in this process.
+        // One write of the whole line: nothing is buffered in this process.
         self.file
             .write_all(&text)
             .map_err(|e| io_error(&self.path, "write", e))
@@ -205,7 +205,7 @@ impl RecordWriter {
     /// Waits until all lines are on the disk.
     ///
     /// # Errors
-    /// The file system says no.
+    /// The file cannot be written.
     pub fn finish(self) -> Result<(), WriteError> {
         self.file
             .sync_all()
@@ -221,7 +221,7 @@ impl Drop for RecordWriter {
     }
 }
 
-/// The name of a record that may still come to nothing.
+/// The name of a draft.
 fn draft_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     Some(path.with_file_name(format!(".{name}.draft")))
@@ -235,12 +235,12 @@ fn io_error(path: &Path, step: &'static str, source: io::Error) -> WriteError {
     }
 }
 
-/// Whether there is a record of ours in which no load point was even tried.
+/// Whether there is a record of ours without any load point.
 fn holds_no_point(path: &Path) -> bool {
     crate::read_record(path).is_ok_and(|record| record.points.is_empty())
 }
 
-/// Whether an open file is the one of this name.
+/// Whether an open file is the file at this path.
 fn is_at(file: &File, path: &Path) -> bool {
     let same = |one: &Metadata, other: &Metadata| -> bool {
         #[cfg(unix)]
@@ -260,13 +260,13 @@ fn is_at(file: &File, path: &Path) -> bool {
     found.unwrap_or(false)
 }
 
-/// Whether a run that is still under way writes this record: then it is no
-/// leftover, however little is in it yet.
+/// Whether a run in progress writes this record: then it is not a leftover, even if it is
+/// nearly empty.
 fn is_being_written(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// The offset behind the last line end, found from the end of the file.
+/// The offset after the last line end, found from the end of the file.
 fn end_of_whole_lines(file: &mut File) -> io::Result<u64> {
     let mut end = file.seek(SeekFrom::End(0))?;
     let mut block = vec![0; 64 << 10];

@@ -118,7 +118,7 @@ fn a_record_that_lost_or_gained_lines_or_has_other_sums_is_found() {
     let kind = |line: &str, kind: &str| line.starts_with(&format!("{{\"type\":\"{kind}\""));
     let at = |lines: &[String], of: &str| lines.iter().position(|l| kind(l, of)).unwrap();
     let cases: [(&str, EditLines<'_>); 6] = [
-        ("each stands once", &|lines| {
+        ("each must occur once", &|lines| {
             let first = at(lines, "point");
             lines.insert(first, lines[first].clone());
         }),

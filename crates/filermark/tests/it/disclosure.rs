@@ -172,5 +172,5 @@ fn what_cannot_be_read_is_reported_with_its_line() {
         "{err}"
     );
     let page = fs::read_to_string(dir.path().join("example.html")).expect("the page");
-    assert!(page.contains("rack.png was not there"));
+    assert!(page.contains("rack.png did not exist"));
 }

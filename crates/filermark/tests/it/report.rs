@@ -165,7 +165,7 @@ fn what_is_no_record_is_reported_in_plain_words() {
     );
     assert!(output_text("b", b"hello\n").contains("b:1: not a row of a summary file"));
     assert!(output_text("c", b"\xff\xfe\x00").contains("c:1: not a row of a summary file"));
-    assert!(output_text("d", b"{\"type\":\"nothing\"}\n").contains("d: no run record"));
+    assert!(output_text("d", b"{\"type\":\"nothing\"}\n").contains("d: not a run record"));
     let output = filermark(dir.path(), &["report", "-f", "html", "none"]);
     assert!(
         stderr_text(&output).contains("none: cannot be read"),

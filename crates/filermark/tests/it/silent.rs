@@ -33,7 +33,7 @@ fn a_time_without_replies_is_reported_with_client_begin_and_length() {
     assert!(end_ns <= RUNTIME * 1_000_000_000, "{silence:?}");
     let client = &ended.record().run.plan.clients[0].name;
     let report_text = format!(
-        "client {client}: no operation was answered for {:.1} s though some were under way, from {:.1} s",
+        "client {client}: no reply for {:.1} s while operations were in flight, from {:.1} s",
         silence.length_ns as f64 / 1e9,
         silence.start_ns as f64 / 1e9
     );
@@ -42,7 +42,7 @@ fn a_time_without_replies_is_reported_with_client_begin_and_length() {
         "{}",
         finding.message
     );
-    assert!(ended.file("html").contains("no operation was answered for"));
+    assert!(ended.file("html").contains("no reply for"));
     // The figures agree with it: an operation waited for so long.
     let stats = point.stats.as_ref().expect("figures");
     assert_eq!(stats.silence, Some(silence));

@@ -65,7 +65,7 @@ fn an_agent_that_was_stopped_is_named_with_how_long() {
     let stalls = seen(&ended, ProcessRole::Agent);
     assert!(stalls.gap_max_ns >= SEEN_MIN_NS, "{stalls:?}");
     let client = ended.record().run.plan.clients[0].name.clone();
-    let words = format!("client {client}: stood still for ");
+    let words = format!("client {client}: stalled for ");
     assert!(finding.message.contains(&words), "{}", finding.message);
     let percent = stalls.gap_sum_ns as f64 / 5e9 * 100.0;
     let value = finding.value.expect("a figure");
@@ -76,8 +76,8 @@ fn an_agent_that_was_stopped_is_named_with_how_long() {
     assert_eq!(finding.limit, Some(0.5));
     // Reported where findings are shown.
     assert!(ended.stdout.contains("INVALID"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("stood still"), "{}", ended.stdout);
-    assert!(ended.file("html").contains("stood still"));
+    assert!(ended.stdout.contains("stalled for"), "{}", ended.stdout);
+    assert!(ended.file("html").contains("stalled for"));
     assert!(seen(&ended, ProcessRole::Prime).gap_max_ns < SEEN_MIN_NS);
 }
 

@@ -4,7 +4,7 @@
 use super::types::{Benchmark, Heritage};
 
 /// Printed with every figure of a benchmark modelled on an older generation.
-pub const HERITAGE_NOTICE: &str = "A likeness of an older generation: not comparable with its results, nor with those of any other benchmark.";
+pub const HERITAGE_NOTICE: &str = "Modelled on an older generation: not comparable with its results, nor with those of any other benchmark.";
 
 /// Printed where a run has a mix of its own.
 const OWN_MIX: &str =

@@ -1,4 +1,4 @@
-//! A curve from plain numbers: of results that have no run record.
+//! A curve from plain numbers: for results without a run record.
 
 use super::ChartWidth;
 use super::frame::{Area, axes};
@@ -18,10 +18,10 @@ pub struct CurvePoint {
     pub valid: bool,
 }
 
-/// The words of a curve.
+/// The labels of a curve.
 #[derive(Clone, Copy, Debug)]
 pub struct CurveLabels<'a> {
-    /// What is shown, for those who do not see it.
+    /// The title, for users who cannot see the chart.
     pub title: &'a str,
     /// Unit of the throughput: `op/s`, `BUILDs`.
     pub x: &'a str,
@@ -29,8 +29,8 @@ pub struct CurveLabels<'a> {
     pub y: &'a str,
 }
 
-/// The curve; points with figures that are none or below zero are left out, and
-/// `None` is given where none remains.
+/// The curve; points with figures that are missing or below zero are left out. `None` if
+/// none remains.
 pub fn curve_chart(
     points: &[CurvePoint],
     labels: &CurveLabels<'_>,
@@ -51,12 +51,18 @@ pub fn curve_chart(
     } else {
         400.0
     };
-    let said: Vec<String> = points
+    let descriptions: Vec<String> = points
         .iter()
         .map(|p| format!("{} {}: {} {}", rate(p.x), labels.x, figure(p.y), labels.y))
         .collect();
     let id = format!("plain-curve-{}", fit.as_str());
-    let mut svg = Svg::new(&id, fit.width(), height, labels.title, &said.join("; "));
+    let mut svg = Svg::new(
+        &id,
+        fit.width(),
+        height,
+        labels.title,
+        &descriptions.join("; "),
+    );
     let area = Area {
         left: 58.0,
         top: 34.0,
@@ -80,7 +86,7 @@ pub fn curve_chart(
     for pair in points.windows(2).filter(|w| !w[0].valid || !w[1].valid) {
         svg.polyline("line service void", &[at(&pair[0]), at(&pair[1])]);
     }
-    for (point, text) in points.iter().zip(&said) {
+    for (point, text) in points.iter().zip(&descriptions) {
         match point.valid {
             true => svg.circle("dot service", at(point), 3.5, ""),
             false => svg.cross("cross", at(point), 4.5),

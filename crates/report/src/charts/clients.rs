@@ -1,4 +1,4 @@
-//! The clients over load: who did how much, how fast, and at what cost of its own.
+//! The clients over load: the rate, the latency and the processor time of each.
 
 use super::ChartWidth;
 use super::lines::{ChartSheet, Line, lines_chart};
@@ -7,7 +7,7 @@ use filermark_model::figure;
 use filermark_model::text::one_line;
 use filermark_results::{ClientSummary, RunRecord};
 
-/// Most clients that have a line of their own; of more the least, the median and the
+/// Most clients with a line of their own; of more the least, the median and the
 /// most are drawn.
 const LINES_MAX: usize = 32;
 
@@ -17,8 +17,8 @@ pub struct ClientFigures {
     pub ops_per_sec: f64,
     /// Of all operations together.
     pub mean_ms: f64,
-    /// The 99th percentile of the operation whose is the highest (of those that made
-    /// at least a hundredth of all): a client's summary has none of all together.
+    /// The 99th percentile of the operation with the highest one (of those that are at least
+    /// a hundredth of all): a client's summary has none over all operations.
     pub p99: Option<(filermark_model::Op, f64)>,
     pub error_count: u64,
     /// Of one processor.

@@ -14,9 +14,9 @@ use filermark_results::{PointRecord, RunRecord};
 struct Dot {
     number: u32,
     valid: bool,
-    /// What was asked for, in its own unit.
+    /// The requested load, in its own unit.
     load: String,
-    /// 0: as fast as it goes.
+    /// 0: no limit.
     requested: f64,
     achieved: f64,
     /// In the order of [`LINES`], in milliseconds.
@@ -54,8 +54,8 @@ fn dots(record: &RunRecord) -> Vec<Dot> {
 }
 
 /// Mean service time, its 95th and 99th percentile and the mean response time
-/// over the achieved rate, with the classical result where there is one, and systems of
-/// old beside; `None` when nothing was measured.
+/// over the achieved rate, with the classical result if there is one, and historical
+/// systems; `None` when nothing was measured.
 pub fn response_chart(
     record: &RunRecord,
     fit: ChartWidth,
@@ -151,7 +151,7 @@ fn result_mark(svg: &mut Svg, record: &RunRecord, area: &Area, axes: (&Scale, &S
         true => (Anchor::End, -12.0),
         false => (Anchor::Start, 12.0),
     };
-    // Above the line of the limit, where that is.
+    // Above the line of the limit, if there is one.
     let at = (x + side, (y - 8.0).max(area.top + 12.0));
     svg.text("result-label", at, anchor, &label);
     svg.circle("hit", (x, y), 10.0, &result.line());
@@ -172,7 +172,7 @@ fn limit_line(svg: &mut Svg, record: &RunRecord, area: &Area, y: &Scale) {
     }
 }
 
-/// Where the curve bends, if it does: see [`crate::knee`].
+/// A line at the knee, if there is one: see [`crate::knee`].
 fn knee_line(svg: &mut Svg, record: &RunRecord, area: &Area, x: &Scale) {
     let Some((point, stats)) = knee_point(record) else {
         return;
@@ -239,7 +239,7 @@ fn describe(dots: &[Dot]) -> String {
     format!("Mean service time by achieved rate: {}.", all.join("; "))
 }
 
-/// Achieved over requested rate, beside the line on which both are the same.
+/// Achieved over requested rate, with the line of equal rates.
 pub fn load_chart(record: &RunRecord, fit: ChartWidth) -> Option<String> {
     let mut dots = dots(record);
     dots.retain(|d| d.requested > 0.0);
@@ -303,11 +303,11 @@ mod tests {
         assert!(dots.is_sorted_by(|a, b| a.ms[0].value <= b.ms[0].value));
         let svg = response_chart(&record, ChartWidth::Wide, None).expect("a chart");
         for dot in &dots {
-            let told = format!(
+            let title = format!(
                 "mean service time {}",
                 dot.ms[0].text(|ms| duration(ms * 1e6))
             );
-            assert!(svg.contains(&told), "{told}");
+            assert!(svg.contains(&title), "{title}");
         }
         record.points.clear();
         assert!(response_chart(&record, ChartWidth::Wide, None).is_none());

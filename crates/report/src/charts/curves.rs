@@ -1,4 +1,4 @@
-//! The curves of several runs over each other: latency over achieved rate.
+//! The curves of several runs in one chart: latency over achieved rate.
 
 use super::frame::{Area, axes, legend};
 use super::{ChartWidth, historical};
@@ -10,7 +10,7 @@ use filermark_model::text::one_line;
 use filermark_results::compare::Group;
 use filermark_results::{Historical, PointRecord, RunRecord};
 
-/// Colours that sides are told apart by; more sides begin anew.
+/// Colours that distinguish sides; with more sides they repeat.
 const CLASSES: [&str; 4] = ["service", "p99", "p95", "response"];
 /// Most characters of a side's name in the legend.
 const NAME_CHARS_MAX: usize = 40;
@@ -59,7 +59,7 @@ fn curve(side: usize, name: &str, record: &RunRecord) -> Curve {
 }
 
 /// Mean service time (or response time) over the achieved rate, a line for each record
-/// and a colour for each side, with systems of old beside; `None` when nothing was measured.
+/// and a colour for each side, with historical systems; `None` when nothing was measured.
 pub fn curves_chart(
     groups: &[Group<'_>],
     response: bool,

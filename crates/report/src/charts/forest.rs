@@ -8,23 +8,23 @@ use crate::svg::{Anchor, Svg};
 const ROW_HEIGHT: f64 = 22.0;
 /// Characters of a row's label that fit, wide and narrow.
 const LABEL_CHARS: (usize, usize) = (44, 22);
-/// An axis never reaches further, in percent: longer intervals go to its end.
+/// Largest range of an axis, in percent: longer intervals end there.
 const REACH_MAX: f64 = 400.0;
 
 /// A row.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What it is.
+    /// Its label.
     pub label: String,
     /// Change in percent, with the ends of its interval.
     pub pcnt: (f64, f64, f64),
     /// `faster`, `slower` or `none`.
     pub class: &'static str,
-    /// What is said where the pointer rests on it.
+    /// The tooltip.
     pub title: String,
 }
 
-/// The rows, with the band that does not matter; `None` without rows.
+/// The rows, with the band of differences that do not matter; `None` without rows.
 pub fn forest_chart(
     id: &str,
     bars: &[Bar],
@@ -37,7 +37,7 @@ pub fn forest_chart(
     let far = |b: &Bar| b.pcnt.1.abs().max(b.pcnt.2.abs());
     let reach = bars.iter().map(far).fold(2.0 * threshold_pcnt, f64::max);
     let high = reach.clamp(1.0, REACH_MAX);
-    // Nothing shrinks by more than all of it.
+    // No figure can shrink by more than 100 %.
     let low = -high.min(100.0);
     let (label_width, label_chars) = match fit {
         ChartWidth::Narrow => (150.0, LABEL_CHARS.1),

@@ -3,7 +3,7 @@
 use crate::scale::{Scale, tick_label};
 use crate::svg::{Anchor, Svg};
 
-/// The area that is plotted on.
+/// The plot area.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
     /// Its left edge, in the drawing's units.
@@ -17,7 +17,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Ticks that fit beside each other.
+    /// Ticks that fit next to each other.
     pub fn x_tick_count(&self) -> usize {
         ((self.right - self.left) / 54.0) as usize
     }

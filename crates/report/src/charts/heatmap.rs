@@ -1,8 +1,8 @@
 //! Latency over time: which share of a second's operations took how long.
 //!
 //! The records have powers of two of microseconds per second. Neighbouring seconds
-//! are added up and neighbouring cells of one colour drawn as one, so that a chart
-//! stays below some 30 KB whatever the length of the run.
+//! are summed, and neighbouring cells of one colour are drawn as one, so that a chart
+//! stays below about 30 KB for any length of the run.
 
 use super::ChartWidth;
 use super::frame::Area;
@@ -17,11 +17,11 @@ use std::fmt::Write as _;
 
 /// Steps of the colour scale: two for a decade, from 0.01 % to all.
 const LEVELS: usize = 8;
-/// Most columns of the charts of one page together, and least of one chart.
+/// Most columns of all charts of a page, and fewest of one chart.
 const COLUMNS_OF_ALL: usize = 1_600;
 const COLUMNS_MIN: usize = 16;
 
-/// Columns for each of so many charts on a page.
+/// Columns for each of `charts` charts on a page.
 pub fn columns_for(charts: usize) -> usize {
     (COLUMNS_OF_ALL / charts.max(1)).clamp(COLUMNS_MIN, 120)
 }
@@ -33,7 +33,7 @@ fn level(count: u32, total: u64) -> Option<usize> {
         .then(|| (LEVELS as f64 + 2.0 * share.log10()).clamp(0.0, LEVELS as f64 - 1.0) as usize)
 }
 
-/// The heat map of a load point with at most so many columns; `None` where nothing
+/// The heat map of a load point with at most `columns` columns; `None` where nothing
 /// was counted by second.
 pub fn heat_chart(point: &PointRecord, fit: ChartWidth, columns: usize) -> Option<String> {
     let stats = point.stats.as_ref()?;
@@ -99,7 +99,7 @@ pub fn heat_chart(point: &PointRecord, fit: ChartWidth, columns: usize) -> Optio
     Some(svg.finish())
 }
 
-/// The lines of each colour: as thick as a row is high, as long as the colour lasts.
+/// The lines of each colour, as thick as a row is high, one per run of equal cells.
 fn cells(
     steps: &[(i64, usize, Interval)],
     (low, high): (usize, usize),
@@ -144,7 +144,7 @@ fn time_axis(svg: &mut Svg, x: &Scale, area: &Area) {
     svg.text("axis-title", at, Anchor::End, "seconds since RUN began");
 }
 
-/// Ticks at decades; where there is no room for two, at every power of two.
+/// Ticks at decades; if two do not fit, at every power of two.
 fn latency_axis(svg: &mut Svg, (low, high): (usize, usize), area: &Area, row: f64) {
     let decades: Vec<f64> = (0..8).map(|e| 10f64.powi(e)).collect();
     let inside = |us: &f64| (low as f64..=high as f64).contains(&us.log2());
@@ -244,7 +244,7 @@ mod tests {
     use filermark_results::testing;
 
     #[test]
-    fn colours_go_by_decades() {
+    fn colours_follow_decades() {
         assert_eq!(level(0, 10), None);
         assert_eq!(level(10, 10), Some(7));
         assert_eq!(level(2, 10), Some(6));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_takes_no_more_room_than_a_minute() {
+    fn a_day_takes_no_more_space_than_a_minute() {
         let mut record = testing::record();
         let point = &mut record.points[0];
         let stats = point.stats.as_mut().unwrap();

@@ -12,7 +12,7 @@ use filermark_model::{Latency, OpGroup, PointStats};
 const FIRST_NS: u64 = 1_000;
 /// Each bucket is wider than the one before by this factor: the fourth root of two.
 const RATIO: f64 = 1.189_207_115;
-/// About the width of a character of a label.
+/// Approximate width of a character of a label.
 const CHAR_WIDE: f64 = 7.0;
 /// Height of one group's row.
 const ROW_HEIGHT: f64 = 68.0;
@@ -33,7 +33,7 @@ fn bounds(i: usize) -> (f64, f64) {
     (upper / RATIO, upper)
 }
 
-/// An axis that holds every bucket of these histograms that is not empty.
+/// An axis that covers every bucket of these histograms that is not empty.
 fn x_scale(all: &[Vec<f64>], area: &Area) -> Option<Scale> {
     let used = |shares: &Vec<f64>| -> Option<(usize, usize)> {
         let first = shares.iter().position(|s| *s > 0.0)?;
@@ -71,7 +71,7 @@ fn time_axis(svg: &mut Svg, area: &Area, x: &Scale, title: &str) {
         let at = x.at(value);
         svg.line("grid faint", (at, area.top), (at, area.bottom));
         let label = short_duration(value);
-        // On a wide range labels would touch each other.
+        // On a wide range labels would overlap.
         let half = label.chars().count() as f64 * CHAR_WIDE / 2.0;
         if at - half >= free_from {
             svg.text("tick", (at, area.bottom + 18.0), Anchor::Middle, &label);

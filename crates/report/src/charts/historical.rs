@@ -1,5 +1,5 @@
-//! Systems of old on a chart: a hollow mark at the published peak and overall response
-//! time, with the name beside it. There is no curve to draw, and none is made up.
+//! Historical systems on a chart: a hollow mark at the published peak and overall response
+//! time, with its name. There is no curve.
 
 use super::ChartWidth;
 use super::frame::Area;
@@ -10,23 +10,23 @@ use filermark_model::text::one_line;
 use filermark_results::Historical;
 use filermark_results::historical::System;
 
-/// The legend's words for the marks, which stand for themselves.
+/// The legend's text for the marks, without a sample.
 const LEGEND: (&str, &str) = (
     "key-none",
     "○ historical, not comparable: published peak and overall response time",
 );
-/// The same where there is little room.
+/// The legend of narrow charts.
 const LEGEND_NARROW: (&str, &str) = ("key-none", "○ historical, not comparable: peak, ORT");
 /// Most characters of a label.
 const LABEL_CHARS_MAX: usize = 34;
-/// How wide a character is, about, and how high a line, in units of the drawing.
+/// Approximate width of a character and height of a line, in units of the drawing.
 const CHAR_WIDE: f64 = 6.4;
 const LINE_HIGH: f64 = 14.0;
-/// How many times the peak of a run the systems of old may have, or the other way round,
-/// before a linear axis shows one of them as a line at its edge.
+/// The ratio of a run's peak to that of a historical system, either way, above which a
+/// linear axis would draw one of them as a line at its edge.
 const FAR_RATIO: f64 = 6.0;
 
-/// What the legend says of them.
+/// The legend's entry for them.
 pub const fn legend_entry(fit: ChartWidth) -> (&'static str, &'static str) {
     match fit {
         ChartWidth::Wide => LEGEND,
@@ -34,8 +34,8 @@ pub const fn legend_entry(fit: ChartWidth) -> (&'static str, &'static str) {
     }
 }
 
-/// The axis of the achieved rates, with its title: one that has the systems of old too is
-/// logarithmic where they are far away. `None` without a rate.
+/// The axis of the achieved rates, with its title: logarithmic if historical systems are
+/// far away. `None` without a rate.
 pub fn rate_axis(
     rates: impl Iterator<Item = f64>,
     beside: Option<&Historical>,
@@ -67,7 +67,7 @@ pub fn rate_axis(
     })
 }
 
-/// Marks and labels; labels avoid each other as far as there is room.
+/// Marks and labels; labels avoid each other as far as possible.
 pub fn marks(svg: &mut Svg, historical: &Historical, area: &Area, x: &Scale, y: &Scale) {
     let systems = &historical.systems;
     let at = |s: &System| (x.at(s.ops_per_sec), y.at(s.ort_ms));
@@ -106,7 +106,7 @@ fn title(s: &System) -> String {
     )
 }
 
-/// Name, and the version of the protocol where the generation ends in it.
+/// Name, and the version of the protocol if the generation ends with it.
 fn label(s: &System) -> String {
     let version = s.generation.rsplit_once(" version ").map(|(_, v)| v);
     let text = match version {
@@ -116,7 +116,7 @@ fn label(s: &System) -> String {
     one_line(&text).chars().take(LABEL_CHARS_MAX).collect()
 }
 
-/// What is taken already.
+/// An occupied area.
 #[derive(Clone, Copy)]
 struct LabelBox {
     left: f64,
@@ -153,7 +153,7 @@ impl LabelBox {
     }
 }
 
-/// Where a label goes: above or below its mark, farther and farther away until it is free.
+/// The position of a label: above or below its mark, at the nearest free distance.
 fn place(mark: (f64, f64), label: &str, area: &Area, taken: &[LabelBox]) -> (f64, f64) {
     let half = label.chars().count() as f64 * CHAR_WIDE / 2.0;
     let (left, right) = (area.left + half, area.right - half);

@@ -1,4 +1,4 @@
-//! Lines over load: any figures of the load points over the rate that they achieved.
+//! Lines over load: any figures of the load points over their achieved rate.
 
 use super::frame::{Area, axes, legend};
 use crate::format::rate;
@@ -27,7 +27,7 @@ pub struct Line {
     pub values: Vec<Option<Figure>>,
 }
 
-/// What stands around the lines.
+/// The frame of the lines.
 #[derive(Clone, Copy, Debug)]
 pub struct ChartSheet<'a> {
     pub id: &'a str,
@@ -36,7 +36,7 @@ pub struct ChartSheet<'a> {
     /// Unit of the figures: title of the y axis.
     pub unit: &'a str,
     pub has_legend: bool,
-    /// The y axis: least and largest value it must hold.
+    /// The y axis: least and largest value that it must cover.
     pub holds: Option<(f64, f64)>,
 }
 
@@ -51,7 +51,7 @@ pub fn span(lines: &[Line]) -> Option<(f64, f64)> {
     Some((low, all().max_by(f64::total_cmp)?))
 }
 
-/// The lines; `None` when there is nothing to be drawn.
+/// The lines; `None` if there is nothing to draw.
 pub fn lines_chart(sheet: ChartSheet<'_>, marks: &[Mark], lines: &[Line]) -> Option<String> {
     let (low, high) = sheet.holds.or_else(|| span(lines))?;
     let top_rate = marks.iter().map(|m| m.achieved).max_by(f64::total_cmp)?;
@@ -138,7 +138,7 @@ pub fn figure(value: f64) -> String {
     crate::format::number(value, decimals)
 }
 
-/// For those who do not see it: each line from its first to its last figure.
+/// For users who cannot see the chart: each line from its first to its last figure.
 fn describe(marks: &[Mark], lines: &[Line], sheet: ChartSheet<'_>) -> String {
     let ends = |line: &Line| {
         let mut there = marks
@@ -156,7 +156,7 @@ fn describe(marks: &[Mark], lines: &[Line], sheet: ChartSheet<'_>) -> String {
             rate(last.0.achieved)
         ))
     };
-    // A thousand clients are better read from the table.
+    // A thousand clients are easier to read in the table.
     let all: Vec<String> = lines.iter().take(8).filter_map(ends).collect();
     format!("In {}. {}.", sheet.unit, all.join("; "))
 }

@@ -1,4 +1,4 @@
-//! What the operations cost: their share of the time at one load point, and their
+//! The cost of the operations: their share of the time at one load point, and their
 //! latency over load.
 
 use super::ChartWidth;
@@ -15,7 +15,7 @@ const ROW_HEIGHT: f64 = 40.0;
 const ROWS_MAX: usize = 12;
 const CHARTS_MAX: usize = 9;
 
-/// The operations that did something, what took most time first.
+/// The operations with at least one success, by time, longest first.
 fn by_time(stats: &PointStats) -> Vec<&OpStats> {
     let mut ops: Vec<&OpStats> = stats.ops.iter().filter(|o| o.success_count > 0).collect();
     ops.sort_by_key(|o| std::cmp::Reverse(o.service.sum_ns()));
@@ -46,7 +46,7 @@ pub fn ops_chart(record: &RunRecord, stats: &PointStats, fit: ChartWidth) -> Opt
         .max_by(f64::total_cmp)?
         .max(1e-9);
     let (left, right) = (4.0, fit.width() - 4.0);
-    let said: Vec<String> = ops
+    let descriptions: Vec<String> = ops
         .iter()
         .map(|o| format!("{} {:.1} %", protocol.op_name(o.op), shares(stats, o).0))
         .collect();
@@ -56,7 +56,7 @@ pub fn ops_chart(record: &RunRecord, stats: &PointStats, fit: ChartWidth) -> Opt
         fit.width(),
         height,
         "Share of the time by operation",
-        &format!("Share of all service time: {}.", said.join(", ")),
+        &format!("Share of all service time: {}.", descriptions.join(", ")),
     );
     for (row, o) in ops.iter().enumerate() {
         let top = row as f64 * ROW_HEIGHT;

@@ -15,7 +15,7 @@ pub const PERCENTILES: [(&str, &str, f64); 6] = [
     ("q6", "longest", 100.0),
 ];
 
-/// Which of the two latencies.
+/// One of the two latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Reply minus sent.
@@ -68,7 +68,7 @@ fn lines(record: &RunRecord, measure: Measure) -> Vec<Line> {
         label: label.to_owned(),
         values: all.iter().map(|p| Some(p[i].ms())).collect(),
     };
-    // The longest first: as in the chart, from above.
+    // The longest first: the order in the chart, from the top.
     PERCENTILES
         .into_iter()
         .enumerate()
@@ -100,7 +100,7 @@ pub fn percentiles_chart(record: &RunRecord, measure: Measure, fit: ChartWidth) 
     lines_chart(sheet, &marks(record), &lines)
 }
 
-/// Mean and 99 % of both latencies over the achieved rate: what lies between them is
+/// Mean and 99 % of both latencies over the achieved rate: the difference is
 /// the time that operations waited before they were sent.
 pub fn waiting_chart(record: &RunRecord, fit: ChartWidth) -> Option<String> {
     type PercentileChart = fn(&PointStats) -> Figure;

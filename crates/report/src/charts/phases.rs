@@ -1,4 +1,4 @@
-//! How long the phases of each load point took.
+//! The length of the phases of each load point.
 
 use super::ChartWidth;
 use super::frame::{Area, legend};

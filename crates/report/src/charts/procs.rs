@@ -1,4 +1,4 @@
-//! How evenly the procs got their share, one row per load point.
+//! The distribution of the procs' shares, one row per load point.
 
 use super::ChartWidth;
 use super::frame::Area;
@@ -13,7 +13,7 @@ const ROW_HEIGHT: f64 = 20.0;
 /// Most procs of a row that are drawn one by one.
 const TICKS_MAX: usize = 400;
 
-/// What is compared between the procs.
+/// The figure that is compared between procs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalanceOf {
     /// Operations done, as percent of those that were wanted.
@@ -39,7 +39,7 @@ impl BalanceOf {
     }
 }
 
-/// A row's procs by what is compared, ascending.
+/// A row's procs by this figure, ascending.
 fn figures(procs: &[ProcStats], balance: BalanceOf) -> Vec<(f64, u32)> {
     let of = |p: &ProcStats| Some((balance.of(p)?, p.proc));
     let mut all: Vec<_> = procs.iter().filter_map(of).collect();
@@ -47,7 +47,7 @@ fn figures(procs: &[ProcStats], balance: BalanceOf) -> Vec<(f64, u32)> {
     all
 }
 
-/// The strip of all load points; `None` when no proc was counted.
+/// The rows of all load points; `None` when no proc was counted.
 pub fn procs_chart(record: &RunRecord, balance: BalanceOf, fit: ChartWidth) -> Option<String> {
     let rows: Vec<(u32, Vec<(f64, u32)>)> = record
         .points
@@ -103,7 +103,7 @@ pub fn procs_chart(record: &RunRecord, balance: BalanceOf, fit: ChartWidth) -> O
     Some(svg.finish())
 }
 
-/// An axis that holds all figures, and in shares the limit and 100 % too.
+/// An axis that covers all figures, and in shares the limit and 100 % too.
 fn x_axis(
     rows: &[(u32, Vec<(f64, u32)>)],
     balance: BalanceOf,

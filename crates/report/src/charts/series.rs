@@ -13,11 +13,11 @@ const RIGHT: f64 = WIDTH - 10.0;
 /// (top, bottom) of the two plots.
 const PLOTS: [(f64, f64); 2] = [(20.0, 88.0), (114.0, 176.0)];
 const HEIGHT: f64 = 206.0;
-/// Most steps that are drawn; longer runs are gathered.
+/// Most steps that are drawn; longer runs are averaged.
 const STEPS_MAX: usize = 160;
 
-/// Neighbouring seconds added up to some `steps_max` steps: (first second, seconds,
-/// sum). None has seconds of both WARMUP and RUN.
+/// Neighbouring seconds summed to about `steps_max` steps: (first second, seconds,
+/// sum). No step has seconds of both WARMUP and RUN.
 pub fn gathered(intervals: &[Interval], steps_max: usize) -> Vec<(i64, usize, Interval)> {
     let per_step = intervals.len().div_ceil(steps_max.max(1)).max(1);
     let run = intervals.partition_point(|i| i.second < 0);

@@ -1,18 +1,18 @@
 //! Free-form fields: text with fragments of HTML (manual M, 5.1.5), as safe HTML and
 //! as plain text.
 //!
-//! The text is somebody else's. What comes out as HTML is made anew from a few known
-//! tags without attributes and from escaped text: there is no way for a script, an
-//! event handler, a style or an address to come through.
+//! The text is untrusted. The HTML output is built from a few known tags without
+//! attributes and from escaped text: no script, event handler, style or address can
+//! pass.
 
 use crate::svg::escape;
 
 /// A piece of a free-form text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    /// Text with its white space collapsed; a blank may lead and end it.
+    /// Text with its white space collapsed; it may begin and end with a blank.
     Text(String),
-    /// Text of `<pre>`, as it stands.
+    /// Text of `<pre>`, unchanged.
     Verbatim(String),
     /// `<p>`, or an empty line.
     Paragraph,
@@ -22,24 +22,24 @@ enum Piece {
     Close(Tag),
 }
 
-/// The tags that mean something.
+/// The known tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tag {
     Quote,
     List,
     Item,
     Pre,
-    /// One that only changes the look of words.
+    /// One that only changes the style of words.
     Inline(&'static str),
 }
 
-/// Deepest nesting that is laid out; what is deeper stays at this level.
+/// Deepest nesting; deeper elements stay at this level.
 const DEPTH_MAX: usize = 20;
-/// Tags that change the look of words, and come through in HTML.
+/// Tags that change the style of words, and are kept in HTML.
 const INLINE: [&str; 11] = [
     "b", "i", "u", "em", "strong", "code", "tt", "sub", "sup", "small", "kbd",
 ];
-/// Tags whose content is no text for readers.
+/// Tags whose content is not text for readers.
 const UNREAD: [&str; 5] = ["script", "style", "title", "template", "iframe"];
 
 impl Tag {
@@ -64,7 +64,7 @@ impl Tag {
     }
 }
 
-/// Cuts a text into pieces.
+/// Splits a text into pieces.
 fn pieces(source: &str) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut rest = source;
@@ -98,7 +98,7 @@ fn pieces(source: &str) -> Vec<Piece> {
     found
 }
 
-/// Where the next tag or comment begins. A `<` before anything else is a `<`.
+/// The position of the next tag or comment. Any other `<` is text.
 fn tag_start(text: &str) -> Option<usize> {
     text.match_indices('<').map(|(at, _)| at).find(|at| {
         let behind = text.get(at + 1..).unwrap_or_default();
@@ -108,7 +108,7 @@ fn tag_start(text: &str) -> Option<usize> {
 }
 
 /// The tag at the start of `text`: its name, whether it is an end, and what follows.
-/// A comment has an empty name. One that does not end takes all the rest with it.
+/// A comment has an empty name. If it does not end, it includes all the rest.
 fn read_tag(text: &str) -> Option<(String, bool, &str)> {
     let inner = text.strip_prefix('<')?;
     if inner.starts_with("!--") {
@@ -125,7 +125,7 @@ fn read_tag(text: &str) -> Option<(String, bool, &str)> {
     Some((name.to_ascii_lowercase(), is_end, behind))
 }
 
-/// What follows the end tag of `name`; nothing, where there is none.
+/// What follows the end tag of `name`; empty if there is none.
 fn behind_end_of<'a>(text: &'a str, name: &str) -> &'a str {
     let is_end = |at: &usize| {
         let behind = text.get(at + 2..at + 2 + name.len());
@@ -145,7 +145,7 @@ fn push_text(found: &mut Vec<Piece>, text: &str, is_verbatim: bool) {
         }
         return;
     }
-    // An empty line separates paragraphs, as people type them.
+    // An empty line separates paragraphs, as users type them.
     for (number, paragraph) in text.split("\n\n").enumerate() {
         if number > 0 {
             found.push(Piece::Paragraph);
@@ -167,7 +167,7 @@ fn push_text(found: &mut Vec<Piece>, text: &str, is_verbatim: bool) {
     }
 }
 
-/// The four sequences that stand for characters; each once, from left to right.
+/// Decodes the four character references; each once, from left to right.
 fn decode(text: &str) -> String {
     const KNOWN: [(&str, char); 4] = [
         ("&lt;", '<'),
@@ -198,7 +198,7 @@ fn decode(text: &str) -> String {
     out
 }
 
-/// A free-form text as HTML that does no harm: every tag closed, no attributes.
+/// A free-form text as safe HTML: every tag closed, no attributes.
 pub(super) fn fragment_html(source: &str) -> String {
     let mut out = String::new();
     let mut open: Vec<Tag> = Vec::new();
@@ -225,7 +225,7 @@ pub(super) fn fragment_html(source: &str) -> String {
     out
 }
 
-/// Items are in lists only; blocks are not in words or in preformatted text.
+/// Items are in lists only; blocks are not allowed in inline or preformatted text.
 fn allowed_in(tag: Tag, open: &[Tag]) -> bool {
     match tag {
         Tag::Item => open.contains(&Tag::List),
@@ -234,8 +234,8 @@ fn allowed_in(tag: Tag, open: &[Tag]) -> bool {
     }
 }
 
-/// Closes everything up to the innermost `tag`, where that is open. An item reaches
-/// no farther than its own list.
+/// Closes everything up to the innermost `tag`, if it is open. An item reaches
+/// no further than its own list.
 fn close_to(out: &mut String, open: &mut Vec<Tag>, tag: Tag) {
     let within = match tag {
         Tag::Item => open
@@ -278,14 +278,14 @@ pub(super) fn fragment_text(source: &str, width: usize) -> Vec<String> {
     page.end()
 }
 
-/// Lines that are filled with words.
+/// Lines filled with words.
 struct Page {
     width: usize,
     indent: usize,
     list_depth: usize,
     lines: Vec<String>,
     line: String,
-    /// What stands before the first word of the next line, for items.
+    /// The text before the first word of the next line, for items.
     bullet: Option<&'static str>,
     has_blank: bool,
 }
@@ -317,7 +317,7 @@ impl Page {
     fn word(&mut self, word: &str) {
         let blank = usize::from(self.has_blank && !self.line.is_empty());
         let is_full = columns(&self.line) + blank + columns(word) > self.width;
-        // A word that goes on a word (`<b>a</b>b`) stays with it.
+        // A word directly after a word (`<b>a</b>b`) stays with it.
         if is_full && blank > 0 {
             self.end_line();
         }
@@ -407,7 +407,7 @@ impl Page {
     }
 }
 
-/// Columns that a text takes on a terminal, near enough.
+/// Columns of a text on a terminal, approximately.
 fn columns(text: &str) -> usize {
     text.chars().count()
 }
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tag_of_the_seeds_table_does_what_it_says() {
+    fn every_tag_of_the_seeds_table_has_its_effect() {
         assert_eq!(text("one<p>two<br>three", 40), "one\n\ntwo\nthree");
         assert_eq!(
             text("a<blockquote>b<p>c</blockquote>d", 40),
@@ -460,19 +460,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_active_comes_through() {
+    fn no_active_content_passes() {
         for source in [
             "<script>alert(1)</script>x",
-            "<ScRiPt src=//evil>alert(1)</sCrIpT >x",
+            "<ScRiPt src=//attacker>alert(1)</sCrIpT >x",
             "<img src=x onerror=alert(1)>x",
             "<b onclick=alert(1)>x</b>",
             "<a href='javascript:alert(1)'>x</a>",
-            "<style>@import 'http://evil'</style>x",
+            "<style>@import 'http://attacker'</style>x",
             "<svg><script>alert(1)</script></svg>x",
             "<!-- <script> -->x",
             "<b <script>x",
             "&lt;script&gt;x",
-            "<iframe src=//evil></iframe>x",
+            "<iframe src=//attacker></iframe>x",
         ] {
             let html = fragment_html(source);
             assert!(html.contains('x'), "{source}: {html}");
@@ -502,7 +502,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever goes in: known tags only, every one closed in order.
+        /// For any input: known tags only, each closed in order.
         #[test]
         fn what_comes_out_is_balanced(source in "(<|>|/|b|ul|li|pre|p|script| |x|=|\"|!--|-->|&|lt;|\n){0,60}") {
             let html = fragment_html(&source);

@@ -1,4 +1,4 @@
-//! Diagrams, as they travel inside of the page.
+//! Diagrams that are embedded in the page.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 /// Largest picture that is put into a page, in bytes.
 pub const IMAGE_BYTES_MAX: u64 = 8 << 20;
 
-/// A picture that is what its name says.
+/// A picture of a known format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     media_type: &'static str,
@@ -17,7 +17,7 @@ impl Image {
     /// Takes the content of the file `name`.
     ///
     /// # Errors
-    /// In words: it is too large, or is no JPEG, PNG or SVG.
+    /// A message: it is too large, or is not a JPEG, PNG or SVG file.
     pub fn new(name: &str, bytes: Vec<u8>) -> Result<Self, String> {
         if bytes.len() as u64 > IMAGE_BYTES_MAX {
             return Err(format!("{name}: larger than {} MiB", IMAGE_BYTES_MAX >> 20));
@@ -27,8 +27,8 @@ impl Image {
         Ok(Self { media_type, bytes })
     }
 
-    /// The picture as an address that holds it whole. An SVG that is shown by `<img>`
-    /// runs no script and loads nothing, whatever is in it.
+    /// The picture as an address that contains it (a data URI). An SVG that is shown by `<img>`
+    /// runs no script and loads nothing, whatever it contains.
     pub(super) fn data_uri(&self) -> String {
         format!(
             "data:{};base64,{}",

@@ -11,7 +11,7 @@ use filermark_results::Curve;
 use filermark_submission::{Document, Element};
 use serde::Serialize;
 
-/// What both templates get.
+/// The input of both templates.
 #[derive(Serialize)]
 struct Page {
     title: String,
@@ -137,7 +137,7 @@ fn labels(curve: &Curve) -> CurveLabels<'_> {
 /// The report as one self-contained page.
 ///
 /// # Errors
-/// A template of the user's cannot be filled in.
+/// A user's template cannot be rendered.
 pub fn submission_html(
     document: &Document,
     extras: &Extras,
@@ -158,7 +158,7 @@ pub fn submission_text(
     templates.render("submission.txt", &Page::of(document, extras))
 }
 
-/// What a submission says in short, one `key: value` a line.
+/// The summary of a submission, one `key: value` per line.
 pub fn submission_summary(document: &Document) -> String {
     let whole = submission_json(document);
     let root = document.root();
@@ -179,8 +179,8 @@ pub fn submission_summary(document: &Document) -> String {
     }))
 }
 
-/// The whole submission as JSON: fields by name, lists as arrays, every value a text
-/// as it was typed; the results once more as figures.
+/// The whole submission as JSON: fields by name, lists as arrays, every value as the text
+/// that was typed; the results also as figures.
 pub fn submission_json(document: &Document) -> serde_json::Value {
     let results: Vec<_> = document
         .results()

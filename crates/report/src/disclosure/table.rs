@@ -8,7 +8,7 @@ const GAP: usize = 2;
 /// No column is made narrower than this, in columns of the terminal.
 const NARROWEST: usize = 6;
 
-/// The table, at most `width` columns wide where that is possible at all.
+/// The table, at most `width` columns wide if possible.
 pub(super) fn text_table(table: &Table, width: usize) -> String {
     let widths = widths(table, width);
     let mut out = String::new();
@@ -28,12 +28,12 @@ pub(super) fn text_table(table: &Table, width: usize) -> String {
     out
 }
 
-/// A title as a fragment that stands for itself.
+/// A title as plain text.
 fn plain(title: &str) -> String {
     title.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// As wide as the content asks for; what is too much is taken from the widest.
+/// As wide as the content; if that is too much, the widest columns are reduced.
 fn widths(table: &Table, width: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     let mut least: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! A whole disclosure: as it stands in the golden files, and with a hostile filler.
+//! A whole disclosure: against the golden files, and with hostile input.
 
 use super::*;
 use crate::{Edition, Templates};
@@ -23,7 +23,7 @@ fn extras(edition: Edition) -> Extras {
     }
 }
 
-/// A golden file; UPDATE_GOLDEN=1 writes it anew.
+/// A golden file; UPDATE_GOLDEN=1 writes it.
 fn assert_golden(name: &str, text: &str) {
     let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -74,13 +74,13 @@ fn the_page_has_all_that_was_filled_in_and_who_submits_only_for_reviewers() {
     let mut extras = extras(Edition::Public);
     extras.images.clear();
     let page = submission_html(&document, &extras, &templates).unwrap();
-    assert!(page.contains("rack.png was not there"));
+    assert!(page.contains("rack.png did not exist"));
 }
 
-/// Every field of the form carries an attack: nothing of it is more than text.
+/// Every field of the form contains an attack: all of it stays text.
 #[test]
 fn a_hostile_form_becomes_text() {
-    let attack = "<script>alert(1)</script><img src=http://evil/x onerror=alert(2)>{{ 70007*7 }}\"'><svg/onload=alert(3)>";
+    let attack = "<script>alert(1)</script><img src=http://attacker/x onerror=alert(2)>{{ 70007*7 }}\"'><svg/onload=alert(3)>";
     let document = filled(attack, attack);
     let page =
         submission_html(&document, &extras(Edition::Reviewer), &Templates::builtin()).unwrap();
@@ -111,7 +111,7 @@ fn json_has_the_fields_and_the_figures() {
 }
 
 #[test]
-fn pictures_are_what_they_say() {
+fn images_must_have_a_known_format() {
     assert!(Image::new("a.jpg", b"\xff\xd8\xff\xe0".to_vec()).is_ok());
     assert!(Image::new("a.svg", b"<?xml version=\"1.0\"?><svg/>".to_vec()).is_ok());
     assert!(

@@ -1,4 +1,4 @@
-//! What a report of a submission shows, section by section.
+//! The content of a report of a submission, section by section.
 
 use super::fragment::{fragment_html, fragment_text};
 use super::images::Image;
@@ -14,24 +14,24 @@ use std::collections::BTreeMap;
 /// Columns of the text report.
 pub(super) const TEXT_WIDTH: usize = 78;
 
-/// What a report needs beside the submission itself.
+/// The input of a report in addition to the submission.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
-    /// For whom it is.
+    /// Its readers.
     pub edition: Edition,
-    /// The diagrams, by file name. One that is missing is said to be.
+    /// The diagrams, by file name. A missing one is reported as missing.
     pub images: BTreeMap<String, Image>,
-    /// When the report is made, as it shall be shown; empty: not said.
+    /// The time of the report, as shown; empty: not shown.
     pub generated: String,
     /// Remarks of the caller, e.g. on run records that could not be read.
     pub remarks: Vec<String>,
     /// The detailed sections of each result's record, as HTML; by the result's number.
     pub details: BTreeMap<usize, String>,
-    /// Where a result is not what its record makes, in words; by the result's number.
+    /// Where a result differs from that of its record, for people; by the result's number.
     pub contradictions: BTreeMap<usize, Vec<String>>,
 }
 
-/// A section: a heading and what stands under it.
+/// A section: a heading and its content.
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
     pub id: String,
@@ -39,8 +39,8 @@ pub(super) struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// Something under a heading; exactly one of the parts is filled in, and the others
-/// are empty, as templates want it.
+/// A block under a heading; exactly one of the parts is filled in, and the others
+/// are empty, as templates require it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Block {
     pub title: String,
@@ -87,7 +87,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// A finished text that is no fragment.
+    /// A finished text, not a fragment.
     pub fn plain(text: &str, is_number: bool) -> Self {
         let source = text.replace('&', "&amp;").replace('<', "&lt;");
         Self {
@@ -116,12 +116,12 @@ pub(super) struct ResultView {
     pub narrow_chart: String,
     pub method: &'static str,
     pub reasons: Vec<String>,
-    /// The same as text, each a paragraph.
+    /// The reasons as text, each a paragraph.
     pub reasons_text: String,
-    /// What was remarked of the run: not standard, and so on.
+    /// Remarks on the run: not standard, and so on.
     pub remarks: Vec<String>,
     pub remarks_text: String,
-    /// Where the figures are not those of the run record.
+    /// Differences from the figures of the run record.
     pub contradictions: Vec<String>,
     pub contradictions_text: String,
     /// The suffix of the run.
@@ -129,7 +129,7 @@ pub(super) struct ResultView {
     pub details: String,
 }
 
-/// The sections behind the results, in the order of the form.
+/// The sections after the results, in the order of the form.
 pub(super) fn sections(document: &Document, extras: &Extras) -> Vec<Section> {
     let root = document.root();
     let mut sections: Vec<Section> = Vec::new();
@@ -148,8 +148,8 @@ pub(super) fn sections(document: &Document, extras: &Extras) -> Vec<Section> {
     sections
 }
 
-/// Notes on what stands above them (`memoryNotes` behind `memory`) are no section of
-/// their own.
+/// Notes on what is above them (`memoryNotes` after `memory`) are not a section of their
+/// own.
 fn push_section(sections: &mut Vec<Section>, element: &Element, extras: &Extras) {
     let node = element.node();
     if node.is_optional && element.is_blank() {
@@ -169,7 +169,7 @@ fn push_section(sections: &mut Vec<Section>, element: &Element, extras: &Extras)
     });
 }
 
-/// What a node and all below it give.
+/// The blocks of a node and all below it.
 fn blocks(element: &Element, extras: &Extras) -> Vec<Block> {
     let node = element.node();
     match node.kind {
@@ -240,7 +240,7 @@ fn prose(title: &str, source: &str) -> Block {
 
 fn or_missing(html: String) -> String {
     match html.is_empty() {
-        true => "<em class=\"missing\">not said</em>".into(),
+        true => "<em class=\"missing\">not stated</em>".into(),
         false => html,
     }
 }
@@ -249,7 +249,7 @@ const fn is_number(value: Value) -> bool {
     matches!(value, Value::Count | Value::Number)
 }
 
-/// A figure with its thousands apart; everything else as it was typed.
+/// A figure with thousands separators; everything else as it was typed.
 fn shown(text: &str, value: Value) -> String {
     match (is_number(value), text.parse::<f64>()) {
         (true, Ok(figure)) => {
@@ -350,7 +350,7 @@ fn diagrams(list: &Element, extras: &Extras) -> Block {
     let mut shown: Vec<&str> = Vec::new();
     for item in list.items() {
         let (title, file) = (item.value("name"), item.value("file"));
-        // A picture that is named twice is there once.
+        // A picture that is named twice is shown once.
         if shown.contains(&file) || shown.len() >= DIAGRAMS_MAX {
             continue;
         }
@@ -430,17 +430,17 @@ fn number_short(figure: f64) -> String {
 
 fn reasons(curve: &Curve) -> Vec<String> {
     let bad = curve.points.iter().filter(|p| !p.is_valid);
-    let said = bad.map(|p| {
+    let texts = bad.map(|p| {
         let load = number_short(p.load);
         match p.reason.is_empty() {
             true => format!("{load} {}: does not count", curve.metric),
             false => format!("{load} {}: {}", curve.metric, p.reason),
         }
     });
-    said.collect()
+    texts.collect()
 }
 
-/// What the run remarked on itself, a line each.
+/// The run's remarks, one line each.
 fn remarks(result: &Element) -> Vec<String> {
     let lines = result.value("remarks").lines();
     lines
@@ -463,7 +463,7 @@ fn reasons_text(before: &str, reasons: &[String]) -> String {
 /// A column of the table of load points: its head, and what it shows of a point.
 type Column = (&'static str, fn(&CurvePoint) -> Option<String>);
 
-/// Those of every result, then those that only some files have.
+/// The columns of every result, then those that only some files have.
 const COLUMNS: &[Column] = &[
     ("Throughput, op/s", |p| Some(rate(p.achieved))),
     ("Mean service time, ms", |p| Some(number(p.mean_ms, 3))),

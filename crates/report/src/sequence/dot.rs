@@ -5,7 +5,7 @@ use filermark_model::sequence::{Level, Sequence};
 use filermark_model::text::multi_line;
 use std::fmt::Write as _;
 
-/// The graph of a sequence: states by level, arrows as wide as they are often gone.
+/// The graph of a sequence: states by level, arrow widths by frequency.
 pub fn sequence_dot(name: &str, sequence: &Sequence) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail, here and below.
@@ -64,7 +64,7 @@ fn cluster(out: &mut String, sequence: &Sequence, level: Level) {
     out.push_str("  }\n");
 }
 
-/// A string as Graphviz reads it.
+/// A string in Graphviz syntax.
 fn text(value: &str) -> String {
     let mut out = String::from("\"");
     for c in multi_line(value).chars() {

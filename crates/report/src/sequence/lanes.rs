@@ -1,12 +1,12 @@
-//! Where the states of a drawing stand: those with nothing open in the first column, an
-//! open and what it leads to in a lane of its own, from left to right.
+//! The positions of the states of a drawing: those with nothing open in the first column;
+//! each open, with the states it leads to, in a lane from left to right.
 
 use super::{closes, opens};
 use filermark_model::sequence::{Level, Sequence};
 
-/// Column and row of each state; `None`: it is not used.
+/// Column and row of each state; `None`: not used.
 pub(super) struct Lanes {
-    /// By state. Rows may be halves.
+    /// By state. Rows may be half numbers.
     pub places: Vec<Option<(usize, f64)>>,
     /// How many columns there are.
     pub columns: usize,
@@ -38,7 +38,7 @@ impl Lanes {
         lanes
     }
 
-    /// A lane with everything that an open leads to and that has no place yet.
+    /// Adds a lane with all states that an open leads to and that have no position yet.
     fn add_lane(&mut self, sequence: &Sequence, open: usize) {
         let states = sequence.states();
         let mut columns: Vec<Vec<usize>> = vec![vec![open]];
@@ -60,7 +60,7 @@ impl Lanes {
             }
             columns.push(next);
         }
-        // What closes stands at the end.
+        // Closing states are at the end.
         let mut last = Vec::new();
         for column in &mut columns {
             let closing = |at: &usize| closes(&states[*at]);

@@ -1,4 +1,4 @@
-//! The drawing as an image of its own: no style sheet, no program needed beside it.
+//! The drawing as a self-contained SVG image.
 
 use super::lanes::Lanes;
 use super::{closes, percent, steps};
@@ -6,7 +6,7 @@ use crate::svg::escape;
 use filermark_model::sequence::{Sequence, State};
 use std::fmt::Write as _;
 
-/// A box, and the space around it.
+/// A box, and the cell around it.
 const BOX: (f64, f64) = (146.0, 44.0);
 const CELL: (f64, f64) = (206.0, 62.0);
 const MARGIN: f64 = 40.0;
@@ -19,9 +19,9 @@ svg{font-family:system-ui,sans-serif;background:#fff}\
 @media(prefers-color-scheme:dark){svg{background:#141a20}.b{fill:#1f2831;stroke:#65758a}\
 .n{fill:#e7edf3}.s,.t{fill:#b4c0cc}}";
 
-/// A sequence as SVG: what is open goes from left to right, arrows are as wide as they are
-/// often gone. From a state that closes walkers go back to the first column; those
-/// arrows are left out.
+/// A sequence as SVG: open states from left to right, arrow widths by frequency. From a
+/// state that closes, walkers go back to the first column; those arrows are left
+/// out.
 pub fn sequence_svg(name: &str, sequence: &Sequence) -> String {
     let lanes = Lanes::of(sequence);
     let width = 2.0 * MARGIN + lanes.columns as f64 * CELL.0;
@@ -72,7 +72,7 @@ fn corner((column, row): (usize, f64)) -> (f64, f64) {
 /// `write!` into a string cannot fail.
 fn state_box(out: &mut String, (x, y): (f64, f64), state: &State) {
     let shown = steps(state);
-    // What does not fit stands in the title.
+    // The title has what does not fit.
     let all = shown.join(", ");
     let more = match all.len() <= 28 {
         true => all,
@@ -119,7 +119,7 @@ fn arrow(out: &mut String, from: (f64, f64), to: (f64, f64), share: f64) {
         let (a, b) = ((begin.0 + bend, begin.1), (end.0 - bend, end.1));
         (begin, a, b, end, Some(true))
     } else {
-        // In its own column or back: around the left side.
+        // In its own column or back: along the left side.
         let shift = if to.1 > from.1 { 7.0 } else { -7.0 };
         let (begin, end) = ((from.0, from.1 + half + shift), (to.0, to.1 + half + shift));
         let bend = 26.0 + 0.05 * (from.1 - to.1).abs();

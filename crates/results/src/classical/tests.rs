@@ -23,9 +23,9 @@ fn result(points: &[(f64, f64)], limit_ms: f64) -> Option<ClassicalResult> {
     classical(&samples(points), limit_ms)
 }
 
-/// The words of guide V, case by case.
+/// The rules of guide V, case by case.
 #[test]
-fn the_vendors_rules_come_out() {
+fn classical_results_follow_guide_v() {
     // "the throughput figure at 50 ms is reported"
     let rising = [(100.0, 10.0), (200.0, 20.0), (260.0, 80.0)];
     let at_limit = result(&rising, 50.0).unwrap();
@@ -63,7 +63,7 @@ fn the_vendors_rules_come_out() {
     assert!(early.line().contains("a lower bound"), "{}", early.line());
 }
 
-/// No published curve of the older generations is at hand; one of 2008, whose limit is
+/// No published curve of the older generations is available; one of 2008, whose limit is
 /// 20 ms (sources.md 2.5), keeps its ORT to the digit, since its last point is its peak.
 #[test]
 fn the_ort_is_the_published_one_where_nothing_is_cut() {
@@ -89,13 +89,13 @@ fn the_ort_is_the_published_one_where_nothing_is_cut() {
 }
 
 #[test]
-fn odd_curves_are_defined() {
+fn irregular_curves_have_defined_results() {
     assert_eq!(result(&[], 50.0), None);
     // One point.
     let one = result(&[(100.0, 50.0)], 50.0).unwrap();
     assert_eq!((one.ops_per_sec, one.ort_ms), (100.0, 25.0));
     assert!(one.is_lower_bound());
-    // Nothing within the limit: there is nothing below to draw a line from.
+    // Nothing within the limit: no point to interpolate from.
     assert_eq!(result(&[(100.0, 51.0), (200.0, 90.0)], 50.0), None);
     // Zero response times.
     let zero = result(&[(100.0, 0.0), (200.0, 0.0)], 50.0).unwrap();
@@ -104,16 +104,16 @@ fn odd_curves_are_defined() {
     let at = result(&[(100.0, 10.0), (200.0, 50.0), (300.0, 60.0)], 50.0).unwrap();
     assert_eq!((at.ops_per_sec, at.response_ms), (200.0, 50.0));
     assert!(matches!(at.basis, Basis::Interpolated { .. }));
-    // What comes back within the limit behind a point above it does not count.
+    // A point within the limit after one above it does not count.
     let back = [(100.0, 10.0), (120.0, 90.0), (500.0, 10.0)];
     let back = result(&back, 50.0).unwrap();
     assert_eq!((back.ops_per_sec, back.response_ms), (110.0, 50.0));
-    // Throughput falls, then rises through the limit: the better of the two.
+    // Throughput falls, then rises through the limit: the higher of the two.
     let dent = [(100.0, 10.0), (80.0, 12.0), (180.0, 88.0)];
     assert_eq!(result(&dent, 50.0).unwrap().ops_per_sec, 130.0);
     let dent = [(140.0, 10.0), (80.0, 12.0), (180.0, 88.0)];
     assert_eq!(result(&dent, 50.0).unwrap().basis, Basis::Peak { point: 1 });
-    // Senseless figures are left out.
+    // Invalid figures are left out.
     let odd = [
         (f64::NAN, 1.0),
         (100.0, 2.0),
@@ -131,7 +131,7 @@ fn equal_loads_and_overload() {
         classical(&twice, 50.0).unwrap().basis,
         Basis::Peak { point: 1 }
     );
-    // A point that was behind its rate shows that nothing more came.
+    // A point that missed its rate: the peak is below it.
     let mut behind = samples(&[(100.0, 10.0), (99.0, 900.0)]);
     (behind[1].overloaded, behind[1].counts) = (true, false);
     let found = classical(&behind, 50.0).unwrap();
@@ -139,13 +139,13 @@ fn equal_loads_and_overload() {
         (found.ops_per_sec, found.basis, found.overloaded),
         (100.0, Basis::Peak { point: 1 }, false)
     );
-    // One that did more all the same is interpolated to, and told.
+    // One with a higher rate is used for the interpolation, with a remark.
     behind[1].achieved = 130.0;
     behind[1].mean_ms = 90.0;
     let found = classical(&behind, 50.0).unwrap();
     assert_eq!((found.ops_per_sec, found.overloaded), (115.0, true));
     assert!(found.line().contains("missed its requested rate"));
-    // It is not slower: something else than load was the matter.
+    // It is not slower: load was not the cause.
     behind[1].mean_ms = 9.0;
     assert!(classical(&behind, 50.0).unwrap().is_lower_bound());
     assert_eq!(classical(&behind[1..], 50.0), None);
@@ -160,7 +160,7 @@ fn equal_loads_and_overload() {
     assert!(found.line().contains("the client was busy there"));
 }
 
-/// A point that counts gives its throughput, also where it is no slower than those below.
+/// A point that counts contributes its throughput, also where it is no slower than those below.
 #[test]
 fn what_counts_takes_part_although_it_missed_its_rate() {
     let mut curve = samples(&[(100.0, 10.0), (190.0, 9.9)]);
@@ -172,7 +172,7 @@ fn what_counts_takes_part_although_it_missed_its_rate() {
 }
 
 #[test]
-fn what_only_limit_or_rate_speak_against_takes_part() {
+fn points_invalid_only_by_limit_or_rate_take_part() {
     let record = testing::record();
     let (plan, mut point) = (&record.run.plan, record.points[0].clone());
     let with = |rules: &[Rule]| {
@@ -199,14 +199,14 @@ fn what_only_limit_or_rate_speak_against_takes_part() {
     point.findings = vec![Finding::new(Rule::AchievedRate, Severity::Warning, "x")];
     let counted = sample(plan, &point).expect("measured");
     assert!(counted.takes_part && counted.counts && counted.overloaded);
-    // Where the server was gone, what is missing says nothing of load.
+    // Where the server was gone, load is not the cause of the shortfall.
     point.findings = with(&[Rule::AchievedRate]);
     let counters = &mut point.stats.as_mut().expect("measured").counters;
     counters.insert("port_unreachable".into(), 1);
     assert!(!takes_part(plan, &point));
     point.findings = vec![Finding::new(Rule::Errors, Severity::Warning, "x")];
     assert!(takes_part(plan, &point));
-    // So it is where the server paused, or the client was at its limit.
+    // The same holds where the server paused, or the client was at its limit.
     point.stats.as_mut().expect("measured").counters.clear();
     for rule in [Rule::NoReply, Rule::Lateness, Rule::GeneratorBusy] {
         for (severity, expected) in [(Severity::Note, true), (Severity::Warning, false)] {
@@ -258,7 +258,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
 }
 
 proptest! {
-    /// Whatever the curve: the result lies within the limit, within what took part, and
+    /// For any curve: the result lies within the limit, within what took part, and
     /// at or above every point before the limit was passed; its ORT within the limit.
     #[test]
     fn results_keep_within_the_curve(
@@ -270,7 +270,7 @@ proptest! {
             sample.number = number;
         }
         let found = classical(&all, limit);
-        // The order in which points come is of no matter.
+        // The order in which points come does not matter.
         let mut turned = all.clone();
         turned.reverse();
         turned.rotate_left(if all.is_empty() { 0 } else { turn % all.len() });

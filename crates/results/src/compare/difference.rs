@@ -1,9 +1,9 @@
 //! The difference of one figure between two sides, with its interval and verdict.
 //!
-//! A difference is a ratio: it is worked out on logarithms and shown in percent.
+//! A difference is a ratio: it is computed from logarithms and shown in percent.
 //! Two sides differ by more than the noise within their runs, so the variance has
-//! two parts: what the runs show of themselves ([`super::within`]), and what runs
-//! differ by, which is assumed until repeats show it.
+//! two parts: the variance within the runs ([`super::interval_variance`]), and the spread
+//! between runs, which is assumed until repeats show it.
 
 use super::interval_variance::Figure;
 use super::student;
@@ -11,26 +11,26 @@ use serde::Serialize;
 
 /// The chance that an interval misses, and that a family of tests is wrong.
 pub const ALPHA: f64 = 0.05;
-/// How many degrees of freedom the assumed spread between runs is worth.
+/// Degrees of freedom of the assumed spread between runs.
 const ASSUMED_DF: f64 = 20.0;
-/// The same where repeats scatter more.
-const DOUBTED_DF: f64 = 1.0;
+/// Degrees of freedom of that spread where repeats scatter more.
+const CONTRADICTED_DF: f64 = 1.0;
 
-/// What a comparison says of a figure.
+/// The verdict on one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// The second side does better.
+    /// The second side is better.
     Faster,
-    /// It does worse.
+    /// The second side is worse.
     Slower,
-    /// Whatever the difference is, it is not larger than what chance makes, or too
-    /// small to matter. It does not say that there is none.
+    /// The difference is not larger than chance can make it, or too small to matter.
+    /// This does not show that there is none.
     NoDifferenceShown,
 }
 
 impl Judgement {
-    /// In words.
+    /// For people.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -53,8 +53,8 @@ pub enum Kind {
     /// Mean response time, ms.
     ResponseMean,
     /// Highest achieved rate of the load points with figures on both sides, op/s. They need
-    /// not count: near a limit chance decides whether the highest one does, so the peak of
-    /// what counts would jump by a whole load point between runs that are alike.
+    /// not count: near a limit it is chance whether the highest one counts, so the peak of
+    /// valid points would change by a whole load point between equal runs.
     HighestRate,
     /// Overall response time, ms.
     Ort,
@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// Its name where there is little room.
+    /// Its name where space is short.
     pub const fn short(self) -> &'static str {
         match self {
             Self::AchievedRate => "rate",
@@ -100,7 +100,7 @@ impl Kind {
         if self.is_rate() { 1.0 } else { 1e-6 }
     }
 
-    /// Its weight among the tests over the sweep: what carries the verdict has most.
+    /// Its weight among the tests over the sweep: the figures that decide the verdict have most.
     pub(super) const fn weight(self) -> f64 {
         match self {
             Self::ServiceMean | Self::AchievedRate => 4.0,
@@ -108,31 +108,31 @@ impl Kind {
         }
     }
 
-    /// How much more than a mean it differs between runs.
-    pub(super) const fn unrest(self) -> f64 {
+    /// Its spread between runs, as a multiple of that of a mean.
+    pub(super) const fn spread_factor(self) -> f64 {
         match self {
             Self::ServiceP99 => 2.0,
             _ => 1.0,
         }
     }
 
-    /// Whether few operations make it: a single stall of a second is in there, and says
-    /// nothing of the next run.
+    /// Whether it depends on few operations: a single stall of a second changes it, which
+    /// does not predict the next run.
     pub(super) const fn is_of_the_tail(self) -> bool {
         matches!(self, Self::ServiceP99 | Self::ResponseMean)
     }
 
-    /// How much more it differs at a single load point than over the sweep: near the
-    /// knee a little less speed makes a much longer queue.
-    pub(super) const fn point_unrest(self) -> f64 {
+    /// Its spread at a single load point, as a multiple of that over the sweep: near the
+    /// knee a slightly slower server has a much longer queue.
+    pub(super) const fn point_spread_factor(self) -> f64 {
         if self.is_rate() { 1.0 } else { 2.0 }
     }
 }
 
-/// A difference that was worked out: AFTER against BEFORE.
+/// A difference of one figure: AFTER against BEFORE.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Of which figure.
+    /// The figure.
     pub kind: Kind,
     /// The unit of `before` and `after`.
     pub unit: &'static str,
@@ -146,11 +146,11 @@ pub struct Difference {
     pub low_pcnt: f64,
     /// Upper end.
     pub high_pcnt: f64,
-    /// The chance of as much without any difference, before many tests are allowed for.
+    /// The probability of such a difference by chance, not adjusted for many tests.
     pub p_value: f64,
-    /// The same when they are (Holm), within its table.
+    /// The p-value adjusted for the number of tests in its table (Holm).
     pub adjusted_p_value: f64,
-    /// What is made of it.
+    /// The verdict.
     pub verdict: Judgement,
 }
 
@@ -165,15 +165,15 @@ impl Difference {
         )
     }
 
-    /// Decides, once the p-value is adjusted: shown, and large enough to matter.
+    /// Sets the verdict from the adjusted p-value and the threshold.
     pub(super) fn decide(&mut self, adjusted: f64, alpha: f64, threshold_pcnt: f64) {
         self.adjusted_p_value = adjusted;
         self.verdict = self.judged(adjusted, alpha, threshold_pcnt);
     }
 
-    /// The same for a family of its own.
+    /// The verdict in a family of tests of its own.
     pub(super) fn judged(&self, adjusted: f64, alpha: f64, threshold_pcnt: f64) -> Judgement {
-        // As a ratio: a half is as far as a double.
+        // As a ratio: a half and a double are equally far.
         let least = (threshold_pcnt / 100.0).ln_1p();
         let ratio = (self.change_pcnt / 100.0).ln_1p();
         match adjusted < alpha && ratio.abs() >= least {
@@ -184,7 +184,7 @@ impl Difference {
     }
 }
 
-/// Percent with a sign, and no more digits than they are worth.
+/// Percent with a sign and a sensible number of digits.
 pub fn signed(pcnt: f64) -> String {
     match pcnt {
         p if !p.is_finite() || p >= 1e5 => "more than +99999".into(),
@@ -197,7 +197,7 @@ pub fn signed(pcnt: f64) -> String {
     }
 }
 
-/// A variance and what it rests on.
+/// A variance and its degrees of freedom.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     pub variance: f64,
@@ -242,19 +242,19 @@ impl Spread {
         })
     }
 
-    /// What is assumed, put right by what repeats show: pooled by degrees of freedom. An
-    /// assumption that repeats show to be too small counts for little.
+    /// The assumption corrected by what repeats show: pooled by degrees of freedom. An
+    /// assumption that repeats show to be too small has little weight.
     fn corrected(self, shown: Option<Self>) -> Self {
         let Some(shown) = shown else {
             return self;
         };
-        let trusted = match shown.variance > self.variance {
-            true => self.df.min(DOUBTED_DF),
+        let assumed_df = match shown.variance > self.variance {
+            true => self.df.min(CONTRADICTED_DF),
             false => self.df,
         };
-        let df = trusted + shown.df;
+        let df = assumed_df + shown.df;
         Self {
-            variance: (self.variance * trusted + shown.variance * shown.df) / df,
+            variance: (self.variance * assumed_df + shown.variance * shown.df) / df,
             df,
         }
     }
@@ -264,8 +264,8 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// What is known of a figure on one side: its logarithm in each record, and how sure
-/// each is by the record itself.
+/// What is known of a figure on one side: its logarithm in each record, and the variance
+/// within each record.
 #[derive(Clone, Debug, Default)]
 pub struct SideEstimate {
     pub logs: Vec<f64>,
@@ -294,14 +294,14 @@ impl SideEstimate {
     }
 }
 
-/// What else goes into the interval.
+/// Further uncertainty in the interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExtraUncertainty {
     /// Standard deviation of the logarithm between runs, assumed.
     pub spread: f64,
     /// Variance of the difference that the scatter over load points shows.
     pub scatter: Option<Spread>,
-    /// What the clients' own unrest can explain of the logarithm.
+    /// The part of the logarithm that the clients' own delays can explain.
     pub allowance: f64,
 }
 
@@ -310,7 +310,7 @@ pub fn difference(
     kind: Kind,
     before: &SideEstimate,
     after: &SideEstimate,
-    doubt: ExtraUncertainty,
+    uncertainty: ExtraUncertainty,
 ) -> Option<Difference> {
     let (b, a) = (before.logs.len() as f64, after.logs.len() as f64);
     if b == 0.0 || a == 0.0 {
@@ -318,11 +318,11 @@ pub fn difference(
     }
     let share = 1.0 / b + 1.0 / a;
     let assumed = Spread {
-        variance: doubt.spread * doubt.spread,
+        variance: uncertainty.spread * uncertainty.spread,
         df: ASSUMED_DF,
     };
     let within = before.within().times(0.5).plus(after.within().times(0.5));
-    let scatter = doubt.scatter.map(|s| s.times(1.0 / share));
+    let scatter = uncertainty.scatter.map(|s| s.times(1.0 / share));
     let own = match scatter {
         Some(scatter) if scatter.variance > within.variance => scatter,
         _ => within,
@@ -332,8 +332,8 @@ pub fn difference(
     let deviation = (one.variance * share).sqrt();
     let (before, after) = (mean(&before.logs), mean(&after.logs));
     let log = after - before;
-    let half = student::quantile(ALPHA, one.df) * deviation + doubt.allowance;
-    let beyond = (log.abs() - doubt.allowance).max(0.0);
+    let half = student::quantile(ALPHA, one.df) * deviation + uncertainty.allowance;
+    let beyond = (log.abs() - uncertainty.allowance).max(0.0);
     let p_value = match deviation > 0.0 {
         true => student::two_sided(beyond / deviation, one.df),
         false if beyond > 1e-9 => 0.0,
@@ -384,11 +384,12 @@ mod tests {
     }
 
     fn judged(before: &[f64], after: &[f64], spread: f64) -> Difference {
-        let doubt = ExtraUncertainty {
+        let uncertainty = ExtraUncertainty {
             spread,
             ..ExtraUncertainty::default()
         };
-        let mut d = difference(Kind::ServiceMean, &side(before), &side(after), doubt).unwrap();
+        let mut d =
+            difference(Kind::ServiceMean, &side(before), &side(after), uncertainty).unwrap();
         d.decide(d.p_value, ALPHA, 5.0);
         d
     }
@@ -407,42 +408,42 @@ mod tests {
             judged(&[1.0], &[1.10], 0.06).verdict,
             Judgement::NoDifferenceShown
         );
-        // Shown, but too small to matter.
+        // Significant, but below the threshold.
         let small = judged(&[1.0], &[1.03], 0.001);
         assert!(small.low_pcnt > 0.0);
         assert_eq!(small.verdict, Judgement::NoDifferenceShown);
     }
 
     #[test]
-    fn repeats_speak_for_themselves() {
-        // Alike: a smaller difference is seen than without repeats.
+    fn repeats_correct_the_assumed_spread() {
+        // Similar repeats: a smaller difference is detected.
         let alike = judged(&[1.0, 1.002, 0.998], &[1.061, 1.059, 1.06], 0.02);
         assert_eq!(alike.verdict, Judgement::Slower);
         assert_eq!(
             judged(&[1.0], &[1.06], 0.02).verdict,
             Judgement::NoDifferenceShown
         );
-        // Wild: what was assumed is forgotten.
+        // Scattered repeats: the assumption has little weight.
         let wild = judged(&[1.0, 1.3, 0.8], &[1.1, 1.5, 1.0], 0.001);
         assert_eq!(wild.verdict, Judgement::NoDifferenceShown);
         assert!(wild.low_pcnt < -20.0, "{wild:?}");
     }
 
     #[test]
-    fn what_the_client_can_explain_is_not_laid_at_the_servers_door() {
-        let doubt = ExtraUncertainty {
+    fn differences_that_the_client_can_explain_are_not_the_servers() {
+        let uncertainty = ExtraUncertainty {
             spread: 0.02,
             allowance: 0.3,
             ..ExtraUncertainty::default()
         };
-        let d = difference(Kind::ServiceMean, &side(&[1.0]), &side(&[1.2]), doubt).unwrap();
+        let d = difference(Kind::ServiceMean, &side(&[1.0]), &side(&[1.2]), uncertainty).unwrap();
         assert_eq!(d.p_value, 1.0);
         assert!(d.low_pcnt < 0.0);
-        assert!(difference(Kind::ServiceMean, &side(&[]), &side(&[1.2]), doubt).is_none());
+        assert!(difference(Kind::ServiceMean, &side(&[]), &side(&[1.2]), uncertainty).is_none());
     }
 
     #[test]
-    fn figures_read_well() {
+    fn figures_have_few_digits() {
         assert_eq!(
             [
                 signed(12.34),

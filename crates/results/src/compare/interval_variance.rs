@@ -1,9 +1,9 @@
-//! How sure the figures of one load point of one run are, from the run itself:
+//! The uncertainty of the figures of one load point of one run, from the run itself:
 //! block means over its seconds.
 //!
-//! Seconds next to each other are alike (a cache fills, a disk is busy), so a second
-//! is no independent measurement; a block of several is more nearly one. What is
-//! found is the variance of the *logarithm* of a figure: differences are ratios.
+//! Neighbouring seconds are correlated (a cache fills, a disk is busy), so a second
+//! is no independent measurement; a block of several is closer to one. The result
+//! is the variance of the *logarithm* of a figure: differences are ratios.
 
 use filermark_model::stats::{Interval, PointStats};
 use filermark_model::{Latency, OpStats};
@@ -14,8 +14,8 @@ const BLOCKS: usize = 12;
 const BLOCK_SECONDS_MIN: usize = 2;
 /// Windows shorter than this have blocks of one second.
 const SHORT_SECONDS: usize = 6;
-/// What chance alone makes of a variance, at least, where there are no seconds to see
-/// more in: twice the standard error.
+/// The least inflation of a variance where the seconds are too few to measure it: twice
+/// the standard error.
 const INFLATION_UNKNOWN: f64 = 4.0;
 
 /// One figure of one load point of one run.
@@ -30,7 +30,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The figure, where it makes sense.
+    /// The figure, where it is positive and finite.
     fn of(value: f64, variance: f64, df: f64) -> Option<Self> {
         let good = value > 0.0 && value.is_finite() && variance.is_finite();
         good.then_some(Self {
@@ -81,7 +81,7 @@ impl Figures {
             ),
             service_mean: Figure::of(service.mean_ns(), draws * inflation, df),
             service_p99: p99(&service, inflation, df),
-            // A lower bound is no figure to compare.
+            // A lower bound cannot be compared.
             response_mean: match response.mean().at_least {
                 true => None,
                 false => Figure::of(response.mean_ns(), mean_variance(&response) * inflation, df),
@@ -93,8 +93,8 @@ impl Figures {
         }
     }
 
-    /// The mean service time of one operation at this point: the spread of its own
-    /// latencies, as much larger as the blocks of all operations show.
+    /// The mean service time of one operation at this point: the variance of its own
+    /// latencies, scaled by the inflation that the blocks of all operations show.
     pub fn of_op(&self, op: &OpStats) -> Option<Figure> {
         let variance = mean_variance(&op.service) * self.inflation;
         Figure::of(op.service.mean_ns(), variance, self.df)
@@ -116,7 +116,7 @@ fn blocks(stats: &PointStats) -> Vec<(f64, f64)> {
 }
 
 /// Variance of the logarithm of the mean service time, from the blocks: a ratio of
-/// sums, by its linearisation.
+/// sums, linearised.
 fn block_variance(blocks: &[(f64, f64)]) -> Option<f64> {
     let k = blocks.len() as f64;
     let total = blocks
@@ -142,7 +142,7 @@ fn rate_variance(blocks: &[(f64, f64)]) -> Option<f64> {
     Some(squares / (k - 1.0) / k / (mean * mean))
 }
 
-/// Variance of the logarithm of the mean of so many independent draws.
+/// Variance of the logarithm of the mean of as many independent draws.
 fn mean_variance(latency: &Latency) -> f64 {
     let (mean, deviation) = (latency.mean_ns(), latency.std_dev_ns());
     match latency.count() {
@@ -151,7 +151,7 @@ fn mean_variance(latency: &Latency) -> f64 {
     }
 }
 
-/// The 99th percentile, with the interval that its rank has by chance.
+/// The 99th percentile, with the interval of its rank.
 fn p99(latency: &Latency, inflation: f64, df: f64) -> Option<Figure> {
     let n = latency.count() as f64;
     if n < 2.0 {
@@ -194,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_are_alike_make_the_mean_less_sure() {
-        // Half of the run is 20 % slower: the draws alone would promise much more.
+    fn correlated_seconds_widen_the_interval() {
+        // Half of the run is 20 % slower: from the draws alone the interval would be much narrower.
         let halves = stats(|s| (100, if s < 30 { 1_000 } else { 1_200 }), 60);
         let figures = Figures::of(&halves);
         let mean = figures.service_mean.unwrap();
@@ -222,7 +222,7 @@ mod tests {
             .response
             .record_at_least(Nanos::from_secs(1));
         assert!(Figures::of(&open).response_mean.is_none());
-        // A second or none: unsure, but no panic.
+        // A second or none: a wide interval, and no panic.
         let short = Figures::of(&stats(|_| (50, 1_000), 1));
         assert_eq!(short.inflation, INFLATION_UNKNOWN);
         let mut odd = stats(|_| (50, 1_000), 3);

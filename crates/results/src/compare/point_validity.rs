@@ -1,9 +1,9 @@
-//! Whether a load point counts on each side, and what it means when it counts on one
+//! Whether a load point counts on each side, and the conclusion when it counts on one
 //! side only.
 //!
-//! A point that failed has no figures, so no test sees it: without a rule of its own a
-//! server that fails would pass for one without any difference. The rule is no test: it
-//! goes by what happened. It knows nothing of how figures are compared.
+//! A point that failed has no figures, so no test includes it: without a rule of its own a
+//! failing server would count as one without any difference. The rule is not a test: it
+//! uses the findings only, not how figures are compared.
 
 use super::difference::{Judgement, mean};
 use super::points::{Pair, PointDifference};
@@ -14,12 +14,12 @@ use filermark_model::text::one_line;
 use filermark_model::{Finding, Rule};
 use serde::Serialize;
 
-/// Points at the edge of a rule from which on it is no chance that they do not count.
+/// From this number of points at the edge of a rule on, their invalidity is not chance.
 const NO_CHANCE: usize = 2;
 /// Reasons why points do not count that a sentence names.
 const WHYS_NAMED: usize = 3;
 
-/// Rules that speak of the clients, and not of the server.
+/// Rules about the clients, not the server.
 const OF_CLIENTS: [Rule; 3] = [Rule::GeneratorStalled, Rule::ClientStart, Rule::ClientLost];
 
 /// Whether a load point counts on one side.
@@ -28,14 +28,14 @@ const OF_CLIENTS: [Rule; 3] = [Rule::GeneratorStalled, Rule::ClientStart, Rule::
 pub enum PointValidity {
     /// It counts.
     Valid,
-    /// It does not count because the server was too slow for it: that is a figure too.
+    /// It does not count because the server was too slow for it: its figures are still compared.
     TooSlow {
-        /// The rules that say so.
+        /// The rules that are violated.
         why: String,
     },
     /// It does not count for another reason.
     Invalid {
-        /// The rules that say so.
+        /// The rules that are violated.
         why: String,
     },
     /// It was not measured.
@@ -46,7 +46,7 @@ pub enum PointValidity {
 }
 
 impl PointValidity {
-    /// In words.
+    /// For people.
     pub fn text(&self) -> String {
         match self {
             Self::Valid => "valid".into(),
@@ -94,14 +94,14 @@ pub(super) fn standing(plan: &RunPlan, point: Option<&PointRecord>) -> PointVali
     }
 }
 
-/// What the records of one side say of a load point beside its standing.
+/// What the records of one side show of a load point in addition to its validity.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PointNote {
-    /// It failed, was not measured, or operations failed: no matter of a little more or less.
+    /// It failed, was not measured, or operations failed: not a question of a small margin.
     firm: bool,
-    /// A rule that speaks of the clients says that it does not count.
+    /// It does not count by a rule about the clients.
     of_clients: bool,
-    /// Another rule says so, or it was not measured.
+    /// It does not count by another rule, or it was not measured.
     of_others: bool,
     /// Its achieved rate in op/s, whether it counts or not, unless something else than the
     /// server's speed explains it; mean over the records.
@@ -138,8 +138,7 @@ impl PointNote {
 }
 
 impl PointNote {
-    /// It does not count because of the clients and of nothing else: that says nothing of
-    /// the server.
+    /// It does not count because of the clients only: that shows nothing about the server.
     pub const fn is_of_clients(self) -> bool {
         self.of_clients && !self.of_others
     }
@@ -161,16 +160,16 @@ impl FromIterator<Self> for PointNote {
 /// Standard deviations of the difference of two runs that chance seldom passes.
 const CHANCE_DEVIATIONS: f64 = 2.0;
 
-/// The ratio of two achieved rates from which on it is no edge: it matters, and is more
-/// than runs differ by. `spread` is the standard deviation of a logarithm between runs.
+/// The ratio of two achieved rates above which a difference is not at the edge: it matters,
+/// and is larger than the spread between runs. `spread` is the standard deviation of a logarithm between runs.
 pub fn far(threshold_pcnt: f64, spread: f64) -> f64 {
     let chance = CHANCE_DEVIATIONS * (2.0 * spread * spread).sqrt();
     (1.0 + threshold_pcnt / 100.0) * chance.exp()
 }
 
-/// Says of each point that counts on one side only what is made of it; figures were
-/// judged before. At the edge of a rule (94.9 % of the rate where 95 % are asked for) chance
-/// decides whether a point counts, so one such point alone makes no difference.
+/// Sets the verdict on each point that counts on one side only; figures were judged
+/// before. At the edge of a rule (94.9 % of the rate where 95 % are required) it is chance
+/// whether a point counts, so one such point alone makes no difference.
 pub fn judge(points: &mut [PointDifference], pairs: &[Pair<'_>], far: f64) {
     let firm: Vec<bool> = points
         .iter()
@@ -199,7 +198,7 @@ pub fn judge(points: &mut [PointDifference], pairs: &[Pair<'_>], far: f64) {
     }
 }
 
-/// Which way a point changes by its standing alone.
+/// The direction in which a point changes by its validity alone.
 fn change(point: &PointDifference) -> Judgement {
     match (&point.before, &point.after) {
         (PointValidity::Valid, PointValidity::Valid) => Judgement::NoDifferenceShown,
@@ -209,7 +208,7 @@ fn change(point: &PointDifference) -> Judgement {
     }
 }
 
-/// Whether it is more than the edge of a rule: operations failed, or a figure says so too.
+/// Whether it is more than the edge of a rule: operations failed, or a figure differs in the same direction.
 fn is_firm(point: &PointDifference, pair: &Pair<'_>, far: f64) -> bool {
     let (b, a) = &pair.marks;
     let (good, bad) = match change(point) {
@@ -224,7 +223,7 @@ fn is_firm(point: &PointDifference, pair: &Pair<'_>, far: f64) -> bool {
         || figures.into_iter().any(|d| d.verdict == change(point))
 }
 
-/// In words, which points count on one side only, where something is made of it.
+/// The points that count on one side only and affect the verdict, in sentences.
 pub fn reasons(points: &[PointDifference]) -> Vec<String> {
     let of = |judgement: Judgement| {
         let which = points.iter().filter(|p| p.standing_verdict == judgement);

@@ -1,5 +1,5 @@
-//! Load points side by side: which belong together, which count, and what each
-//! figure differs by.
+//! Load points side by side: which belong together, which count, and how each figure
+//! differs.
 
 use super::difference::{
     Difference, ExtraUncertainty, Judgement, Kind, SideEstimate, difference, mean,
@@ -19,10 +19,10 @@ use serde::Serialize;
 const HELD_SHARE: f64 = 0.99;
 /// Latencies are compared where the achieved rates differ by no more, in percent.
 const SAME_RATE_PCNT: f64 = 5.0;
-/// What a reply and its request may wait for the client's processor: so many times
-/// its own lateness.
+/// The time that a reply and its request may wait for the client's processor, as a multiple
+/// of its own delay.
 const CLIENT_WAITS: f64 = 2.0;
-/// Standard errors within which a difference of lateness is chance, where repeats tell.
+/// Standard errors within which a difference of lateness is chance, with repeats.
 const CHANCE_ERRORS: f64 = 2.0;
 
 /// One load point on two sides.
@@ -32,19 +32,19 @@ pub struct PointDifference {
     pub number: u32,
     /// The load in its own unit: `1000 op/s`, `2 BUILDs`.
     pub load: String,
-    /// The requested rate that counts, op/s; `None`: as fast as it goes.
+    /// The requested rate that counts, op/s; `None`: no limit.
     pub requested_ops_per_sec: Option<f64>,
-    /// How it stands in the base; with repeats: the worst of them.
+    /// Its validity in the base; with repeats: the worst of them.
     pub before: PointValidity,
-    /// How it stands on the other side.
+    /// Its validity on the other side.
     pub after: PointValidity,
     /// What was compared; empty where the point has no figures on one side.
     pub figures: Vec<Difference>,
     /// The mean service time of each operation.
     pub ops: Vec<OpDifference>,
-    /// Whether both sides reached the requested rate, so that it says nothing.
+    /// Whether both sides reached the requested rate, so that the rate shows no difference.
     pub held_by_pacing: bool,
-    /// What is made of it where it counts on one side only.
+    /// The verdict where it counts on one side only.
     pub standing_verdict: Judgement,
 }
 
@@ -60,7 +60,7 @@ pub struct OpDifference {
     pub service: Difference,
 }
 
-/// A load point with all that its records say of it.
+/// A load point with the figures of its records.
 pub struct Pair<'a> {
     pub number: u32,
     pub load: String,
@@ -79,7 +79,7 @@ pub struct Cell<'a> {
     pub figures: Figures,
 }
 
-/// The points that all records of both sides were asked for.
+/// The points that all records of both sides have.
 pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<'a>> {
     let Some(base) = before.first() else {
         return Vec::new();
@@ -109,7 +109,7 @@ pub fn pairs<'a>(before: &[&'a RunRecord], after: &[&'a RunRecord]) -> Vec<Pair<
     plan.points.iter().filter(everywhere).map(of).collect()
 }
 
-/// A load point is what was asked for; its number is a matter of the list.
+/// Load points are equal by what was requested, not by their number.
 fn same_load(a: &LoadPoint, b: &LoadPoint) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
     near(a.requested.0, b.requested.0) && near(a.units, b.units) && a.proc_count == b.proc_count
@@ -167,21 +167,20 @@ impl Pair<'_> {
         self.marks.0.is_of_clients() || self.marks.1.is_of_clients()
     }
 
-    /// Whether something may follow from its figures. Where it counts on neither side,
-    /// the runs have to be VALID all the same: then it is above what the server carries.
+    /// Whether its figures may affect the verdict. Where it counts on neither side, the runs
+    /// must be VALID: then it is above the load that the server can carry.
     pub fn is_sound(&self) -> bool {
         let counts = |s: &PointValidity| *s == PointValidity::Valid;
         let one = counts(&self.standing.0) || counts(&self.standing.1);
         self.is_measured() && (one || !self.in_invalid_run)
     }
 
-    /// Whether it counts everywhere.
+    /// Whether it counts in all records.
     pub fn is_valid(&self) -> bool {
         self.standing == (PointValidity::Valid, PointValidity::Valid)
     }
 
-    /// The achieved rates of all records; `None` where one of them has none, for then
-    /// nothing can be said of all.
+    /// The achieved rates of all records; `None` if one of them has none.
     fn rates(&self) -> Option<Vec<f64>> {
         let all = self.before.iter().chain(&self.after);
         let both = !self.before.is_empty() && !self.after.is_empty();
@@ -189,7 +188,7 @@ impl Pair<'_> {
         rates.collect::<Option<Vec<f64>>>().filter(|_| both)
     }
 
-    /// Whether all records reached what was asked for.
+    /// Whether all records reached the requested rate.
     pub fn is_held(&self) -> bool {
         let reached = |asked: f64| {
             let rates = self.rates();
@@ -198,7 +197,7 @@ impl Pair<'_> {
         self.is_measured() && self.requested.is_some_and(reached)
     }
 
-    /// Whether latencies were measured at the same rate, or no rate was asked for.
+    /// Whether latencies were measured at the same rate, or no rate was requested.
     pub fn is_at_one_rate(&self) -> bool {
         let near = |rates: Vec<f64>| {
             let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
@@ -214,19 +213,19 @@ impl Pair<'_> {
         (of(&self.before), of(&self.after))
     }
 
-    /// What is assumed and known of a figure's doubt at this point.
-    pub fn doubt(&self, kind: Kind, spread: f64) -> ExtraUncertainty {
+    /// The uncertainty of a figure at this point.
+    pub fn uncertainty(&self, kind: Kind, spread: f64) -> ExtraUncertainty {
         let held = kind.is_rate() && self.is_held();
         let free = if held { 0.0 } else { 1.0 };
         ExtraUncertainty {
-            spread: free * spread * kind.unrest(),
+            spread: free * spread * kind.spread_factor(),
             scatter: None,
             allowance: free * self.allowance(kind),
         }
     }
 
-    /// What the clients' own lateness can explain of a figure's logarithm: they wait
-    /// for their processor when a reply comes as they do when a timer ends.
+    /// The part of a figure's logarithm that the clients' own delays can explain: they wait
+    /// for their processor when a reply arrives as they do when a timer expires.
     fn allowance(&self, kind: Kind) -> f64 {
         let waits = match kind {
             Kind::ResponseMean => CLIENT_WAITS + 1.0,
@@ -244,9 +243,9 @@ impl Pair<'_> {
         self.explained(waits, late, of)
     }
 
-    /// The clients' own mean lateness in ns, before and after, and what it can explain
-    /// of the logarithm of the mean service time.
-    pub fn client_unrest(&self) -> (f64, f64, f64) {
+    /// The clients' own mean delay in ns, before and after, and the part of the logarithm of
+    /// the mean service time that it can explain.
+    pub fn client_delay(&self) -> (f64, f64, f64) {
         let late = |cells: &[Cell<'_>]| {
             let all: Vec<f64> = cells.iter().map(|c| c.figures.wakeup_mean_ns).collect();
             mean(&all)
@@ -264,7 +263,7 @@ impl Pair<'_> {
         let lateness =
             |cells: &[Cell<'_>]| -> Vec<f64> { cells.iter().map(|c| late(&c.figures)).collect() };
         let (before, after) = (lateness(&self.before), lateness(&self.after));
-        // What repeats scatter by is in the spread between runs already.
+        // The spread between runs contains the scatter of repeats already.
         let chance = match before.len().min(after.len()) {
             0 | 1 => 0.0,
             _ => CHANCE_ERRORS * standard_error(&before, &after),
@@ -272,7 +271,7 @@ impl Pair<'_> {
         let more = waits * ((mean(&after) - mean(&before)).abs() - chance).max(0.0);
         let all = self.before.iter().chain(&self.after);
         let least = all.filter_map(latency).fold(f64::INFINITY, f64::min);
-        // Without a latency nothing is compared.
+        // Without a latency there is no comparison.
         if least.is_finite() {
             (more / least.max(1.0)).ln_1p()
         } else {
@@ -290,11 +289,11 @@ impl Pair<'_> {
             .chain(latencies.into_iter().filter(|_| self.is_at_one_rate()));
         let of = |kind| {
             let (before, after) = self.sides(kind);
-            let mut doubt = self.doubt(kind, kind.point_unrest() * spread);
-            if doubt.spread > 0.0 {
-                doubt.spread = doubt.spread.max(scatter(kind));
+            let mut uncertainty = self.uncertainty(kind, kind.point_spread_factor() * spread);
+            if uncertainty.spread > 0.0 {
+                uncertainty.spread = uncertainty.spread.max(scatter(kind));
             }
-            difference(kind, &before, &after, doubt)
+            difference(kind, &before, &after, uncertainty)
         };
         kinds.filter_map(of).collect()
     }
@@ -309,8 +308,8 @@ impl Pair<'_> {
         (of(&self.before), of(&self.after), count)
     }
 
-    /// The doubt of an operation's mean service time.
-    pub fn op_doubt(&self, op: filermark_model::Op, spread: f64) -> ExtraUncertainty {
+    /// The uncertainty of an operation's mean service time.
+    pub fn op_uncertainty(&self, op: filermark_model::Op, spread: f64) -> ExtraUncertainty {
         let of = |c: &Cell<'_>| c.op_figure(op).map(|f| f.value);
         ExtraUncertainty {
             spread,

@@ -1,23 +1,23 @@
-//! Several load points together: their differences as one, and how these scatter.
+//! Several load points together: their differences as one, and their scatter.
 
 use super::difference::{Kind, SideEstimate, Spread, mean};
 use super::points::Pair;
 
-/// Load points from which on a trend over them can be told from scatter.
+/// Fewest load points at which a trend can be distinguished from scatter.
 const TREND_POINTS: usize = 4;
 /// From the median of absolute distances to the standard deviation (normal distribution).
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
-/// Of the difference of two means.
+/// The standard error of the difference of two means.
 pub fn standard_error(before: &[f64], after: &[f64]) -> f64 {
     let share = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
     let spread = Spread::of_groups(&[before, after]).unwrap_or_default();
     (spread.variance * share).sqrt()
 }
 
-/// By how much a figure of a single point scatters between runs, as the differences
-/// at all points show it: robust, so that few points that really differ do not hide
-/// themselves.
+/// The scatter of a figure of a single point between runs, estimated from the differences
+/// at all points: robust, so that a few points with a real difference do not hide
+/// it.
 pub fn scatter(pairs: &[Pair<'_>], kind: Kind) -> f64 {
     let log = |pair: &Pair<'_>| {
         let (before, after) = pair.sides(kind);
@@ -32,15 +32,15 @@ pub fn scatter(pairs: &[Pair<'_>], kind: Kind) -> f64 {
     let middle = median(logs.clone());
     let straight = logs.iter().map(|d| (d - middle).abs()).collect();
     let bent = without_trend(&logs).iter().map(|d| d.abs()).collect();
-    // One point that really differs spoils the trend, a real trend the median.
+    // One point that really differs distorts the trend, a real trend the median.
     let apart = median(straight).min(median(bent));
     // Both sides of a difference scatter.
     MAD_TO_DEVIATION * apart / 2f64.sqrt()
 }
 
-/// What is left of differences over the load points without their mean, and, where
-/// there are enough points, without their trend: a slower server loses more the higher
-/// the load is, and that is no noise.
+/// The residuals of the differences over the load points without their mean, and, with
+/// enough points, without their trend: a slower server loses more at higher load, and that
+/// is not noise.
 fn without_trend(logs: &[f64]) -> Vec<f64> {
     let middle = mean(logs);
     if logs.len() < TREND_POINTS {
@@ -63,8 +63,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Several points as one: of each record the weighted mean of the logarithms, and
-/// beside the variance within them the scatter of the differences over the points.
+/// Several points as one: of each record the weighted mean of the logarithms, with the
+/// variance within them and the scatter of the differences over the points.
 pub fn together(
     sides: &[(f64, SideEstimate, SideEstimate)],
 ) -> (SideEstimate, SideEstimate, Option<Spread>) {

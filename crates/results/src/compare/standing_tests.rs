@@ -1,4 +1,4 @@
-//! Load points that count on one side only, that were stalled once, or that say nothing;
+//! Load points that count on one side only, that stalled once, or that show nothing;
 //! and runs that are given twice.
 
 use super::tests::{base, compared, group, runs};
@@ -33,12 +33,16 @@ fn points_that_fail_make_the_second_side_slower() {
     }
     let (worse, better) = both_ways(&good, &bad);
     assert_eq!(worse.verdict, Overall::Slower, "{:?}", worse.reasons);
-    let told = "load points 2 to 5 count before and not after, slower: not measured (the server";
-    assert!(worse.reasons[0].starts_with(told), "{:?}", worse.reasons);
+    let reason = "load points 2 to 5 count before and not after, slower: not measured (the server";
+    assert!(worse.reasons[0].starts_with(reason), "{:?}", worse.reasons);
     assert_eq!(better.verdict, Overall::Faster);
-    let told = "load points 2 to 5 count after and not before, faster";
-    assert!(better.reasons[0].starts_with(told), "{:?}", better.reasons);
-    // One is enough, and so is a record that ends early; and all of them.
+    let reason = "load points 2 to 5 count after and not before, faster";
+    assert!(
+        better.reasons[0].starts_with(reason),
+        "{:?}",
+        better.reasons
+    );
+    // One missing point is enough. Also a record that ends early, and no point at all.
     for left in [4, 1, 0] {
         let mut cut = good.clone();
         cut.points.truncate(left);
@@ -62,12 +66,12 @@ fn one_point_at_the_edge_of_a_rule_is_chance_and_two_are_not() {
         let verdicts = (worse.verdict, better.verdict);
         assert_eq!(verdicts, (Overall::Slower, Overall::Faster));
         assert!(worse.reasons[0].starts_with("load points 4, 5 count before"));
-        // One lost and one won: still chance.
+        // One lost and one won: within chance.
         let other = invalid(&good, &[last - 1], rule);
         let (swapped, _) = both_ways(&other, &invalid(&good, &[last], rule));
         assert_eq!(swapped.verdict, silent);
     }
-    // Failed operations are no edge, nor is a rate that is much lower.
+    // Failed operations are not at the edge of a rule, nor is a rate that is much lower.
     let (worse, _) = both_ways(&good, &invalid(&good, &[last], Rule::Errors));
     assert_eq!(worse.verdict, Overall::Slower);
     let mut slow = invalid(&good, &[last], Rule::MixDeviation);
@@ -77,9 +81,10 @@ fn one_point_at_the_edge_of_a_rule_is_chance_and_two_are_not() {
     assert_eq!(verdicts, (Overall::Slower, Overall::Faster));
 }
 
-/// 190 pairs of 20 runs of a server that reaches about 95 % of the highest load, where that
-/// decides whether a point counts: in half of them that load point counts on one side only. (Near the knee the mean service time
-/// of a load point can differ by a third between them: that is not looked at here.)
+/// 190 pairs of 20 runs of a server that reaches about 95 % of the highest load, which
+/// decides whether a point counts: in half of them that load point counts on one side only.
+/// (Near the knee the mean service time of a load point can differ by a third between them:
+/// that is not tested here.)
 #[test]
 fn identical_servers_at_the_edge_do_not_differ_by_what_counts() {
     let edge = Simulated {
@@ -122,11 +127,14 @@ fn a_run_is_no_repeat_of_its_own() {
     let (one, two) = (&base()[0], &base()[1]);
     let groups = [group("twice", &[one, two, one]), group("b", &[two])];
     let refused = compare(&groups, &Options::default()).unwrap_err();
-    let told = refused.to_string();
-    assert!(matches!(refused, CompareError::Duplicate { .. }), "{told}");
+    let message = refused.to_string();
     assert!(
-        told.starts_with("twice has the record of suffix s, started 20"),
-        "{told}"
+        matches!(refused, CompareError::Duplicate { .. }),
+        "{message}"
+    );
+    assert!(
+        message.starts_with("twice has the record of suffix s, started 20"),
+        "{message}"
     );
     let against = compared(&[one], &[one], &Options::default());
     let remarks = against.remarks.join("\n");
@@ -135,7 +143,7 @@ fn a_run_is_no_repeat_of_its_own() {
     assert!(!against.remarks.join("\n").contains("both sides"));
 }
 
-/// As it happened: one stall near the end of a load point, and everything waits.
+/// A case from practice: one stall near the end of a load point delays all operations.
 #[test]
 fn one_stall_at_one_point_decides_nothing_without_repeats() {
     let good = base()[0].clone();
@@ -154,9 +162,12 @@ fn one_stall_at_one_point_decides_nothing_without_repeats() {
         assert_eq!(against.verdict, Overall::NoDifferenceShown);
         let reasons = against.reasons.join("\n");
         assert!(reasons.contains("mean response time"), "{reasons}");
-        assert!(reasons.contains("it decides nothing"), "{reasons}");
+        assert!(
+            reasons.contains("it does not affect the verdict"),
+            "{reasons}"
+        );
     }
-    // In every one of several runs it is no accident.
+    // In every one of several runs it is not chance.
     let before: Vec<&RunRecord> = base()[..3].iter().collect();
     let after: Vec<RunRecord> = base()[3..6].iter().map(stalled).collect();
     let after: Vec<&RunRecord> = after.iter().collect();
@@ -164,8 +175,8 @@ fn one_stall_at_one_point_decides_nothing_without_repeats() {
     assert_eq!(against.verdict, Overall::Slower, "{:?}", against.reasons);
 }
 
-/// Short runs on a busy client: no load point counts, on either side. What their figures
-/// differ by says nothing, and there is no verdict on the server.
+/// Short runs on a busy client: no load point counts, on either side. Their differences
+/// show nothing, and there is no verdict on the server.
 #[test]
 fn figures_of_runs_of_which_nothing_counts_decide_nothing() {
     let all = [0, 1, 2, 3, 4];
@@ -193,11 +204,11 @@ fn figures_of_runs_of_which_nothing_counts_decide_nothing() {
         );
         assert!(reasons.contains("load point 5 (250 op/s) is INVALID (achieved-rate) before"));
         let remarks = against.remarks.join("\n");
-        let told = "before (suffix s) is INVALID: load point 1 does not count (achieved-rate);";
-        assert!(remarks.contains(told), "{remarks}");
+        let remark = "before (suffix s) is INVALID: load point 1 does not count (achieved-rate);";
+        assert!(remarks.contains(remark), "{remarks}");
         assert!(remarks.contains("after (suffix s) is INVALID"), "{remarks}");
     }
-    // A sweep that ends above what the server carries is VALID, and its highest rate is one.
+    // A sweep that ends above what the server can carry is VALID, and its highest rate is one.
     let before = invalid(&good, &[4], Rule::AchievedRate);
     let after = invalid(&half, &[4], Rule::AchievedRate);
     let (worse, _) = both_ways(&before, &after);
@@ -206,7 +217,7 @@ fn figures_of_runs_of_which_nothing_counts_decide_nothing() {
     assert!(!worse.remarks.join("\n").contains("is INVALID"));
 }
 
-/// What the clients did is no difference of the server.
+/// Faults of the clients are no difference of the server.
 #[test]
 fn points_that_do_not_count_because_of_the_clients_make_no_difference() {
     let good = base()[0].clone();
@@ -219,7 +230,7 @@ fn points_that_do_not_count_because_of_the_clients_make_no_difference() {
         let all = invalid(&good, &[0, 1, 2, 3, 4], rule);
         let (worse, _) = both_ways(&good, &all);
         assert_eq!(worse.verdict, Overall::NothingToCompare, "{rule}");
-        // Two points at which the server failed are told beside them.
+        // Two points at which the server failed are reported as well.
         let both = invalid(&bad, &[3, 4], Rule::Errors);
         let (worse, _) = both_ways(&good, &both);
         assert_eq!(worse.verdict, Overall::Slower, "{rule}");
@@ -227,8 +238,8 @@ fn points_that_do_not_count_because_of_the_clients_make_no_difference() {
     }
 }
 
-/// What the clients did hides nothing that the server did at the same load point, in the
-/// same record or in a repeat.
+/// Faults of the clients hide no failure of the server at the same load point, in the same
+/// record or in a repeat.
 #[test]
 fn a_failure_of_the_server_has_precedence_over_what_the_clients_did() {
     let good = base()[0].clone();
@@ -254,8 +265,8 @@ fn a_failure_of_the_server_has_precedence_over_what_the_clients_did() {
     assert_eq!(worse.verdict, Overall::Slower, "{:?}", worse.reasons);
 }
 
-/// A server that has become slow does not touch all its data in time: `data-touched` is no
-/// matter of the clients, alone or beside one.
+/// A server that has become slow does not touch all its data in time: `data-touched` is not
+/// a rule about the clients, alone or with one.
 #[test]
 fn data_that_a_slow_server_did_not_touch_is_a_difference() {
     let good = base()[0].clone();
@@ -273,8 +284,8 @@ fn data_that_a_slow_server_did_not_touch_is_a_difference() {
     }
 }
 
-/// What was achieved there is no figure, whichever side it is on, and one such point makes no
-/// difference. A pause of the server at several points does; what the clients did never does.
+/// The rate achieved there is no figure, on either side, and one such point makes no
+/// difference. A pause of the server at several points does; faults of the clients never do.
 #[test]
 fn a_rate_that_another_cause_explains_is_no_figure() {
     let good = base()[0].clone();

@@ -1,18 +1,18 @@
-//! Student's t distribution, as far as a comparison needs it, and Holm's way to
-//! hold many tests to one error rate.
+//! Student's t distribution, as far as a comparison needs it, and Holm's procedure for
+//! many tests at one error rate.
 //!
 //! The tail is the regularised incomplete beta function by its continued fraction
-//! (Abramowitz and Stegun 26.5.8, 26.7.1); tables are the tests.
+//! (Abramowitz and Stegun 26.5.8, 26.7.1); the tests compare with tables.
 
-/// Degrees of freedom from which on the normal distribution is as good.
+/// Degrees of freedom above which the normal distribution is used.
 const DF_MAX: f64 = 1e6;
-/// Terms of the continued fraction, more than it ever takes.
+/// Terms of the continued fraction, more than are ever needed.
 const TERMS_MAX: u32 = 300;
-/// Where it has converged.
+/// The limit of convergence.
 const EPSILON: f64 = 1e-14;
 
-/// The chance of a |t| at least as large as this one, with `df` degrees of freedom.
-/// No sense (NaN) counts as no evidence: 1.
+/// The probability of a |t| at least as large as this one, with `df` degrees of freedom.
+/// NaN counts as no evidence: 1.
 pub fn two_sided(t: f64, df: f64) -> f64 {
     let df = df.clamp(0.5, DF_MAX);
     if !t.is_finite() {
@@ -21,7 +21,7 @@ pub fn two_sided(t: f64, df: f64) -> f64 {
     incomplete_beta(df / (df + t * t), 0.5 * df, 0.5).clamp(0.0, 1.0)
 }
 
-/// The t that is passed on both sides together with the chance `p`.
+/// The t that is exceeded on both sides together with probability `p`.
 pub fn quantile(p: f64, df: f64) -> f64 {
     let p = p.clamp(1e-12, 1.0);
     let (mut low, mut high) = (0.0, 1.0);
@@ -41,8 +41,8 @@ pub fn quantile(p: f64, df: f64) -> f64 {
 
 /// The p-values of tests with weights as Holm's step-down procedure adjusts them, in
 /// the same order: rejecting those below 5 % makes one false rejection or more in at
-/// most 5 % of all cases, however the tests hang together (Holm 1979, with weights).
-/// A test with more weight gives less of its power to the others.
+/// most 5 % of all cases, whatever the dependence of the tests (Holm 1979, with weights).
+/// A test with more weight loses less power to the others.
 pub fn holm(tests: &[(f64, f64)]) -> Vec<f64> {
     let rank = |at: &usize| tests[*at].0 / tests[*at].1;
     let mut order: Vec<usize> = (0..tests.len()).collect();
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_come_out() {
+    fn values_match_the_tables() {
         // (two-sided p, df, t): any table of Student's t.
         let table = [
             (0.05, 1.0, 12.706),
@@ -151,13 +151,13 @@ mod tests {
 
     #[test]
     fn holm_steps_down() {
-        // The worked example of many a textbook.
+        // The worked example of many textbooks.
         let adjusted = holm(&[(0.01, 1.0), (0.04, 1.0), (0.03, 1.0), (0.005, 1.0)]);
         let rounded: Vec<f64> = adjusted.iter().map(|p| (p * 1e6).round() / 1e6).collect();
         assert_eq!(rounded, [0.03, 0.06, 0.06, 0.02]);
         assert!(holm(&[]).is_empty());
         assert_eq!(holm(&[(0.9, 1.0), (0.8, 1.0)]), [1.0, 1.0]);
-        // Three parts of four for the first; what it leaves is the second's alone.
+        // Three quarters for the first test; the second gets the rest.
         assert_eq!(holm(&[(0.03, 3.0), (0.04, 1.0)]), [0.04, 0.04]);
     }
 }

@@ -8,7 +8,7 @@ use crate::ort;
 use filermark_model::Op;
 use filermark_model::benchmark::Protocol;
 
-/// The differences over the sweep, not judged yet.
+/// The differences over the sweep, without verdicts.
 pub fn differences(pairs: &[Pair<'_>], spread: f64, composite: bool) -> Vec<Difference> {
     let valid: Vec<&Pair<'_>> = pairs.iter().filter(|p| p.is_valid()).collect();
     let alike: Vec<&Pair<'_>> = valid
@@ -35,31 +35,32 @@ fn over(kind: Kind, pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
         (1.0, before, after)
     };
     let sides: Vec<_> = pairs.iter().map(weighted).collect();
-    let doubts: Vec<ExtraUncertainty> = pairs.iter().map(|p| p.doubt(kind, spread)).collect();
-    joined(kind, &sides, &doubts)
+    let uncertainties: Vec<ExtraUncertainty> =
+        pairs.iter().map(|p| p.uncertainty(kind, spread)).collect();
+    joined(kind, &sides, &uncertainties)
 }
 
 fn joined(
     kind: Kind,
     sides: &[(f64, SideEstimate, SideEstimate)],
-    doubts: &[ExtraUncertainty],
+    uncertainties: &[ExtraUncertainty],
 ) -> Option<Difference> {
     let (before, after, scatter) = together(sides);
-    let doubt = ExtraUncertainty {
+    let uncertainty = ExtraUncertainty {
         scatter,
-        ..mean_doubt(sides, doubts)
+        ..mean_uncertainty(sides, uncertainties)
     };
-    difference(kind, &before, &after, doubt)
+    difference(kind, &before, &after, uncertainty)
 }
 
-/// What runs differ by is taken to be common to all points: the means of their doubts.
-fn mean_doubt(
+/// The spread between runs is assumed to be common to all points: the means of their uncertainties.
+fn mean_uncertainty(
     sides: &[(f64, SideEstimate, SideEstimate)],
-    doubts: &[ExtraUncertainty],
+    uncertainties: &[ExtraUncertainty],
 ) -> ExtraUncertainty {
     let total: f64 = sides.iter().map(|s| s.0).sum();
     let sum = |of: &dyn Fn(&ExtraUncertainty) -> f64| {
-        let each = doubts.iter().zip(sides);
+        let each = uncertainties.iter().zip(sides);
         each.map(|(d, s)| of(d) * s.0 / total).sum::<f64>()
     };
     ExtraUncertainty {
@@ -81,19 +82,19 @@ fn highest_rate(pairs: &[&Pair<'_>], spread: f64) -> Option<Difference> {
     };
     let (before, after) = (best(false)?, best(true)?);
     let (b, a) = (
-        before.doubt(Kind::HighestRate, spread),
-        after.doubt(Kind::HighestRate, spread),
+        before.uncertainty(Kind::HighestRate, spread),
+        after.uncertainty(Kind::HighestRate, spread),
     );
-    let doubt = if b.spread > a.spread { b } else { a };
+    let uncertainty = if b.spread > a.spread { b } else { a };
     let (side, other) = (
         before.sides(Kind::HighestRate).0,
         after.sides(Kind::HighestRate).1,
     );
-    difference(Kind::HighestRate, &side, &other, doubt)
+    difference(Kind::HighestRate, &side, &other, uncertainty)
 }
 
-/// The ORT of the points that count on both sides. How sure it is follows from how
-/// strongly it depends on each point's mean service time.
+/// The ORT of the points that count on both sides. Its uncertainty follows from its
+/// dependence on each point's mean service time.
 fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> Option<Difference> {
     let pairs: Vec<&Pair<'_>> = pairs.to_vec();
     let records = |after: bool| {
@@ -110,8 +111,10 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
         (*weight, before, after)
     };
     let sides: Vec<_> = pairs.iter().zip(&weights).map(weighted).collect();
-    let doubts = pairs.iter().map(|p| p.doubt(Kind::ServiceMean, spread));
-    let doubts: Vec<ExtraUncertainty> = doubts.collect();
+    let uncertainties = pairs
+        .iter()
+        .map(|p| p.uncertainty(Kind::ServiceMean, spread));
+    let uncertainties: Vec<ExtraUncertainty> = uncertainties.collect();
     let (mut before, mut after, scatter) = together(&sides);
     for (side, is_after) in [(&mut before, false), (&mut after, true)] {
         for record in 0..records(is_after) {
@@ -119,11 +122,11 @@ fn overall_response_time(pairs: &[&Pair<'_>], spread: f64, composite: bool) -> O
             *side.logs.get_mut(record)? = (ms * 1e6).ln();
         }
     }
-    let doubt = ExtraUncertainty {
+    let uncertainty = ExtraUncertainty {
         scatter,
-        ..mean_doubt(&sides, &doubts)
+        ..mean_uncertainty(&sides, &uncertainties)
     };
-    difference(Kind::Ort, &before, &after, doubt)
+    difference(Kind::Ort, &before, &after, uncertainty)
 }
 
 fn cells<'a, 'b>(pair: &'a Pair<'b>, after: bool) -> &'a [Cell<'b>] {
@@ -139,9 +142,9 @@ fn ort_of(curve: &[(f64, f64)], composite: bool) -> Option<f64> {
     ort.filter(|ms| *ms > 0.0)
 }
 
-/// By how many percent the ORT grows where one point's mean does by one: they sum up
-/// to one. Points behind the peak have none, and some is given them so that nothing
-/// divides by zero.
+/// By how many percent the ORT grows when one point's mean grows by one percent: they sum
+/// up to one. Points beyond the peak have none; they get a small weight to avoid a division
+/// by zero.
 fn weights(curve: &[(f64, f64)], composite: bool) -> Option<Vec<f64>> {
     const STEP: f64 = 1e-3;
     let base = ort_of(curve, composite)?;
@@ -154,7 +157,7 @@ fn weights(curve: &[(f64, f64)], composite: bool) -> Option<Vec<f64>> {
     (0..curve.len()).map(weight).collect()
 }
 
-/// Every operation over the points that count on both sides, weighed by how often it
+/// Every operation over the points that count on both sides, weighted by how often it
 /// was done there.
 pub fn ops(pairs: &[Pair<'_>], protocol: Protocol, spread: f64) -> Vec<OpDifference> {
     let alike = |p: &&Pair<'_>| p.is_valid() && p.is_at_one_rate();
@@ -166,11 +169,12 @@ pub fn ops(pairs: &[Pair<'_>], protocol: Protocol, spread: f64) -> Vec<OpDiffere
             (count as f64, before, after)
         };
         let sides: Vec<_> = with.iter().map(weighted).collect();
-        let doubts: Vec<ExtraUncertainty> = with.iter().map(|p| p.op_doubt(*op, spread)).collect();
+        let uncertainties: Vec<ExtraUncertainty> =
+            with.iter().map(|p| p.op_uncertainty(*op, spread)).collect();
         Some(OpDifference {
             name: protocol.op_name(*op).into(),
             count: sides.iter().map(|s| s.0).sum::<f64>() as u64,
-            service: joined(Kind::ServiceMean, &sides, &doubts)?,
+            service: joined(Kind::ServiceMean, &sides, &uncertainties)?,
         })
     };
     Op::ALL.iter().filter_map(of).collect()
@@ -190,7 +194,7 @@ pub fn ops_at(pair: &Pair<'_>, protocol: Protocol, spread: f64) -> Vec<OpDiffere
                 Kind::ServiceMean,
                 &before,
                 &after,
-                pair.op_doubt(op, spread),
+                pair.op_uncertainty(op, spread),
             )?,
         })
     };

@@ -1,5 +1,5 @@
-//! Comparisons of simulated and synthetic records: how often nothing is called
-//! something, and how often something is seen.
+//! Comparisons of simulated and synthetic records: how often a difference is reported
+//! where there is none, and how often a real one is detected.
 
 use super::*;
 use crate::testing::{self, compare::Simulated};
@@ -22,7 +22,7 @@ fn verdict(before: &RunRecord, after: &RunRecord) -> Overall {
     compared(&[before], &[after], &Options::default()).verdict
 }
 
-/// Runs of a simulated server, each of which is made once.
+/// Runs of a simulated server, each made once.
 pub(super) fn runs(server: Simulated, count: u64, seed: u64) -> Vec<RunRecord> {
     (0..count).map(|i| server.run("s", seed + i)).collect()
 }
@@ -129,14 +129,14 @@ fn lower_peak(missed: Severity) {
             .unwrap();
         assert!((-24.0..-16.0).contains(&highest.change_pcnt), "{highest:?}");
         let reasons = against.reasons.join("\n");
-        let said = reasons.contains("is no equal of a valid one");
-        assert_eq!(said, missed == Severity::Invalid, "{reasons}");
+        let is_stated = reasons.contains("is not equivalent to a valid one");
+        assert_eq!(is_stated, missed == Severity::Invalid, "{reasons}");
     }
 }
 
-/// A slower server loses more the higher the load is: that must not pass for noise.
+/// A slower server loses more the higher the load is: that must not count as noise.
 #[test]
-fn a_trend_over_the_load_is_no_noise() {
+fn a_trend_over_the_load_is_not_noise() {
     let after = Simulated {
         capacity: 270.0,
         ..Simulated::default()
@@ -148,7 +148,7 @@ fn a_trend_over_the_load_is_no_noise() {
 }
 
 #[test]
-fn repeats_see_what_one_run_cannot() {
+fn repeats_show_differences_that_one_run_cannot() {
     let after = Simulated {
         service_us: 428.0,
         ..Simulated::default()
@@ -184,17 +184,17 @@ fn repeats_see_what_one_run_cannot() {
 }
 
 #[test]
-fn a_restless_client_is_no_slower_server() {
-    let restless = Simulated {
+fn a_client_with_delays_does_not_make_the_server_slower() {
+    let delayed = Simulated {
         service_us: 600.0,
         late_us: 400.0,
         ..Simulated::default()
     };
-    for after in runs(restless, 3, 5_000) {
+    for after in runs(delayed, 3, 5_000) {
         let against = compared(&[&base()[0]], &[&after], &Options::default());
         assert_eq!(against.verdict, Overall::NoDifferenceShown);
         assert!(
-            against.remarks[0].starts_with("the clients themselves"),
+            against.remarks[0].starts_with("the wake-up delays of the clients differ"),
             "{:?}",
             against.remarks
         );
@@ -219,7 +219,7 @@ fn a_run_is_equal_to_itself() {
 }
 
 #[test]
-fn points_that_do_not_count_are_no_equals() {
+fn points_that_do_not_count_are_not_equal_to_valid_ones() {
     let before = base()[0].clone();
     let mut after = before.clone();
     let lost = Finding::new(Rule::Errors, Severity::Invalid, "many");
@@ -228,11 +228,11 @@ fn points_that_do_not_count_are_no_equals() {
     let against = compared(&[&before], &[&after], &Options::default());
     assert!(against.points[1].figures.is_empty() && against.points[3].figures.is_empty());
     let reasons = against.reasons.join("\n");
-    for told in [
+    for text in [
         "is valid before and INVALID (errors) after: it is not compared",
         "not measured after",
     ] {
-        assert!(reasons.contains(told), "{reasons}");
+        assert!(reasons.contains(text), "{reasons}");
     }
     after.points.clear();
     let nothing = compared(&[&after], &[&after], &Options::default());
@@ -270,8 +270,8 @@ fn other_work_is_refused_and_can_be_forced() {
     let against = &forced.against[0];
     assert_eq!((against.points.len(), against.work), (3, Work::Different));
     let remarks = against.remarks.join("\n");
-    for told in ["3 of 5 load points", "9.9.9", "has no end"] {
-        assert!(remarks.contains(told), "{remarks}");
+    for text in ["3 of 5 load points", "9.9.9", "has no end"] {
+        assert!(remarks.contains(text), "{remarks}");
     }
     assert!(matches!(
         compare(&groups[..1], &options),
@@ -280,7 +280,7 @@ fn other_work_is_refused_and_can_be_forced() {
 }
 
 #[test]
-fn the_json_is_as_its_schema_says() {
+fn the_json_matches_its_schema() {
     let slow = Simulated {
         capacity: 200.0,
         service_us: 900.0,
@@ -308,9 +308,9 @@ fn the_json_is_as_its_schema_says() {
     assert!(schemas.validate(&wrong, index).is_err());
 }
 
-/// A record comes from anywhere: figures without sense must not panic, nor break JSON.
+/// A record may come from anywhere: invalid figures must not panic or break JSON.
 #[test]
-fn senseless_figures_are_survived() {
+fn invalid_figures_do_not_panic() {
     let good = base()[0].clone();
     let changes: [fn(&mut crate::record::PointRecord); 5] = [
         |p| p.load.requested.0 = f64::NAN,
@@ -350,20 +350,20 @@ fn senseless_figures_are_survived() {
 }
 
 #[test]
-fn runs_of_open_length_that_took_different_times_are_told() {
+fn different_lengths_of_open_runs_are_remarked() {
     let mut before = testing::record();
     before.run.plan.phases.runtime_max = Some(Nanos::from_secs(14_400));
     let mut after = before.clone();
-    let told = |after: &RunRecord| {
+    let length_remark = |after: &RunRecord| {
         let remarks = compared(&[&before], &[after], &Options::default()).remarks;
         remarks
             .into_iter()
             .find(|r| r.contains("RUN took different times"))
     };
-    assert_eq!(told(&after), None);
+    assert_eq!(length_remark(&after), None);
     let stats = after.points[2].stats.as_mut().expect("measured");
     stats.window_ns *= 3;
-    let remark = told(&after).expect("a remark");
+    let remark = length_remark(&after).expect("a remark");
     assert!(
         remark.contains("at load point 3 30 s before and 90 s after"),
         "{remark}"

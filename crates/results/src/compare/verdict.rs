@@ -1,9 +1,9 @@
-//! What follows from the differences, in one word and in sentences.
+//! The verdict on the differences, in one word and in sentences.
 //!
-//! The error rate of 5 % is shared out: four parts of five to the figures over the
-//! sweep, one part to single load points, each by Holm's procedure. Operations have a
-//! table of their own, which the verdict does not look at: a mix of operations is what
-//! the run measured, and its mean is in the figures already.
+//! The error rate of 5 % is split: four fifths to the figures over the sweep, one fifth to
+//! single load points, each by Holm's procedure. Operations have a table of their own,
+//! which the verdict does not use: a run measures a mix of operations, and its mean is
+//! among the figures already.
 
 use super::difference::{ALPHA, Difference, Judgement, Kind};
 use super::point_validity::{self, PointValidity};
@@ -20,9 +20,9 @@ const OPS_NAMED: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overall {
-    /// It does better in what differs.
+    /// It is better in the figures that differ.
     Faster,
-    /// It does worse in what differs, or load points count before and not after.
+    /// It is worse in the figures that differ, or load points count before and not after.
     Slower,
     /// Better in some figures, worse in others.
     Mixed,
@@ -34,7 +34,7 @@ pub enum Overall {
 }
 
 impl Overall {
-    /// In words.
+    /// For people.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Faster => "faster",
@@ -46,8 +46,8 @@ impl Overall {
     }
 }
 
-/// Judges the differences over the sweep and at the load points. Rates that pacing
-/// held equal are no tests: they are judged, and no room is made for them.
+/// Judges the differences over the sweep and at the load points. Rates that pacing held
+/// equal are no tests: they get a verdict, and no share of the error rate.
 pub fn judge(sweep: &mut [Difference], points: &mut [PointDifference], threshold_pcnt: f64) {
     let all_held = points.iter().all(|p| p.held_by_pacing);
     let free = |d: &Difference, held: bool| !(held && d.kind.is_rate());
@@ -69,7 +69,7 @@ pub fn judge(sweep: &mut [Difference], points: &mut [PointDifference], threshold
 }
 
 fn decide_at(family: &mut [&mut Difference], alpha: f64, threshold_pcnt: f64) {
-    // As p-values of a test at the whole error rate, so that one limit reads all tables.
+    // As p-values of a test at the whole error rate, so that one limit applies to all tables.
     let tests: Vec<_> = family
         .iter()
         .map(|d| (d.p_value, d.kind.weight()))
@@ -80,11 +80,11 @@ fn decide_at(family: &mut [&mut Difference], alpha: f64, threshold_pcnt: f64) {
     }
 }
 
-/// Takes back what tail figures of single load points say alone, and says so: it takes
-/// the mean service time there, or a latency over the sweep, to agree. A stall of one
-/// second in one run makes a mean response time twenty times as long.
+/// Resets verdicts that tail figures of single load points have alone, and returns a
+/// remark for each: the mean service time there, or a latency over the sweep, must agree. A
+/// stall of one second in one run makes a mean response time twenty times as long.
 pub fn without_lone_tails(sweep: &[Difference], points: &mut [PointDifference]) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for point in points {
         let agrees = |d: &Difference| {
             let here = |o: &&Difference| o.kind == Kind::ServiceMean;
@@ -98,8 +98,8 @@ pub fn without_lone_tails(sweep: &[Difference], points: &mut [PointDifference]) 
         let figures = point.figures.iter_mut().zip(alone);
         for (figure, _) in figures.filter(|(_, alone)| *alone) {
             figure.verdict = Judgement::NoDifferenceShown;
-            told.push(format!(
-                "load point {} ({}): {} {}; it decides nothing, since the mean service time there and the latencies over the sweep do not agree: a short stall in one run does that; repeats on both sides would tell",
+            remarks.push(format!(
+                "load point {} ({}): {} {}; it does not affect the verdict, because the mean service time there and the latencies over the sweep do not agree: a short stall in one run has this effect; run repeats on both sides to find the cause",
                 point.number,
                 point.load,
                 figure.kind.words(),
@@ -107,10 +107,10 @@ pub fn without_lone_tails(sweep: &[Difference], points: &mut [PointDifference]) 
             ));
         }
     }
-    told
+    remarks
 }
 
-/// The verdict and its reasons; everything was judged before.
+/// The verdict and its reasons; all differences have their verdicts.
 pub fn overall(
     sweep: &[Difference],
     points: &[PointDifference],
@@ -143,7 +143,7 @@ pub fn overall(
     reasons.extend(points.iter().flat_map(point_reasons));
     if verdict == Overall::NothingToCompare {
         reasons.push(
-            "no load point can be compared, so neither side is called faster or slower; measure again what does not count"
+            "no load point can be compared, so there is no verdict; measure the load points that do not count again"
                 .into(),
         );
     }
@@ -154,7 +154,7 @@ pub fn overall(
     let held = points.iter().filter(|p| p.held_by_pacing).count();
     if held > 0 {
         reasons.push(format!(
-            "both sides reached the requested rate at {held} of {} load points, so rates say little there and latencies decide",
+            "both sides reached the requested rate at {held} of {} load points, so the latencies decide there, not the rates",
             points.len()
         ));
     }
@@ -179,18 +179,19 @@ fn point_reasons(point: &PointDifference) -> Option<String> {
     })
 }
 
-/// What could hide behind a difference that is not shown.
+/// The size of a difference that is still possible where none is shown.
 fn why_not(sweep: &[Difference], threshold_pcnt: f64) -> Vec<String> {
-    let told = [Kind::ServiceMean, Kind::ResponseMean, Kind::HighestRate];
-    let told = sweep.iter().filter(|d| told.contains(&d.kind));
-    told.map(|d| {
-        let remark = match d.low_pcnt > -threshold_pcnt && d.high_pcnt < threshold_pcnt {
-            true => format!("the same within the {threshold_pcnt} % that matter"),
-            false => "so a difference as large as the ends of the interval may hide".into(),
-        };
-        format!("{} over the sweep: {}; {remark}", d.kind.words(), d.text())
-    })
-    .collect()
+    let kinds = [Kind::ServiceMean, Kind::ResponseMean, Kind::HighestRate];
+    let figures = sweep.iter().filter(|d| kinds.contains(&d.kind));
+    figures
+        .map(|d| {
+            let remark = match d.low_pcnt > -threshold_pcnt && d.high_pcnt < threshold_pcnt {
+                true => format!("the same within the threshold of {threshold_pcnt} %"),
+                false => "a difference up to the ends of the interval is possible".into(),
+            };
+            format!("{} over the sweep: {}; {remark}", d.kind.words(), d.text())
+        })
+        .collect()
 }
 
 /// Load points that do not count on both sides, in words.
@@ -202,9 +203,9 @@ fn standings(points: &[PointDifference]) -> Vec<String> {
             (PointValidity::Valid, PointValidity::Valid) => continue,
             (before, after) if before.has_figures() && after.has_figures() => {
                 match point.figures.is_empty() {
-                    true => "it counts on neither side, and a run is INVALID: it is not compared",
+                    true => "it counts on neither side, and a run is INVALID: not compared",
                     false => {
-                        "it is no equal of a valid one: its rate is compared, its latency only where the rates agree, and it is left out of the latencies over the sweep"
+                        "it is not equivalent to a valid one: its rate is compared, its latency only where the rates agree, and it is left out of the latencies over the sweep"
                     }
                 }
             }

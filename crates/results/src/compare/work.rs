@@ -1,9 +1,9 @@
-//! Whether two runs did the same work: their plans, taken apart into what was done
-//! and where it was done.
+//! Whether two runs did the same work: their plans, split into what was done and where it
+//! was done.
 //!
-//! People compare two servers, so *places* may differ: servers and what is mounted,
+//! Users compare two servers, so *places* may differ: servers and what is mounted,
 //! client names, ports and addresses, TCP or UDP, who logs in, how many files are made at
-//! once, scripts beside the run. Everything else is the work.
+//! once, monitoring scripts. Everything else is the work.
 
 use crate::record::{RunHeader, RunRecord};
 use filermark_model::plan::RunPlan;
@@ -12,12 +12,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most differing fields that are told.
+/// Most differing fields that are listed.
 const FIELDS_MAX: usize = 100;
-/// Most characters of a value that is told.
+/// Most characters of a value that is shown.
 const VALUE_CHARS_MAX: usize = 120;
 
-/// What is compared of a plan and is no field of it, in words: (path, name).
+/// Compared parts of a plan that are not fields of it, with their names: (path, name).
 const NAMES: &[(&str, &str)] = &[
     ("benchmark.name", "benchmark"),
     ("benchmark.version", "version of the benchmark"),
@@ -33,9 +33,9 @@ const NAMES: &[(&str, &str)] = &[
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
-    /// Its name in words.
+    /// Its name for people.
     pub name: String,
-    /// What it is in the base; `-`: it is not there.
+    /// What it is in the base; `-`: missing.
     pub before: String,
     /// What it is on the other side.
     pub after: String,
@@ -47,9 +47,9 @@ pub struct FieldChange {
 pub enum Work {
     /// The fingerprints are equal.
     Same,
-    /// The same was done elsewhere: only places differ.
+    /// The same work at another place: only places differ.
     SameElsewhere,
-    /// Something else was done.
+    /// Different work.
     Different,
 }
 
@@ -77,7 +77,7 @@ pub fn work(before: &RunHeader, after: &RunHeader) -> (Work, Vec<FieldChange>, V
     (verdict, places, work)
 }
 
-/// Takes a plan apart. What was typed and what was said about it is neither.
+/// Splits a plan. What was typed and the findings about it belong to neither part.
 fn parts(plan: &RunPlan) -> Parts {
     let mut work = serde_json::to_value(plan).unwrap_or_default();
     let mut places = Map::new();
@@ -129,12 +129,12 @@ fn points(plan: &RunPlan) -> Value {
     };
     let all: Vec<String> = plan.points.iter().map(one).collect();
     let counts: Vec<u32> = plan.points.iter().map(|p| p.proc_count).collect();
-    let mut said = serde_json::json!({"load points": all.join(" ")});
+    let mut shown = serde_json::json!({"load points": all.join(" ")});
     // Classical benchmarks have the same procs at all of them.
     if counts.iter().any(|count| *count > 0) {
-        said["procs at them"] = counts.into();
+        shown["procs at them"] = counts.into();
     }
-    said
+    shown
 }
 
 /// What the procs of a composite do, without where.
@@ -152,7 +152,7 @@ fn changes(root: &str, before: &Value, after: &Value, name_of: NameOf<'_>) -> Ve
     let (name, version) = ("/benchmark/name", "/benchmark/version");
     let differs = |what: &str| before.pointer(what) != after.pointer(what);
     match (before, after) {
-        // Of another benchmark everything is another: its name says it.
+        // Another benchmark differs in everything: its name is enough.
         (Value::Object(b), Value::Object(a)) if differs(name) || differs(version) => {
             let named = |fields: &Map<String, Value>| {
                 let mut fields = fields.clone();
@@ -177,14 +177,14 @@ fn changes(root: &str, before: &Value, after: &Value, name_of: NameOf<'_>) -> Ve
     found
 }
 
-/// What people call the field with a path.
+/// The name of the field with a path.
 type NameOf<'a> = &'a dyn Fn(&str) -> String;
 
 fn name_of(path: &str, plans: [&RunPlan; 2]) -> String {
     if let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == path) {
         return (*name).to_owned();
     }
-    // The one field of the file set that is a place has left it.
+    // The file set's only place field is not below it.
     let field = match path.trim_start_matches("places.") {
         "init_window" => "fileset.init_window",
         field => field,
@@ -237,8 +237,8 @@ fn value_text(path: &str, value: Option<&Value>) -> String {
     sanitize(&text, VALUE_CHARS_MAX)
 }
 
-/// What differs in the set-up as the records tell it: the program, and of each host
-/// what it is, as far as it matters.
+/// What differs in the set-up according to the records: the program, and of each host its
+/// facts, as far as they matter.
 pub fn setup(before: &RunRecord, after: &RunRecord) -> Vec<FieldChange> {
     let (b, a) = (setup_rows(before), setup_rows(after));
     let names: BTreeSet<&String> = b.keys().chain(a.keys()).collect();
@@ -264,13 +264,13 @@ fn setup_rows(record: &RunRecord) -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     let program = format!("{} {}", record.run.program, record.run.version);
     rows.insert("program".to_owned(), program);
-    // Hosts by their place: names are told as places.
+    // Hosts by their number: names are listed as places.
     for (number, environment) in (1..).zip(&record.environments) {
         let host = match record.environments.len() {
             1 => "client".to_owned(),
             _ => format!("client {number}"),
         };
-        // What changes by itself is no set-up; servers and their addresses are places.
+        // Values that change by themselves are not set-up; servers and their addresses are places.
         let left_out = ["Host", "Load average before", "Servers"];
         let kept = environment.rows().into_iter();
         for (name, value) in kept.filter(|(name, _)| !left_out.contains(name)) {
@@ -327,9 +327,9 @@ mod tests {
             "mount points",
             "servers",
         ];
-        let mut told = names(&places);
-        told.sort_by_key(|n| wanted.iter().position(|w| w == n));
-        assert_eq!(told, wanted);
+        let mut found = names(&places);
+        found.sort_by_key(|n| wanted.iter().position(|w| w == n));
+        assert_eq!(found, wanted);
         let servers = places.iter().find(|p| p.name == "servers").unwrap();
         assert_eq!((&*servers.before, &*servers.after), ("filer", "other"));
     }
@@ -365,7 +365,7 @@ mod tests {
         assert!(work.len() <= FIELDS_MAX + 1);
     }
 
-    /// A label whose field is called otherwise by now would never be shown.
+    /// A label whose field was renamed would never be shown.
     #[test]
     fn every_label_and_place_is_that_of_a_field() {
         for plan in &plans_with_every_field() {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn the_set_up_tells_what_differs() {
+    fn the_set_up_lists_what_differs() {
         let before = testing::record();
         let mut after = testing::record();
         after.environments[0].kernel = "Linux 7.0".into();

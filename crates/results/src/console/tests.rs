@@ -39,7 +39,7 @@ fn the_plan_block_gives_the_seeds_figures() {
 }
 
 #[test]
-fn memory_comes_from_the_hosts_when_no_parameter_says_it() {
+fn memory_comes_from_the_hosts_without_a_parameter() {
     let mut record = composite_record();
     record.run.plan.parameters.clear();
     let plan = &record.run.plan;
@@ -69,7 +69,7 @@ fn sizes_read_as_netmist_writes_them() {
 }
 
 #[test]
-fn procs_are_told_with_host_workload_and_place() {
+fn procs_are_listed_with_host_workload_and_path() {
     let record = stream_record();
     let plan = &record.run.plan;
     let lines = squeezed(&launching(plan, plan.points[0]));

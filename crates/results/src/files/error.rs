@@ -11,12 +11,12 @@ pub enum FilesError {
         "the suffix {0:?} cannot be part of a file name: use letters, digits, '.', '_' and '-' (SUFFIX, or -s)"
     )]
     Suffix(String),
-    /// The file system said no.
+    /// A file cannot be written.
     #[error("{path}: cannot write: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

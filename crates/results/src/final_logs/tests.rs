@@ -14,7 +14,7 @@ fn read(path: PathBuf) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The files are what is made of the whole record, without the last line.
+/// The files are those of the whole record, without the last line.
 fn assert_whole(record: &RunRecord, dir: &Path) {
     let procs = dir.join(proc_log_dir(&record.run.suffix));
     for (name, text) in proc_log_files(record).expect("names") {
@@ -25,7 +25,7 @@ fn assert_whole(record: &RunRecord, dir: &Path) {
     assert_eq!(read(dir.join("beats")), *text);
 }
 
-/// The record up to so many load points, with what belongs to them.
+/// The record up to `count` load points, with the lines of these.
 fn so_far(whole: &RunRecord, count: usize) -> RunRecord {
     let mut record = whole.clone();
     record.end = None;
@@ -50,7 +50,7 @@ fn a_load_point_adds_its_part_and_leaves_the_others() {
     logs.add(&so_far(&whole, 1)).expect("written");
     assert_whole(&so_far(&whole, 1), dir.path());
     assert_eq!(read(late), "", "it has not taken part yet");
-    // What is there is not looked at again, and what grew behind it is written over.
+    // The settled part is not read again, and what follows it is overwritten.
     let first = procs.join(format!("netmist_C0.{}.log", whole.run.suffix));
     let before = read(first.clone());
     let marked = before.replacen('-', "X", 1);
@@ -59,7 +59,7 @@ fn a_load_point_adds_its_part_and_leaves_the_others() {
     assert!(read(first.clone()).starts_with(&marked));
     std::fs::write(&first, read(first.clone()).replacen('X', "-", 1)).expect("written");
     assert_whole(&so_far(&whole, 2), dir.path());
-    // A load point that is measured again behind a later one: all are written.
+    // A load point that is measured again after a later one: all are written.
     let mut later = so_far(&whole, 3);
     later.points.remove(1);
     logs.add(&later).expect("written");

@@ -1,15 +1,15 @@
-//! What the rules share: the load point that they look at, and shares in percent.
+//! What the rules share: the load point that they judge, and shares in percent.
 
 use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::PointStats;
 
-/// Operations that a proc may be short of whatever its share: those in flight
-/// at the edges of the window.
+/// Operations that a proc may lack whatever its share: those in flight at the edges of
+/// the window.
 pub(super) const PROC_EDGE_OPS: f64 = 2.0;
-/// Filermark's own limits are explained here.
+/// The source of Filermark's own limits.
 pub(super) const OWN: &str = "Filermark, docs/src/reference/rules.md";
 
-/// What a rule looks at.
+/// The input of a rule.
 pub(super) struct Case<'a> {
     pub stats: &'a PointStats,
     pub load: LoadPoint,

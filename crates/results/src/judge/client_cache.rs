@@ -1,4 +1,4 @@
-//! Whether it was the file system that was measured, or the client's own memory.
+//! Whether reads were answered by the file system or by the client's own memory.
 
 use super::case::{OWN, percent_of};
 use filermark_model::client_reads::{ClientReads, ReadCounter};
@@ -10,8 +10,8 @@ const MEMORY_PCNT_MAX: f64 = 10.0;
 /// Mount points that a finding names.
 const NAMED_MAX: usize = 3;
 
-/// What is to be said of where the bytes came from that were read. `here`: the names of the
-/// clients that the prime itself has started on its own host.
+/// Findings on the source of the bytes that were read. `here`: the names of the clients that
+/// the prime itself has started on its own host.
 pub fn judge_client_reads(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<Finding> {
     let (all, disagreeing) = by_counter(&of_one_host(reads, here));
     let known: Vec<(u64, &ClientReads)> = all
@@ -19,20 +19,20 @@ pub fn judge_client_reads(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<F
         .filter(|r| r.read_bytes > 0)
         .filter_map(|r| Some((r.memory_bytes()?, r)))
         .collect();
-    // Also where another client says that it could read the same counter.
+    // Also if another client could read the same counter.
     let is_unknown = |r: &&ClientReads| r.read_bytes > 0 && r.fetched_bytes.is_none();
     let unknown: Vec<&ClientReads> = reads.iter().filter(is_unknown).collect();
-    let told = [
+    let findings = [
         cached(known),
-        untold(&unknown),
+        unknown_source(&unknown),
         disagreement(&all, &disagreeing),
     ];
-    told.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
 /// The entries of clients on the prime's host, one for each counter. Each client reads it on
-/// a thread of its own, and what was fetched before a late first reading is missing there:
-/// the most that any of them has seen holds.
+/// a thread of its own, and misses what was fetched before a late first reading: so the
+/// largest value of them is used.
 fn of_one_host(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<ClientReads> {
     let mut all: Vec<ClientReads> = Vec::with_capacity(reads.len());
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -51,22 +51,22 @@ fn of_one_host(reads: &[ClientReads], here: &BTreeSet<&str>) -> Vec<ClientReads>
     all
 }
 
-/// Adds the reads of another client to those of one counter. `choose` says what holds of
-/// what the two say was fetched.
+/// Adds the reads of another client to those of one counter. `choose` selects one of the
+/// two values of fetched bytes.
 fn merge(one: &mut ClientReads, other: &ClientReads, choose: fn(u64, u64) -> u64) {
     one.client = format!("{}, {}", one.client, other.client);
     one.mounts.extend_from_slice(&other.mounts);
     one.read_bytes = one.read_bytes.saturating_add(other.read_bytes);
-    let said = [one.fetched_bytes, other.fetched_bytes];
-    one.fetched_bytes = said.into_iter().flatten().reduce(choose);
+    let fetched = [one.fetched_bytes, other.fetched_bytes];
+    one.fetched_bytes = fetched.into_iter().flatten().reduce(choose);
 }
 
-/// One entry for each counter: clients on one host may share it, and each of them sees
-/// what all have fetched. And the counters of which clients say different things.
+/// One entry for each counter: clients on one host may share it, and each of them counts
+/// what all have fetched. Also the counters for which clients report different values.
 ///
-/// Which counter it was is the clients' own word, and one that names another's must not
-/// make that one's reads look better. So the least holds that any of them says was
-/// fetched: what a client adds can make the share of the memory larger only.
+/// The name of the counter comes from the client, and a client that names another's must
+/// not reduce that client's cached share. So the smallest value of fetched bytes is used:
+/// an additional client can only raise the cached share.
 fn by_counter(reads: &[ClientReads]) -> (Vec<ClientReads>, Vec<Disagreement>) {
     let mut most: BTreeMap<usize, u64> = BTreeMap::new();
     let mut all: Vec<ClientReads> = Vec::with_capacity(reads.len());
@@ -81,9 +81,9 @@ fn by_counter(reads: &[ClientReads]) -> (Vec<ClientReads>, Vec<Disagreement>) {
             all.push(entry.clone());
             continue;
         };
-        let said = [one.fetched_bytes, entry.fetched_bytes];
+        let fetched = [one.fetched_bytes, entry.fetched_bytes];
         merge(one, entry, u64::min);
-        if let (Some(at), Some(largest)) = (known, said.into_iter().flatten().max()) {
+        if let (Some(at), Some(largest)) = (known, fetched.into_iter().flatten().max()) {
             let most = most.entry(at).or_default();
             *most = largest.max(*most);
         }
@@ -98,15 +98,15 @@ fn by_counter(reads: &[ClientReads]) -> (Vec<ClientReads>, Vec<Disagreement>) {
     (all, disagreeing)
 }
 
-/// A counter by its place, and the most that a client says it has counted.
+/// A counter by its place, and the largest value that a client reports.
 type Disagreement = (usize, u64);
 
-/// Clients that name one counter and say different things of it.
+/// Clients that name one counter and report different values of it.
 fn disagreement(all: &[ClientReads], which: &[Disagreement]) -> Option<Finding> {
     let (at, most) = which.first()?;
     let one = all.get(*at)?;
     let message = format!(
-        "clients that name the same counter say that it counted {:.1} MiB and {:.1} MiB: {}{}; the smaller figure was taken",
+        "clients report different values of the same counter, {:.1} MiB and {:.1} MiB: {}{}; the smaller value is used",
         Bytes(one.fetched_bytes?).as_mib_f64(),
         Bytes(*most).as_mib_f64(),
         whose(one),
@@ -129,7 +129,7 @@ fn cached(mut known: Vec<(u64, &ClientReads)>) -> Option<Finding> {
         .take(NAMED_MAX)
         .map(|(memory, r)| place(*memory, r));
     let message = format!(
-        "{pcnt:.0} % of the {:.1} MiB that were read came from the clients' own memory, not from the file system: {}{}; the most is {MEMORY_PCNT_MAX} %",
+        "{pcnt:.0} % of the {:.1} MiB that were read came from the clients' own memory, not from the file system: {}{}; limit {MEMORY_PCNT_MAX} %",
         Bytes(read).as_mib_f64(),
         named.collect::<Vec<_>>().join("; "),
         more(known.len(), NAMED_MAX),
@@ -141,22 +141,22 @@ fn cached(mut known: Vec<(u64, &ClientReads)>) -> Option<Finding> {
 fn place(memory: u64, reads: &ClientReads) -> String {
     let share = percent_of(memory as f64, reads.read_bytes as f64);
     let by = match reads.counter {
-        ReadCounter::Nfs => "by the NFS client's count",
-        ReadCounter::Cifs => "by the SMB client's count",
-        ReadCounter::Block => "by the block device's count",
+        ReadCounter::Nfs => "counted by the NFS client",
+        ReadCounter::Cifs => "counted by the SMB client",
+        ReadCounter::Block => "counted by the block device",
         ReadCounter::Memory => "the file system itself is in memory",
         ReadCounter::Unknown => "not counted",
     };
     format!("{}, {share:.0} % ({by})", whose(reads))
 }
 
-fn untold(unknown: &[&ClientReads]) -> Option<Finding> {
+fn unknown_source(unknown: &[&ClientReads]) -> Option<Finding> {
     let named = unknown.iter().take(NAMED_MAX).map(|r| {
         let why = r.unknown.as_deref();
         format!(
             "{}: {}",
             whose(r),
-            why.unwrap_or("nothing counts that there")
+            why.unwrap_or("no counter for this file system")
         )
     });
     let named: Vec<String> = named.collect();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn above_a_tenth_from_memory_the_point_says_so() {
+    fn reads_above_a_tenth_from_memory_are_reported() {
         let nfs = |fetched| vec![reads(ReadCounter::Nfs, 100 * MIB, Some(fetched))];
         assert_eq!(judge_client_reads(&nfs(90 * MIB)), []);
         assert_eq!(judge_client_reads(&nfs(300 * MIB)), [], "read ahead");
@@ -221,12 +221,12 @@ mod tests {
         assert_eq!((f.value, f.limit), (Some(75.0), Some(10.0)));
         assert_eq!(
             f.message,
-            "75 % of the 100.0 MiB that were read came from the clients' own memory, not from the file system: client h1, localhost:/mnt (nfs4), 75 % (by the NFS client's count); the most is 10 %"
+            "75 % of the 100.0 MiB that were read came from the clients' own memory, not from the file system: client h1, localhost:/mnt (nfs4), 75 % (counted by the NFS client); limit 10 %"
         );
     }
 
     #[test]
-    fn memory_is_memory_and_unknown_is_a_note() {
+    fn file_systems_in_memory_are_cached_and_unknown_is_a_note() {
         let found = judge_client_reads(&[
             reads(ReadCounter::Memory, MIB, Some(0)),
             reads(ReadCounter::Unknown, MIB, None),
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn clients_on_one_host_share_a_counter() {
-        // 100 MiB came for both together, and each sees all of it.
+        // Both together fetched 100 MiB, and each counts all of it.
         let client = |name: &str, source: &str, fetched| ClientReads {
             client: name.into(),
             source: source.into(),
@@ -265,13 +265,13 @@ mod tests {
             client("h4", "", Some(100 * MIB)),
         ];
         assert_eq!(judge_client_reads(&other), []);
-        // One of them could not read it.
+        // One of them could not read the counter.
         let half = [client("h1", "a", None), client("h2", "a", Some(100 * MIB))];
         assert_eq!(judge_client_reads(&half)[0].value, Some(50.0));
     }
 
-    /// Two honest clients on the prime's host; one of them was 1.5 s of 10 s late with its
-    /// first reading. A client elsewhere gains nothing by naming their counter.
+    /// Two correct clients on the prime's host; one of them was 1.5 s of 10 s late with its
+    /// first reading. A client on another host gains nothing by naming their counter.
     #[test]
     fn a_late_reading_of_one_client_here_does_not_make_reads_look_cached() {
         let client = |name: &str, read: u64, fetched: u64| ClientReads {
@@ -292,16 +292,16 @@ mod tests {
         let alone = super::judge_client_reads(&cached, &here);
         assert_eq!(alone[0].value, Some(70.0));
         let [one, two] = cached;
-        let liar = client("liar", 0, 1 << 30);
-        for order in [[one.clone(), two.clone(), liar.clone()], [liar, one, two]] {
+        let wrong = client("wrong", 0, 1 << 30);
+        for order in [[one.clone(), two.clone(), wrong.clone()], [wrong, one, two]] {
             let found = super::judge_client_reads(&order, &here);
             assert_eq!(found[0].value, Some(70.0), "{found:?}");
         }
     }
 
-    /// An agent may name whatever counter it likes.
+    /// An agent may name any counter.
     #[test]
-    fn who_names_the_counter_of_another_does_not_make_its_reads_look_better() {
+    fn naming_another_clients_counter_does_not_lower_its_cached_share() {
         let client = |name: &str, read: u64, fetched: Option<u64>| ClientReads {
             client: name.into(),
             source: "a".into(),
@@ -311,9 +311,9 @@ mod tests {
         let alone = judge_client_reads(std::slice::from_ref(&cached));
         assert_eq!(alone[0].value, Some(80.0));
         for (claimed, value) in [
-            (client("liar", 0, Some(1 << 40)), 80.0),
-            (client("liar", 100, Some(1 << 40)), 90.0),
-            (client("liar", 100, None), 90.0),
+            (client("wrong", 0, Some(1 << 40)), 80.0),
+            (client("wrong", 100, Some(1 << 40)), 90.0),
+            (client("wrong", 100, None), 90.0),
         ] {
             let has_figure = claimed.fetched_bytes.is_some();
             for both in [[cached.clone(), claimed.clone()], [claimed, cached.clone()]] {
@@ -322,14 +322,14 @@ mod tests {
                 assert_eq!(found[0].value, Some(value));
                 let note = found.last().expect("a note");
                 assert_eq!((found.len(), note.severity), (2, Severity::Note));
-                let said = note
+                let is_reported = note
                     .message
-                    .contains("say that it counted 20.0 MiB and 1099511627776.0 MiB");
-                assert_eq!(said, has_figure, "{note}");
+                    .contains("values of the same counter, 20.0 MiB and 1099511627776.0 MiB");
+                assert_eq!(is_reported, has_figure, "{note}");
             }
         }
-        // Nor is it hidden that nothing is known of it.
-        let unread = [client("h1", 100, None), client("liar", 1, Some(1 << 40))];
+        // It is also reported that the client's own value is unknown.
+        let unread = [client("h1", 100, None), client("wrong", 1, Some(1 << 40))];
         let found = judge_client_reads(&unread);
         assert!(found[0].message.contains("not known"), "{found:?}");
         assert!(found[0].message.contains("client h1,"), "{found:?}");
@@ -343,12 +343,12 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(
             found[0].message,
-            "it is not known how much of what was read came from the clients' own memory: client h1, localhost:/mnt (nfs4): the counter went back; client h1, localhost:/mnt (nfs4): nothing counts that there"
+            "it is not known how much of what was read came from the clients' own memory: client h1, localhost:/mnt (nfs4): the counter went back; client h1, localhost:/mnt (nfs4): no counter for this file system"
         );
     }
 
     #[test]
-    fn who_reads_nothing_hears_nothing() {
+    fn clients_without_reads_get_no_finding() {
         assert_eq!(judge_client_reads(&[]), []);
         let nothing = [
             reads(ReadCounter::Unknown, 0, None),

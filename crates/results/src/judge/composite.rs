@@ -20,8 +20,8 @@ fn counted<'a>(
     })
 }
 
-/// Each component is held against its own mix: how much of the whole it is, is
-/// [`component_variance`]'s affair. The worst distance speaks.
+/// Each component is compared with its own mix; its part of the whole is judged by
+/// [`component_variance`]. Returns the largest deviation.
 pub(super) fn mix_deviation(case: &Case<'_>, work: &CompositeWork) -> Option<Finding> {
     let of = |(name, mix, stats): (&str, _, &ComponentStats)| {
         let whose = match work.components.len() {
@@ -37,8 +37,8 @@ pub(super) fn mix_deviation(case: &Case<'_>, work: &CompositeWork) -> Option<Fin
     })
 }
 
-/// Each component's share of the operations against its share of those wanted.
-/// Operations in flight at the edges of the window are nobody's fault.
+/// Each component's share of the operations against its planned share. Operations in
+/// flight at the edges of the window are tolerated.
 pub(super) fn component_variance(case: &Case<'_>) -> Option<Finding> {
     let limit = case.plan.limits.component_variance_pcnt_max;
     let work = case.plan.benchmark.composite()?;
@@ -64,7 +64,7 @@ pub(super) fn component_variance(case: &Case<'_>) -> Option<Finding> {
     let pcnt = off(share, target);
     (pcnt > limit).then(|| {
         let message = format!(
-            "{name} made {:.2} % of the operations instead of {:.2} %, {pcnt:.1} % off its share; the most is {limit} %",
+            "{name} made {:.2} % of the operations instead of {:.2} %, {pcnt:.1} % off its share; limit {limit} %",
             100.0 * share,
             100.0 * target
         );
@@ -97,7 +97,7 @@ pub(super) fn random_reads(case: &Case<'_>) -> Option<Finding> {
         ),
     };
     let message =
-        format!("random reads of {name} take {mean_ms:.1} ms in the mean of service times, {what}");
+        format!("the mean service time of random reads of {name} is {mean_ms:.1} ms, {what}");
     Some(
         Finding::new(Rule::ResponseLimit, severity, message).with_limit(
             mean_ms,
@@ -107,8 +107,8 @@ pub(super) fn random_reads(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// netmist's minimum run time: as many bytes must be moved as the data set has,
-/// where the run asks for it. Components in the background do not count.
+/// netmist's minimum run time: as many bytes must be read and written as the data set has,
+/// if the run requires it. Background components do not count.
 pub(super) fn data_touched(case: &Case<'_>) -> Option<Finding> {
     let set = case.plan.bytes_to_touch(case.load);
     let counts = |c: &&ComponentStats| !is_background(case.plan, c.component);
@@ -123,7 +123,7 @@ pub(super) fn data_touched(case: &Case<'_>) -> Option<Finding> {
     let seconds = case.window_seconds() * set as f64 / moved.max(1) as f64;
     let remedy = match moved {
         0 => "a longer run would not help".to_owned(),
-        _ => format!("at this pace RUNTIME must be {:.0} s", seconds.ceil()),
+        _ => format!("at this rate RUNTIME must be {:.0} s", seconds.ceil()),
     };
     let message = format!(
         "only {} of a data set of {} were read and written; {remedy}",

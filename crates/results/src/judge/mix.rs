@@ -1,4 +1,4 @@
-//! How far operations are off a mix.
+//! The deviation of operations from a mix.
 
 use super::case::{Case, percent_of};
 use filermark_model::{Finding, Mix, Op, OpStats, Rule, Severity};
@@ -6,8 +6,8 @@ use filermark_model::{Finding, Mix, Op, OpStats, Rule, Severity};
 /// Standard errors within which a share's distance from the mix is chance.
 const CHANCE_STD_ERRORS: f64 = 4.0;
 
-/// How far these operations are off a mix, where they are. In a small sample
-/// chance alone moves shares by more than the limit: then it is only noted.
+/// The deviation of these operations from a mix, if it is above the limit. In a small
+/// sample chance alone changes shares by more than the limit: then it is only a note.
 pub(super) fn mix_distance(
     case: &Case<'_>,
     whose: &str,
@@ -32,33 +32,33 @@ pub(super) fn mix_distance(
         return None;
     }
     let share = target / 100.0;
-    // Operations of a sequence come in runs: there are fewer independent draws.
+    // Operations of a sequence are repeated in a row: there are fewer independent draws.
     let run = run_length(case, op);
     let draws = total / (2.0 * run - 1.0).max(1.0);
     let chance = CHANCE_STD_ERRORS * 100.0 * (share * (1.0 - share) / draws).sqrt();
     let (severity, remark) = if off > chance {
         (Severity::Invalid, String::new())
     } else {
-        let remark = format!(", which chance alone can give with only {total:.0} operations");
+        let remark = format!("; chance alone can cause this with only {total:.0} operations");
         (Severity::Note, remark)
     };
     let name = case.plan.benchmark.protocol.op_name(op);
     let message = format!(
-        "{name} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; the most is {limit}{remark}"
+        "{name} made up {actual:.1} % of the operations{whose} instead of {target:.1} %, {off:.2} percentage points off; limit {limit}{remark}"
     );
     let standard = case.plan.benchmark.standard.mix_deviation_pcnt_max;
     let source = case.source("MIX_DEVIATION_MAX", limit, standard);
     Some(Finding::new(Rule::MixDeviation, severity, message).with_limit(off, limit, &source))
 }
 
-/// How many operations of a kind come in a row, on average: 1 where each is drawn by itself.
+/// How many operations of a kind occur in a row, on average: 1 where each is drawn by itself.
 fn run_length(case: &Case<'_>, op: Op) -> f64 {
     let classic = case.plan.benchmark.classic();
     let Some(sequence) = classic.and_then(|c| c.sequence.as_ref()) else {
         return 1.0;
     };
     let runs = sequence.figures().runs;
-    // What does not itself come in runs is pushed aside by what does.
+    // Operations that do not repeat occur less often because others do.
     let own = runs
         .iter()
         .find(|(of, _)| *of == op)

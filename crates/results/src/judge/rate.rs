@@ -1,9 +1,9 @@
-//! Load points below their rate: what is missing must be the time that the server took for
-//! its operations. Where something else explains it, what was achieved is no figure of the
+//! Load points below their rate. The shortfall must come from the time that the server took
+//! for its operations. If it has another cause, the achieved rate is not a figure of the
 //! server.
 //!
 //! This is the only list of such causes. The findings, the verdict, the result at the
-//! response limit and `compare` all ask here.
+//! response limit and `compare` all use it.
 
 use super::case::{Case, OWN, percent_of};
 use crate::figures::Planned;
@@ -14,10 +14,10 @@ use filermark_model::stats::PointStats;
 use filermark_model::{Finding, Rule, Severity};
 use std::fmt;
 
-/// Findings that explain what is missing, from a warning on: limits of the clients.
+/// Findings, from a warning on, that explain a shortfall: limits of the clients.
 const CLIENT_CAUSES: [Rule; 2] = [Rule::Lateness, Rule::GeneratorBusy];
-/// Over UDP a call that goes again has waited UDP_TIMEOUT_MS at least. These waits explain
-/// what is missing where they are as large a share of the time that the procs lack, in
+/// Over UDP a call that is sent again has waited UDP_TIMEOUT_MS at least. These waits explain
+/// a shortfall if they are at least this share of the time that the procs lack, in
 /// percent. A call with two replies was not lost: the server was slow.
 const LOST_DATAGRAMS_PCNT_MIN: f64 = 10.0;
 
@@ -32,7 +32,7 @@ pub(crate) enum ShortfallCause {
 }
 
 impl ShortfallCause {
-    /// Whether it is a matter of the clients, and not of the server or the network.
+    /// Whether the cause is the clients, and not the server or the network.
     pub(crate) fn is_of_clients(self) -> bool {
         match self {
             Self::Finding(rule) => rule != Rule::NoReply,
@@ -50,7 +50,7 @@ impl fmt::Display for ShortfallCause {
     }
 }
 
-/// Whether a finding says that a load point missed its rate. Of a benchmark in which such a
+/// Whether a finding states that a load point missed its rate. In benchmarks in which such a
 /// point counts it is a warning.
 pub(crate) fn is_missed(finding: &Finding) -> bool {
     let rate = matches!(
@@ -60,8 +60,8 @@ pub(crate) fn is_missed(finding: &Finding) -> bool {
     rate && finding.severity >= Severity::Warning
 }
 
-/// What else than the server's speed explains that this load point missed its rate; `None`
-/// where nothing does, and where it did not miss it.
+/// The cause, other than the server's speed, of a rate below the requested one; `None` if
+/// there is none or the load point did not miss its rate.
 pub(crate) fn other_cause(plan: &RunPlan, point: &PointRecord) -> Option<ShortfallCause> {
     let stats = point.measured()?;
     let missed = point.findings.iter().any(is_missed);
@@ -76,14 +76,14 @@ fn cause(
     stats: &PointStats,
     findings: &[Finding],
 ) -> Option<ShortfallCause> {
-    let is_said = |rule: &Rule| {
-        let mut said = findings.iter().filter(|f| f.severity >= Severity::Warning);
-        said.any(|f| f.rule == *rule)
+    let has_finding = |rule: &Rule| {
+        let mut warnings = findings.iter().filter(|f| f.severity >= Severity::Warning);
+        warnings.any(|f| f.rule == *rule)
     };
-    // Those of the clients first: what they cause is not the server's, whatever else there is.
+    // Causes of the clients first: their effects are not the server's, whatever else happened.
     let of_clients = CLIENT_CAUSES
         .into_iter()
-        .find(is_said)
+        .find(has_finding)
         .map(ShortfallCause::Finding);
     let counted = || {
         let above_zero = plan.driver.counters().iter().filter_map(|counter| {
@@ -92,7 +92,7 @@ fn cause(
         });
         above_zero.min_by_key(|(rank, _)| *rank).map(|(_, c)| c)
     };
-    let paused = || is_said(&Rule::NoReply).then_some(ShortfallCause::Finding(Rule::NoReply));
+    let paused = || has_finding(&Rule::NoReply).then_some(ShortfallCause::Finding(Rule::NoReply));
     of_clients
         .or_else(|| lost_datagrams(plan, load, stats))
         .or_else(counted)
@@ -103,8 +103,8 @@ fn count(stats: &PointStats, name: &str) -> u64 {
     stats.counters.get(name).copied().unwrap_or_default()
 }
 
-/// Calls or replies that UDP lost, or that this host did not send, where they explain what
-/// is missing.
+/// Calls or replies that UDP lost, or that this host did not send, if they explain the
+/// shortfall.
 fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<ShortfallCause> {
     let resend_after = plan.driver.facts().resend_after?;
     let shortfall = Shortfall::of(plan, load, stats)?;
@@ -113,7 +113,7 @@ fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option
     let procs_ns = stats.window_ns as f64 * f64::from(plan.proc_count_at(load));
     let missing_ns = procs_ns * (1.0 - shortfall.pcnt() / 100.0).max(0.0);
     let explains = again > 0 && waited_ns >= LOST_DATAGRAMS_PCNT_MIN / 100.0 * missing_ns;
-    // What was not sent went again, too.
+    // Calls that were not sent are sent again, too.
     let unsent = count(stats, SEND_ERRORS);
     let name = match unsent > again / 2 {
         true => SEND_ERRORS,
@@ -122,14 +122,14 @@ fn lost_datagrams(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option
     explains.then(|| ShortfallCause::Counter(name, count(stats, name)))
 }
 
-/// What was done of what was wanted.
+/// The achieved and the requested rate.
 struct Shortfall {
     achieved: f64,
     requested: f64,
 }
 
 impl Shortfall {
-    /// `None`: no rate was asked for.
+    /// `None`: no rate was requested.
     fn of(plan: &RunPlan, load: LoadPoint, stats: &PointStats) -> Option<Self> {
         Some(Self {
             achieved: stats.achieved_ops_per_sec(),
@@ -156,13 +156,13 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// In the classical benchmarks a load point below its rate counts with what it achieved
-/// (manual M, section 4.4), with closed pacing and unless something else explains what is
-/// missing ([`settle_rate`]). A stricter limit of the run's own holds as it was set. A lower
-/// one does not hide the point: it is noted.
+/// In the classical benchmarks a load point below its rate counts with its achieved rate
+/// (manual M, section 4.4), with closed pacing and unless the shortfall has another cause
+/// ([`settle_rate`]). A stricter limit of the run applies as it was set. With a lower limit
+/// there is a note.
 pub(super) fn achieved(case: &Case<'_>) -> Option<Finding> {
     if case.stats.success_count() == 0 {
-        return None; // `nothing_measured` speaks.
+        return None; // reported by `nothing_measured`.
     }
     let shortfall = Shortfall::of(case.plan, case.load, case.stats)?;
     let (pcnt, standard) = (shortfall.pcnt(), &case.plan.benchmark.standard);
@@ -174,14 +174,14 @@ pub(super) fn achieved(case: &Case<'_>) -> Option<Finding> {
     let is_row = counts && own <= usual && case.plan.pacing.mode != PacingMode::Open;
     let (severity, limit, remark) = match pcnt < own {
         true if is_row => {
-            let why = "the figure is what was achieved, and more PROCS may achieve more";
+            let why = "the result is the achieved rate; more PROCS may raise it";
             (
                 standard.achieved_severity,
                 own,
                 format!("below {own} %: {why}"),
             )
         }
-        true => (Severity::Invalid, own, format!("the least is {own} %")),
+        true => (Severity::Invalid, own, format!("limit {own} %")),
         false if counts && pcnt < usual => {
             let why = format!("below {usual} %, and not below the {own} % of this run");
             (Severity::Note, usual, why)
@@ -193,8 +193,8 @@ pub(super) fn achieved(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::new(Rule::AchievedRate, severity, message).with_limit(pcnt, limit, &source))
 }
 
-/// A load point below its rate does not count where something else than the server's speed
-/// explains what is missing. To be asked when all other findings of the point are there.
+/// A load point below its rate does not count if the shortfall has another cause than the
+/// server's speed. Call this when all other findings of the point are known.
 pub fn settle_rate(findings: &mut [Finding], stats: &PointStats, load: LoadPoint, plan: &RunPlan) {
     let below = |f: &Finding| f.rule == Rule::AchievedRate && f.severity < Severity::Invalid;
     if !findings.iter().any(below) {
@@ -208,14 +208,14 @@ pub fn settle_rate(findings: &mut [Finding], stats: &PointStats, load: LoadPoint
     for finding in findings.iter_mut().filter(|f| below(f)) {
         finding.severity = Severity::Invalid;
         finding.message =
-            format!("{shortfall}; it does not count, since {cause} explains what is missing");
+            format!("{shortfall}; it does not count, because {cause} explains the shortfall");
     }
 }
 
-/// Nothing measured is no result, whatever rate was asked for.
+/// Without a successful operation there is no result, whatever the requested rate.
 pub(super) fn nothing_measured(case: &Case<'_>) -> Option<Finding> {
     (case.stats.success_count() == 0).then(|| {
-        let message = "not one operation succeeded in the window; see the errors, or raise RUNTIME where operations take so long";
+        let message = "no operation succeeded in the window; check the errors, or raise RUNTIME if operations take that long";
         Finding::new(Rule::AchievedRate, Severity::Invalid, message).with_limit(0.0, 1.0, OWN)
     })
 }

@@ -1,11 +1,11 @@
-//! Rules of response times whose ends were not seen.
+//! Rules for operations whose end was not observed.
 
 use super::case::{Case, OWN, percent_of};
 use super::saturated::saturated;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 
-/// Share of the operations of RUN that may be open when the wait for replies is over,
+/// Share of the operations of RUN that may be open when the wait for replies ends,
 /// in percent: up to it only figures above the 99.9th percentile are lower bounds.
 const OPEN_PCNT_MAX: f64 = 0.1;
 
@@ -27,14 +27,14 @@ pub(super) fn open_operations(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let pcnt = percent_of(open as f64, operations(case));
-    // What an overloaded server leaves waiting is judged by `saturated`, and the points
+    // Operations left by an overloaded server are judged by `saturated`, and the points
     // below it still count.
     let severity = match pcnt > OPEN_PCNT_MAX && saturated(case).is_none() {
         true => Severity::Invalid,
         false => Severity::Warning,
     };
     let message = format!(
-        "{} of RUN, {pcnt:.3} %, had not ended when the wait for replies was over; the most is {OPEN_PCNT_MAX} %. Response times contain how long they had waited, as lower bounds (>=)",
+        "{} of RUN, {pcnt:.3} %, had not ended when the wait for replies ended (limit {OPEN_PCNT_MAX} %). Response times include their waiting time as lower bounds (>=)",
         counted(open, "operation")
     );
     let finding = Finding::new(Rule::OpenOperations, severity, message);
@@ -48,7 +48,7 @@ pub(super) fn missed_load(case: &Case<'_>) -> Option<Finding> {
     }
     let pcnt = percent_of(missed as f64, operations(case));
     let message = format!(
-        "{} due in RUN and never made, {pcnt:.3} %: their procs still waited for replies. Response times contain how long they had waited, as lower bounds (>=)",
+        "{} due in RUN and not made, {pcnt:.3} %: their procs still waited for replies. Response times include their waiting time as lower bounds (>=)",
         match missed {
             1 => "1 start was".to_owned(),
             n => format!("{n} starts were"),

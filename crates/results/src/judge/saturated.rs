@@ -5,7 +5,7 @@ use filermark_model::plan::PacingMode;
 use filermark_model::units::counted;
 use filermark_model::{Finding, Rule, Severity};
 
-/// Open pacing: waiting work at the end of the window, in seconds of the
+/// Open pacing: waiting operations at the end of the window, in seconds of the
 /// requested load, from which on the backlog counts as growing.
 const BACKLOG_SECONDS_MAX: f64 = 0.5;
 
@@ -25,7 +25,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Finding> {
         )
     } else if waiting > limit {
         format!(
-            "the server did not keep up: {waiting:.0} operations were waiting or in flight when the window closed (the most is {limit:.0}, half a second of the load)"
+            "the server did not keep up: {waiting:.0} operations were waiting or in flight when the window closed (limit {limit:.0}, half a second of the load)"
         )
     } else {
         return None;

@@ -1,4 +1,4 @@
-//! How long no reply arrived while operations were under way.
+//! How long no reply arrived while operations were in flight.
 
 use super::case::OWN;
 use crate::record::ClientSummary;
@@ -9,11 +9,11 @@ use filermark_model::{Finding, Rule, Severity};
 
 /// Clients that a finding names.
 const NAMED_MAX: usize = 3;
-/// Shorter than so many median service times it is no silence: operations of the
-/// workload may take that long.
+/// A gap shorter than this multiple of the median service time is not reported: operations
+/// of the workload may take that long.
 const MEDIANS: f64 = 10.0;
 
-/// What is to be said of the longest time without a reply on each client of a load point.
+/// A finding on the longest time without a reply on each client of a load point.
 pub fn judge_silences(
     clients: &[ClientSummary],
     stalls: &[ProcessStalls],
@@ -33,11 +33,7 @@ pub fn judge_silences(
         1 => "; and 1 more client".to_owned(),
         more => format!("; and {more} more clients"),
     };
-    let message = format!(
-        "{}{more}; the most is {:.1} s",
-        named.join("; "),
-        limit_ns / 1e9
-    );
+    let message = format!("{}{more}; limit {:.1} s", named.join("; "), limit_ns / 1e9);
     Some(
         Finding::new(Rule::NoReply, Severity::Warning, message).with_limit(
             longest.length_ns as f64 / 1e9,
@@ -54,16 +50,16 @@ fn describe((client, silence): &(String, Silence), stalls: &[ProcessStalls]) -> 
         .iter()
         .find(is_its)
         .map_or(0, |p| p.stalls.gap_max_ns);
-    // What was received while the process stood still has the time at which it went on.
+    // A reply that arrived during a stall has the time of the end of the stall.
     let own = match gap_ns > silence.length_ns / 2 {
         true => format!(
-            " (its process stood still for {:.3} s, so the server may have replied)",
+            " (its process was stalled for {:.3} s, so the server may have replied)",
             seconds(gap_ns)
         ),
         false => String::new(),
     };
     format!(
-        "client {client}: no operation was answered for {:.1} s though some were under way, from {:.1} s after the beginning of RUN on{own}",
+        "client {client}: no reply for {:.1} s while operations were in flight, from {:.1} s after the start of RUN{own}",
         seconds(silence.length_ns),
         seconds(silence.start_ns),
     )
@@ -96,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_told_with_client_begin_and_length() {
+    fn a_silence_is_reported_with_client_start_and_length() {
         let clients = [
             client("a", Some((500, 1_000))),
             client("b", Some((12_340, 3_500))),
@@ -104,8 +100,8 @@ mod tests {
         let finding = judge_silences(&clients, &[], &median(1)).expect("b");
         assert_eq!(
             finding.message,
-            "client b: no operation was answered for 3.5 s though some were under way, from 12.3 s after \
-             the beginning of RUN on; the most is 1.0 s"
+            "client b: no reply for 3.5 s while operations were in flight, from 12.3 s after \
+             the start of RUN; limit 1.0 s"
         );
         assert_eq!(
             (finding.rule, finding.severity),
@@ -132,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_stood_still_itself_is_told_so() {
+    fn a_stall_of_the_client_is_reported_with_the_silence() {
         let own = ProcessStalls {
             role: ProcessRole::Agent,
             host: "a".into(),
@@ -145,11 +141,8 @@ mod tests {
         let message = judge_silences(&clients, &[own], &median(1))
             .expect("all")
             .message;
-        let told = "client a: no operation was answered for 2.1 s though some were under way, from 0.0 s after the beginning of RUN on (its process stood still for 2.000 s, so the server may have replied); client b";
-        assert!(message.starts_with(told), "{message}");
-        assert!(
-            message.contains("; and 2 more clients; the most"),
-            "{message}"
-        );
+        let text = "client a: no reply for 2.1 s while operations were in flight, from 0.0 s after the start of RUN (its process was stalled for 2.000 s, so the server may have replied); client b";
+        assert!(message.starts_with(text), "{message}");
+        assert!(message.contains("; and 2 more clients; limit"), "{message}");
     }
 }

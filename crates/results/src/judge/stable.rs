@@ -1,4 +1,4 @@
-//! Whether what the server answered UNSTABLE became stable, and whether RUN paid for it.
+//! Whether writes answered UNSTABLE became stable, and whether RUN includes the cost.
 
 use super::case::{Case, OWN, percent_of};
 use filermark_model::benchmark::CommitPolicy;
@@ -8,8 +8,8 @@ use filermark_model::counter::{
 use filermark_model::units::counted;
 use filermark_model::{Finding, Op, Rule, Severity};
 
-/// Share of the logical writes of RUN that no COMMIT may have confirmed, in percent: above
-/// it the time of WRITE is that of another operation than the benchmark's.
+/// Share of the logical writes of RUN that may be without a COMMIT, in percent: above it
+/// the time of WRITE is that of another operation than the benchmark's.
 const UNCOMMITTED_PCNT_MAX: f64 = 0.5;
 
 /// Whether writes succeed before their COMMIT.
@@ -22,8 +22,8 @@ fn write_count(case: &Case<'_>) -> u64 {
     case.stats.op(Op::Write).map_or(0, |op| op.success_count)
 }
 
-/// Writes that the server may still lose. Where each write commits its own data, one that is
-/// not confirmed has failed, and is among the errors.
+/// Writes that the server may still lose. If each write commits its own data, an unconfirmed
+/// write has failed and is among the errors.
 pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
     let (open, writes) = (case.count(UNCOMMITTED_WRITES), write_count(case));
     if open == 0 {
@@ -36,7 +36,7 @@ pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
         false => Severity::Warning,
     };
     let message = format!(
-        "{} that the server had answered UNSTABLE {} confirmed by no COMMIT, {pcnt:.2} % of the {writes} of RUN (the most is {UNCOMMITTED_PCNT_MAX} %): it was refused, or not answered in time",
+        "{} that the server answered UNSTABLE {} not confirmed by a COMMIT, {pcnt:.2} % of the {writes} of RUN (limit {UNCOMMITTED_PCNT_MAX} %): the COMMIT was refused or not answered in time",
         counted(open, "write"),
         if open == 1 { "was" } else { "were" },
     );
@@ -49,19 +49,19 @@ pub(super) fn uncommitted(case: &Case<'_>) -> Option<Finding> {
     )
 }
 
-/// Nothing was committed in RUN: its times have no cost of stable storage in them.
+/// There was no COMMIT in RUN: its times do not include the cost of stable storage.
 pub(super) fn no_commit_in_run(case: &Case<'_>) -> Option<Finding> {
     let after = case.count(END_COMMITS);
     let had_unstable = [END_COMMITS, UNCOMMITTED_WRITES, UNSTABLE_WRITES]
         .into_iter()
         .any(|name| case.count(name) > 0);
-    // Those that only ask for the verifier are not the cost of a write.
+    // COMMITs that only get the verifier are not a cost of writes.
     let in_run = case
         .count(COMMITS)
         .saturating_sub(after + case.count(READ_COMMITS));
     let is_missing = is_deferred(case) && write_count(case) > 0 && had_unstable && in_run == 0;
     is_missing.then(|| {
-        let message = "the server answered writes UNSTABLE, and RUN had not one COMMIT: the time of WRITE contains no cost of stable storage; raise RUNTIME or LOAD";
+        let message = "the server answered writes UNSTABLE, and RUN had no COMMIT: the time of WRITE does not include the cost of stable storage; raise RUNTIME or LOAD";
         Finding::new(Rule::Uncommitted, Severity::Warning, message).with_limit(0.0, 1.0, OWN)
     })
 }

@@ -1,4 +1,4 @@
-//! Whether the processes of a run did run all the time.
+//! Whether the processes of a run were stalled.
 
 use super::case::{OWN, percent_of};
 use filermark_model::plan::{Limits, STALL_PCNT_STANDARD};
@@ -9,7 +9,7 @@ use filermark_model::{Finding, Rule, Severity};
 /// Processes that a finding names.
 const NAMED_MAX: usize = 3;
 
-/// What is to be said of the stalls of a load point's processes, over a window so long.
+/// Findings on the stalls of a load point's processes, over a window of this length.
 pub fn judge_stalls(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Vec<Finding> {
     let limit = limits.stall_pcnt_max;
     let mut over = Vec::new();
@@ -24,33 +24,30 @@ pub fn judge_stalls(processes: &[ProcessStalls], window_ns: u64, limits: &Limits
     let still = |severity, mut found: Vec<(StallShare, &ProcessStalls)>| {
         found.sort_by(|a, b| b.0.0.total_cmp(&a.0.0));
         let worst = found.first()?.0;
-        let message = format!("{}; the most is {limit} %", describe(&found, gaps));
+        let message = format!("{}; limit {limit} %", describe(&found, gaps));
         Some(finding(severity, message, worst, limits))
     };
     let findings = [
         still(Severity::Invalid, over),
         still(Severity::Warning, below),
     ];
-    let held_back = held_back(processes, window_ns, limits);
-    findings.into_iter().flatten().chain(held_back).collect()
+    let stolen = stolen_time(processes, window_ns, limits);
+    findings.into_iter().flatten().chain(stolen).collect()
 }
 
-/// A figure of what was taken, where it is known.
+/// The stolen time, where it is known.
 type StolenTime = fn(&Stalls) -> Option<u64>;
 
 /// Time that others took from the processors, in pieces that may be too short for a gap.
-fn held_back(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Vec<Finding> {
+fn stolen_time(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Vec<Finding> {
     let kinds: [(StolenTime, &str); 2] = [
-        (
-            |s| s.stolen_ns,
-            "of processor time was taken by the hypervisor",
-        ),
+        (|s| s.stolen_ns, "by the hypervisor (stolen processor time)"),
         (
             |s| s.throttled_ns,
-            "its cgroup was not let run (a limit of processor time)",
+            "by its cgroup's limit of processor time",
         ),
     ];
-    let said = kinds.into_iter().filter_map(|(of, what)| {
+    let findings = kinds.into_iter().filter_map(|(of, what)| {
         let mut found: Vec<_> = processes
             .iter()
             .filter_map(|p| Some((StallShare::of(of(&p.stalls)?, window_ns), p)))
@@ -58,16 +55,19 @@ fn held_back(processes: &[ProcessStalls], window_ns: u64, limits: &Limits) -> Ve
             .collect();
         found.sort_by(|a, b| b.0.0.total_cmp(&a.0.0));
         let worst = found.first()?.0;
-        let said = describe(&found, |p| {
-            format!("for {} {what}", seconds(of(&p.stalls).unwrap_or(0)))
+        let text = describe(&found, |p| {
+            format!(
+                "held back for {} {what}",
+                seconds(of(&p.stalls).unwrap_or(0))
+            )
         });
-        let message = format!("{said}; latencies may contain it");
+        let message = format!("{text}; latencies may include this time");
         Some(finding(Severity::Warning, message, worst, limits))
     });
-    said.collect()
+    findings.collect()
 }
 
-/// A share of RUN, in percent; the time watched may be a little longer than RUN.
+/// A share of RUN, in percent; the observed time may be a little longer than RUN.
 #[derive(Clone, Copy)]
 struct StallShare(f64);
 
@@ -86,18 +86,18 @@ fn finding(severity: Severity, message: String, share: StallShare, limits: &Limi
     Finding::new(Rule::GeneratorStalled, severity, message).with_limit(share.0, limit, source)
 }
 
-/// The worst processes and what is said of each, with its share.
+/// The worst processes, each with its description and its share.
 fn describe(
     found: &[(StallShare, &ProcessStalls)],
-    say: impl Fn(&ProcessStalls) -> String,
+    text_of: impl Fn(&ProcessStalls) -> String,
 ) -> String {
     let named = found.iter().take(NAMED_MAX).map(|(share, process)| {
         let who = match process.role {
             ProcessRole::Prime => "the prime on",
             ProcessRole::Agent => "client",
         };
-        let (host, said) = (&process.host, say(process));
-        format!("{who} {host}: {said}, {:.2} % of RUN", share.0)
+        let (host, text) = (&process.host, text_of(process));
+        format!("{who} {host}: {text}, {:.2} % of RUN", share.0)
     });
     let named = named.collect::<Vec<_>>().join("; ");
     match found.len().saturating_sub(NAMED_MAX) {
@@ -115,7 +115,7 @@ fn processes(more: usize) -> String {
 
 fn gaps(process: &ProcessStalls) -> String {
     let s = &process.stalls;
-    let mut text = format!("stood still for {}", seconds(s.gap_sum_ns));
+    let mut text = format!("stalled for {}", seconds(s.gap_sum_ns));
     if s.gap_count > 1 {
         text.push_str(&format!(
             " in {} (the longest {})",
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// What is said over 10 s.
+    /// The messages over 10 s.
     fn messages(processes: &[ProcessStalls]) -> Vec<(Severity, String)> {
         let found = judge_stalls(processes, 10 * SECOND, &plan().limits);
         assert!(found.iter().all(|f| f.rule == Rule::GeneratorStalled));
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(*severity, Severity::Warning);
         assert_eq!(
             message,
-            "client b: stood still for 0.050 s, 0.50 % of RUN; the most is 0.5 %"
+            "client b: stalled for 0.050 s, 0.50 % of RUN; limit 0.5 %"
         );
         let above = process(
             ProcessRole::Prime,
@@ -197,8 +197,8 @@ mod tests {
         );
         assert_eq!(
             found[0].1,
-            "the prime on p: stood still for 2.000 s in 2 gaps (the longest 1.000 s) \
-             (its host was suspended for 1.000 s), 20.00 % of RUN; the most is 0.5 %"
+            "the prime on p: stalled for 2.000 s in 2 gaps (the longest 1.000 s) \
+             (its host was suspended for 1.000 s), 20.00 % of RUN; limit 0.5 %"
         );
     }
 
@@ -227,12 +227,12 @@ mod tests {
         assert!(
             found[0]
                 .1
-                .contains("for 1.000 s of processor time was taken")
+                .contains("held back for 1.000 s by the hypervisor")
         );
         assert!(
             found[1]
                 .1
-                .contains("for 2.000 s its cgroup was not let run")
+                .contains("held back for 2.000 s by its cgroup's limit")
         );
     }
 

@@ -15,7 +15,7 @@ const LOAD: LoadPoint = LoadPoint {
     proc_count: 0,
 };
 
-fn said(stats: &PointStats, plan: &RunPlan) -> Vec<(Rule, Severity)> {
+fn rules_of(stats: &PointStats, plan: &RunPlan) -> Vec<(Rule, Severity)> {
     judge(stats, LOAD, plan, 4)
         .iter()
         .map(|f| {
@@ -25,11 +25,11 @@ fn said(stats: &PointStats, plan: &RunPlan) -> Vec<(Rule, Severity)> {
         .collect()
 }
 
-/// What the rules say of a quiet point with something changed.
+/// The findings on a quiet point after a change.
 fn after(change: impl FnOnce(&mut PointStats, &mut RunPlan)) -> Vec<(Rule, Severity)> {
     let (mut stats, mut plan) = (quiet_point(1000.0, 30), plan());
     change(&mut stats, &mut plan);
-    said(&stats, &plan)
+    rules_of(&stats, &plan)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn slow_answers_invalidate() {
     );
 }
 
-/// Of a composite, and of a record from before the severity was in the definitions.
+/// With a composite, and a record older than the severity in the definitions.
 #[test]
 fn too_few_operations_invalidate() {
     let found = after(|stats, plan| {
@@ -63,7 +63,7 @@ fn too_few_operations_invalidate() {
         plan.benchmark.standard.achieved_severity = Severity::Invalid;
     });
     assert_eq!(found, [(Rule::AchievedRate, Severity::Invalid)]);
-    // Nothing achieved is nothing that counts.
+    // Without an achieved operation nothing counts.
     let found = after(|stats, _| stats.ops.clear());
     assert!(found.contains(&(Rule::AchievedRate, Severity::Invalid)));
     assert_eq!(
@@ -77,7 +77,7 @@ fn too_few_operations_warn_in_classical_benchmarks() {
     let short = |stats: &mut PointStats| stats.window_ns = stats.window_ns * 100 / 94;
     let found = after(|stats, _| short(stats));
     assert_eq!(found, [(Rule::AchievedRate, Severity::Warning)]);
-    // With open pacing, and with a stricter limit of the run's own, it is no row.
+    // With open pacing, and with a stricter limit of the run, it is invalid.
     for change in [
         (|plan: &mut RunPlan| plan.pacing.mode = PacingMode::Open) as fn(&mut RunPlan),
         |plan| plan.limits.achieved_pcnt_min = 97.0,
@@ -99,11 +99,11 @@ fn the_worst_proc_is_named() {
     assert_eq!(findings[0].rule, Rule::ProcRate);
     assert!(findings[0].message.contains("proc 5 "), "{}", findings[0]);
     assert!(findings[0].message.starts_with("2 of "), "{}", findings[0]);
-    // Two operations at the edges of the window are nobody's fault.
+    // Two operations at the edges of the window are tolerated.
     for proc in &mut stats.procs {
         (proc.wanted_count, proc.success_count) = (3, 1);
     }
-    assert_eq!(said(&stats, &plan), []);
+    assert_eq!(rules_of(&stats, &plan), []);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn errors_warn_and_many_invalidate() {
 }
 
 #[test]
-fn open_pacing_tells_of_saturation() {
+fn open_pacing_reports_saturation() {
     let wait = |stats: &mut PointStats| stats.backlog_end = 501;
     assert_eq!(after(|stats, _| wait(stats)), []);
     let found = after(|stats, plan| {
@@ -163,7 +163,7 @@ fn open_pacing_tells_of_saturation() {
 }
 
 #[test]
-fn a_generator_that_is_late_or_busy_is_told() {
+fn a_late_or_busy_generator_is_reported() {
     let found = after(|stats, _| {
         for _ in 0..40_000 {
             stats.wakeup.record(Nanos::from_micros(200));
@@ -184,7 +184,7 @@ fn a_generator_that_is_late_or_busy_is_told() {
 }
 
 #[test]
-fn wrong_data_and_server_events_are_told() {
+fn wrong_data_and_server_events_are_reported() {
     let count = |name: &'static str| {
         after(move |stats, _| {
             stats.counters.insert(name.into(), 2);
@@ -224,7 +224,7 @@ fn of_all_counters(driver: DriverPlan) -> Vec<(Rule, Severity, String)> {
     of_counters.collect()
 }
 
-/// What records of earlier versions were judged by: the same names, severities and order.
+/// The rules of records of earlier versions: the same names, severities and order.
 #[test]
 fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
     let of = |driver, events: &[(&str, Severity)]| {
@@ -285,14 +285,14 @@ fn counters_lead_to_the_same_findings_in_the_same_order_as_before() {
     of(DriverPlan::NULL, &[]);
 }
 
-/// What the server may still lose. `general-nfs3` lets writes gather; where each write commits
-/// its own data, one that is not confirmed has failed.
+/// Writes that the server may still lose. `general-nfs3` defers COMMIT; if each write commits
+/// its own data, an unconfirmed write has failed.
 #[test]
 fn writes_that_no_commit_confirmed_invalidate_above_a_share() {
     let of = |counters: &'static [(&str, u64)], commit: CommitPolicy| {
         after(move |stats, plan| {
             let DriverPlan::Nfs(nfs) = &mut plan.driver else {
-                panic!("the synthetic run speaks NFS");
+                panic!("the synthetic run uses NFS");
             };
             nfs.commit = commit;
             stats.op_mut(Op::Write).success_count = 2_000;
@@ -328,7 +328,7 @@ fn writes_that_no_commit_confirmed_invalidate_above_a_share() {
 }
 
 #[test]
-fn data_that_is_too_short_to_be_compared_is_told() {
+fn data_too_short_to_compare_is_reported() {
     let of = |checked: u64, undecided: u64, verify: bool| {
         after(move |stats, plan| {
             plan.fileset.verify = verify;
@@ -347,13 +347,13 @@ fn data_that_is_too_short_to_be_compared_is_told() {
     assert_eq!(of(50, 50, true), invalid);
     assert_eq!(of(899, 101, true), invalid);
     assert_eq!(of(900, 100, true), note);
-    assert_eq!(of(1 << 40, 1, true), note, "it is never silent");
+    assert_eq!(of(1 << 40, 1, true), note, "there is always a finding");
     assert_eq!(of(u64::MAX, u64::MAX, true), invalid);
 }
 
 #[test]
 fn short_windows_are_noted() {
-    let found = said(&quiet_point(1000.0, 5), &plan());
+    let found = rules_of(&quiet_point(1000.0, 5), &plan());
     assert_eq!(found, [(Rule::ShortRun, Severity::Note)]);
 }
 
@@ -407,7 +407,7 @@ fn a_response_time_that_rises_through_run_is_unsteady() {
     );
 }
 
-/// Operations of RUN that were not seen to end: `count` open, and as many missed, each
+/// Operations of RUN whose end was not observed: `count` open, and as many missed, each
 /// of which had waited for two seconds.
 fn with_unseen(stats: &mut PointStats, count: u64, missed: u64) {
     let op = stats
@@ -428,7 +428,7 @@ fn open_operations_invalidate_above_a_thousandth() {
     let open = |count| after(|stats, _| with_unseen(stats, count, 0));
     assert_eq!(open(30), [(Rule::OpenOperations, Severity::Warning)]);
     assert_eq!(open(31), [(Rule::OpenOperations, Severity::Invalid)]);
-    // A server that does not keep up is judged by that.
+    // A server that does not keep up is judged by `saturated`.
     let found = after(|stats, plan| {
         plan.pacing.mode = PacingMode::Open;
         stats.dropped_count = 500;
@@ -449,26 +449,26 @@ fn what_fails_after_run_is_an_error_too() {
     assert_eq!(found, [(Rule::Errors, Severity::Invalid)]);
     let mut stats = quiet_point(1000.0, 30);
     stats.ops[0].late_error_count = 600;
-    let said = judge(&stats, LOAD, &plan(), 4);
+    let findings = judge(&stats, LOAD, &plan(), 4);
     assert!(
-        said[0].message.contains("600 after RUN had ended"),
-        "{said:?}"
+        findings[0].message.contains("600 after RUN had ended"),
+        "{findings:?}"
     );
 }
 
 #[test]
-fn missed_load_does_not_invalidate_and_is_told() {
+fn missed_load_is_a_warning() {
     let found = after(|stats, _| with_unseen(stats, 0, 900));
     assert_eq!(found, [(Rule::MissedLoad, Severity::Warning)]);
     let mut stats = quiet_point(1000.0, 30);
     with_unseen(&mut stats, 0, 300);
-    let said = judge(&stats, LOAD, &plan(), 4);
+    let findings = judge(&stats, LOAD, &plan(), 4);
     assert!(
-        said[0].message.contains("300 starts were due in RUN"),
-        "{said:?}"
+        findings[0].message.contains("300 starts were due in RUN"),
+        "{findings:?}"
     );
-    assert!(said[0].message.contains("0.990 %"), "{said:?}");
-    // What failed without an answer is an error already.
+    assert!(findings[0].message.contains("0.990 %"), "{findings:?}");
+    // An operation that failed without a reply is an error already.
     let found = after(|stats, _| {
         let op = &mut stats.ops[0];
         op.response.record_at_least(Nanos::from_secs(30));

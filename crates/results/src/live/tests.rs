@@ -7,7 +7,7 @@ use crate::output::OutputTable;
 use crate::outputs::OUTPUTS;
 use crate::testing::composite::composite_record;
 
-/// A record told line by line, with the logs beside it.
+/// A record replayed line by line, with its logs.
 struct ReplayedRecord {
     dir: tempfile::TempDir,
     logs: LiveLogs,
@@ -54,7 +54,7 @@ impl ReplayedRecord {
     }
 }
 
-/// The logs have each line when it comes, nothing of them is taken back, and at the end
+/// The logs get each line at its time, no line is removed, and at the end
 /// they are the files of the whole record.
 #[test]
 fn logs_grow_and_end_as_the_files_of_the_record() {
@@ -69,44 +69,44 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
     let suffix = whole.run.suffix.clone();
     let progress = format!("{}/netmist_C0.{suffix}.log", proc_log_dir(&suffix));
     let log = format!("sfslog.{suffix}.txt");
-    let mut told = ReplayedRecord::begin(&whole);
-    // What an earlier run has left goes.
-    std::fs::write(told.dir.path().join(&log), "old\n".repeat(1000)).expect("an old file");
-    std::fs::write(told.dir.path().join(&progress), "old\n").expect("an old file");
+    let mut replayed = ReplayedRecord::begin(&whole);
+    // Files of an earlier run are removed.
+    std::fs::write(replayed.dir.path().join(&log), "old\n".repeat(1000)).expect("an old file");
+    std::fs::write(replayed.dir.path().join(&progress), "old\n").expect("an old file");
     let mut before = (String::new(), String::new());
     for point in &whole.points {
         let number = point.load.number;
-        told.logs.take(RunEvent::Point(number, point.began));
+        replayed.logs.take(RunEvent::Point(number, point.began));
         for phase in whole.phases.iter().filter(|p| p.point == number) {
-            told.open(phase);
-            told.logs.write().expect("written");
+            replayed.open(phase);
+            replayed.logs.write().expect("written");
             let is_run = phase.phase == Phase::Run;
             if is_run {
-                let now = told.read(&progress);
+                let now = replayed.read(&progress);
                 assert!(now.trim_end().ends_with("Starting run phase"), "{now}");
-                assert!(told.read(&log).contains("Starting RUN phase"));
+                assert!(replayed.read(&log).contains("Starting RUN phase"));
             }
             let of_phase = |b: &&crate::Heartbeat| b.point == number && b.phase == phase.phase;
             for beat in whole.heartbeats.iter().filter(of_phase) {
-                told.line(Line::Heartbeat(beat.clone()));
-                told.logs.write().expect("written");
-                assert!(told.read("beats").trim_end().ends_with("Ops/sec"));
+                replayed.line(Line::Heartbeat(beat.clone()));
+                replayed.logs.write().expect("written");
+                assert!(replayed.read("beats").trim_end().ends_with("Ops/sec"));
                 assert_eq!(
-                    told.read("beats"),
-                    told.read(&format!("heartbeats_{suffix}.log"))
+                    replayed.read("beats"),
+                    replayed.read(&format!("heartbeats_{suffix}.log"))
                 );
             }
-            told.line(Line::Phase(phase.clone()));
-            told.logs.write().expect("written");
+            replayed.line(Line::Phase(phase.clone()));
+            replayed.logs.write().expect("written");
         }
         let scripts = whole.scripts.iter().filter(|s| s.point == number);
-        scripts.for_each(|s| told.line(Line::Script(s.clone())));
-        told.logs.write().expect("written");
-        told.logs.pause();
-        told.so_far.push(Line::Point(Box::new(point.clone())));
-        let dir = told.dir.path();
-        write_files_so_far(&told.so_far, dir, &mut told.settled).expect("written");
-        let now = (told.read(&log), told.read(&progress));
+        scripts.for_each(|s| replayed.line(Line::Script(s.clone())));
+        replayed.logs.write().expect("written");
+        replayed.logs.pause();
+        replayed.so_far.push(Line::Point(Box::new(point.clone())));
+        let dir = replayed.dir.path();
+        write_files_so_far(&replayed.so_far, dir, &mut replayed.settled).expect("written");
+        let now = (replayed.read(&log), replayed.read(&progress));
         assert!(now.0.starts_with(&before.0), "{}", now.0);
         assert!(now.1.starts_with(&before.1), "{}", now.1);
         assert!(now.0.len() > before.0.len());
@@ -114,43 +114,43 @@ fn logs_grow_and_end_as_the_files_of_the_record() {
         assert!(!now.0.trim_end().ends_with(notice), "no end yet");
         before = now;
         if number == 1 {
-            told.line(Line::Event(between.clone()));
-            told.logs.write().expect("written");
-            assert_eq!(told.read(&log), before.0, "with the next load point");
+            replayed.line(Line::Event(between.clone()));
+            replayed.logs.write().expect("written");
+            assert_eq!(replayed.read(&log), before.0, "with the next load point");
         }
     }
-    // What is told of the run as a whole.
-    let dir = told.dir.path();
+    // The files of the run as a whole.
+    let dir = replayed.dir.path();
     write_files_and_logs(&whole, dir, dir).expect("written");
     let table = OutputTable(&[OUTPUTS]);
     for Rendering { name, text, .. } in renderings(&whole, table).expect("names") {
-        assert_eq!(told.read(&name), text, "{name}");
+        assert_eq!(replayed.read(&name), text, "{name}");
     }
     for (name, text) in proc_log_files(&whole).expect("names") {
         assert_eq!(
-            told.read(&format!("{}/{name}", proc_log_dir(&suffix))),
+            replayed.read(&format!("{}/{name}", proc_log_dir(&suffix))),
             text
         );
     }
 }
 
-/// A run that goes on keeps what its logs had; one that begins anew keeps nothing of an
+/// A resumed run keeps the content of its logs; a new run keeps nothing of an
 /// earlier run, also not of procs that come later.
 #[test]
 fn logs_go_on_behind_the_load_points_that_a_run_has() {
     let whole = composite_record();
     let suffix = whole.run.suffix.clone();
-    let mut told = ReplayedRecord::begin(&whole);
-    let dir = told.dir.path().to_owned();
+    let mut replayed = ReplayedRecord::begin(&whole);
+    let dir = replayed.dir.path().to_owned();
     let last = whole.run.plan.procs.len() - 1;
     let late = format!("{}/netmist_C{last}.{suffix}.log", proc_log_dir(&suffix));
     std::fs::write(dir.join(&late), "of an earlier run\n").expect("written");
     let mut cut = whole.clone();
     (cut.end, cut.heartbeats, cut.phases) = (None, Vec::new(), Vec::new());
     cut.points.truncate(1);
-    write_files_so_far(&cut, &dir, &mut told.settled).expect("written");
+    write_files_so_far(&cut, &dir, &mut replayed.settled).expect("written");
     let log = format!("sfslog.{suffix}.txt");
-    let before = told.read(&log);
+    let before = replayed.read(&log);
     let places = || LogPaths {
         dir: dir.clone(),
         log_dir: dir.clone(),
@@ -160,7 +160,7 @@ fn logs_go_on_behind_the_load_points_that_a_run_has() {
     let point = &whole.points[1];
     logs.take(RunEvent::Point(point.load.number, point.began));
     logs.write().expect("written");
-    let now = told.read(&log);
+    let now = replayed.read(&log);
     let added = now.strip_prefix(&before).expect("it begins as it was");
     assert!(added.contains(&point.began.classical()), "{added}");
     let logs_of = |proc: u32, workload: &str| {
@@ -179,14 +179,14 @@ fn logs_go_on_behind_the_load_points_that_a_run_has() {
     }
     cut.points.clear();
     LiveLogs::new(cut, &places()).expect("logs");
-    assert_eq!(told.read(&log), "");
+    assert_eq!(replayed.read(&log), "");
     for name in stale.iter().chain([&late, &beats]) {
         assert!(!dir.join(name).exists(), "{name}");
     }
     assert!(dir.join(&foreign).exists(), "it is not one of these logs");
 }
 
-/// What the logs of a run cost: processor time of heartbeats of many procs, by hand.
+/// What the logs of a run cost: processor time for heartbeats of many procs, run by hand.
 #[test]
 #[ignore = "a measurement: cargo test -p filermark-results --lib cost_of_heartbeats -- --ignored --nocapture"]
 fn cost_of_heartbeats() {
@@ -196,9 +196,9 @@ fn cost_of_heartbeats() {
     let mut load = whole.run.plan.points[0];
     load.proc_count = 200;
     whole.run.plan.points = vec![load];
-    let mut told = ReplayedRecord::begin(&whole);
+    let mut replayed = ReplayedRecord::begin(&whole);
     let began = Timestamp::now();
-    told.logs.take(RunEvent::Point(load.number, began));
+    replayed.logs.take(RunEvent::Point(load.number, began));
     let stat = || {
         let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
         let ns = stat.split(' ').next().expect("a figure");
@@ -214,9 +214,10 @@ fn cost_of_heartbeats() {
             seconds: at as f64 / 10.0,
             ops_per_sec: vec![100.0; 200],
         };
-        told.logs
+        replayed
+            .logs
             .take(RunEvent::Line(Box::new(Line::Heartbeat(beat))));
-        told.logs.write().expect("written");
+        replayed.logs.write().expect("written");
         if at % 100 == 99 {
             println!(
                 "{} s of heartbeats: {:.2} s of processor",

@@ -19,7 +19,7 @@ fn an_entry_that_comes_late_is_put_in_its_place() {
     file.remove(&3);
     file.write().expect("written");
     assert_eq!(text(), "a\nb\n");
-    // Only the last two are kept: what comes before them stays where it is.
+    // Only the last two are kept: earlier entries stay where they are.
     file.add(4, "d\n".into());
     file.write().expect("written");
     file.add(0, "z\n".into());
@@ -50,15 +50,15 @@ fn a_file_goes_on_behind_what_others_have_written() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_once() {
+fn write_errors_are_reported_once() {
     let dir = tempfile::tempdir().expect("a directory");
     for place in [dir.path().join("none/log"), "/dev/full".into()] {
         let mut file = LiveFile::new(place.clone(), 0);
         file.add((), "a\n".into());
-        let told = file.write().expect_err("no folder, no room").to_string();
-        assert!(told.contains(&place.display().to_string()), "{told}");
+        let message = file.write().expect_err("no folder").to_string();
+        assert!(message.contains(&place.display().to_string()), "{message}");
         file.add((), "b\n".into());
-        file.write().expect("told once");
+        file.write().expect("reported once");
     }
     let mut file = LiveFile::new("/dev/null".into(), 0);
     file.add((), "a\n".into());
@@ -66,7 +66,7 @@ fn what_cannot_be_written_is_told_once() {
     complete(Path::new("/dev/full"), "a\n").expect("left alone");
 }
 
-/// Who begins late to read a pipe has all lines, once.
+/// A reader of a pipe that starts late gets all lines, once.
 #[test]
 fn a_pipe_is_not_waited_for() {
     use std::io::Read as _;
@@ -79,7 +79,7 @@ fn a_pipe_is_not_waited_for() {
     rustix::fs::mknodat(rustix::fs::CWD, &path, fifo, mode, 0).expect("a pipe");
     let mut file = LiveFile::new(path.clone(), 0);
     file.add((), "a\n".into());
-    file.write().expect("nobody reads it");
+    file.write().expect("no reader");
     let mut options = OpenOptions::new();
     options
         .read(true)
@@ -89,19 +89,16 @@ fn a_pipe_is_not_waited_for() {
     file.write().expect("written");
     file.pass_on();
     complete(&path, "a\nb\nc\n").expect("left alone");
-    file.finish("end\n").expect("all is taken");
+    file.finish("end\n").expect("all is read");
     drop(file);
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("read");
     assert_eq!(text, "a\nb\nend\n");
-    // Nobody reads it any more: what does not fit is counted.
+    // Without a reader: what does not fit is counted.
     drop(reader);
     let mut file = LiveFile::new(path, 0);
     (0..5).for_each(|_| file.add((), "x".repeat(1 << 20)));
-    file.write().expect("nobody reads it");
-    let told = file
-        .finish("end\n")
-        .expect_err("nobody has read it")
-        .to_string();
-    assert!(told.contains("nobody has read 5242884 bytes"), "{told}");
+    file.write().expect("no reader");
+    let message = file.finish("end\n").expect_err("not read").to_string();
+    assert!(message.contains("5242884 bytes were not read"), "{message}");
 }

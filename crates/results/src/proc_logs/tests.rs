@@ -54,7 +54,7 @@ fn procs_that_come_later_are_only_in_later_points() {
 }
 
 #[test]
-fn accesses_and_heartbeats_are_told() {
+fn accesses_and_heartbeats_are_in_the_logs() {
     let record = stream_record();
     let logs = proc_logs(&record, 3).unwrap();
     assert!(logs.results.contains("File accesses:\n"));

@@ -78,7 +78,7 @@ fn a_step_is_reported() {
 
 #[test]
 fn periodic_load_is_steady() {
-    // Whole and broken periods, far shorter than the series.
+    // Whole and partial periods, far shorter than the series.
     for (n, period) in [(60, 5.0), (60, 7.3), (120, 23.7)] {
         let wave =
             |i: usize| 1_000.0 * (1.0 + 0.2 * (std::f64::consts::TAU * i as f64 / period).sin());
@@ -102,7 +102,7 @@ fn one_outlier_is_no_trend() {
 }
 
 #[test]
-fn what_has_no_noise_or_no_value_is_answered() {
+fn series_without_noise_or_values_are_handled() {
     assert!(!change(&[7.0; 60]).unwrap().is_real());
     assert_eq!(change(&[0.0; 60]), None);
     assert_eq!(change(&[1.0; SECONDS_MIN - 1]), None);
@@ -152,7 +152,7 @@ fn a_point_is_looked_at_in_its_whole_seconds_of_run() {
     assert_eq!(found.second_count, 40);
     assert!(!found.rate.unwrap().is_real());
     assert!(found.response.unwrap().is_real());
-    // Records without sums of response times: the service time speaks.
+    // Records without sums of response times: the service time is used.
     for interval in &mut stats.intervals {
         interval.response_sum_ns = 0;
     }

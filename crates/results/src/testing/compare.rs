@@ -1,6 +1,6 @@
-//! Simulated records for tests of comparisons: a server whose speed is known, with
-//! what makes comparisons hard: seconds that are alike (autocorrelation), points that
-//! scatter, and runs that differ although nothing was changed.
+//! Simulated records for tests of comparisons: a server of known speed, with effects that
+//! make comparisons hard: correlated seconds, scattered load points, and runs that differ
+//! without any change.
 
 use super::plan;
 use crate::judge::judge;
@@ -10,7 +10,7 @@ use filermark_model::plan::{LoadPoint, RunPlan};
 use filermark_model::stats::{Interval, PointStats, ProcStats};
 use filermark_model::{Nanos, Op, OpsPerSec, Rng, Severity};
 
-/// A simulated server and how restless it is.
+/// A simulated server and its variation.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated {
     /// Mean service time without load, in microseconds.
@@ -19,9 +19,9 @@ pub struct Simulated {
     pub capacity: f64,
     /// Standard deviation between runs, as a share (2 %: 0.02).
     pub between_runs: f64,
-    /// The same between the load points of a run.
+    /// Standard deviation between the load points of a run.
     pub between_points: f64,
-    /// The same between seconds.
+    /// Standard deviation between seconds.
     pub between_seconds: f64,
     /// How much of a second's distance from the mean the next one keeps.
     pub memory: f64,
@@ -31,7 +31,7 @@ pub struct Simulated {
     pub point_count: u32,
     /// Length of RUN in seconds.
     pub seconds: u32,
-    /// What becomes of a load point that missed its rate.
+    /// The severity of a load point that missed its rate.
     pub missed: Severity,
 }
 
@@ -71,7 +71,7 @@ impl Simulated {
         };
         plan.points = (1..=self.point_count).map(load).collect();
         plan.phases.runtime = Nanos::from_secs(u64::from(self.seconds));
-        // Three operations stand for the eighteen of the benchmark.
+        // Three operations represent the eighteen of the benchmark.
         plan.limits.mix_deviation_pcnt_max = 100.0;
         plan.benchmark.standard.achieved_severity = self.missed;
         plan
@@ -116,7 +116,7 @@ impl Simulated {
         record
     }
 
-    /// One load point, whose speed is off by `own` (a logarithm).
+    /// One load point, whose speed differs by `own` (a logarithm).
     fn point(&self, load: LoadPoint, own: f64, rng: &mut Rng) -> PointStats {
         let mut stats = PointStats {
             window_ns: u64::from(self.seconds) * 1_000_000_000,
@@ -165,7 +165,7 @@ impl Simulated {
     }
 }
 
-/// An operation of the mix, and how much dearer than the mean it is.
+/// An operation of the mix, and its cost relative to the mean.
 fn draw(rng: &mut Rng) -> (Op, f64) {
     let at = rng.unit();
     let weights = [0.6, 1.0, 2.0];
@@ -179,7 +179,7 @@ fn draw(rng: &mut Rng) -> (Op, f64) {
     (MIX[0].0, weights[0])
 }
 
-/// A standard normal variate, near enough: twelve uniform ones (no library's rounding).
+/// A standard normal variate, approximated by twelve uniform ones (no library's rounding).
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }

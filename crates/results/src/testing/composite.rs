@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 
 /// When the synthetic runs began: 2026-11-21T09:30:00Z.
 const START_UNIX_SECONDS: f64 = 1_795_253_400.0;
-/// Between heartbeats, in seconds.
+/// Interval of heartbeats, in seconds.
 const HEARTBEAT_SECONDS: u64 = 10;
 
 /// Slots of a transfer table: (least bytes, most bytes, percent).
@@ -142,7 +142,7 @@ fn benchmark(name: &str, title: &str, unit: &str, work: CompositeWork) -> Benchm
     }
 }
 
-/// Procs of `units` units, in turn on each of `clients` hosts.
+/// Procs of `units` units, round robin over `clients` hosts.
 fn procs(work: &CompositeWork, units: u32, clients: u32) -> Vec<ProcPlan> {
     let mut procs = Vec::new();
     for unit in 0..units {
@@ -337,8 +337,8 @@ impl Builder {
     }
 }
 
-/// The lines of a run of this plan, whose last load point fails where `failure`
-/// says why.
+/// The lines of a run of this plan, whose last load point fails with the reason
+/// `failure`, if given.
 fn run(plan: RunPlan, suffix: &str, failure: Option<&str>) -> Vec<Line> {
     let header = RunHeader {
         schema: SCHEMA_VERSION,

@@ -1,4 +1,4 @@
-//! Golden files: the text that a test made before, and that was looked at.
+//! Golden files: reviewed earlier output of a test.
 
 use std::path::Path;
 

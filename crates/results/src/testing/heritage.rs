@@ -1,4 +1,4 @@
-//! A synthetic record after an older generation: NFSv2 over UDP, with the limit of 50 ms.
+//! A synthetic record modelled on an older generation: NFSv2 over UDP, with the limit of 50 ms.
 //! Its server gets slower with the load and passes the limit between two load points.
 
 use super::{plan as nfs_plan, record as nfs_record};
@@ -25,7 +25,7 @@ pub const CURVE: [(f64, f64); 10] = [
 /// RUN, in seconds.
 const SECONDS: u64 = 30;
 
-/// The record: of `nfs2-1993`, over UDP. The classical result lies between its last two
+/// The record: of `nfs2-1993`, over UDP. The classical result is between its last two
 /// load points; the very last is invalid by the response limit alone.
 pub fn heritage_record() -> RunRecord {
     let plan = plan();

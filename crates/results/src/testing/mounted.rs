@@ -14,7 +14,7 @@ pub(super) const WARMUP_SECONDS: u64 = 10;
 /// The rate at which it is saturated, in op/s.
 const CAPACITY: f64 = 1_250.0;
 
-/// How much dearer than a STAT an operation is.
+/// The cost of an operation relative to STAT.
 fn weight(op: Op) -> f64 {
     match op {
         Op::ReadFile | Op::Read | Op::ReadRandom => 6.0,

@@ -1,6 +1,6 @@
 //! A synthetic record over SMB: one load point with the figures of the seed's sample
-//! (manual M, section 4.4), typed from there, so that the classical files can be held
-//! against it.
+//! (manual M, section 4.4), typed from the manual, so that the classical files can be
+//! compared with it.
 
 use super::{plan as nfs_plan, record as nfs_record};
 use crate::judge::judge;
@@ -126,7 +126,7 @@ pub fn sweep_record(change: impl FnOnce(&mut RunPlan, &mut PointStats)) -> RunRe
     record
 }
 
-/// A row of the sweep: the mix as it is wanted, every operation as slow as the mean.
+/// A row of the sweep: the planned mix, every operation as slow as the mean.
 fn sweep_stats(
     plan: &RunPlan,
     (requested, achieved, mean_ms, total, seconds): (f64, f64, f64, u64, u64),

@@ -1,4 +1,4 @@
-//! The four words, and what leads to each.
+//! The four verdicts and their causes.
 
 use super::*;
 use crate::testing;
@@ -62,22 +62,22 @@ fn each_word_has_its_cause() {
     );
 }
 
-/// A parameter is named with its value, without what is standard; a note changes nothing.
+/// A parameter is named with its value, without the standard value; a note changes nothing.
 #[test]
 fn changed_parameters_are_named_with_their_values() {
     let mut record = clean();
-    let said = |severity, text: &str| Finding::new(Rule::NotStandard, severity, text);
+    let finding = |severity, text: &str| Finding::new(Rule::NotStandard, severity, text);
     record.run.plan.findings = vec![
-        said(Severity::Warning, "not standard: RUNTIME=4 (standard: 300)"),
-        said(
+        finding(Severity::Warning, "not standard: RUNTIME=4 (standard: 300)"),
+        finding(
             Severity::Warning,
             "not standard: MIXFILE=mix (standard: none)",
         ),
-        said(
+        finding(
             Severity::Note,
             "not classical: all 2 procs use one mount point",
         ),
-        said(Severity::Warning, "file size 4 KiB\nfrom CLIENT_MEM"),
+        finding(Severity::Warning, "file size 4 KiB\nfrom CLIENT_MEM"),
     ];
     let verdict = record.verdict();
     let named = [
@@ -126,13 +126,16 @@ fn any_other_point_that_does_not_count_makes_the_run_invalid() {
                 r.points[9].findings.extend(both);
             },
         ),
-        ("load point 3 does not count (achieved-rate), though", |r| {
-            r.points[2]
-                .findings
-                .push(finding(Rule::AchievedRate, Severity::Invalid));
-        }),
+        (
+            "load point 3 does not count (achieved-rate), although",
+            |r| {
+                r.points[2]
+                    .findings
+                    .push(finding(Rule::AchievedRate, Severity::Invalid));
+            },
+        ),
         ("load point 10 does not count (achieved-rate)", |r| {
-            // Nothing at all was done there: that is no overload.
+            // Nothing at all was done there: this is not overload.
             let point = &mut r.points[9];
             point
                 .findings
@@ -141,9 +144,9 @@ fn any_other_point_that_does_not_count_makes_the_run_invalid() {
                 op.success_count = 0;
             }
         }),
-        ("load point 1 failed: no room", |r| {
+        ("load point 1 failed: no space", |r| {
             r.points[0].status = crate::record::PointStatus::Failed {
-                reason: "no room".into(),
+                reason: "no space".into(),
             };
         }),
         ("1 load point was not measured", |r| {
@@ -179,10 +182,10 @@ fn nothing_that_counts_is_invalid() {
     assert_eq!((record.ort_ms(), record.peak().is_none()), (None, true));
 }
 
-/// Without rates the number of the point says which load is the higher one; LOAD may
+/// Without rates the number of the point decides which load is higher; LOAD may
 /// list rates in any order.
 #[test]
-fn uppermost_goes_by_the_load() {
+fn the_uppermost_point_has_the_highest_load() {
     let mut record = clean();
     record.points[0]
         .findings

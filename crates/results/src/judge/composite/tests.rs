@@ -4,8 +4,8 @@ use filermark_model::benchmark::Work;
 use filermark_model::plan::RunPlan;
 use filermark_model::{Finding, Op, OpsPerSec, PointStats, Rule, Severity};
 
-/// What the rules say of the first load point of the streams, with something
-/// changed; without the note that 270 operations are few for a mix.
+/// The findings on the first load point of the streams after a change, without the note
+/// that 270 operations are few for a mix.
 fn after(change: impl FnOnce(&mut PointStats, &mut RunPlan)) -> Vec<Finding> {
     let mut record = stream_record();
     let mut stats = record.points[0].stats.take().unwrap();
@@ -26,7 +26,7 @@ fn rules(findings: &[Finding]) -> Vec<(Rule, Severity)> {
         .collect()
 }
 
-/// Takes so many per cent of a component's operations away.
+/// Removes `pcnt` percent of a component's operations.
 fn slow_down(stats: &mut PointStats, component: usize, pcnt: u64) {
     for op in &mut stats.components[component].ops {
         op.success_count -= op.success_count * pcnt / 100;
@@ -57,11 +57,11 @@ fn a_component_that_lags_is_named() {
         slow_down(stats, 1, 8);
         plan.limits.component_variance_pcnt_max = 0.0;
     });
-    assert_eq!(rules(&found), [], "0 is no limit");
+    assert_eq!(rules(&found), [], "0 means no limit");
 }
 
 #[test]
-fn two_operations_per_proc_at_the_edges_are_nobodys_fault() {
+fn two_operations_per_proc_at_the_edges_are_tolerated() {
     let found = after(|stats, _| {
         // 9 procs with 5 wanted each, of which one is still in flight.
         for (component, wanted) in [(0, 405), (1, 45)] {
@@ -76,8 +76,8 @@ fn two_operations_per_proc_at_the_edges_are_nobodys_fault() {
 }
 
 #[test]
-fn mixes_are_held_against_the_component_they_belong_to() {
-    // As many READs more as STATs less: the sum over both components hides it.
+fn mixes_are_compared_per_component() {
+    // READs in place of STATs: the sum over both components hides it.
     let found = after(|stats, _| {
         let all = &mut stats.components[1].ops;
         let random = all.iter_mut().find(|o| o.op == Op::ReadRandom).unwrap();
@@ -106,9 +106,9 @@ fn background_components_do_not_count() {
     assert_eq!(rules(&found), []);
 }
 
-/// The length of RUN and the verdict go by the same components.
+/// The length of RUN and the verdict depend on the same components.
 #[test]
-fn the_background_is_not_to_be_touched_and_does_not_touch() {
+fn background_components_do_not_count_as_touched_data() {
     let touched = |counted_bytes: u64, background_bytes: u64| {
         after(|stats, plan| {
             let point = plan.points[0];
@@ -187,7 +187,7 @@ fn the_data_set_must_be_touched_where_the_run_asks_for_it() {
     assert!(found[0].message.contains("would not help"), "{}", found[0]);
 }
 
-/// DATABASE by the prose of manual N: above the limit "you fail", from half of it on maybe.
+/// DATABASE by the text of manual N: above the limit "you fail", above half of it possibly.
 #[test]
 fn random_reads_have_a_limit_of_their_own() {
     let with = |share: f64| {
@@ -216,7 +216,7 @@ fn random_reads_have_a_limit_of_their_own() {
 }
 
 #[test]
-fn what_the_file_system_lacks_is_told() {
+fn missing_features_of_the_file_system_are_reported() {
     let found = after(|stats, _| {
         stats.counters.insert("direct_fallbacks".into(), 7);
         stats.counters.insert("lock_waits".into(), 1);

@@ -1,4 +1,4 @@
-//! Load points below their rate, and what becomes of them everywhere.
+//! Load points below their rate, and their effect on findings, verdicts and results.
 
 use super::*;
 use crate::ClassicalResult;
@@ -16,8 +16,8 @@ const LOAD: LoadPoint = LoadPoint {
     proc_count: 0,
 };
 
-/// The finding of a point of which 80 % of 1,000 op/s were achieved, with something changed
-/// and other findings beside it.
+/// The finding of a point that achieved 80 % of 1,000 op/s, with something changed
+/// and with other findings.
 fn settled(
     change: impl FnOnce(&mut PointStats, &mut RunPlan),
     others: &[(Rule, Severity)],
@@ -40,7 +40,7 @@ fn counted(name: &str, count: u64) -> Option<Finding> {
     )
 }
 
-/// The counters that explain a rate below the requested one, the first named first.
+/// The counters that explain a rate below the requested one, in the order of their rank.
 const CAUSES: [&str; 5] = [
     "reconnects",
     "connect_failures",
@@ -66,7 +66,7 @@ fn of_several_causes_that_were_counted_the_first_is_named() {
 fn what_another_cause_explains_does_not_count() {
     let unexplained = settled(|_, _| {}, &[]).expect("below");
     assert_eq!(unexplained.severity, Severity::Warning);
-    let remark = "the figure is what was achieved";
+    let remark = "the result is the achieved rate";
     assert!(unexplained.message.contains(remark), "{unexplained}");
     let by_counter = CAUSES.map(|name| (counted(name, 1), format!("{name} = 1 explains")));
     let rules = [Rule::NoReply, CLIENT_CAUSES[0], CLIENT_CAUSES[1]];
@@ -74,10 +74,10 @@ fn what_another_cause_explains_does_not_count() {
         let beside = [(rule, Severity::Warning)];
         (settled(|_, _| {}, &beside), format!("{rule} explains"))
     });
-    for (finding, told) in by_counter.into_iter().chain(by_rule) {
+    for (finding, text) in by_counter.into_iter().chain(by_rule) {
         let finding = finding.expect("below");
-        assert_eq!(finding.severity, Severity::Invalid, "{told}");
-        assert!(finding.message.contains(&told), "{told}: {finding}");
+        assert_eq!(finding.severity, Severity::Invalid, "{text}");
+        assert!(finding.message.contains(&text), "{text}: {finding}");
         assert!(!finding.message.contains(remark), "{finding}");
         assert_eq!((finding.value, finding.limit), (Some(80.0), Some(95.0)));
     }
@@ -92,7 +92,7 @@ fn what_another_cause_explains_does_not_count() {
     }
 }
 
-/// A client at its limit may lose its connections, too: that is no matter of the server.
+/// A client at its limit may lose its connections, too: the server is not the cause.
 #[test]
 fn causes_of_the_clients_come_first() {
     let reconnect = |stats: &mut PointStats, _: &mut RunPlan| {
@@ -109,7 +109,7 @@ fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
     let of = |transport: Transport, again: u64, others: &'static [(&str, u64)]| {
         let change = |stats: &mut PointStats, plan: &mut RunPlan| {
             let DriverPlan::Nfs(nfs) = &mut plan.driver else {
-                panic!("the synthetic run speaks NFS");
+                panic!("the synthetic run uses NFS");
             };
             (nfs.transport, nfs.udp_timeout_ms) = (transport, 1_100);
             assert_eq!(plan.proc_count(), 20);
@@ -125,7 +125,7 @@ fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
     assert_eq!(severity(Transport::Udp, 13, &[]), Severity::Warning);
     assert_eq!(severity(Transport::Udp, 14, &[]), Severity::Invalid);
     assert_eq!(severity(Transport::Tcp, 14, &[]), Severity::Warning);
-    // A slow server: its first reply came after the call had gone again.
+    // A slow server: its first reply came after the call had been sent again.
     let slow = &[(DUPLICATE_REPLIES, 10)];
     assert_eq!(severity(Transport::Udp, 23, slow), Severity::Warning);
     assert_eq!(severity(Transport::Udp, 24, slow), Severity::Invalid);
@@ -135,7 +135,7 @@ fn lost_datagrams_explain_it_by_how_long_they_were_waited_for() {
     assert!(message.contains("send_errors = 14 explains"), "{message}");
 }
 
-/// Neither that the point is below its rate, nor why.
+/// Both the shortfall and its cause are reported.
 #[test]
 fn a_lower_limit_of_the_run_hides_nothing() {
     let own = |limit: f64, severity: Severity, counter: u64| {
@@ -152,7 +152,7 @@ fn a_lower_limit_of_the_run_hides_nothing() {
     assert_eq!(own(50.0, Severity::Invalid, 1), None, "a composite");
 }
 
-/// A sweep of which the uppermost point did 80 % of its rate, with this counter there.
+/// A sweep whose highest point achieved 80 % of its rate, with this counter.
 fn sweep(counter: &str, count: u64) -> RunRecord {
     let mut record = testing::record();
     record.points.truncate(10);
@@ -169,7 +169,7 @@ fn sweep(counter: &str, count: u64) -> RunRecord {
     record
 }
 
-/// Settled before, and asked again by those who read the record.
+/// Settled before, and judged again by readers of the record.
 #[test]
 fn a_point_that_is_explained_is_no_figure_and_no_overload() {
     let (counts, voided) = (sweep("reconnects", 0), sweep("reconnects", 1));
@@ -187,7 +187,7 @@ fn a_point_that_is_explained_is_no_figure_and_no_overload() {
     assert!(all.is_some());
     assert_eq!(all, without(&voided), "the point is left out");
     assert_ne!(ClassicalResult::of_record(&counts), without(&counts));
-    // With an overloaded one beside it both are told.
+    // With an overloaded point as well, both are reported.
     let mut both = voided;
     let slow = Finding::new(Rule::ResponseLimit, Severity::Invalid, "slow");
     both.points[8].findings.push(slow);
@@ -197,8 +197,8 @@ fn a_point_that_is_explained_is_no_figure_and_no_overload() {
     );
 }
 
-/// netmist's `-O`: a server that is too slow for it bounds what is achieved, and the load
-/// point does not count. A cause changes no word of that.
+/// netmist's `-O`: a server that is too slow limits the achieved rate, and the load
+/// point does not count. A cause does not change the message.
 #[test]
 fn a_composite_that_misses_its_rate_is_invalid_with_its_figures() {
     let record = testing::composite::composite_record();
