@@ -174,7 +174,9 @@ fn refusals() {
     let mut who = tickets.authenticator("testbed").expect("a name");
     let error = who.step(&init(&[Mech::Ntlm], b"")).expect_err("NTLM only");
     assert!(
-        error.to_string().contains("does not offer Kerberos for the login; it offers NTLM"),
+        error
+            .to_string()
+            .contains("does not offer Kerberos for the login; it offers NTLM"),
         "{error}"
     );
 }

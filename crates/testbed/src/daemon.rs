@@ -31,7 +31,9 @@ impl Daemon {
     ) -> Result<Daemon> {
         let log = sandbox.dir().join(format!("{name}.log"));
         let output = File::create(&log).map_err(Error::path("create", &log))?;
-        let errors = output.try_clone().map_err(Error::path("duplicate the handle of", &log))?;
+        let errors = output
+            .try_clone()
+            .map_err(Error::path("duplicate the handle of", &log))?;
         let child = sandbox
             .inner_command(program)
             .args(args)
@@ -125,11 +127,7 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!(
-                "--- end of {}.log ---\n{}",
-                self.name,
-                log_tail(&self.log)
-            );
+            eprintln!("--- end of {}.log ---\n{}", self.name, log_tail(&self.log));
         }
         self.kill();
         let _ = self.child.wait();

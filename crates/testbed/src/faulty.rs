@@ -76,7 +76,9 @@ impl Faulty {
         let fuse = OwnedFd::from(opened.map_err(Error::path("open", device))?);
         let backing = mounts.plain()?.path().to_owned();
         let place = mounts.place("mnt")?;
-        let given = fuse.try_clone().map_err(Error::io("duplicate the handle of /dev/fuse"))?;
+        let given = fuse
+            .try_clone()
+            .map_err(Error::io("duplicate the handle of /dev/fuse"))?;
         // The device is passed as standard input, so that its descriptor is 0.
         let mounting = mounts.start_mount(
             &[
@@ -197,7 +199,11 @@ fn serve(
             let output = mounting.wait_with_output();
             let output = output.map_err(Error::io("wait for mount"))?;
             let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(Error::failed("mount fuse", output.status.to_string(), stderr));
+            return Err(Error::failed(
+                "mount fuse",
+                output.status.to_string(),
+                stderr,
+            ));
         }
         // poll reports a device that is not mounted yet as ready, with an error.
         std::thread::sleep(Duration::from_millis(1));
@@ -214,7 +220,11 @@ fn serve(
         true => Ok(session),
         false => {
             let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(Error::failed("mount fuse", output.status.to_string(), stderr))
+            Err(Error::failed(
+                "mount fuse",
+                output.status.to_string(),
+                stderr,
+            ))
         }
     }
 }

@@ -210,11 +210,7 @@ fn start_server(sandbox: &Arc<Sandbox>, config: &Path) -> Result<(Daemon, PathBu
     )?;
     wait_until("ganesha", START_LIMIT, &log, || {
         if let Err(error) = server.check() {
-            return Err(Error::failed(
-                "ganesha",
-                error.to_string(),
-                log_tail(&log),
-            ));
+            return Err(Error::failed("ganesha", error.to_string(), log_tail(&log)));
         }
         let up = sandbox.run(|| {
             [NFS_PORT, MOUNT_PORT]

@@ -147,7 +147,8 @@ fn tool(dir: &Path, program: &str, args: &[&str], input: &str) -> Result<String>
     Ok(text)
 }
 
-/// Runs a command with input and waits for its end; secrets are passed by the input, not on the command line.
+/// Runs a command with input and waits for its end. Secrets are passed in the input, not on
+/// the command line.
 fn finish(what: &str, command: &mut Command, input: &str) -> Result<Output> {
     let mut child = command
         .stdin(Stdio::piped())

@@ -60,7 +60,11 @@ impl Loss {
             "table inet loss {{\ncounter calls {{ }}\ncounter replies {{ }}\n\
              chain drops {{\ntype filter hook {hook}; policy accept;\n{rules}\n}}\n}}\n"
         );
-        sandbox.set_up("start packet loss", r#"printf %s "$1" | nft -f -"#, &[&rules])?;
+        sandbox.set_up(
+            "start packet loss",
+            r#"printf %s "$1" | nft -f -"#,
+            &[&rules],
+        )?;
         Ok(Loss {
             sandbox: Arc::clone(sandbox),
         })

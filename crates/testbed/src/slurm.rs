@@ -210,14 +210,18 @@ impl Slurm {
     ///
     /// [`Error::TimedOut`] with a list of what is left.
     pub fn wait_clean(&self, limit: Duration) -> Result<()> {
-        processes::wait_for_none("the end of all jobs and processes on the nodes", limit, || {
-            let mut left = self.queue()?;
-            for node in self.names() {
-                let found = self.processes(node)?;
-                left.extend(found.iter().map(|process| format!("{node}: {process}")));
-            }
-            Ok(left)
-        })
+        processes::wait_for_none(
+            "the end of all jobs and processes on the nodes",
+            limit,
+            || {
+                let mut left = self.queue()?;
+                for node in self.names() {
+                    let found = self.processes(node)?;
+                    left.extend(found.iter().map(|process| format!("{node}: {process}")));
+                }
+                Ok(left)
+            },
+        )
     }
 
     /// The output of one of Slurm's programs, which must succeed within 5 s.

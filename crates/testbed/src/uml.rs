@@ -132,7 +132,8 @@ impl Uml {
             ],
         )?;
         let ready = kernel.wait_for("the end of its init", BOOT_LIMIT, |output| {
-            output.contains("testbed: ready")
+            output
+                .contains("testbed: ready")
                 .then_some(true)
                 .or_else(|| output.contains("testbed: failed").then_some(false))
         })?;
