@@ -155,7 +155,7 @@ fn each_stat_arrives_and_with_direct_io_each_read() {
 }
 
 #[test]
-fn a_delay_delays_the_call_of_a_program() {
+fn a_delay_lengthens_the_call_of_a_program() {
     let Some(Mounted {
         faulty,
         at,
@@ -273,7 +273,7 @@ fn a_waiting_call_ends_when_the_connection_is_cut() {
 }
 
 #[test]
-fn without_faults_it_serves_a_thousand_stats_per_second() {
+fn alone_without_faults_it_serves_a_thousand_stats_per_second() {
     let Some(Mounted {
         faulty: _faulty,
         at,

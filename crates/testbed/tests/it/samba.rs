@@ -24,7 +24,7 @@ fn text_of(output: &Output) -> String {
     text
 }
 
-/// A client that stays until its input ends, and holds a file open.
+/// A client that runs until its input ends, with an open file.
 fn start_client(samba: &Samba, dialect: &str, more: &[&str]) -> Child {
     let mut child = samba
         .smbclient(Samba::DATA, dialect)
@@ -308,7 +308,7 @@ fn a_connection_is_frozen_thawed_and_killed() {
 /// smbclient's messages are decoded, decrypted, and their signatures checked.
 #[test]
 fn tshark_counts_times_and_decrypts() {
-    // tshark does not know AES-GMAC.
+    // tshark does not support AES-GMAC.
     let options = SambaOptions::default().with(
         "server smb3 signing algorithms",
         "AES-128-CMAC, HMAC-SHA256",
