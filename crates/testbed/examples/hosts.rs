@@ -5,9 +5,9 @@
 //! cargo run -p filermark-testbed --example hosts -- COUNT [COMMAND [ARGS]]
 //! ```
 //!
-//! Without a command it is a shell, in which `ssh h1` works. The export is in
-//! its environment: `EXPORT`, and the ports `NFS_PORT` and `MOUNT_PORT`. When
-//! the command ends, so do the hosts; its exit status is passed on.
+//! The default command is a shell, in which `ssh h1` works. The export is in
+//! its environment: `EXPORT`, and the ports `NFS_PORT` and `MOUNT_PORT`. The
+//! hosts end with the command; the exit status is that of the command.
 
 use filermark_testbed::{Fsal, Ganesha, Hosts};
 use std::process::ExitCode;

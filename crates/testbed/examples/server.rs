@@ -4,10 +4,10 @@
 //! cargo run -p filermark-testbed --example server -- ganesha-vfs|ganesha-mem|kernel|samba [COMMAND [ARGS]]
 //! ```
 //!
-//! Without a command it is a shell. The export is in its environment:
+//! The default command is a shell. The export is in its environment:
 //! `ADDRESS`, `NFS_PORT`, `MOUNT_PORT`, `EXPORT`; for samba `ADDRESS`, `SMB_PORT`, the
-//! share `MNT_POINT`, `USERNAME`, `PASSWORD`, and `SMB_CONF` for smbstatus. When the
-//! command ends, so does the server; its exit status is passed on.
+//! share `MNT_POINT`, `USERNAME`, `PASSWORD`, and `SMB_CONF` for smbstatus. The server
+//! ends with the command; the exit status is that of the command.
 
 use filermark_testbed::{Export, Fsal, Ganesha, KernelServer, Samba, SambaOptions, Sandbox};
 use std::process::{ExitCode, ExitStatus};
@@ -67,7 +67,7 @@ fn with_samba(
         .env("USERNAME", Samba::USER)
         .env("PASSWORD", Samba::PASSWORD)
         .env("SMB_CONF", samba.config());
-    Ok(ended(&program, command.status()))
+    Ok(exit_code(&program, command.status()))
 }
 
 /// Runs the command, or a shell, in the server's network.
@@ -91,11 +91,11 @@ fn run(
         .env("MOUNT_PORT", export.mount_port.to_string())
         .env("EXPORT", &export.path)
         .status();
-    ended(&program, status)
+    exit_code(&program, status)
 }
 
-/// The exit status of what was started.
-fn ended(program: &str, status: std::io::Result<ExitStatus>) -> ExitCode {
+/// The exit status of the command, or 1 with a message if it did not start.
+fn exit_code(program: &str, status: std::io::Result<ExitStatus>) -> ExitCode {
     match status {
         Ok(status) => {
             u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from)

@@ -1,22 +1,23 @@
 # Process 1 of a host of testbed::Hosts, in namespaces of its own.
 #
-# $1: its name; $2: its address, with the prefix's length; $3: the same of IPv6;
-# $4: the gateway; $5: root's home; $6: the directory with its settings. The others:
-# directories of the machine that must stay visible. The host "prime" is where the program
-# under test is started: it has the machine's processes, /tmp and writable files.
-# (mount -n: its notes in /run would be in the way of moving /run.)
+# $1: its name; $2: its IPv4 address with the prefix length; $3: its IPv6 address with
+# the prefix length; $4: the gateway; $5: root's home; $6: the directory with its
+# settings. The other arguments: directories of the machine that must stay visible. The
+# program under test is started on the host "prime", which has the machine's processes,
+# /tmp and writable files. (mount -n: the files that mount writes to /run would prevent
+# moving /run.)
 set -eu
 name=$1 address=$2 six=$3 gateway=$4 home=$5 settings=$6
 shift 6
 
 echo "$name" >/proc/sys/kernel/hostname
 if [ "$name" = prime ]; then
-    # This namespace's own and the sandbox's: below them is the machine's.
+    # The mounts of this namespace and of the sandbox; the machine's is below them.
     umount -n /proc
     umount -n /proc
 fi
 
-# What is wanted from places that are about to be covered, in a new /run.
+# A new /run, with what is needed from directories that are mounted over below.
 stage=/run/stage-$name
 mkdir "$stage"
 mount -n -t tmpfs -o mode=755 tmpfs "$stage"
@@ -59,10 +60,10 @@ for place; do
         mount -n --move "/run/keep/$number" "$place"
     fi
 done
-# The interfaces in /sys are those of the network that mounted it.
+# /sys shows the interfaces of the network namespace in which it was mounted.
 mount -n -t sysfs sysfs /sys
 mount -n --move /run/cgroup /sys/fs/cgroup
-# Names come from the sandbox, and from nowhere else; root has a known password.
+# Names are resolved from the sandbox's hosts file only; root has a known password.
 for file in hosts nsswitch.conf shadow; do
     if [ -e "/etc/$file" ]; then
         mount -n --bind "/run/testbed/$file" "/etc/$file"
@@ -80,12 +81,12 @@ read -r _
 ip link set lo up
 ip address add "$address" dev eth0
 ip link set eth0 up
-# Nobody else has it: it can be used at once.
+# No other host has this address: duplicate address detection is not needed.
 ip address add "$six" dev eth0 nodad
 ip route add default via "$gateway"
 if [ "$name" != prime ]; then
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin /usr/sbin/sshd -D -e -f /run/testbed/sshd_config &
 fi
 echo "testbed: ready"
-# Ends with the test. Meanwhile the shell collects orphans, as a process 1 must.
+# Ends with the test. Until then the shell collects orphans, as process 1 must.
 cat >/dev/null || true

@@ -1,17 +1,17 @@
 # Process 1 of a sandbox. $1: the sandbox's directory on the host.
 #
-# Lives until its standard input ends, which is when the test drops the
-# sandbox, or when the test's process is gone for whatever reason. Nothing in
-# the sandbox's process namespace outlives it: the kernel sees to that.
+# Runs until its standard input ends: when the test drops the sandbox, or when the
+# test's process ends for any reason. The kernel then kills every process of the
+# sandbox's process namespace.
 set -eu
-# /proc still belongs to the host here, so this is our pid as the host sees it.
+# /proc is still the host's here, so this is the pid in the host's namespace.
 read -r pid rest </proc/self/stat
 mount -t proc proc /proc
-# Places where daemons leave sockets and state; the host's stay as they are.
+# Directories where daemons keep sockets and state; the host's are not changed.
 mount -t tmpfs -o mode=755 tmpfs /run
 mount -t tmpfs -o mode=755 tmpfs /var/lib/nfs
 ip link set lo up
-# Several kernels in one sandbox talk through it.
+# The sandbox routes between the kernels in it.
 echo 1 >/proc/sys/net/ipv4/ip_forward
 echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
 echo "$pid"

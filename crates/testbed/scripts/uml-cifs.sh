@@ -1,6 +1,6 @@
 # Init of a kernel SMB client. SERVER: its address, or empty for this machine's host;
 # SHARE: the share; OPTIONS: for mount; the user and the password are in a file.
-# The kernel asks for its ciphers by a program, when it needs them.
+# The kernel runs this program to load its ciphers when it needs them.
 cat >/run/modprobe <<'EOF'
 #!/bin/sh
 exec modprobe -d /run/testbed/modules "$@"

@@ -10,7 +10,7 @@ case "$SERVER$FAMILY" in
 6) SERVER="[$HOST6]" ;;
 esac
 case "$OPTIONS" in
-# mount.nfs has forgotten version 2; the kernel asks MOUNT itself where no helper does.
+# mount.nfs has no version 2 any more; without a helper the kernel calls MOUNT itself.
 nfsvers=2,*) step mount -i -t nfs -o "$OPTIONS,addr=$SERVER" "$SERVER:$EXPORT" /mnt ;;
 *) step mount -t nfs -o "$OPTIONS" "$SERVER:$EXPORT" /mnt ;;
 esac

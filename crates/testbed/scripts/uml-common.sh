@@ -13,8 +13,8 @@ tmpfs() {
     step mount -t tmpfs -o "mode=755,size=${2:-50%}" tmpfs "$1"
 }
 
-# Says that all is well; then runs script after script in the directory $1, as
-# the host names them on standard input.
+# Prints that the machine is ready; then runs in the directory $1 the scripts whose
+# numbers the host sends on standard input.
 run_scripts() {
     stty -echo 2>/dev/null
     echo "testbed: ready"
@@ -24,7 +24,7 @@ run_scripts() {
         status=$?
         echo "testbed: script $number ended with $status"
     done
-    # The host has let go of us.
+    # The host has closed standard input.
     while :; do sleep 1000; done
 }
 
@@ -33,7 +33,7 @@ step mount -t sysfs sysfs /sys
 tmpfs /run
 tmpfs /tmp
 tmpfs /var/lib/nfs
-# The one place where this machine and the host write to each other.
+# The only directory that both this machine and the host can write to.
 mkdir /run/testbed
 step mount -t hostfs -o "$SHARED" none /run/testbed
 step modprobe -d /run/testbed/modules ipv6
@@ -41,6 +41,6 @@ step ip link set lo up
 step ip address add "$ADDRESS/24" dev vec0
 step ip -6 address add "$ADDRESS6/64" dev vec0 nodad
 step ip link set vec0 up
-# Other machines of the sandbox are reached through it.
+# Other machines of the sandbox are reached through the host.
 step ip route add default via "$HOST"
 step ip -6 route add default via "$HOST6"

@@ -1,12 +1,12 @@
 # Init of a kernel NFS server. EXPORT_SIZE: of the exported tmpfs;
-# EXPORT_OPTIONS: for exportfs; THREADS: nfsd's; NFS4: not empty if it speaks that too;
+# EXPORT_OPTIONS: for exportfs; THREADS: of nfsd; NFS4: not empty to serve NFSv4, too;
 # UDP: an option of rpc.nfsd, or empty;
-# NFS2: not empty if it speaks versions 2 and 3, by the module /run/testbed/nfsd.ko.
+# NFS2: not empty to serve versions 2 and 3 with the module /run/testbed/nfsd.ko.
 tmpfs /srv "$EXPORT_SIZE"
 mkdir /srv/export
 step modprobe -d /run/testbed/modules nfsd
 if [ -n "$NFS2" ]; then
-    # What it needs is there now.
+    # modprobe has loaded the modules that nfsd depends on.
     step rmmod nfsd
     step insmod /run/testbed/nfsd.ko
 fi
@@ -27,11 +27,11 @@ if [ -n "$NFS2" ]; then
 elif [ -z "$NFS4" ]; then
     step rpc.nfsd $UDP --no-nfs-version 4 "$THREADS"
 else
-    # Nobody was here before: no grace period for those who would come back.
+    # There are no clients to reclaim state: no grace period is needed.
     echo 10 >/proc/fs/nfsd/nfsv4gracetime
     step rpc.nfsd $UDP "$THREADS"
     echo Y >/proc/fs/nfsd/v4_end_grace
-    # Locks wait for lockd's as well: 50 s.
+    # Locks also wait for the grace period of lockd: 50 s.
     echo Y >/proc/fs/lockd/nlm_end_grace
 fi
 run_scripts /srv/export

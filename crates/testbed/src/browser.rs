@@ -1,7 +1,7 @@
-//! Debian's Chromium, without a screen: how a page looks and what it complains of, in
-//! a network where nothing can be reached; and axe-core, the judge of accessibility.
+//! Debian's Chromium, headless, in a network without a connection to anything: the DOM,
+//! the console and a screenshot of a page; and axe-core, which checks accessibility.
 
-use crate::tools::{last_words, need};
+use crate::tools::{log_tail, need};
 use crate::{Error, Result, Sandbox};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 const AXE: &str = "axe-core-4.14.1.min.js";
 /// How long a page may take: a busy machine starts the browser in some ten seconds.
 const LIMIT: Duration = Duration::from_secs(180);
-/// Milliseconds of the page's own clock in which its scripts must be done.
+/// Milliseconds of the page's virtual time in which its scripts must finish.
 const BUDGET_MS: u32 = 60_000;
 
-/// The scheme that the page's reader prefers.
+/// The preferred color scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// Dark on light.
@@ -24,7 +24,7 @@ pub enum Scheme {
     Dark,
 }
 
-/// A browser; every page gets one of its own.
+/// A browser; each page is opened in a new process.
 #[derive(Debug)]
 pub struct Browser {
     sandbox: Arc<Sandbox>,
@@ -33,9 +33,9 @@ pub struct Browser {
 /// A page that was opened.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The document as it stood in the end, scripts done.
+    /// The document after its scripts have run.
     pub dom: String,
-    /// What was written to the console: errors, refusals, the page's own words.
+    /// What was written to the console: errors, blocked requests, output of the page.
     pub console: Vec<String>,
 }
 
@@ -71,23 +71,23 @@ impl Browser {
     ///
     /// # Errors
     ///
-    /// When the browser does not start, or does not come to an end.
+    /// When the browser does not start, or does not end in time.
     pub fn open(&self, page: &Path, scheme: Scheme, size: (u32, u32)) -> Result<Seen> {
         let args = [
             "--dump-dom".to_owned(),
             format!("--virtual-time-budget={BUDGET_MS}"),
         ];
-        let (dom, said) = self.run(page, scheme, size, &args)?;
-        // The browser's own pages talk too.
+        let (dom, stderr) = self.run(page, scheme, size, &args)?;
+        // The browser's internal pages write to the console, too.
         let is_of_page = |l: &&str| l.contains(":CONSOLE:") && !l.contains("chrome://");
-        let console = said.lines().filter(is_of_page);
+        let console = stderr.lines().filter(is_of_page);
         Ok(Seen {
             dom,
             console: console.map(str::to_owned).collect(),
         })
     }
 
-    /// Draws a page as PNG.
+    /// Takes a screenshot of a page, as PNG.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Browser {
         self.run(page, scheme, size, &args).map(|_| ())
     }
 
-    /// Gives standard output and standard error.
+    /// Runs the browser; returns standard output and standard error.
     fn run(
         &self,
         page: &Path,
@@ -147,7 +147,7 @@ impl Browser {
                     return Err(Error::TimedOut {
                         what: format!("chromium with {}", page.display()),
                         limit: LIMIT,
-                        log: last_words(&log),
+                        log: log_tail(&log),
                     });
                 }
             }
@@ -156,7 +156,7 @@ impl Browser {
             return Err(Error::failed(
                 "chromium",
                 status.to_string(),
-                last_words(&log),
+                log_tail(&log),
             ));
         }
         let read = |path: &Path| std::fs::read(path).map_err(Error::path("read", path));

@@ -1,4 +1,4 @@
-//! What went over the wire, as Wireshark's dissectors see it.
+//! Captured network traffic, decoded by Wireshark's dissectors.
 
 use crate::daemon::Daemon;
 use crate::tools::{need, search_path, write};
@@ -12,8 +12,8 @@ use std::time::Duration;
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
-/// dumpcap gets packets from the kernel in blocks, the last one after a
-/// time-out of at most a quarter of a second; ended sooner it would miss it.
+/// dumpcap gets packets from the kernel in blocks, the last one after a timeout
+/// of at most a quarter of a second; if it ended sooner it would miss that block.
 const LAST_BLOCK: Duration = Duration::from_millis(400);
 
 /// The kernel's buffer for dumpcap, in MiB: bursts must not be lost.
@@ -30,7 +30,7 @@ kill -INT $!
 wait $!
 "#;
 
-/// A running capture of TCP and UDP traffic; dropped, it ends and its file goes.
+/// A running capture of TCP and UDP traffic; it ends when dropped, and its file is removed.
 #[derive(Debug)]
 pub struct Capture {
     dumpcap: Daemon,
@@ -40,11 +40,11 @@ pub struct Capture {
     sandbox: Arc<Sandbox>,
 }
 
-/// What tshark is to take the captured ports for.
+/// The protocol as which tshark decodes the captured ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decoder {
     Rpc,
-    /// SMB after the four bytes of a NetBIOS session's message.
+    /// SMB after the four-byte header of NetBIOS session messages.
     Smb,
 }
 
@@ -57,7 +57,7 @@ impl Decoder {
         }
     }
 
-    /// What dumpcap is to take. Datagrams that IP has cut up have their ports in the first piece only.
+    /// dumpcap's filter. Of a fragmented datagram only the first fragment has the ports.
     fn port_filter(self, port: u16) -> String {
         match self {
             Decoder::Rpc => format!("port {port} or (udp and ip[6:2] & 0x3fff != 0)"),
@@ -65,8 +65,9 @@ impl Decoder {
         }
     }
 
-    /// What tshark cannot make sense of. It does not know the hints that an SMB server's
-    /// first answer may carry (MS-SPNG 2.2.1, NegTokenInit2) and calls them malformed.
+    /// A filter for packets that tshark cannot decode. It does not decode the hints that an
+    /// SMB server's first answer may carry (MS-SPNG 2.2.1, NegTokenInit2) and reports them
+    /// as malformed.
     fn malformed(self, to_server: &str) -> String {
         match self {
             Decoder::Rpc => "_ws.malformed || rpc.fragment.error".to_owned(),
@@ -79,17 +80,17 @@ impl Decoder {
 
 impl Capture {
     /// Captures whole packets from and to the given ports, TCP and UDP, on an interface
-    /// of the sandbox (`lo`, or what a fixture's `interface` says).
+    /// of the sandbox (`lo`, or that of a fixture's `interface`).
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] without tshark; otherwise what dumpcap said.
+    /// [`Error::Unavailable`] without tshark; otherwise what dumpcap reported.
     pub fn start(sandbox: &Arc<Sandbox>, interface: &str, ports: &[u16]) -> Result<Capture> {
         Capture::start_as(sandbox, interface, ports, Decoder::Rpc)
     }
 
-    /// The same for ports that speak SMB, version 1 or later. Where a message may be
-    /// longer than 128 KiB, the port has to be 445: see [`crate::Samba::STANDARD_PORT`].
+    /// As [`Capture::start`], for ports of SMB, version 1 or later. Where a message may be
+    /// longer than 128 KiB, the port must be 445: see [`crate::Samba::STANDARD_PORT`].
     ///
     /// # Errors
     ///
@@ -130,8 +131,8 @@ impl Capture {
                 &filter.join(" or "),
             ],
         )?;
-        dumpcap.wait_for("it captures", START_LIMIT, |said| {
-            said.contains("File: ").then_some(())
+        dumpcap.wait_for("the start of the capture", START_LIMIT, |output| {
+            output.contains("File: ").then_some(())
         })?;
         Ok(Capture {
             dumpcap,
@@ -142,7 +143,7 @@ impl Capture {
         })
     }
 
-    /// Ends the capture. The file lives as long as the sandbox.
+    /// Ends the capture. The file is removed with the sandbox.
     ///
     /// # Errors
     ///
@@ -150,12 +151,12 @@ impl Capture {
     pub fn stop(mut self) -> Result<Pcap> {
         std::thread::sleep(LAST_BLOCK);
         let status = self.dumpcap.finish(STOP_LIMIT)?;
-        let said = self.dumpcap.said();
+        let output = self.dumpcap.output();
         if !status.success() {
-            return Err(Error::failed("dumpcap", status.to_string(), said));
+            return Err(Error::failed("dumpcap", status.to_string(), output));
         }
-        let Some((packets, dropped)) = packets_and_drops(&said) else {
-            return Err(Error::failed("dumpcap", "no count of packets", said));
+        let Some((packets, dropped)) = packets_and_drops(&output) else {
+            return Err(Error::failed("dumpcap", "no count of packets", output));
         };
         Ok(Pcap {
             file: self.file.clone(),
@@ -170,8 +171,8 @@ impl Capture {
 }
 
 /// Reads `Packets received/dropped on interface 'lo': 898/0 (...)`.
-fn packets_and_drops(said: &str) -> Option<(u64, u64)> {
-    let line = said
+fn packets_and_drops(output: &str) -> Option<(u64, u64)> {
+    let line = output
         .lines()
         .rev()
         .find(|line| line.contains("received/dropped on"))?;
@@ -180,7 +181,7 @@ fn packets_and_drops(said: &str) -> Option<(u64, u64)> {
     Some((received.parse().ok()?, dropped.parse().ok()?))
 }
 
-/// A finished capture, to be asked about by means of tshark.
+/// A finished capture, which is analysed with tshark.
 #[derive(Debug)]
 pub struct Pcap {
     file: PathBuf,
@@ -193,7 +194,7 @@ pub struct Pcap {
     sandbox: Arc<Sandbox>,
 }
 
-/// What tshark says of one NFSv3 procedure: calls that got a reply, and the
+/// tshark's figures for one NFSv3 procedure: calls that got a reply, and the
 /// time from the last byte of the call to the reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcedureTimes {
@@ -224,14 +225,14 @@ impl Pcap {
         self.packets
     }
 
-    /// Packets that came too fast for dumpcap: the capture is complete when
-    /// this is 0, and its counts can be compared with others only then.
+    /// Packets that dumpcap lost because they arrived too fast. Counts can be compared
+    /// with others only when this is 0: the capture is complete then.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// How many packets tshark cannot make sense of, in whichever protocol.
+    /// How many packets tshark cannot decode, in any protocol.
     ///
     /// # Errors
     ///
@@ -242,8 +243,8 @@ impl Pcap {
         Ok(lines.lines().count() as u64)
     }
 
-    /// Tells tshark the password of those who logged in by NTLM: it then decrypts SMB3
-    /// and checks signatures. Encrypted messages count as one unknown thing otherwise.
+    /// Gives tshark the password of the users who logged in by NTLM: it then decrypts SMB3
+    /// and checks signatures. Without it, an encrypted message is one unknown message.
     ///
     /// # Errors
     ///
@@ -273,8 +274,8 @@ impl Pcap {
         self.calls_of(3)
     }
 
-    /// Calls sent of this version of NFS, answered or not, by procedure number. Over UDP each attempt
-    /// counts.
+    /// Calls sent of this version of NFS, answered or not, by procedure number. Over UDP
+    /// each retransmission counts.
     ///
     /// # Errors
     ///
@@ -299,7 +300,7 @@ impl Pcap {
     ///
     /// # Errors
     ///
-    /// When tshark fails, or prints another table than expected.
+    /// When tshark fails, or prints an unexpected table.
     pub fn times(&self) -> Result<Vec<ProcedureTimes>> {
         let table = self.tshark(&["-q", "-z", &format!("rpc,srt,{NFS_PROGRAM},3")])?;
         let rows: Vec<ProcedureTimes> = table.lines().filter_map(times_row).collect();
@@ -310,13 +311,13 @@ impl Pcap {
         }
     }
 
-    /// Runs tshark on the file with further arguments and returns its output,
-    /// for questions that have no function here. The captured ports are
-    /// decoded as RPC, or as SMB.
+    /// Runs tshark on the file with further arguments and returns its output, for
+    /// queries that have no function here. The captured ports are decoded as RPC,
+    /// or as SMB.
     ///
     /// # Errors
     ///
-    /// When tshark fails; with what it said.
+    /// When tshark fails, with its message.
     pub fn tshark(&self, args: &[&str]) -> Result<String> {
         let mut command = Command::new("tshark");
         command.arg("-n").arg("-r").arg(&self.file);
@@ -328,7 +329,7 @@ impl Pcap {
                 command.arg("-d").arg(format!("udp.port=={port},rpc"));
             }
         }
-        // Not the user's own preferences.
+        // Keeps tshark from reading the user's preferences.
         let nowhere = Path::new("/nonexistent");
         let preferences = self.preferences.as_deref().unwrap_or(nowhere);
         let output = command
@@ -340,13 +341,13 @@ impl Pcap {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(Error::failed("tshark", output.status.to_string(), said))
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Error::failed("tshark", output.status.to_string(), stderr))
     }
 }
 
-/// Counts calls of one version of NFS in lines of `program,...<TAB>version,...<TAB>procedure,...`,
-/// one line a packet, one number a message.
+/// Counts calls of one version of NFS in lines of `program,...<TAB>version,...<TAB>procedure,...`:
+/// a line for each packet, a number for each message.
 fn count_calls(lines: &str, wanted: u32) -> Result<BTreeMap<u32, u64>> {
     let (mut counts, wanted) = (BTreeMap::new(), wanted.to_string());
     for line in lines.lines() {
@@ -382,7 +383,7 @@ fn times_row(line: &str) -> Option<ProcedureTimes> {
         calls,
         min_us: microseconds(min)?,
         max_us: microseconds(max)?,
-        // More digits than in tshark's own column.
+        // tshark's own column has fewer digits.
         mean_us: microseconds(sum)? / calls as f64,
     })
 }
@@ -393,9 +394,9 @@ mod tests {
 
     #[test]
     fn dumpcap_s_last_line_is_read() {
-        let said = "Packets captured: 898\nPackets received/dropped on interface \
+        let output = "Packets captured: 898\nPackets received/dropped on interface \
                     'Loopback: lo': 898/7 (pcap:0/dumpcap:0/flushed:0/ps_ifdrop:0) (100.0%)\n";
-        assert_eq!(packets_and_drops(said), Some((898, 7)));
+        assert_eq!(packets_and_drops(output), Some((898, 7)));
         assert_eq!(packets_and_drops("Capturing on 'Loopback: lo'\n"), None);
     }
 

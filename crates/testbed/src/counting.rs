@@ -1,5 +1,5 @@
-//! An allocator that counts, for tests of paths that must not allocate. The counts are
-//! per thread: what a server's or helper's threads do does not disturb.
+//! An allocator that counts, for tests of code that must not allocate. The counts are
+//! per thread, so that threads of servers and helpers do not affect them.
 //!
 //! ```ignore
 //! #[global_allocator]
@@ -13,7 +13,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counted.
+/// The system's allocator, with a count of allocations.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -22,7 +22,7 @@ thread_local! {
 }
 
 fn count_one() {
-    // While a thread ends, its counter may be gone already.
+    // The counter of a thread that is ending may not exist any more.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
@@ -34,20 +34,20 @@ impl Counting {
     }
 }
 
-// SAFETY: everything is passed on to the system's allocator as it came.
+// SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_one();
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(ptr, layout) }
     }
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count_one();
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.realloc(ptr, layout, new_size) }
     }
 }

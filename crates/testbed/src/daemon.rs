@@ -1,6 +1,6 @@
 //! One program of a fixture, running inside a sandbox.
 
-use crate::tools::{last_words, wait_until};
+use crate::tools::{log_tail, wait_until};
 use crate::{Error, Result, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -16,7 +16,7 @@ pub(crate) struct Daemon {
     name: String,
     child: Child,
     log: PathBuf,
-    /// The sandbox has to outlive its programs.
+    /// Keeps the sandbox alive as long as the program.
     _sandbox: Arc<Sandbox>,
 }
 
@@ -31,7 +31,9 @@ impl Daemon {
     ) -> Result<Daemon> {
         let log = sandbox.dir().join(format!("{name}.log"));
         let output = File::create(&log).map_err(Error::path("create", &log))?;
-        let errors = output.try_clone().map_err(Error::path("share", &log))?;
+        let errors = output
+            .try_clone()
+            .map_err(Error::path("duplicate the handle of", &log))?;
         let child = sandbox
             .inner_command(program)
             .args(args)
@@ -48,21 +50,21 @@ impl Daemon {
         })
     }
 
-    /// Where its output is.
+    /// The file with its output.
     pub(crate) fn log(&self) -> &Path {
         &self.log
     }
 
-    /// The program's pid, as the machine counts. `None` once it has ended, and
-    /// before it is there.
+    /// The program's pid in the machine's namespace. `None` before it has started
+    /// and after it has ended.
     pub(crate) fn inner_pid(&self) -> Option<u32> {
         let unshare = children(self.child.id());
         let program = children(*unshare.first()?);
         program.first().copied()
     }
 
-    /// What it has said so far.
-    pub(crate) fn said(&self) -> String {
+    /// Its output so far.
+    pub(crate) fn output(&self) -> String {
         match std::fs::read(&self.log) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) => format!("(no log {}: {error})", self.log.display()),
@@ -76,13 +78,13 @@ impl Daemon {
             Ok(Some(status)) => Err(Error::failed(
                 &self.name,
                 format!("ended: {status}"),
-                last_words(&self.log),
+                log_tail(&self.log),
             )),
             Err(error) => Err(Error::io(format!("watch {}", self.name))(error)),
         }
     }
 
-    /// Waits until `answer` finds what it looks for in the output.
+    /// Waits until `answer` returns a value for the output.
     pub(crate) fn wait_for<T>(
         &mut self,
         what: &str,
@@ -92,9 +94,9 @@ impl Daemon {
         let log = self.log.clone();
         let what = format!("{}: {what}", self.name);
         wait_until(&what, limit, &log, || {
-            // Looked at before the output: what it said last still counts.
+            // Checked before the output is read, so that the last output is used.
             let alive = self.check();
-            match answer(&self.said()) {
+            match answer(&self.output()) {
                 Some(found) => Ok(Some(found)),
                 None => alive.map(|()| None),
             }
@@ -125,11 +127,7 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!(
-                "--- end of {}.log ---\n{}",
-                self.name,
-                last_words(&self.log)
-            );
+            eprintln!("--- end of {}.log ---\n{}", self.name, log_tail(&self.log));
         }
         self.kill();
         let _ = self.child.wait();
@@ -137,11 +135,11 @@ impl Drop for Daemon {
 }
 
 impl Daemon {
-    /// Kills the program from the inside out: `child` is nsenter, its child
-    /// unshare, and that one's child the program, as process 1 of a process
-    /// namespace. Each then sees its own child go, and goes; when nsenter has
-    /// gone, everything has. The other way round, the host's process 1 would
-    /// have to collect what is left, and in a container it may not.
+    /// Kills the innermost process: `child` is nsenter, its child is unshare, and
+    /// the child of unshare is the program, as process 1 of a process namespace.
+    /// Each of them ends when its child has ended, so that all have ended when
+    /// nsenter has. In the reverse order, the host's process 1 would have to collect
+    /// the remaining processes, and in a container it may not.
     fn kill(&mut self) {
         for unshare in children(self.child.id()) {
             let program = children(unshare);
@@ -160,7 +158,7 @@ impl Daemon {
     }
 }
 
-/// The children of a process; none when it is gone.
+/// The children of a process; none when it has ended.
 fn children(pid: u32) -> Vec<u32> {
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
     let list = list.unwrap_or_default();

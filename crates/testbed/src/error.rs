@@ -1,24 +1,24 @@
-//! What can go wrong with a fixture, and how a test reacts to it.
+//! The errors of fixtures, and how a test handles them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// `require` (`./test`): a fixture that this machine cannot offer fails the
-/// test. `none` (`./test quick`): no fixture is offered. Otherwise a test whose
-/// fixture is missing is skipped.
+/// `require` (`./test`): a fixture that is not available on this machine fails the
+/// test. `none` (`./test quick`): no fixture is available. Otherwise a test whose
+/// fixture is not available is skipped.
 const POLICY: &str = "FILERMARK_TESTBED";
 
-/// Whether the environment says so.
+/// Whether the environment variable has this value.
 fn policy_is(value: &str) -> bool {
     std::env::var(POLICY).is_ok_and(|given| given == value)
 }
 
-/// Checks that fixtures are wanted.
+/// Checks that fixtures are enabled.
 ///
 /// # Errors
 ///
 /// [`Error::Unavailable`] under `FILERMARK_TESTBED=none`.
-pub(crate) fn are_wanted() -> Result<()> {
+pub(crate) fn check_enabled() -> Result<()> {
     if policy_is("none") {
         return Err(Error::Unavailable(format!("{POLICY}=none: no fixtures")));
     }
@@ -28,24 +28,24 @@ pub(crate) fn are_wanted() -> Result<()> {
 /// The result of a fixture's operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a fixture is not there.
+/// Why a fixture failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// This machine lacks something: not root, a package is missing.
+    /// Not possible on this machine: not root, or a package is missing.
     #[error("not available here: {0}")]
     Unavailable(String),
-    /// A program of the fixture failed; `log` is the end of what it said.
-    #[error("{what}: {why}\n--- its last words ---\n{log}")]
+    /// A program of the fixture failed; `log` is the end of its output.
+    #[error("{what}: {why}\n--- end of its output ---\n{log}")]
     Failed {
         /// The program, or the step.
         what: String,
-        /// What was seen.
+        /// The exit status or the problem.
         why: String,
         /// The last lines of its output.
         log: String,
     },
-    /// Something that should have happened did not, in time.
-    #[error("{what}: not there after {limit:?}\n--- its last words ---\n{log}")]
+    /// What was waited for did not happen in time.
+    #[error("{what}: timed out after {limit:?}\n--- end of its output ---\n{log}")]
     TimedOut {
         /// What was waited for.
         what: String,
@@ -59,19 +59,19 @@ pub enum Error {
     Io {
         /// What was being done, and to what.
         what: String,
-        /// The system's answer.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err` on I/O: names the step that failed.
+    /// For `map_err` of I/O errors: adds the step that failed.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
         let what = what.into();
         move |source| Error::Io { what, source }
     }
 
-    /// A program that ended, or said no.
+    /// A program that ended or refused.
     pub(crate) fn failed(
         what: impl Into<String>,
         why: impl Into<String>,
@@ -84,7 +84,7 @@ impl Error {
         }
     }
 
-    /// A path for messages.
+    /// As [`Error::io`], for an action on a path.
     pub(crate) fn path(
         action: &str,
         path: impl Into<PathBuf>,
@@ -93,16 +93,16 @@ impl Error {
     }
 }
 
-/// Unwraps a fixture in a test, or says that the test has to be skipped.
+/// Unwraps a fixture in a test, or returns `None` if the test must be skipped.
 ///
-/// `None` means: this machine cannot offer the fixture; the reason is on
-/// stderr. Where the environment says `FILERMARK_TESTBED=require`, as `./test`
-/// does after installing everything, that is a failure instead.
+/// `None`: the fixture is not available on this machine; the reason is on stderr.
+/// With `FILERMARK_TESTBED=require` in the environment, which `./test` sets after
+/// installing everything, that is a failure instead.
 ///
 /// # Panics
 ///
-/// On every error but [`Error::Unavailable`], and on that one too under
-/// `FILERMARK_TESTBED=require`: it is for tests.
+/// On every error but [`Error::Unavailable`], and with
+/// `FILERMARK_TESTBED=require` on that one, too.
 #[track_caller]
 pub fn available<T>(fixture: Result<T>) -> Option<T> {
     match fixture {

@@ -1,8 +1,8 @@
-//! An export as a client has to know it, and what a test may ask of a server.
+//! What a client must know of an export, and the options of a server.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// A version of NFS that a kernel client is to speak.
+/// The version of NFS that a kernel client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NfsVersion {
     /// RFC 1094.
@@ -18,7 +18,7 @@ pub enum NfsVersion {
 }
 
 impl NfsVersion {
-    /// As mount(8)'s `nfsvers=` takes it.
+    /// The value for `nfsvers=` of mount(8).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl NfsVersion {
     }
 }
 
-/// Where an export is to be found.
+/// The address, ports and path of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     /// The server's address, inside the sandbox's network.
@@ -42,7 +42,7 @@ pub struct Export {
     pub mount_port: u16,
     /// The path that MNT takes.
     pub path: String,
-    /// The path from NFSv4's root; `None` where the server does not speak it.
+    /// The path from NFSv4's root; `None` if the server does not serve NFSv4.
     pub path_v4: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Export {
         SocketAddr::new(self.address, self.mount_port)
     }
 
-    /// `host:path` as an rc file's MNT_POINTS has it; IPv6 in brackets.
+    /// `host:path` in the form of MNT_POINTS in an rc file; IPv6 in brackets.
     #[must_use]
     pub fn mount_point(&self) -> String {
         match self.address {
@@ -79,7 +79,7 @@ impl Export {
     }
 }
 
-/// What a test may ask of a server's export beyond the usual.
+/// Options of a server and its export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerOptions {
     /// The export refuses every change (NFS3ERR_ROFS).
@@ -87,11 +87,11 @@ pub struct ServerOptions {
     /// The export's whole space in MiB, for tests that fill the disk.
     /// `None`: as much as the machine allows.
     pub space_mib: Option<u32>,
-    /// The client's root is mapped to nobody, as servers do by default.
+    /// The client's root is mapped to the anonymous user, as servers do by default.
     pub root_squash: bool,
-    /// The server speaks NFSv4.0 to 4.2, too.
+    /// The server serves NFSv4.0 to 4.2, too.
     pub nfs4: bool,
-    /// The server takes NFSv3 and MOUNT over UDP, too. (The kernel's client does not:
-    /// Debian builds it without.)
+    /// The server serves NFSv3 and MOUNT over UDP, too. (Debian builds the kernel's
+    /// client without UDP.)
     pub udp: bool,
 }

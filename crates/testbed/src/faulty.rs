@@ -1,9 +1,9 @@
-//! A file system that is slow and fails on purpose, and counts what it is asked.
+//! A file system with injected delays and errors, which counts requests.
 //!
 //! It is a FUSE file system, served by threads of the test itself over a
-//! directory of the host, and mounted in the namespace of a [`Mounts`]. Should
-//! the test's process die, the kernel ends the connection and the namespace
-//! goes: nobody hangs, nothing stays mounted.
+//! directory of the host, and mounted in the namespace of a [`Mounts`]. If the
+//! test's process dies, the kernel ends the connection and the namespace: no
+//! process hangs, nothing stays mounted.
 
 mod faults;
 mod fs;
@@ -26,18 +26,18 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A mount is there in milliseconds.
+/// A mount takes milliseconds.
 const MOUNT_LIMIT: Duration = Duration::from_secs(20);
 /// The threads end as soon as the connection is cut.
 const END_LIMIT: Duration = Duration::from_secs(5);
 
-/// How a [`Faulty`] serves.
+/// Options of a [`Faulty`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultyOptions {
-    /// Reads and writes go past the page cache: each one arrives as a request.
-    /// Without it, a read of what is cached since the file was opened does not.
+    /// Reads and writes bypass the page cache: each one is a request. Without it, a
+    /// read of data that was cached since the file was opened is not.
     pub direct_io: bool,
-    /// Requests served at once: with delays, more than the program's threads.
+    /// Concurrent requests: with delays, more than the program has threads.
     pub thread_count: usize,
 }
 
@@ -61,12 +61,12 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Mounts one without any fault, over a fresh directory.
+    /// Mounts a file system without faults over a new directory.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] without `/dev/fuse`; otherwise what mount(8) or the
-    /// kernel said.
+    /// kernel reported.
     pub fn mount(mounts: &Arc<Mounts>, options: FaultyOptions) -> Result<Faulty> {
         let device = Path::new("/dev/fuse");
         if !device.exists() {
@@ -76,9 +76,10 @@ impl Faulty {
         let fuse = OwnedFd::from(opened.map_err(Error::path("open", device))?);
         let backing = mounts.plain()?.path().to_owned();
         let place = mounts.place("mnt")?;
-        let given = fuse.try_clone().map_err(Error::io("share /dev/fuse"))?;
-        // Its standard input is the device: a descriptor that it inherits, by a
-        // number that is known.
+        let given = fuse
+            .try_clone()
+            .map_err(Error::io("duplicate the handle of /dev/fuse"))?;
+        // The device is passed as standard input, so that its descriptor is 0.
         let mounting = mounts.start_mount(
             &[
                 "-i",
@@ -103,78 +104,78 @@ impl Faulty {
         })
     }
 
-    /// Where it is mounted.
+    /// The directory on which it is mounted.
     #[must_use]
     pub fn scratch(&self) -> &Scratch {
         &self.place
     }
 
-    /// The directory of the host whose files it shows: what is made there is not
-    /// counted, and meets no fault.
+    /// The directory of the host with its files: access there is not counted and has
+    /// no faults.
     #[must_use]
     pub fn backing(&self) -> &Path {
         &self.backing
     }
 
-    /// From now on every request of this kind takes that much longer.
+    /// Delays every further request of this kind.
     pub fn delay(&self, kind: Kind, by: Duration) {
         self.faults.set_delay(kind, by);
     }
 
-    /// From now on every `every`-th request of this kind is answered with an
-    /// error (`libc::EIO` is 5) and not carried out; 0 ends that.
+    /// Answers every `every`-th further request of this kind with an error
+    /// (`libc::EIO` is 5) and does not perform it; 0 ends that.
     pub fn fail(&self, kind: Kind, every: u64, errno: i32) {
         self.faults.set_error(kind, every, errno);
     }
 
-    /// From now on only so many bytes can be written, then ENOSPC; statfs says
-    /// so too. `None`: no limit.
+    /// After this number of bytes, writes fail with ENOSPC; statfs shows the limit,
+    /// too. `None`: no limit.
     pub fn limit_space(&self, bytes: Option<u64>) {
         self.faults.set_space(bytes);
     }
 
-    /// From now on writes are acknowledged and not made. Only with
-    /// [`FaultyOptions::direct_io`] reads show it: the kernel's cache has them.
+    /// Acknowledges further writes but does not perform them. Reads show it only with
+    /// [`FaultyOptions::direct_io`]; otherwise the kernel's cache has the data.
     pub fn forget_writes(&self) {
         self.faults.set_forgets_writes(true);
     }
 
-    /// No fault any more.
+    /// Ends all faults.
     pub fn recover(&self) {
         self.faults.recover();
     }
 
-    /// No request is held back any more, those that are now included.
+    /// Ends all delays, also those of waiting requests.
     pub fn end_delays(&self) {
         self.faults.end_delays();
     }
 
-    /// Cuts the connection, as the death of a network file system's server does:
-    /// open files answer ENOTCONN, the path is an empty directory.
+    /// Cuts the connection, as a crash of a network file system's server does:
+    /// calls on open files fail with ENOTCONN, the path is an empty directory.
     ///
     /// # Errors
     ///
-    /// What umount(8) said.
+    /// What umount(8) reported.
     pub fn die(&self) -> Result<()> {
         self.faults.end_delays();
         self.mounts.run(&["umount", "-f", "-l"], &self.place)
     }
 
-    /// Requests so far, by kind; all kinds are in it.
+    /// Requests so far, by kind, with zeros.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<Kind, u64> {
         self.faults.counts()
     }
 
-    /// Requests so far that were answered with an injected error; not those
-    /// that met the end of space.
+    /// Requests so far that were answered with an injected error, without those
+    /// that failed for lack of space.
     #[must_use]
     pub fn failures(&self) -> BTreeMap<Kind, u64> {
         self.faults.failures()
     }
 }
 
-/// Waits for the kernel's first request, answers it, and serves from then on.
+/// Waits for the kernel's first request, then starts the threads that serve.
 fn serve(
     fs: FaultyFs,
     fuse: OwnedFd,
@@ -197,10 +198,14 @@ fn serve(
             let _ = mounting.kill();
             let output = mounting.wait_with_output();
             let output = output.map_err(Error::io("wait for mount"))?;
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(Error::failed("mount fuse", output.status.to_string(), said));
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            return Err(Error::failed(
+                "mount fuse",
+                output.status.to_string(),
+                stderr,
+            ));
         }
-        // A device that is not mounted yet is "ready" at once, with an error.
+        // poll reports a device that is not mounted yet as ready, with an error.
         std::thread::sleep(Duration::from_millis(1));
     }
     let mut config = Config::default();
@@ -214,15 +219,19 @@ fn serve(
     match output.status.success() {
         true => Ok(session),
         false => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(Error::failed("mount fuse", output.status.to_string(), said))
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(Error::failed(
+                "mount fuse",
+                output.status.to_string(),
+                stderr,
+            ))
         }
     }
 }
 
 impl Drop for Faulty {
     fn drop(&mut self) {
-        // It may have been taken away already.
+        // It may have been unmounted already.
         let _ = self.die();
         let Some(session) = self.session.take() else {
             return;

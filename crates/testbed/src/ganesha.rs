@@ -1,7 +1,7 @@
 //! nfs-ganesha: a user-space NFS server, with its rpcbind and D-Bus daemon.
 
 use crate::daemon::Daemon;
-use crate::tools::{last_words, need, wait_until, write};
+use crate::tools::{log_tail, need, wait_until, write};
 use crate::{Error, Export, Result, Sandbox, ServerOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
@@ -9,37 +9,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Not the standard ports, so that a client that ignores what it was told, or
-/// does not ask the portmapper, is found out.
+/// Not the standard ports, to detect a client that ignores its configuration or
+/// does not ask the portmapper.
 const NFS_PORT: u16 = 12049;
 const MOUNT_PORT: u16 = 12048;
 
 /// It takes less than 0.2 s on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// Where the exported files are, as ganesha sees it: a tmpfs of its own.
+/// The exported directory in the sandbox: a tmpfs.
 const FILES: &str = "/run/export";
 
-/// Where ganesha keeps the files.
+/// The file system that ganesha exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fsal {
-    /// In a real file system, a tmpfs made for the purpose: everything that is
-    /// written can be read back, and seen from outside with [`Ganesha::files`].
+    /// A tmpfs of the fixture: everything that is written can be read back, and
+    /// accessed from outside with [`Ganesha::files`].
     Vfs,
-    /// In ganesha's memory. It keeps only the first MiB of each file; reads
-    /// beyond that return filler, so data cannot be verified there.
+    /// ganesha's memory. It keeps only the first MiB of each file; reads beyond
+    /// that return filler data, so data cannot be verified there.
     Mem,
 }
 
-/// A running nfs-ganesha: NFSv3 and MOUNT over TCP (and UDP, if asked), IPv4 and IPv6,
-/// without a grace period, on non-standard ports that its rpcbind knows.
+/// A running nfs-ganesha: NFSv3 and MOUNT over TCP (optionally UDP), IPv4 and IPv6,
+/// without a grace period, on non-standard ports registered with its rpcbind.
 #[derive(Debug)]
 pub struct Ganesha {
     export: Export,
     fsal: Fsal,
     log: PathBuf,
     config: PathBuf,
-    // In this order they go: the server before what it talks to.
+    // Dropped in this order: the server before the daemons that it uses.
     server: Daemon,
     _bus: Daemon,
     _rpcbind: Daemon,
@@ -57,8 +57,8 @@ impl Ganesha {
         Ganesha::start_in(&Sandbox::new()?, fsal, ServerOptions::default())
     }
 
-    /// Starts a server in a sandbox that other fixtures share. There is room
-    /// for one ganesha in a sandbox.
+    /// Starts a server in a sandbox that other fixtures share. A sandbox can have
+    /// only one ganesha.
     ///
     /// # Errors
     ///
@@ -126,18 +126,18 @@ impl Ganesha {
         }
     }
 
-    /// The exported directory as the host sees it; `None` for [`Fsal::Mem`].
+    /// The path of the exported directory on the host; `None` for [`Fsal::Mem`].
     #[must_use]
     pub fn files(&self) -> Option<PathBuf> {
         (self.fsal == Fsal::Vfs).then(|| self.sandbox.inside(FILES))
     }
 
-    /// Exports directories below the exported one by themselves, too, at their places
+    /// Exports directories below the exported one as separate exports, at their paths
     /// below `/export`. For [`Fsal::Vfs`].
     ///
     /// # Errors
     ///
-    /// What the system said, or ganesha takes too long.
+    /// What the system reported, or ganesha takes too long.
     pub fn nest(&self, below: &[String]) -> Result<()> {
         let read = |path: &Path| std::fs::read_to_string(path).map_err(Error::path("read", path));
         let reread = || Ok(read(&self.log)?.matches("Reread exports complete").count());
@@ -163,7 +163,7 @@ impl Ganesha {
         let before = reread()?;
         let pid = self.server.inner_pid();
         let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        let gone = || Error::failed("ganesha", "it is not there any more", "");
+        let gone = || Error::failed("ganesha", "it has ended", "");
         kill_process(pid.ok_or_else(gone)?, Signal::HUP)
             .map_err(|e| Error::failed("signal ganesha", e.to_string(), ""))?;
         wait_until("ganesha's new exports", START_LIMIT, &self.log, || {
@@ -171,16 +171,16 @@ impl Ganesha {
         })
     }
 
-    /// The interface that its traffic takes, for [`crate::Capture`].
+    /// The interface that its traffic uses, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &'static str {
         "lo"
     }
 
-    /// What ganesha has logged so far.
+    /// The end of ganesha's log.
     #[must_use]
     pub fn log(&self) -> String {
-        last_words(&self.log)
+        log_tail(&self.log)
     }
 
     /// The namespaces it runs in.
@@ -210,18 +210,14 @@ fn start_server(sandbox: &Arc<Sandbox>, config: &Path) -> Result<(Daemon, PathBu
     )?;
     wait_until("ganesha", START_LIMIT, &log, || {
         if let Err(error) = server.check() {
-            return Err(Error::failed(
-                "ganesha",
-                error.to_string(),
-                last_words(&log),
-            ));
+            return Err(Error::failed("ganesha", error.to_string(), log_tail(&log)));
         }
         let up = sandbox.run(|| {
             [NFS_PORT, MOUNT_PORT]
                 .iter()
                 .all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok())
         });
-        // The ports are bound before the exports are there.
+        // The ports are bound before the exports exist.
         let initialized =
             std::fs::read_to_string(&log).is_ok_and(|text| text.contains("NFS SERVER INITIALIZED"));
         Ok((up && initialized).then_some(()))
@@ -234,8 +230,8 @@ mkdir -p /run/dbus /run/ganesha /var/lib/nfs/ganesha "$1"
 mount -t tmpfs -o "mode=755,size=$2" tmpfs "$1"
 "#;
 
-/// A bus that ganesha can own its name on; the host's configuration, and the
-/// user that it names, may be missing.
+/// A D-Bus configuration that lets ganesha own its name; the host's configuration,
+/// and the user that it names, may be missing.
 const BUS_CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -251,8 +247,8 @@ const BUS_CONFIG: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bu
 </busconfig>
 "#;
 
-/// ganesha.conf. `mount_path_pseudo` makes MNT take `/export`, wherever the
-/// files are.
+/// ganesha.conf. `mount_path_pseudo` makes MNT accept `/export`, independently of the
+/// directory of the files.
 fn configuration(fsal: Fsal, options: ServerOptions) -> Result<String> {
     let plugins = plugin_dir(fsal)?;
     let (name, path) = match fsal {
@@ -300,7 +296,7 @@ EXPORT {{
     ))
 }
 
-/// The directory of ganesha's FSAL modules; its name has the architecture in it.
+/// The directory of ganesha's FSAL modules; its name contains the architecture.
 fn plugin_dir(fsal: Fsal) -> Result<String> {
     let (module, package) = match fsal {
         Fsal::Vfs => ("libfsalvfs.so", "nfs-ganesha-vfs"),

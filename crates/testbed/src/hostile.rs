@@ -1,5 +1,6 @@
-//! A server that misbehaves: everything passes through to a real one until it is told to
-//! be silent, or to answer byte by byte. For any protocol over TCP, on loopback.
+//! A proxy that simulates a misbehaving server: it passes everything on to a real server
+//! until the test makes it drop the replies or send them byte by byte. For any protocol
+//! over TCP, on loopback.
 
 use crate::error::{Error, Result};
 use std::io::{Read, Write};
@@ -9,21 +10,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks whether the proxy is to end.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval at which the proxy checks for new connections and for its end.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What becomes of the server's replies.
+/// What the proxy does with the server's replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replies {
-    /// They pass.
+    /// Passes them on.
     Pass,
-    /// They are dropped; requests pass on.
+    /// Drops them; requests are passed on.
     Drop,
-    /// They pass byte by byte, five a second.
+    /// Passes them on byte by byte, five per second.
     Bytes,
 }
 
-/// See the module. Ends with its value.
+/// A proxy in front of a server; it ends when dropped.
 #[derive(Debug)]
 pub struct Hostile {
     address: SocketAddr,
@@ -40,10 +41,10 @@ struct Shared {
 }
 
 impl Hostile {
-    /// In front of a server.
+    /// Starts a proxy in front of a server.
     ///
     /// # Errors
-    /// No port on loopback.
+    /// When it cannot listen on loopback.
     pub fn before(upstream: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::io("listen"))?;
         listener
@@ -65,7 +66,7 @@ impl Hostile {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -75,7 +76,7 @@ impl Hostile {
         self.shared.streams().len() / 2
     }
 
-    /// From now on.
+    /// Sets what is done with further replies.
     pub fn set(&self, replies: Replies) {
         self.shared.replies.store(replies as u8, Ordering::Relaxed);
     }
@@ -95,7 +96,7 @@ impl Shared {
         let mut threads = Vec::new();
         while !self.has_ended() {
             let Ok((client, _)) = listener.accept() else {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
                 continue;
             };
             let Ok(server) = TcpStream::connect(self.upstream) else {
@@ -156,7 +157,7 @@ impl Shared {
                 if self.has_ended() {
                     return Ok(());
                 }
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
             to.write_all(byte)?;
         }

@@ -2,14 +2,13 @@
 //!
 //! A host is a set of namespaces inside a [`Sandbox`]: network, processes,
 //! mounts, IPC and host name are its own, and so are its `/tmp`, `/run`, `/mnt`
-//! and root's home; everything else of the machine is there, read-only. Links
-//! of the hosts meet in a switch in the sandbox's own network, which is also a
-//! host to them, called `filer`: a server that runs in the sandbox
-//! ([`crate::Ganesha::start_in`]) is reached there.
+//! and root's home; all other files are the machine's, read-only. The hosts'
+//! links are connected by a switch in the sandbox's own network. The hosts reach
+//! that network under the name `filer`: a server that runs in the sandbox
+//! ([`crate::Ganesha::start_in`]) is found there.
 //!
-//! One host is special: `prime`, where the program under test is started. It
-//! has its own network, names and home; its processes and files are the
-//! machine's.
+//! The program under test is started on the host `prime`. It has its own network,
+//! names and home; its processes and files are the machine's.
 
 mod faults;
 mod host_root;
@@ -29,27 +28,27 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The host from which the program under test drives the others.
+/// The host from which the program under test controls the others.
 const PRIME: &str = "prime";
-/// The sandbox's own network, as the hosts know it.
+/// The hosts' name of the sandbox's own network.
 const FILER: &str = "filer";
 const FILER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const PRIME_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-/// The last number of the address before `h1`'s.
+/// The last number of the address of `h1`, minus 1.
 const BEFORE_FIRST: u8 = 10;
-/// More would only show how slow the machine is.
+/// The limit that one machine can run at reasonable speed.
 const MOST_HOSTS: usize = 64;
 /// Upper limit of the file system that the hosts share.
 const SHARED_MIB: u32 = 1024;
 
 /// All together take less than a second on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// A script that a test runs on a host.
+/// Time limit of a script that a test runs on a host.
 const SCRIPT_LIMIT_S: &str = "60";
 
-/// Enters the prime's namespaces `$1` in the present directory and stays one
-/// process: the child's pid is the program's. `$2` is the test's pid: if that
-/// is no longer the parent, there is nobody left to run for.
+/// Enters the prime's namespaces `$1` in the current directory and executes the
+/// program in the same process: the child's pid is the program's. `$2` is the test's
+/// pid: if that is no longer the parent, the test has ended and nothing is run.
 const ENTER: &str = r#"
 namespaces=$1 parent=$2 && shift 2
 exec nsenter --net="$namespaces/net" --uts="$namespaces/uts" --mount="$namespaces/mnt" \
@@ -57,13 +56,13 @@ exec nsenter --net="$namespaces/net" --uts="$namespaces/uts" --mount="$namespace
     sh -c '[ "$PPID" = "$1" ] && shift && exec "$@"' sh "$parent" "$@"
 "#;
 
-/// `h1`, `h2`, ... and `prime`, in one sandbox; there is room for one such set.
+/// `h1`, `h2`, ... and `prime`, in one sandbox, which can have only one such set.
 #[derive(Debug)]
 pub struct Hosts {
     clients: Vec<HostRoot>,
     prime: HostRoot,
     ssh: ssh::Client,
-    /// The settings of all: a directory for each host.
+    /// The directory with the settings, a subdirectory for each host.
     dir: PathBuf,
     home: PathBuf,
     sandbox: Arc<Sandbox>,
@@ -116,7 +115,7 @@ impl Hosts {
             place.wait(START_LIMIT)?;
         }
         for (name, address) in &names {
-            ssh.know(name, *address, &dir.join(name).join("host_key"))?;
+            ssh.add_known_host(name, *address, &dir.join(name).join("host_key"))?;
         }
         Ok(Hosts {
             clients,
@@ -128,7 +127,7 @@ impl Hosts {
         })
     }
 
-    /// The name of a host that leads to its IPv6 address, and to nothing else.
+    /// The name of a host that resolves to its IPv6 address only.
     pub fn name_of_ipv6(host: &str) -> String {
         six::name(host)
     }
@@ -150,7 +149,7 @@ impl Hosts {
         self.place(host).map(|place| place.address)
     }
 
-    /// The same of IPv6.
+    /// The IPv6 address of a host, `prime` and `filer` included.
     ///
     /// # Errors
     ///
@@ -160,15 +159,15 @@ impl Hosts {
     }
 
     /// A configuration for `ssh -F`: user root, the user's key, the hosts' keys;
-    /// nothing is asked about unknown keys. The prime's `~/.ssh/config` is the
-    /// same, so that there a plain `ssh h1` works as well.
+    /// unknown keys are refused without a question. The prime's `~/.ssh/config` has
+    /// the same text, so that `ssh h1` works there.
     #[must_use]
     pub fn ssh_config(&self) -> &Path {
         self.ssh.config()
     }
 
     /// An export of a server in the sandbox, at the address by which the hosts
-    /// reach it; for a server that listens on all addresses, as ganesha does.
+    /// reach it; for a server that listens on all addresses, such as ganesha.
     #[must_use]
     pub fn export(&self, of: &Export) -> Export {
         Export {
@@ -177,21 +176,21 @@ impl Hosts {
         }
     }
 
-    /// The interface of the sandbox that all traffic between hosts takes, for
+    /// The interface of the sandbox that all traffic between hosts uses, for
     /// [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &'static str {
         "switch"
     }
 
-    /// The namespaces that all of it runs in.
+    /// The sandbox of the hosts.
     #[must_use]
     pub fn sandbox(&self) -> &Arc<Sandbox> {
         &self.sandbox
     }
 
-    /// A command in the prime's place, otherwise like any child of the test: its
-    /// own pid in [`std::process::Child::id`] for signals, the machine's files.
+    /// A command on the prime, otherwise like any child of the test: its own pid in
+    /// [`std::process::Child::id`] for signals, the machine's files.
     ///
     /// It is killed when the *thread* that spawned it ends: wait for it in the
     /// same thread.
@@ -204,7 +203,7 @@ impl Hosts {
             .arg(program)
             .env("PATH", search_path())
             .env("HOME", &self.home)
-            // What the person who runs the tests has must not help.
+            // The environment of the user who runs the tests must have no effect.
             .env_remove("SSH_AUTH_SOCK")
             .env_remove("SSH_ASKPASS")
             .env_remove("DISPLAY");
@@ -212,12 +211,12 @@ impl Hosts {
     }
 
     /// Runs a function of the test in the prime's network: sockets that it
-    /// opens, and threads and processes that it starts, are inside. Names of
-    /// hosts are not known there, only their addresses.
+    /// opens, and threads and processes that it starts, are in it. Names of hosts
+    /// are not resolved there; use addresses.
     ///
     /// # Panics
     ///
-    /// When the function does, with its message; and when the thread cannot
+    /// When the function panics, with its message; and when the thread cannot
     /// enter the namespace.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let pid = self.prime.pid;
@@ -235,9 +234,9 @@ impl Hosts {
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// A command on a client host, past SSH: as if somebody sat there. It dies,
-    /// by SIGKILL, with the child and with the thread that spawned it; its pid is
-    /// not the child's.
+    /// A command on a client host, without SSH, like a local login. It is killed
+    /// (SIGKILL) when the child or the thread that spawned it ends; its pid is not
+    /// the child's.
     ///
     /// # Errors
     ///
@@ -259,12 +258,12 @@ impl Hosts {
         Ok(command)
     }
 
-    /// Runs a shell script on a client host to its end, past SSH.
+    /// Runs a shell script on a client host and waits for its end, without SSH.
     ///
     /// # Errors
     ///
-    /// When there is no such client host. A script that fails, or that is not
-    /// done after a minute (status 124 or 137), is not an error here.
+    /// When there is no such client host. A script that fails, or that has not
+    /// ended after a minute (status 124 or 137), is not an error here.
     pub fn run_on(&self, host: &str, script: &str) -> Result<ScriptOutput> {
         let inner = format!("exec 2>&1\n{script}");
         let done = self
@@ -279,7 +278,7 @@ impl Hosts {
         })
     }
 
-    /// A path of a host (or of `prime`), for the test to look at from outside.
+    /// The path by which the test accesses a path of a host (or of `prime`).
     ///
     /// # Errors
     ///
@@ -289,15 +288,15 @@ impl Hosts {
         Ok(PathBuf::from(format!("/proc/{}/root{path}", place.pid)))
     }
 
-    /// What every host, and the prime, has as [`Hosts::SHARED`], seen from
-    /// outside: it plays a file system that all of them have mounted.
+    /// The path outside of [`Hosts::SHARED`], which stands for a file system that all
+    /// hosts and the prime have mounted.
     #[must_use]
     pub fn shared_dir(&self) -> PathBuf {
         self.sandbox.inside("/run/shared")
     }
 
-    /// What a host has as [`Hosts::OWN`], seen from outside: a directory that is
-    /// no other host's.
+    /// The path outside of [`Hosts::OWN`] of a host, a directory that no other host
+    /// has.
     ///
     /// # Errors
     ///
@@ -306,20 +305,19 @@ impl Hosts {
         self.outside(host, Hosts::OWN)
     }
 
-    /// Where every host sees the same directory.
+    /// The directory that all hosts share.
     pub const SHARED: &'static str = "/mnt/shared";
-    /// Root's password on every host, for who gives it to SSH; see
-    /// [`Hosts::ask_password`].
+    /// Root's password on every host; see [`Hosts::ask_password`].
     pub const PASSWORD: &'static str = "only for tests";
-    /// Where every host sees a directory of its own.
+    /// A directory that each host has for itself.
     pub const OWN: &'static str = "/mnt/own";
 
-    /// The inodes of all network namespaces, the sandbox's, the prime's and the
-    /// hosts': the numbers under `/proc/PID/ns/net` say that a process is in them.
+    /// The inodes of all network namespaces: the sandbox's, the prime's and the
+    /// hosts'. A process is in one of them if `/proc/PID/ns/net` has that inode.
     ///
     /// # Errors
     ///
-    /// When a host is gone.
+    /// When a host has ended.
     pub fn network_ids(&self) -> Result<Vec<u64>> {
         let places = self.clients.iter().chain([&self.prime]);
         let mut ids = vec![self.sandbox.network_id()];
@@ -344,13 +342,13 @@ impl Hosts {
     }
 }
 
-/// An address as `ip address add` takes it.
+/// An address for `ip address add`.
 fn prefixed(address: Ipv4Addr) -> String {
     format!("{address}/24")
 }
 
-/// In the sandbox: the shared file system, and the switch with the filer's
-/// address. It must learn nothing and wait for nothing when a link comes up.
+/// In the sandbox: the shared file system, and the switch with the filer's address,
+/// without a forwarding delay and without STP, so that links work immediately.
 const PREPARE: &str = r#"
 mkdir /run/shared
 mount -t tmpfs -o "mode=1777,size=$1" tmpfs /run/shared

@@ -1,4 +1,4 @@
-//! MIT's KDC: a realm of the tests' own, in a sandbox.
+//! MIT's KDC, with a realm for tests, in a sandbox.
 
 use crate::daemon::Daemon;
 use crate::tools::{need, search_path, wait_until, write};
@@ -10,14 +10,14 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Not the standard port, so that whoever does not read the configuration is found out.
+/// Not the standard port, to detect programs that ignore the configuration.
 const PORT: u16 = 10088;
 
 /// It takes some ten milliseconds on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// A running KDC. It knows the users of [`Samba`], with the same passwords, and SMB
-/// services by the names that reach a server in the sandbox.
+/// A running KDC. It has the users of [`Samba`], with the same passwords, and SMB
+/// services under the names by which a server in the sandbox is reached.
 #[derive(Debug)]
 pub struct Kdc {
     dir: PathBuf,
@@ -29,9 +29,9 @@ impl Kdc {
     /// The realm.
     pub const REALM: &'static str = "TESTBED.EXAMPLE";
 
-    /// The names that services have a key for, as `cifs/NAME`. `testbed` is one that
-    /// nobody can look up: for smbclient, which takes no ticket for an address and not
-    /// for `localhost`, together with its `-I`.
+    /// The names for which services have a key, as `cifs/NAME`. `testbed` does not
+    /// resolve: it is for smbclient with `-I`, since smbclient requests no tickets for
+    /// addresses and for `localhost`.
     pub const HOSTS: [&'static str; 4] = ["testbed", "localhost", "127.0.0.1", "::1"];
 
     /// Starts a KDC in a sandbox that other fixtures share.
@@ -53,10 +53,10 @@ impl Kdc {
         write(dir.join("kdc.conf"), &server_configuration(&dir))?;
         let create = ["create", "-s", "-r", Kdc::REALM];
         tool(&dir, "kdb5_util", &create, "master\nmaster\n")?;
-        let said = tool(&dir, "kadmin.local", &["-r", Kdc::REALM], &principals(&dir))?;
-        // It goes on after a mistake, and ends as if there had been none.
-        if !keytab(&dir).is_file() || said.contains("rror") {
-            return Err(Error::failed("kadmin.local", "no keytab", said));
+        let text = tool(&dir, "kadmin.local", &["-r", Kdc::REALM], &principals(&dir))?;
+        // kadmin.local continues after an error, and exits with status 0.
+        if !keytab(&dir).is_file() || text.contains("rror") {
+            return Err(Error::failed("kadmin.local", "no keytab", text));
         }
         let server = start_server(sandbox, &dir)?;
         Ok(Kdc {
@@ -66,7 +66,7 @@ impl Kdc {
         })
     }
 
-    /// What a program of the realm needs in its environment.
+    /// The environment variable that a program in the realm needs.
     #[must_use]
     pub fn environment(&self) -> (&'static str, PathBuf) {
         ("KRB5_CONFIG", self.dir.join("krb5.conf"))
@@ -89,7 +89,7 @@ impl Kdc {
     ///
     /// # Errors
     ///
-    /// When the KDC does not like the password, with what kinit said.
+    /// When the KDC refuses the password, with kinit's message.
     pub fn log_in(&self, user: &str, password: &str) -> Result<String> {
         let number = self.sandbox.next_number();
         let cache = format!(
@@ -125,7 +125,7 @@ fn start_server(sandbox: &Arc<Sandbox>, dir: &Path) -> Result<Daemon> {
     Ok(server)
 }
 
-/// For the KDC's own programs.
+/// The environment of the KDC's own programs.
 fn environment(dir: &Path) -> [(&'static str, String); 2] {
     [
         ("KRB5_CONFIG", "krb5.conf"),
@@ -142,12 +142,13 @@ fn tool(dir: &Path, program: &str, args: &[&str], input: &str) -> Result<String>
         .env("PATH", search_path())
         .envs(environment(dir));
     let output = finish(program, &mut command, input)?;
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
-    Ok(said)
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    Ok(text)
 }
 
-/// Runs a command to its end, with input; secrets go that way, not on a command line.
+/// Runs a command with input and waits for its end. Secrets are passed in the input, not on
+/// the command line.
 fn finish(what: &str, command: &mut Command, input: &str) -> Result<Output> {
     let mut child = command
         .stdin(Stdio::piped())
@@ -162,13 +163,13 @@ fn finish(what: &str, command: &mut Command, input: &str) -> Result<Output> {
     match output.status.success() {
         true => Ok(output),
         false => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(Error::failed(what, output.status.to_string(), said))
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(Error::failed(what, output.status.to_string(), stderr))
         }
     }
 }
 
-/// What kadmin.local is told.
+/// The input of kadmin.local.
 fn principals(dir: &Path) -> String {
     let mut lines = String::new();
     for (user, password) in [
@@ -184,7 +185,7 @@ fn principals(dir: &Path) -> String {
     lines
 }
 
-/// krb5.conf. No name server is asked: there is none.
+/// krb5.conf, without DNS: there is no name server.
 fn client_configuration() -> String {
     let realm = Kdc::REALM;
     format!(
@@ -194,8 +195,8 @@ fn client_configuration() -> String {
     )
 }
 
-/// kdc.conf. Without `disable_pac`, smbd in its own right refuses the ticket: a PAC is
-/// for members of a domain (STATUS_BAD_TOKEN_TYPE).
+/// kdc.conf. Without `disable_pac`, a standalone smbd refuses the ticket
+/// (STATUS_BAD_TOKEN_TYPE): a PAC is for members of a domain.
 fn server_configuration(dir: &Path) -> String {
     let (realm, dir) = (Kdc::REALM, dir.display());
     format!(

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Memory of a server; the export lives in it. Only what is used is taken
-/// from the host.
+/// Memory of a server, with the export. Only memory that is used is taken from the
+/// host.
 const SERVER_MIB: u32 = 1536;
 
 /// Memory of a client.
@@ -18,14 +18,14 @@ const CLIENT_MIB: u32 = 512;
 /// Threads of nfsd. User Mode Linux has one CPU.
 const THREADS: u32 = 4;
 
-/// Names a module of the kernel's server that has version 2.
+/// The environment variable with the path of an nfsd module that has NFSv2.
 const NFSD_V2: &str = "FILERMARK_NFSD_V2";
 
-/// The kernel's own counters are read in milliseconds; a busy machine takes longer.
+/// Reading the kernel's counters takes milliseconds, on a busy machine longer.
 const COUNTS_LIMIT: Duration = Duration::from_secs(30);
 
-/// A Linux kernel that exports a tmpfs over NFSv3 and, if asked, NFSv4, over TCP and, if
-/// asked, UDP, at the standard ports.
+/// A Linux kernel that exports a tmpfs over NFSv3 and optionally NFSv4, over TCP and
+/// optionally UDP, at the standard ports.
 #[derive(Debug)]
 pub struct KernelServer {
     uml: Uml,
@@ -52,10 +52,10 @@ impl KernelServer {
         KernelServer::start_with(sandbox, options, None)
     }
 
-    /// Boots a server of NFSv2 and NFSv3 by TCP and UDP, both at port 2049, of which its
-    /// rpcbind does not know. Debian's kernel is built without version 2: the
-    /// environment variable `FILERMARK_NFSD_V2` names an `nfsd.ko` that has it. `None`
-    /// where it is not set: no package can provide that.
+    /// Boots a server of NFSv2 and NFSv3 over TCP and UDP, both at port 2049, not
+    /// registered with its rpcbind. Debian's kernel is built without version 2: the
+    /// environment variable `FILERMARK_NFSD_V2` is the path of an `nfsd.ko` that has it.
+    /// `None` if it is not set: no package provides that module.
     ///
     /// # Errors
     ///
@@ -142,27 +142,27 @@ impl KernelServer {
         self.uml.run(script, limit)
     }
 
-    /// What the server has counted since it came up, NFSv3 procedures and
-    /// operations of NFSv4 (what `nfsstat -s` shows).
+    /// The server's counters since its start: NFSv3 procedures and operations of
+    /// NFSv4 (those of `nfsstat -s`).
     ///
     /// # Errors
     ///
-    /// When the kernel is gone, or its counters are not as expected.
+    /// When the kernel has ended, or its counters are not as expected.
     pub fn counts(&mut self) -> Result<NfsCounts> {
-        let said = self.uml.run("cat /proc/net/rpc/nfsd", COUNTS_LIMIT)?;
-        NfsCounts::of_server(&said.output)
+        let done = self.uml.run("cat /proc/net/rpc/nfsd", COUNTS_LIMIT)?;
+        NfsCounts::of_server(&done.output)
     }
 
-    /// The interface that its traffic takes, for [`crate::Capture`].
+    /// The interface that its traffic uses, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &str {
         &self.uml.interface
     }
 
-    /// What the kernel's console has said so far.
+    /// The output of the kernel's console so far.
     #[must_use]
     pub fn log(&self) -> String {
-        self.uml.kernel.said()
+        self.uml.kernel.output()
     }
 
     /// The namespaces it runs in.
@@ -172,7 +172,7 @@ impl KernelServer {
     }
 }
 
-/// What became of a script on a [`KernelClient`].
+/// The result of a script on a [`KernelClient`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptOutput {
     /// The shell's exit status: 0 is success, 128 + n a signal.
@@ -181,7 +181,7 @@ pub struct ScriptOutput {
     pub output: String,
 }
 
-/// How a [`KernelClient`] mounts.
+/// Mount options and memory of a [`KernelClient`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientOptions {
     /// The protocol.
@@ -209,11 +209,11 @@ pub struct KernelClient {
 }
 
 impl KernelClient {
-    /// The directory, as scripts see it, that the host reads and writes too: see
+    /// The path that scripts use for the directory shared with the host: see
     /// [`KernelClient::shared`].
     pub const SHARED: &'static str = "/run/testbed";
 
-    /// Where the export is mounted, as scripts see it.
+    /// The path that scripts use for the mount.
     pub const MOUNT: &'static str = "/mnt";
 
     /// Boots a client and mounts an export over NFSv3; `extra` are more mount
@@ -232,12 +232,12 @@ impl KernelClient {
 
     /// Boots a client and mounts an export of a server in the same sandbox.
     ///
-    /// NFSv2 goes over TCP only: Debian's kernel is built without NFS over UDP
-    /// (CONFIG_NFS_DISABLE_UDP_SUPPORT); its MOUNT may go over UDP
+    /// NFSv2 works over TCP only: Debian's kernel is built without NFS over UDP
+    /// (CONFIG_NFS_DISABLE_UDP_SUPPORT); MOUNT can use UDP
     /// (`extra: "mountproto=udp"`).
     ///
-    /// A server on a loopback address is reached through the client's own
-    /// interface instead, so it has to listen on all addresses (`0.0.0.0`).
+    /// A server on a loopback address is reached through the client's tap interface
+    /// instead, so it must listen on all addresses (`0.0.0.0`).
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl KernelClient {
         need(&[("mount.nfs", "nfs-common")])?;
         let (path, mount) = mount_options(export, options)?;
         let family = if export.address.is_ipv6() { "6" } else { "" };
-        // Empty: the host's end of the client's own interface.
+        // Empty: the host's address on the client's tap interface.
         let server = match export.address {
             address if address.is_loopback() => String::new(),
             IpAddr::V4(address) => address.to_string(),
@@ -272,44 +272,44 @@ impl KernelClient {
         Ok(KernelClient { uml })
     }
 
-    /// The host's name of [`KernelClient::SHARED`]: results are left there.
+    /// The path of [`KernelClient::SHARED`] on the host, for results of scripts.
     #[must_use]
     pub fn shared(&self) -> &Path {
         &self.uml.shared
     }
 
-    /// The host's name of a file that scripts call `SHARED/name`.
+    /// The path on the host of the file `SHARED/name` of scripts.
     #[must_use]
     pub fn shared_file(&self, name: &str) -> PathBuf {
         self.uml.shared.join(name)
     }
 
     /// Runs a shell script in the mounted directory. The script sees the
-    /// host's files read-only and a `/tmp` of its own; scripts run one after
-    /// the other on the same mount.
+    /// host's files read-only and has its own `/tmp`; scripts run one after the
+    /// other on the same mount.
     ///
     /// # Errors
     ///
-    /// When the script is not done within `limit`, or the kernel is gone. A
+    /// When the script has not ended within `limit`, or the kernel has ended. A
     /// script that fails is not an error here: see [`ScriptOutput::status`].
     pub fn run(&mut self, script: &str, limit: Duration) -> Result<ScriptOutput> {
         self.uml.run(script, limit)
     }
 
-    /// The interface that its traffic takes, for [`crate::Capture`].
+    /// The interface that its traffic uses, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &str {
         &self.uml.interface
     }
 
-    /// What the kernel's console has said so far.
+    /// The output of the kernel's console so far.
     #[must_use]
     pub fn log(&self) -> String {
-        self.uml.kernel.said()
+        self.uml.kernel.output()
     }
 }
 
-/// The path to mount, and the options that do it.
+/// The path to mount, and the mount options.
 fn mount_options(export: &Export, options: &ClientOptions) -> Result<(String, String)> {
     let family = if export.address.is_ipv6() { "6" } else { "" };
     let comma = if options.extra.is_empty() { "" } else { "," };
@@ -330,7 +330,7 @@ fn mount_options(export: &Export, options: &ClientOptions) -> Result<(String, St
         Some(path) => Ok((path.clone(), format!("{common}{comma}{extra}"))),
         None => Err(Error::failed(
             "mount",
-            "the server does not speak NFSv4 (ServerOptions::nfs4)",
+            "the server does not serve NFSv4; set ServerOptions::nfs4",
             "",
         )),
     }

@@ -16,10 +16,10 @@ pub struct KernelSmbClient {
 }
 
 impl KernelSmbClient {
-    /// The directory, as scripts see it, that the host reads and writes too.
+    /// The path that scripts use for the directory shared with the host.
     pub const SHARED: &'static str = "/run/testbed";
 
-    /// Where the share is mounted, as scripts see it.
+    /// The path that scripts use for the mount.
     pub const MOUNT: &'static str = "/mnt";
 
     /// Boots a client and mounts a share as [`Samba::USER`]. `version` is mount.cifs's
@@ -39,7 +39,7 @@ impl KernelSmbClient {
         need(&[("mount.cifs", "cifs-utils")])?;
         let comma = if extra.is_empty() { "" } else { "," };
         let mut options = format!("vers={version},port={}", samba.port());
-        // As it is: no cache hides what others change.
+        // No cache, so that changes by other clients are seen.
         options.push_str(",cache=none,noserverino");
         options.push_str(&format!("{comma}{extra}"));
         let login = format!(
@@ -63,13 +63,13 @@ impl KernelSmbClient {
         Ok(KernelSmbClient { uml })
     }
 
-    /// The host's name of [`KernelSmbClient::SHARED`].
+    /// The path of [`KernelSmbClient::SHARED`] on the host.
     #[must_use]
     pub fn shared(&self) -> &Path {
         &self.uml.shared
     }
 
-    /// The host's name of a file that scripts call `SHARED/name`.
+    /// The path on the host of the file `SHARED/name` of scripts.
     #[must_use]
     pub fn shared_file(&self, name: &str) -> PathBuf {
         self.uml.shared.join(name)
@@ -79,20 +79,20 @@ impl KernelSmbClient {
     ///
     /// # Errors
     ///
-    /// When the script is not done within `limit`, or the kernel is gone.
+    /// When the script has not ended within `limit`, or the kernel has ended.
     pub fn run(&mut self, script: &str, limit: Duration) -> Result<ScriptOutput> {
         self.uml.run(script, limit)
     }
 
-    /// The interface that its traffic takes, for [`crate::Capture`].
+    /// The interface that its traffic uses, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &str {
         &self.uml.interface
     }
 
-    /// What the kernel's console has said so far.
+    /// The output of the kernel's console so far.
     #[must_use]
     pub fn log(&self) -> String {
-        self.uml.kernel.said()
+        self.uml.kernel.output()
     }
 }

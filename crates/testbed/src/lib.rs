@@ -1,18 +1,18 @@
-//! Real servers, a real client and a real protocol decoder, and file systems
-//! that are full, read-only, slow or broken, for tests.
+//! Third-party servers, clients and a protocol decoder, and file systems that are
+//! full, read-only, slow or faulty, for tests.
 //!
-//! Everything runs in namespaces of its own (network, processes, mounts): no
-//! port, file system or service of the host is touched, and when the test
-//! ends, however it ends, the kernel takes all of it away. See the README of
-//! this crate for how to use it from a test.
+//! Everything runs in separate namespaces (network, processes, mounts): no port,
+//! file system or service of the host is used, and the kernel removes everything
+//! when the test ends in any way. The README of this crate describes how to use
+//! it in a test.
 //!
-//! This room starts programs and reads their output. It must not know
-//! Filermark's own crates: it is the outside world they are judged against.
+//! This crate starts programs and reads their output. It must not depend on
+//! Filermark's other crates, which are tested against it.
 //!
 //! Root is needed (namespaces, tap interfaces, file handles), and the Debian
-//! packages of `ci/apt-packages`. Where one of these is missing a fixture
-//! returns [`Error::Unavailable`], and [`available`] turns that into a skipped
-//! test, or into a failed one under `./test`.
+//! packages of `ci/apt-packages`. If one of these is missing a fixture returns
+//! [`Error::Unavailable`], and [`available`] turns that into a skipped test, or
+//! into a failed one under `./test`.
 
 mod browser;
 mod capture;
@@ -60,10 +60,7 @@ pub use mounts::{Mounts, Scratch};
 pub use netem::NetemCounts;
 pub use nfs_counts::NfsCounts;
 pub use processes::Process;
-pub use proxy::{
-    Direction, Direction as SmbWay, FakeSmb, NfsProxy, ProxiedMessage,
-    ProxiedMessage as SmbPassing, ProxyAction, ProxyAction as SmbAct, SmbProxy,
-};
+pub use proxy::{Direction, FakeSmb, NfsProxy, ProxiedMessage, ProxyAction, SmbProxy};
 pub use samba::{
     Logon, Samba, SambaOptions, SmbEncryption, SmbGuests, SmbOpenFile, SmbProtection, SmbSession,
     SmbSigning, SmbStatus, SmbTree,

@@ -1,45 +1,45 @@
-//! Packets that get lost on purpose, by the kernel's packet filter.
+//! Packet loss by the kernel's packet filter.
 //!
-//! `tc netem` does as well, but many kernels are built without it: see
-//! [`crate::KernelServer::lose_replies`] for one that has it. The packet filter, too,
-//! counts what it drops, so that a test knows the truth exactly.
+//! `tc netem` can drop packets, too, but many kernels are built without it: see
+//! [`crate::KernelServer::lose_replies`] for one that has it. The packet filter counts
+//! the packets that it drops, so that a test has the exact number.
 
 use crate::tools::need;
 use crate::{Error, Result, Sandbox};
 use std::sync::Arc;
 
-/// Loss of UDP packets in a sandbox's network, until it is dropped.
+/// Loss of UDP packets in a sandbox's network; it ends when dropped.
 #[derive(Debug)]
 pub struct Loss {
     sandbox: Arc<Sandbox>,
 }
 
-/// What is lost.
+/// The unit of loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
     /// Whole datagrams.
     Datagrams,
-    /// Packets: of a datagram that is cut into fragments, each on its own.
+    /// Packets: each fragment of a datagram separately.
     Fragments,
 }
 
-/// How many packets were dropped so far.
+/// Number of packets dropped so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
-    /// On the way to the server.
+    /// To the server.
     pub calls: u64,
-    /// On the way back.
+    /// To the client.
     pub replies: u64,
 }
 
 impl Loss {
-    /// From now on so many of a thousand packets to and from this UDP port are lost,
-    /// at random. Of [`Lost::Fragments`], only datagrams' first ones show their port:
-    /// all UDP packets of the sandbox are drawn then, and count as calls.
+    /// Drops `per_mille` of a thousand packets to and from this UDP port, at random. Only
+    /// the first fragment of a datagram has the port: [`Lost::Fragments`] applies to all
+    /// UDP packets of the sandbox, which count as calls.
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] without nftables; otherwise what `nft` said.
+    /// [`Error::Unavailable`] without nftables; otherwise what `nft` reported.
     pub fn start(sandbox: &Arc<Sandbox>, port: u16, per_mille: u32, lost: Lost) -> Result<Loss> {
         need(&[("nft", "nftables")])?;
         let draw = format!("numgen random mod 1000 < {per_mille}");
@@ -60,17 +60,21 @@ impl Loss {
             "table inet loss {{\ncounter calls {{ }}\ncounter replies {{ }}\n\
              chain drops {{\ntype filter hook {hook}; policy accept;\n{rules}\n}}\n}}\n"
         );
-        sandbox.set_up("lose packets", r#"printf %s "$1" | nft -f -"#, &[&rules])?;
+        sandbox.set_up(
+            "start packet loss",
+            r#"printf %s "$1" | nft -f -"#,
+            &[&rules],
+        )?;
         Ok(Loss {
             sandbox: Arc::clone(sandbox),
         })
     }
 
-    /// How many packets were dropped so far.
+    /// Number of packets dropped so far.
     ///
     /// # Errors
     ///
-    /// When `nft` fails, or says something else than expected.
+    /// When `nft` fails, or its output is not as expected.
     pub fn dropped(&self) -> Result<Dropped> {
         Ok(Dropped {
             calls: self.count("calls")?,
@@ -90,8 +94,8 @@ impl Loss {
         let packets = words.find(|w| *w == "packets").and_then(|_| words.next());
         let count = packets.and_then(|count| count.parse().ok());
         count.ok_or_else(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Error::failed("nft", output.status.to_string(), format!("{text}{said}"))
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            Error::failed("nft", output.status.to_string(), format!("{text}{stderr}"))
         })
     }
 }
@@ -100,7 +104,7 @@ impl Drop for Loss {
     fn drop(&mut self) {
         let gone = self
             .sandbox
-            .set_up("lose no more packets", "nft delete table inet loss", &[]);
+            .set_up("end packet loss", "nft delete table inet loss", &[]);
         if let Err(error) = gone {
             eprintln!("testbed: {error}");
         }

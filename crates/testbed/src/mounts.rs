@@ -1,14 +1,13 @@
-//! Scratch file systems of many kinds, which only the test and the programs that
-//! it starts can see.
+//! Scratch file systems of several types, visible only to the test and the programs that
+//! it starts.
 //!
-//! They are mounted in a mount namespace of their own, held by a process that
-//! waits for the end of its standard input, as process 1 of a
-//! [`crate::Sandbox`] does: whatever ends the test closes that pipe, the holder
-//! goes, and the kernel unmounts everything. Unlike a sandbox, the process
-//! numbers and `/proc` are the host's, so that a program under test finds
-//! `/proc/self`.
+//! They are mounted in a separate mount namespace, held by a process that waits for
+//! the end of its standard input, like process 1 of a [`crate::Sandbox`]: when the
+//! test ends in any way, that pipe is closed, the holder exits, and the kernel
+//! unmounts everything. Unlike in a sandbox, the process numbers and `/proc` are the
+//! host's, so that a program under test finds `/proc/self`.
 
-use crate::tools::{last_words, need, search_path};
+use crate::tools::{log_tail, need, search_path};
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -18,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Holds the namespace till its input ends; then unmounts, and removes `$1`.
+/// Holds the namespace until its input ends; then unmounts, and removes `$1`.
 const HOLD: &str = r#"
 echo ready
 cat >/dev/null || true
@@ -26,30 +25,30 @@ for place in "$1"/mnt*; do umount -f -l "$place" 2>/dev/null || true; done
 rm -rf --one-file-system -- "$1"
 "#;
 
-/// Enters the namespace `$1` in the present directory and stays one process: the
-/// child's pid is the program's. `$2` is the test's pid: if that is no longer
-/// the parent, there is nobody left to run for.
+/// Enters the namespace `$1` in the current directory and executes the program in the
+/// same process: the child's pid is the program's. `$2` is the test's pid: if that is no
+/// longer the parent, the test has ended and nothing is run.
 const ENTER: &str = r#"
 namespace=$1 parent=$2 && shift 2
 exec nsenter --mount="$namespace" --wdns="$(pwd -P)" -- setpriv --pdeathsig KILL -- \
     sh -c '[ "$PPID" = "$1" ] && shift && exec "$@"' sh "$parent" "$@"
 "#;
 
-/// How long the holder may take to go.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Time limit for the exit of the holder.
+const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A mount namespace for the file systems of one test.
 #[derive(Debug)]
 pub struct Mounts {
     holder: Child,
-    /// Kept only to be closed.
+    /// Closed to end the holder.
     input: Option<ChildStdin>,
     dir: PathBuf,
     numbers: AtomicU32,
     _dir: tempfile::TempDir,
 }
 
-/// A directory that a program under test may work in.
+/// A directory for a program under test.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     path: PathBuf,
@@ -57,13 +56,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The path as programs started by [`Mounts::command`] see it.
+    /// The path for programs that are started by [`Mounts::command`].
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same directory, for the test itself to look into and to make files in.
+    /// The path of that directory for the test itself.
     #[must_use]
     pub fn host(&self) -> &Path {
         &self.host
@@ -76,7 +75,7 @@ impl Mounts {
     /// # Errors
     ///
     /// [`Error::Unavailable`] when not root or without util-linux; otherwise what
-    /// the system said.
+    /// the system reported.
     pub fn new() -> Result<Arc<Mounts>> {
         if !rustix::process::geteuid().is_root() {
             return Err(Error::Unavailable(
@@ -104,8 +103,8 @@ impl Mounts {
         }))
     }
 
-    /// A plain directory of the file system that holds the system's temporary
-    /// files: on most machines a disk's.
+    /// A directory of the file system with the system's temporary files, on most
+    /// machines a disk.
     ///
     /// # Errors
     ///
@@ -114,20 +113,20 @@ impl Mounts {
         self.place("dir")
     }
 
-    /// An empty tmpfs of so many MiB.
+    /// An empty tmpfs of this size in MiB.
     ///
     /// # Errors
     ///
-    /// What mount(8) said.
+    /// What mount(8) reported.
     pub fn tmpfs(&self, size_mib: u32) -> Result<Scratch> {
         self.tmpfs_kib(size_mib.saturating_mul(1024))
     }
 
-    /// An empty tmpfs of so many KiB.
+    /// An empty tmpfs of this size in KiB.
     ///
     /// # Errors
     ///
-    /// What mount(8) said.
+    /// What mount(8) reported.
     pub fn tmpfs_kib(&self, size_kib: u32) -> Result<Scratch> {
         let place = self.place("mnt")?;
         let options = format!("size={size_kib}k,mode=755");
@@ -139,7 +138,7 @@ impl Mounts {
     ///
     /// # Errors
     ///
-    /// What mount(8) said.
+    /// What mount(8) reported.
     pub fn read_only(&self, of: &Scratch) -> Result<Scratch> {
         let place = self.place("mnt")?;
         self.mount(&["--bind", &of.path.display().to_string()], &place)?;
@@ -147,13 +146,13 @@ impl Mounts {
         Ok(place)
     }
 
-    /// An empty ext4 of so many MiB in a file, through a loop device; without a
-    /// journal, so that small ones have room.
+    /// An empty ext4 of this size in MiB in a file, through a loop device; without a
+    /// journal, which would use most of a small one.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] without e2fsprogs or loop devices; otherwise what
-    /// mkfs or mount said.
+    /// mkfs or mount reported.
     pub fn ext4(&self, size_mib: u32) -> Result<Scratch> {
         need(&[("mkfs.ext4", "e2fsprogs")])?;
         if !Path::new("/dev/loop-control").exists() {
@@ -174,18 +173,18 @@ impl Mounts {
         Ok(place)
     }
 
-    /// Takes a mount away from under whoever uses it: open files go on working,
-    /// the path is an empty directory from now on (`umount -l`).
+    /// Detaches a mount that may be in use (`umount -l`): open files continue to work,
+    /// the path is then an empty directory.
     ///
     /// # Errors
     ///
-    /// What umount(8) said.
-    pub fn vanish(&self, place: &Scratch) -> Result<()> {
+    /// What umount(8) reported.
+    pub fn detach(&self, place: &Scratch) -> Result<()> {
         self.run(&["umount", "-l"], place)
     }
 
-    /// A command that sees these mounts, and otherwise like any child of the
-    /// test: its own pid in [`Child::id`] for signals, the host's network.
+    /// A command in the mount namespace, otherwise like any child of the test: its own
+    /// pid in [`Child::id`] for signals, the host's network.
     ///
     /// It is killed when the *thread* that spawned it ends: wait for it in the
     /// same thread.
@@ -200,7 +199,7 @@ impl Mounts {
         command
     }
 
-    /// A new empty directory, under its two names.
+    /// A new empty directory, with its two paths.
     pub(crate) fn place(&self, kind: &str) -> Result<Scratch> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let path = self.dir.join(format!("{kind}{number}"));
@@ -231,7 +230,7 @@ impl Mounts {
         check("mount", done.wait_with_output())
     }
 
-    /// Runs a program on a place in the namespace.
+    /// Runs a program on a directory in the namespace.
     pub(crate) fn run(&self, args: &[&str], place: &Scratch) -> Result<()> {
         let [program, args @ ..] = args else {
             return Ok(());
@@ -254,7 +253,7 @@ impl Mounts {
     }
 }
 
-/// Starts the holder and waits till the namespace is there.
+/// Starts the holder and waits until the namespace exists.
 fn start_holder(dir: &Path) -> Result<(Child, ChildStdin)> {
     let log = dir.join("holder.log");
     let errors = File::create(&log).map_err(Error::path("create", &log))?;
@@ -281,31 +280,31 @@ fn start_holder(dir: &Path) -> Result<(Child, ChildStdin)> {
     Err(Error::failed(
         "make a mount namespace",
         status.to_string(),
-        last_words(&log),
+        log_tail(&log),
     ))
 }
 
-/// What a helper program said, if it failed.
+/// An error with the message of a helper program, if it failed.
 fn check(what: &str, done: std::io::Result<std::process::Output>) -> Result<()> {
     let output = done.map_err(Error::io(what))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(Error::failed(what, output.status.to_string(), said))
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Error::failed(what, output.status.to_string(), stderr))
 }
 
 impl Drop for Mounts {
     fn drop(&mut self) {
         drop(self.input.take());
         let start = Instant::now();
-        while start.elapsed() < FAREWELL {
+        while start.elapsed() < EXIT_LIMIT {
             match self.holder.try_wait() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(2)),
                 _ => return,
             }
         }
-        eprintln!("testbed: the holder of the mounts does not go by itself; killing it");
+        eprintln!("testbed: the process that holds the mounts does not exit; killing it");
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }

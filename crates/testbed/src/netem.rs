@@ -1,7 +1,7 @@
-//! Packets that `tc netem` loses, in the kernel that also serves NFS.
+//! Packet loss by `tc netem`, in the kernel that also serves NFS.
 //!
 //! Many hosts' kernels are built without netem; User Mode Linux has it as a module. So
-//! it is the server that loses what it sends, and the client's kernel is as it is.
+//! the server drops packets that it sends, and the client's kernel is unchanged.
 
 use crate::{Error, KernelServer, Result};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use std::time::Duration;
 /// The scripts take milliseconds; a busy machine takes longer.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What [`LOSE`] ends with where there is no such module.
+/// The exit status of [`LOSE`] if a module is missing.
 const NO_MODULE: i32 = 77;
 
-/// Only what the filter finds goes to netem, by a band that the types of service do not
-/// lead to: an ARP reply that is lost is a second's wait of everybody, and netem would
-/// count it among the datagrams. A module is unloaded by nobody: twice is once.
+/// Only packets that the filter matches reach netem, by a band that no type of service is
+/// mapped to: a lost ARP reply would delay all traffic by a second, and netem would count
+/// it as a datagram. Loading a module that is already loaded has no effect.
 const LOSE: &str = r#"
 for module in sch_prio cls_u32 sch_netem; do
     modprobe -d /run/testbed/modules "$module" || exit 77
@@ -25,7 +25,7 @@ tc filter replace dev vec0 parent 1: handle 800::1 protocol ip prio 1 \
     u32 match ip protocol 17 0xff match ip sport "$PORT" 0xffff flowid 1:4
 "#;
 
-/// What netem has counted.
+/// netem's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetemCounts {
     /// Packets that it sent on.
@@ -35,38 +35,37 @@ pub struct NetemCounts {
 }
 
 impl KernelServer {
-    /// From now on so many of a thousand of the UDP datagrams that the server sends from
-    /// this port are lost, at random; of those that are cut into fragments, the first
-    /// ones alone. Other packets are let through. Said again with another figure, it
-    /// counts on.
+    /// Drops `per_mille` of a thousand UDP datagrams that the server sends from this port,
+    /// at random; of a fragmented one only the first fragment. Other packets are not
+    /// dropped. A further call changes the figure and does not reset the counters.
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] where the server's kernel has no netem; otherwise what
-    /// `tc` said.
+    /// [`Error::Unavailable`] if the server's kernel has no netem; otherwise what `tc`
+    /// reported.
     pub fn lose_replies(&mut self, port: u16, per_mille: u32) -> Result<()> {
         let (whole, tenths) = (per_mille / 10, per_mille % 10);
         let script = format!("PORT={port}\nPERCENT={whole}.{tenths}\n{LOSE}");
-        let said = self.run(&script, LIMIT)?;
-        match said.status {
+        let done = self.run(&script, LIMIT)?;
+        match done.status {
             0 => Ok(()),
             NO_MODULE => Err(Error::Unavailable(format!(
                 "the server's kernel has no netem: {}",
-                said.output.trim()
+                done.output.trim()
             ))),
-            status => Err(Error::failed("tc", status.to_string(), said.output)),
+            status => Err(Error::failed("tc", status.to_string(), done.output)),
         }
     }
 
-    /// What netem has sent and dropped since the first [`KernelServer::lose_replies`].
+    /// Packets that netem has sent and dropped since the first [`KernelServer::lose_replies`].
     ///
     /// # Errors
     ///
-    /// When the kernel is gone, or `tc` says something else than expected.
+    /// When the kernel has ended, or the output of `tc` is not as expected.
     pub fn netem_counts(&mut self) -> Result<NetemCounts> {
-        let said = self.run("tc -s qdisc show dev vec0", LIMIT)?;
-        counts(&said.output)
-            .ok_or_else(|| Error::failed("tc", "no counts of netem in it", said.output))
+        let done = self.run("tc -s qdisc show dev vec0", LIMIT)?;
+        counts(&done.output)
+            .ok_or_else(|| Error::failed("tc", "its output has no counters of netem", done.output))
     }
 }
 
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn netem_s_counts_are_read_and_not_its_parent_s() {
+    fn the_counters_of_netem_are_read_and_not_those_of_its_parent() {
         let text = "qdisc prio 1: root refcnt 2 bands 4 priomap 1 2\n \
                     Sent 900 bytes 9 pkt (dropped 3, overlimits 0 requeues 0)\n \
                     backlog 0b 0p requeues 0\n\

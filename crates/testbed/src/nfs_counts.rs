@@ -1,4 +1,4 @@
-//! How often a kernel's NFS server did what.
+//! Operation counts of a kernel's NFS server.
 
 use crate::{Error, Result};
 use std::collections::BTreeMap;
@@ -108,13 +108,13 @@ const V4: [&str; 73] = [
     "REMOVEXATTR",
 ];
 
-/// Counts by the protocol's names, in capitals as the RFCs have them; NFSv3's
-/// procedures and NFSv4's operations of the same name together.
+/// Counts by the names of the RFCs, in capitals; an NFSv3 procedure and an NFSv4
+/// operation of the same name are added.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NfsCounts(BTreeMap<&'static str, u64>);
 
 impl NfsCounts {
-    /// Reads what Linux shows in `/proc/net/rpc/nfsd`.
+    /// Reads the text of `/proc/net/rpc/nfsd`.
     pub(crate) fn of_server(text: &str) -> Result<NfsCounts> {
         let mut counts = NfsCounts::default();
         let mut seen = false;
@@ -126,7 +126,7 @@ impl NfsCounts {
                 _ => continue,
             };
             seen = true;
-            // The second word is how many follow.
+            // The second word is the number of counters that follow.
             for (word, name) in words.skip(1 + first).zip(names) {
                 let count: u64 = word
                     .parse()
@@ -140,13 +140,13 @@ impl NfsCounts {
         }
     }
 
-    /// How often; 0 for what no kernel knows.
+    /// The count of this name; 0 for an unknown name.
     #[must_use]
     pub fn get(&self, name: &str) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
 
-    /// What has been added since an earlier look.
+    /// The increase since earlier counts.
     #[must_use]
     pub fn since(&self, earlier: &NfsCounts) -> NfsCounts {
         let added =
@@ -154,7 +154,7 @@ impl NfsCounts {
         NfsCounts(self.0.iter().map(added).collect())
     }
 
-    /// Those that are not 0.
+    /// The counts that are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let used = self.0.iter().filter(|(_, count)| **count > 0);
         used.map(|(name, count)| (*name, *count))

@@ -1,5 +1,5 @@
-//! The processes of one process namespace (a host, a node of a cluster), as the
-//! machine numbers them.
+//! The processes of one process namespace (a host, a node of a cluster), with their pids
+//! in the machine's namespace.
 
 use crate::{Error, Result};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,14 +7,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A process that is stopped or continued shows it at once; a host under load
-/// may need a moment.
+/// The state of a stopped or continued process changes immediately, on a host under
+/// load a little later.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(5);
 
 /// A process of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number on this machine, as the test sees it.
+    /// Its pid in the machine's namespace, which the test uses.
     pub pid: u32,
     /// The last part of the path that it was started by.
     pub name: String,
@@ -37,8 +37,8 @@ pub(crate) fn namespace_of(pid: u32) -> Result<u64> {
     Ok(namespace.ino())
 }
 
-/// Every process of a namespace but those that have ended and wait for their
-/// parent to see it. Those that end meanwhile may be left out.
+/// Every process of a namespace but zombies. Processes that end during the call may be
+/// left out.
 pub(crate) fn in_namespace(namespace: u64) -> Result<Vec<Process>> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir("/proc").map_err(Error::io("list /proc"))?;
@@ -61,7 +61,7 @@ pub(crate) fn in_namespace(namespace: u64) -> Result<Vec<Process>> {
 /// `None` for a process that has ended.
 fn describe(pid: u32, dir: &Path) -> Option<Process> {
     let stat = std::fs::read_to_string(dir.join("stat")).ok()?;
-    // The name in parentheses may have any character in it.
+    // The name in parentheses may contain any character.
     let state = stat.rsplit_once(") ")?.1.chars().next()?;
     if matches!(state, 'Z' | 'X') {
         return None;
@@ -79,7 +79,7 @@ fn describe(pid: u32, dir: &Path) -> Option<Process> {
     })
 }
 
-/// Waits until `left` has nothing to tell any more.
+/// Waits until `left` returns an empty list.
 pub(crate) fn wait_for_none(
     what: &str,
     limit: Duration,
@@ -102,7 +102,7 @@ pub(crate) fn wait_for_none(
     }
 }
 
-/// Sends a signal to processes; those that are gone already are passed over.
+/// Sends a signal to processes; those that have ended are skipped.
 pub(crate) fn signal(processes: &[Process], signal: Signal) {
     for process in processes {
         let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
@@ -110,9 +110,9 @@ pub(crate) fn signal(processes: &[Process], signal: Signal) {
     }
 }
 
-/// Stops (or continues) whatever runs in a namespace, also what is started
-/// meanwhile, and returns when all of it is.
-pub(crate) fn hold(namespace: u64, stop: bool) -> Result<()> {
+/// Stops (or continues) all processes of a namespace, also those that are started
+/// during the call, and returns when all of them are.
+pub(crate) fn stop_or_continue(namespace: u64, stop: bool) -> Result<()> {
     let sent = if stop { Signal::STOP } else { Signal::CONT };
     let start = Instant::now();
     loop {

@@ -1,9 +1,10 @@
-//! Between a client of SMB or NFS and its server: a server that does what a test says, and
-//! proxies that delay, change, repeat or cut what passes.
+//! A scripted SMB server, and proxies between a client of SMB or NFS and its server that
+//! delay, change, repeat or cut messages.
 //!
-//! Messages are bytes here, behind the four bytes of direct TCP (MS-SMB2 2.1) or the marks of
-//! RPC's fragments (RFC 5531, section 11); what is in them is the test's business. All listen on 127.0.0.1 in the network of the thread
-//! that starts them: within [`crate::Sandbox::run`] that is the sandbox's.
+//! A message is the bytes after the four-byte header of direct TCP (MS-SMB2 2.1) or after
+//! the record mark of RPC (RFC 5531, section 11); the test interprets its contents. All
+//! listen on 127.0.0.1 in the network of the thread that starts them: within
+//! [`crate::Sandbox::run`] that is the sandbox's.
 
 mod threads;
 
@@ -11,7 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use threads::{Framing, Listener};
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the client.
@@ -20,54 +21,54 @@ pub enum Direction {
     ToClient,
 }
 
-/// A message as it comes by.
+/// A message that the proxy has received.
 #[derive(Debug, Clone, Copy)]
 pub struct ProxiedMessage<'a> {
-    /// Which connection, from 0 in the order they were made.
+    /// The number of the connection, from 0 in the order of their start.
     pub connection: usize,
-    /// Which message of this connection and way, from 0.
+    /// The number of the message in this connection and direction, from 0.
     pub nth: usize,
-    /// Which way; always to the server for a [`FakeSmb`].
+    /// The direction; always to the server for a [`FakeSmb`].
     pub way: Direction,
-    /// The message without the mark.
+    /// The message without its header.
     pub message: &'a [u8],
 }
 
-/// What is done about a message; nothing at all if a script returns no act.
+/// What is done with a message; if a script returns no action, it is dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyAction {
-    /// Sends a message on: to the server if it came from the client, and the other way
-    /// round. A [`FakeSmb`] has only one other side.
+    /// Sends a message in the direction of this one: to the server if it came from the
+    /// client, and the reverse. A [`FakeSmb`] sends it to the client.
     Send(Vec<u8>),
-    /// Sends a message to where this one came from.
+    /// Sends a message back to the sender of this one.
     Back(Vec<u8>),
-    /// As `Send`, after a time; those behind it wait their turn, but are read meanwhile.
+    /// As `Send`, after a delay; later messages are read meanwhile, but sent after it.
     Later(Duration, Vec<u8>),
-    /// Sends bytes as they are, without a mark.
+    /// Sends bytes as they are, without a header.
     Raw(Vec<u8>),
-    /// Reads nothing more that goes this way for a time.
+    /// Pauses reading in this direction for a time.
     Sleep(Duration),
-    /// Sends what is on its way, then closes the connection on both sides.
+    /// Sends the messages that are queued, then closes both connections.
     Close,
 }
 
-/// A server that answers by a script.
+/// A server that answers as a script specifies.
 #[derive(Debug)]
 pub struct FakeSmb(Listener);
 
 impl FakeSmb {
-    /// Starts it; the script is asked about every message of every connection.
+    /// Starts it; the script is called for every message of every connection.
     ///
     /// # Errors
     ///
-    /// When no port can be had.
+    /// When it cannot listen on a port.
     pub fn start(
         script: impl FnMut(&ProxiedMessage<'_>) -> Vec<ProxyAction> + Send + 'static,
     ) -> std::io::Result<FakeSmb> {
         Listener::start(Box::new(script), Framing::Smb, None).map(FakeSmb)
     }
 
-    /// A server that takes connections and bytes and never says a word.
+    /// A server that accepts connections and reads messages and never answers.
     ///
     /// # Errors
     ///
@@ -76,36 +77,36 @@ impl FakeSmb {
         FakeSmb::start(|_| Vec::new())
     }
 
-    /// A server that has these answers for each connection, one for each message, and
+    /// A server that sends these answers on each connection, one for each message, and
     /// then closes it.
     ///
     /// # Errors
     ///
     /// As [`FakeSmb::start`].
     pub fn answering(answers: Vec<Vec<u8>>) -> std::io::Result<FakeSmb> {
-        FakeSmb::start(move |heard| match answers.get(heard.nth) {
+        FakeSmb::start(move |received| match answers.get(received.nth) {
             Some(answer) => vec![ProxyAction::Send(answer.clone())],
             None => vec![ProxyAction::Close],
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// A proxy before a server.
+/// A proxy in front of an SMB server.
 #[derive(Debug)]
 pub struct SmbProxy(Listener);
 
 impl SmbProxy {
-    /// Starts it; the script is asked about every message, both ways.
+    /// Starts it; the script is called for every message in both directions.
     ///
     /// # Errors
     ///
-    /// When no port can be had.
+    /// When it cannot listen on a port.
     pub fn start(
         server: SocketAddr,
         script: impl FnMut(&ProxiedMessage<'_>) -> Vec<ProxyAction> + Send + 'static,
@@ -113,43 +114,43 @@ impl SmbProxy {
         Listener::start(Box::new(script), Framing::Smb, Some(server)).map(SmbProxy)
     }
 
-    /// A proxy that makes the way to the client longer by a time.
+    /// A proxy that delays every message to the client by a time.
     ///
     /// # Errors
     ///
     /// As [`SmbProxy::start`].
     pub fn delaying(server: SocketAddr, time: Duration) -> std::io::Result<SmbProxy> {
-        SmbProxy::start(server, move |passing| {
-            let message = passing.message.to_vec();
-            match passing.way {
+        SmbProxy::start(server, move |received| {
+            let message = received.message.to_vec();
+            match received.way {
                 Direction::ToServer => vec![ProxyAction::Send(message)],
                 Direction::ToClient => vec![ProxyAction::Later(time, message)],
             }
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 
-    /// Cuts all connections of now; new ones are taken.
+    /// Cuts all current connections; new ones are accepted.
     pub fn cut(&self) {
         self.0.cut();
     }
 }
 
-/// A proxy before a server of RPC over TCP: NFS, MOUNT and the portmapper.
+/// A proxy in front of a server of RPC over TCP: NFS, MOUNT and the portmapper.
 #[derive(Debug)]
 pub struct NfsProxy(Listener);
 
 impl NfsProxy {
-    /// Starts it; the script is asked about every record, both ways.
+    /// Starts it; the script is called for every record in both directions.
     ///
     /// # Errors
     ///
-    /// When no port can be had.
+    /// When it cannot listen on a port.
     pub fn start(
         server: SocketAddr,
         script: impl FnMut(&ProxiedMessage<'_>) -> Vec<ProxyAction> + Send + 'static,
@@ -157,7 +158,7 @@ impl NfsProxy {
         Listener::start(Box::new(script), Framing::Rpc, Some(server)).map(NfsProxy)
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.0.address

@@ -1,7 +1,8 @@
-//! Samba's smbd: an SMB server that nobody here wrote, SMB1 to 3.1.1.
+//! Samba's smbd, SMB1 to 3.1.1.
 //!
-//! It has its own configuration, users, passwords and state, and listens in a sandbox
-//! only. `options` makes its smb.conf, `start` brings it up, `status` reads smbstatus, `logons` its log.
+//! It has its own configuration, users, passwords and state, and listens only in a
+//! sandbox. `options` writes smb.conf, `start` starts the server, `status` reads
+//! smbstatus, `logons` reads the log.
 
 mod logons;
 mod options;
@@ -27,7 +28,7 @@ use std::time::Duration;
 /// It takes about 0.3 s on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// Space of the share that is to run full, in MiB.
+/// Space of the share [`Samba::SMALL`], in MiB.
 const SMALL_MIB: u32 = 4;
 
 /// A running smbd with its children, one for each connection.
@@ -39,45 +40,45 @@ pub struct Samba {
     client_config: PathBuf,
     log: PathBuf,
     _server: Daemon,
-    /// smbd's own pid, as the machine counts.
+    /// smbd's pid in the machine's namespace.
     pid: u32,
     sandbox: Arc<Sandbox>,
 }
 
 impl Samba {
-    /// The user that tests log in as, and the password.
+    /// The user that tests log in as.
     pub const USER: &'static str = "alice";
-    /// Of [`Samba::USER`].
+    /// The password of [`Samba::USER`].
     pub const PASSWORD: &'static str = "Sesame-7!";
-    /// Another user, the only one that share [`Samba::BOB`] lets in.
+    /// Another user, the only one with access to the share [`Samba::BOB`].
     pub const OTHER_USER: &'static str = "bob";
-    /// Of [`Samba::OTHER_USER`].
+    /// The password of [`Samba::OTHER_USER`].
     pub const OTHER_PASSWORD: &'static str = "Open-up-8?";
-    /// The workgroup; any domain will do to log in.
+    /// The workgroup; a login works with any domain.
     pub const DOMAIN: &'static str = "TESTGROUP";
 
-    /// Its port unless a test says otherwise. Not the standard one, so that a client that
-    /// ignores what it was told is found out.
+    /// The default port. Not the standard one, to detect a client that ignores its
+    /// configuration.
     pub const PORT: u16 = options::PORT;
-    /// The standard port. On any other, tshark takes a message's length for one of
-    /// NetBIOS, which has 17 bits, and loses its way after a longer message.
+    /// The standard port. On any other port, tshark reads the length of a message as that
+    /// of NetBIOS, which has 17 bits, and fails to decode what follows a longer message.
     pub const STANDARD_PORT: u16 = 445;
 
-    /// The share for everything, empty at first.
+    /// The share for general use, empty at first.
     pub const DATA: &'static str = "data";
-    /// Another one like it, on its own file system.
+    /// A second share of this kind, on its own file system.
     pub const SECOND: &'static str = "second";
     /// The files of `data`; nothing can be changed.
     pub const READ_ONLY: &'static str = "readonly";
     /// The files of `data`; the share, not the session, has to be encrypted.
     pub const SEALED: &'static str = "sealed";
-    /// Four MiB that run full.
+    /// A share with 4 MiB of space, for tests that fill it.
     pub const SMALL: &'static str = "small";
-    /// For `bob` only.
+    /// A share for `bob` only.
     pub const BOB: &'static str = "bob";
     /// A root of DFS: `elsewhere` in it is a referral to `data`.
     pub const DFS: &'static str = "dfs";
-    /// There for guests, if [`SambaOptions::guests`] lets them in; missing otherwise.
+    /// A share for guests, which exists if [`SambaOptions::guests`] allows them.
     pub const GUEST: &'static str = "guest";
 
     /// Starts a server in a sandbox of its own.
@@ -100,7 +101,7 @@ impl Samba {
         Samba::start_with(sandbox, options, None)
     }
 
-    /// Starts a server in a KDC's sandbox that takes tickets of its realm, as well as
+    /// Starts a server in a KDC's sandbox that accepts tickets of its realm, and
     /// passwords.
     ///
     /// # Errors
@@ -170,13 +171,13 @@ impl Samba {
         self.options.port
     }
 
-    /// A share as an rc file's MNT_POINTS has it, with backslashes; over IPv4.
+    /// A share in the form of MNT_POINTS in an rc file, with backslashes; over IPv4.
     #[must_use]
     pub fn mount_point(&self, share: &str) -> String {
         format!(r"\\{}\{share}", self.address().ip())
     }
 
-    /// The directory of a share as the host sees it.
+    /// The path of a share's directory on the host.
     #[must_use]
     pub fn files(&self, share: &str) -> PathBuf {
         let directory = match share {
@@ -187,13 +188,13 @@ impl Samba {
         self.sandbox.inside(&inside)
     }
 
-    /// The interface that its traffic takes, for [`crate::Capture`].
+    /// The interface that its traffic uses, for [`crate::Capture`].
     #[must_use]
     pub fn interface(&self) -> &'static str {
         "lo"
     }
 
-    /// All that smbd has logged so far, one line of header and one of text each.
+    /// smbd's log so far; each entry has a header line and a text line.
     #[must_use]
     pub fn log(&self) -> String {
         match std::fs::read(&self.log) {
@@ -208,7 +209,7 @@ impl Samba {
         &self.sandbox
     }
 
-    /// Its smb.conf, for `testparm` and the like.
+    /// Its smb.conf, for tools such as `testparm`.
     #[must_use]
     pub fn config(&self) -> &Path {
         &self.config
@@ -220,25 +221,24 @@ impl Samba {
         logons::read(&self.log())
     }
 
-    /// Who is there, how their messages are protected, and which files are open, by
+    /// The sessions, how their messages are protected, and the open files, from
     /// smbstatus. Takes some 70 ms.
     ///
     /// # Errors
     ///
-    /// When smbstatus fails, or says something else than expected.
+    /// When smbstatus fails, or its output is not as expected.
     pub fn status(&self) -> Result<SmbStatus> {
         let config = self.config.display().to_string();
-        let said = self.beside("smbstatus", &["-s", &config, "--json"])?;
-        SmbStatus::read(&said)
+        let json = self.run_tool("smbstatus", &["-s", &config, "--json"])?;
+        SmbStatus::read(&json)
     }
 
-    /// Changes the options of the running server (its port and space stay as they are).
-    /// Connections made from now on see them; those that are there keep what they
-    /// negotiated.
+    /// Changes the options of the running server, but not its port and space. They
+    /// apply to new connections; existing ones keep what they negotiated.
     ///
     /// # Errors
     ///
-    /// When smb.conf cannot be written or smbd is gone.
+    /// When smb.conf cannot be written or smbd has ended.
     pub fn reload(&mut self, options: SambaOptions) -> Result<()> {
         self.options = SambaOptions {
             port: self.options.port,
@@ -248,11 +248,11 @@ impl Samba {
         let text = configuration(&self.options, &self.places);
         self.config = write(self.config.clone(), &text)?;
         let config = self.config.display().to_string();
-        self.beside("smbcontrol", &["-s", &config, "all", "reload-config"])
+        self.run_tool("smbcontrol", &["-s", &config, "all", "reload-config"])
             .map(drop)
     }
 
-    /// Kills the child that serves a connection: the client sees its end. `pid` is
+    /// Kills the child that serves a connection, which is then closed. `pid` is
     /// [`SmbSession::pid`].
     ///
     /// # Errors
@@ -263,8 +263,8 @@ impl Samba {
         Ok(())
     }
 
-    /// Stops the child that serves a connection (SIGSTOP): TCP takes what the client
-    /// sends, and nobody answers. See [`Samba::thaw_connection`].
+    /// Stops the child that serves a connection (SIGSTOP): TCP accepts what the client
+    /// sends, but there are no answers. See [`Samba::thaw_connection`].
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl Samba {
         Ok(())
     }
 
-    /// Lets a frozen child go on.
+    /// Continues a frozen child.
     ///
     /// # Errors
     ///
@@ -285,8 +285,8 @@ impl Samba {
     }
 
     /// smbclient on a share as [`Samba::USER`], in the server's network; `dialect` is
-    /// the only one that it offers (`NT1`, `SMB3_11` ...). What it is to do is left to
-    /// add (`-c "put a b; ls"`). The password goes by a file.
+    /// the only one that it offers (`NT1`, `SMB3_11` ...). The caller adds the commands
+    /// (`-c "put a b; ls"`). The password is passed in a file.
     pub fn smbclient(&self, share: &str, dialect: &str) -> Command {
         let mut command = self.bare_smbclient(dialect);
         command
@@ -308,19 +308,19 @@ impl Samba {
         command
     }
 
-    /// A child of smbd by its pid as smbd counts.
+    /// A child of smbd by its pid in smbd's namespace.
     fn child(&self, pid: u32) -> Result<Process> {
         let all = processes::in_namespace(processes::namespace_of(self.pid)?)?;
         let found = all.into_iter().find(|process| {
-            process.pid != self.pid && own_number(process.pid).is_some_and(|own| own == pid)
+            process.pid != self.pid && innermost_pid(process.pid).is_some_and(|own| own == pid)
         });
         found
             .ok_or_else(|| Error::failed("smbd", format!("no child has the pid {pid}"), self.log()))
     }
 
-    /// Runs a program of Samba's to its end in smbd's own namespaces: its databases
-    /// hold process numbers that mean something only there.
-    fn beside(&self, program: &str, args: &[&str]) -> Result<String> {
+    /// Runs a Samba tool in smbd's own namespaces and waits for its end: the databases
+    /// contain process numbers of that namespace.
+    fn run_tool(&self, program: &str, args: &[&str]) -> Result<String> {
         let output = Command::new("nsenter")
             .args(["--target", &self.pid.to_string()])
             .args(["--net", "--mount", "--ipc", "--uts", "--pid", "--"])
@@ -333,13 +333,13 @@ impl Samba {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(Error::failed(program, output.status.to_string(), said))
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Error::failed(program, output.status.to_string(), stderr))
     }
 }
 
-/// The number of a process in the innermost process namespace that it is in.
-fn own_number(pid: u32) -> Option<u32> {
+/// The pid of a process in its innermost process namespace.
+fn innermost_pid(pid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status
         .lines()

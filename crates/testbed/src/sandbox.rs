@@ -1,12 +1,12 @@
-//! The namespaces in which everything of a test runs.
+//! The namespaces in which the fixtures of a test run.
 //!
 //! Process 1 of the sandbox waits for the end of its standard input, a pipe
-//! whose other end only this process holds. Whatever ends the test (a return,
-//! a panic, SIGKILL) closes the pipe; process 1 exits, and with it the kernel
-//! kills every process of the sandbox and takes the network and the mounts
-//! away. No destructor has to run for that.
+//! whose other end only this process holds. When the test ends in any way (a
+//! return, a panic, SIGKILL), the pipe is closed and process 1 exits; the kernel
+//! then kills every process of the sandbox and removes the network and the
+//! mounts. No destructor has to run for that.
 
-use crate::error::are_wanted;
+use crate::error::check_enabled;
 use crate::tools::{need, search_path};
 use crate::{Error, Result};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -22,28 +22,28 @@ use std::time::{Duration, Instant};
 
 const INIT: &str = include_str!("../scripts/sandbox-init.sh");
 
-/// Runs its arguments after the first, the pid of the test, if that is still
-/// the parent: it may have gone before there was a signal for its death.
-const STILL_WANTED: &str = r#"[ "$PPID" = "$1" ] && shift && exec "$@""#;
+/// Runs the arguments after the first, which is the pid of the test, if that is still
+/// the parent: the test may have ended before the parent-death signal was set.
+const EXEC_IF_PARENT_LIVES: &str = r#"[ "$PPID" = "$1" ] && shift && exec "$@""#;
 
-/// How long process 1 may take to go once its input has ended.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Time limit for the exit of process 1 after its input has ended.
+const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A network, process and mount namespace, empty but for a loopback interface.
 ///
-/// Shared by the fixtures that live in it; it ends when the last one is gone.
+/// Shared by the fixtures in it; it ends when the last one is dropped.
 #[derive(Debug)]
 pub struct Sandbox {
     init: Child,
-    /// Kept only to be closed: its end is what process 1 waits for.
+    /// Closed to end process 1.
     input: Option<ChildStdin>,
-    /// Process 1, as the host counts.
+    /// The pid of process 1 in the host's namespace.
     pid: u32,
     dir: PathBuf,
     network: File,
     network_id: u64,
     numbers: AtomicU32,
-    /// Removes `dir`; process 1 does too, for when this process cannot.
+    /// Removes `dir`; process 1 removes it, too, if this process was killed.
     _dir: tempfile::TempDir,
 }
 
@@ -53,9 +53,9 @@ impl Sandbox {
     /// # Errors
     ///
     /// [`Error::Unavailable`] when not root or without util-linux and
-    /// iproute2; otherwise what the system or the set-up script said.
+    /// iproute2; otherwise what the system or the setup script reported.
     pub fn new() -> Result<Arc<Sandbox>> {
-        are_wanted()?;
+        check_enabled()?;
         if !rustix::process::geteuid().is_root() {
             return Err(Error::Unavailable(
                 "namespaces and file handles need root; run ./test, or the tests as root".into(),
@@ -97,23 +97,21 @@ impl Sandbox {
         &self.dir
     }
 
-    /// A path as processes inside see it (their `/run`, for example), for use
-    /// from outside.
+    /// The path on the host of a path inside (of the sandbox's `/run`, for example).
     #[must_use]
     pub fn inside(&self, path: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{path}", self.pid))
     }
 
-    /// The inode of the network namespace: the same number under
-    /// `/proc/PID/ns/net` says that a process is in this sandbox's network.
+    /// The inode of the network namespace. A process is in this sandbox's network if
+    /// `/proc/PID/ns/net` has that inode.
     #[must_use]
     pub fn network_id(&self) -> u64 {
         self.network_id
     }
 
-    /// A command that will run in the sandbox's network, and otherwise like
-    /// any child of the test: same files, same process numbers, its own pid in
-    /// [`Child::id`] for signals.
+    /// A command in the sandbox's network, otherwise like any child of the test:
+    /// same files, same process numbers, its own pid in [`Child::id`] for signals.
     ///
     /// It is killed when the *thread* that spawned it ends, so that nothing is
     /// left when the test is killed: wait for it in the same thread.
@@ -125,7 +123,7 @@ impl Sandbox {
             .args([
                 "sh",
                 "-c",
-                STILL_WANTED,
+                EXEC_IF_PARENT_LIVES,
                 "sh",
                 &std::process::id().to_string(),
             ])
@@ -135,18 +133,18 @@ impl Sandbox {
     }
 
     /// Runs a function of the test in the sandbox's network: sockets that it
-    /// opens, and threads and processes that it starts, are inside.
+    /// opens, and threads and processes that it starts, are in it.
     ///
     /// # Panics
     ///
-    /// When the function does, with its message; and when the thread cannot
+    /// When the function panics, with its message; and when the thread cannot
     /// enter the namespace.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         run_in(self.network.as_fd(), work)
     }
 
-    /// A command in all of the sandbox's namespaces and in one for its own
-    /// processes: when it ends or is killed, its descendants go with it.
+    /// A command in all of the sandbox's namespaces and in its own process namespace:
+    /// when it ends or is killed, its descendants are killed, too.
     pub(crate) fn inner_command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command
@@ -166,7 +164,7 @@ impl Sandbox {
         command
     }
 
-    /// Runs a shell script to its end in all of the sandbox's namespaces.
+    /// Runs a shell script in all of the sandbox's namespaces and waits for its end.
     pub(crate) fn set_up(&self, what: &str, script: &str, args: &[&str]) -> Result<()> {
         let output = Command::new("nsenter")
             .args(["--target", &self.pid.to_string()])
@@ -180,18 +178,18 @@ impl Sandbox {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(Error::failed(what, output.status.to_string(), said))
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Error::failed(what, output.status.to_string(), stderr))
     }
 
-    /// A number that nothing else in the sandbox has: for the names of files,
-    /// and for a tap's name and addresses.
+    /// A unique number in the sandbox, for names of files, and for the name and
+    /// addresses of a tap.
     pub(crate) fn next_number(&self) -> u32 {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// Runs a function in a network namespace, in a thread of its own.
+/// Runs a function in a network namespace, in a separate thread.
 pub(crate) fn run_in<T: Send>(network: BorrowedFd<'_>, work: impl FnOnce() -> T + Send) -> T {
     let outcome = std::thread::scope(|scope| {
         scope
@@ -205,7 +203,7 @@ pub(crate) fn run_in<T: Send>(network: BorrowedFd<'_>, work: impl FnOnce() -> T 
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Starts process 1 and reads the pid that it has on the host.
+/// Starts process 1 and reads its pid in the host's namespace.
 fn start_init(dir: &Path) -> Result<(Child, ChildStdin, u32)> {
     let log = dir.join("sandbox.log");
     let errors = File::create(&log).map_err(Error::path("create", &log))?;
@@ -234,7 +232,7 @@ fn start_init(dir: &Path) -> Result<(Child, ChildStdin, u32)> {
             Err(Error::failed(
                 "make the sandbox's namespaces",
                 status.to_string(),
-                crate::tools::last_words(&log),
+                crate::tools::log_tail(&log),
             ))
         }
     }
@@ -244,14 +242,14 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         drop(self.input.take());
         let start = Instant::now();
-        while start.elapsed() < FAREWELL {
+        while start.elapsed() < EXIT_LIMIT {
             match self.init.try_wait() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(2)),
                 _ => return,
             }
         }
-        eprintln!("testbed: the sandbox does not go by itself; killing it");
-        // unshare's --kill-child takes process 1 along.
+        eprintln!("testbed: process 1 of the sandbox does not exit; killing it");
+        // unshare's --kill-child kills process 1, too.
         let _ = self.init.kill();
         let _ = self.init.wait();
     }

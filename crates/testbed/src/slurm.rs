@@ -1,8 +1,8 @@
 //! A Slurm cluster on this machine: munge, the controller, and nodes.
 //!
-//! Every node is a slurmd with processes and a host name of its own; network and
-//! files are the sandbox's. Keys, sockets, state and logs are in the sandbox's
-//! directory: no service of the machine is used, and none is disturbed.
+//! Every node is a slurmd with its own processes and host name; network and files are
+//! the sandbox's. Keys, sockets, state and logs are in the sandbox's directory: no
+//! service of the machine is used or affected.
 
 use crate::daemon::Daemon;
 use crate::processes::{self, Process};
@@ -18,27 +18,26 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of the sandbox's network: Slurm resolves not even a numeric address where
-/// there is no interface but the loopback one.
+/// An address in the sandbox's network: Slurm does not resolve even a numeric address
+/// if there is only the loopback interface.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const CONTROLLER: &str = "controller";
 const CONTROLLER_PORT: u16 = 16_817;
-/// The first node's; the others follow.
+/// The port of the first node; the others follow.
 const NODE_PORT: u16 = 16_821;
 const MOST_NODES: usize = 16;
-/// More than the machine may have: Slurm believes what it is told.
+/// May be more than the machine has: Slurm does not check it (`config_overrides`).
 const NODE_CPUS: usize = 8;
 
-/// The controller waits about a second before it asks its nodes.
+/// The controller waits about a second before it contacts its nodes.
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// munge's key, in bytes.
 const KEY_LENGTH: u64 = 128;
 
-/// A cluster with nodes `n1`, `n2`, ... in one partition. There is room for one
-/// in a sandbox.
+/// A cluster with nodes `n1`, `n2`, ... in one partition. A sandbox can have only one.
 #[derive(Debug)]
 pub struct Slurm {
-    // In this order they go.
+    // Dropped in this order.
     nodes: Vec<Node>,
     _controller: Daemon,
     _munge: Daemon,
@@ -46,13 +45,13 @@ pub struct Slurm {
     sandbox: Arc<Sandbox>,
 }
 
-/// A slurmd and what it runs.
+/// A slurmd and its processes.
 #[derive(Debug)]
 struct Node {
     name: String,
     /// Its process namespace.
     namespace: u64,
-    /// The processes that the fixture itself keeps there.
+    /// The processes of the fixture itself.
     own: Vec<u32>,
     daemon: Daemon,
 }
@@ -107,7 +106,7 @@ impl Slurm {
         Ok(slurm)
     }
 
-    /// Waits until all nodes are idle, and notes what runs there by itself.
+    /// Waits until all nodes are idle, and records the fixture's own processes.
     fn wait_for_nodes(&mut self) -> Result<()> {
         let (count, log) = (self.nodes.len(), self.sandbox.dir().join("controller.log"));
         wait_until("Slurm's nodes", START_LIMIT, &log, || {
@@ -115,12 +114,12 @@ impl Slurm {
                 node.daemon.check()?;
             }
             self._controller.check()?;
-            let states = self.ask(&["sinfo", "-h", "-N", "-o", "%T"]);
+            let states = self.output_of(&["sinfo", "-h", "-N", "-o", "%T"]);
             let idle = states.map_or(0, |states| states.lines().filter(|s| *s == "idle").count());
             Ok((idle == count).then_some(()))
         })?;
         for node in &mut self.nodes {
-            let gone = || Error::failed(&node.name, "its process 1 is not to be seen", "");
+            let gone = || Error::failed(&node.name, "its process 1 is not found", "");
             let pid = node.daemon.inner_pid().ok_or_else(gone)?;
             node.namespace = processes::namespace_of(pid)?;
             let own = processes::in_namespace(node.namespace)?;
@@ -129,8 +128,8 @@ impl Slurm {
         Ok(())
     }
 
-    /// The names of the nodes, in order: `SLURMD_NODENAME` and `hostname` of
-    /// what runs there.
+    /// The names of the nodes, in order: `SLURMD_NODENAME` and host name of the tasks
+    /// there.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().map(|node| node.name.as_str())
     }
@@ -141,25 +140,25 @@ impl Slurm {
         &self.config
     }
 
-    /// An address by which the nodes reach what runs in the sandbox, beside the
-    /// loopback one.
+    /// An address by which the nodes reach programs in the sandbox, in addition to the
+    /// loopback address.
     #[must_use]
     pub fn address(&self) -> Ipv4Addr {
         ADDRESS
     }
 
-    /// The namespaces that all of it runs in.
+    /// The sandbox of the cluster.
     #[must_use]
     pub fn sandbox(&self) -> &Arc<Sandbox> {
         &self.sandbox
     }
 
-    /// A command in the sandbox's network that finds this cluster: `srun`,
+    /// A command in the sandbox's network that uses this cluster: `srun`,
     /// `salloc`, or a program that starts them. Otherwise as
     /// [`Sandbox::command`].
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = self.sandbox.command(program);
-        // The tests may themselves be run by a Slurm.
+        // The tests themselves may run under Slurm.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if name.starts_with("SLURM") || name.starts_with("SRUN") || name.starts_with("SALLOC") {
@@ -170,7 +169,7 @@ impl Slurm {
         command
     }
 
-    /// What runs on a node, but for slurmd itself.
+    /// The processes on a node, without those of slurmd.
     ///
     /// # Errors
     ///
@@ -183,7 +182,7 @@ impl Slurm {
     }
 
     /// Kills (SIGKILL) the processes of a node that have this name, the last
-    /// part of the program's path, and says how many there were.
+    /// part of the program's path, and returns their number.
     ///
     /// # Errors
     ///
@@ -195,34 +194,38 @@ impl Slurm {
         Ok(found.len())
     }
 
-    /// The jobs that there are, a line for each: number, state, name, nodes.
+    /// The jobs, a line for each: number, state, name, nodes.
     ///
     /// # Errors
     ///
-    /// What squeue said.
+    /// What squeue reported.
     pub fn queue(&self) -> Result<Vec<String>> {
-        let said = self.ask(&["squeue", "-h", "-o", "%i %T %j %N"])?;
-        Ok(said.lines().map(str::to_owned).collect())
+        let jobs = self.output_of(&["squeue", "-h", "-o", "%i %T %j %N"])?;
+        Ok(jobs.lines().map(str::to_owned).collect())
     }
 
-    /// Waits until there is no job any more, and nothing runs on any node.
+    /// Waits until no job is left, and no process on any node.
     ///
     /// # Errors
     ///
     /// [`Error::TimedOut`] with a list of what is left.
     pub fn wait_clean(&self, limit: Duration) -> Result<()> {
-        processes::wait_for_none("the nodes empty", limit, || {
-            let mut left = self.queue()?;
-            for node in self.names() {
-                let found = self.processes(node)?;
-                left.extend(found.iter().map(|process| format!("{node}: {process}")));
-            }
-            Ok(left)
-        })
+        processes::wait_for_none(
+            "the end of all jobs and processes on the nodes",
+            limit,
+            || {
+                let mut left = self.queue()?;
+                for node in self.names() {
+                    let found = self.processes(node)?;
+                    left.extend(found.iter().map(|process| format!("{node}: {process}")));
+                }
+                Ok(left)
+            },
+        )
     }
 
-    /// What one of Slurm's programs says, if it succeeds soon.
-    fn ask(&self, command: &[&str]) -> Result<String> {
+    /// The output of one of Slurm's programs, which must succeed within 5 s.
+    fn output_of(&self, command: &[&str]) -> Result<String> {
         let done = self
             .command("timeout")
             .args(["-k", "1", "5"])
@@ -233,11 +236,11 @@ impl Slurm {
         if done.status.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
         Err(Error::failed(
             command.join(" "),
             done.status.to_string(),
-            said,
+            stderr,
         ))
     }
 
@@ -247,7 +250,7 @@ impl Slurm {
     }
 }
 
-/// Starts munged with a key and a socket of its own.
+/// Starts munged with its own key and socket.
 fn start_munge(sandbox: &Arc<Sandbox>, dir: &Path) -> Result<Daemon> {
     let mut key = Vec::new();
     std::fs::File::open("/dev/urandom")
@@ -255,7 +258,7 @@ fn start_munge(sandbox: &Arc<Sandbox>, dir: &Path) -> Result<Daemon> {
         .map_err(Error::io("read /dev/urandom"))?;
     let path = dir.join("munge.key");
     std::fs::write(&path, key).map_err(Error::path("write", &path))?;
-    // It refuses a key that others could read.
+    // munged refuses a key that other users can read.
     let owner_only = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&path, owner_only).map_err(Error::path("protect", &path))?;
     let files = [
@@ -266,8 +269,8 @@ fn start_munge(sandbox: &Arc<Sandbox>, dir: &Path) -> Result<Daemon> {
         ("--log-file", "munge.log"),
     ];
     let files = files.map(|(option, name)| format!("{option}={}", dir.join(name).display()));
-    // --force: only root can reach the socket in a private directory, and munged
-    // does not like that; here nobody else has to.
+    // --force: munged refuses a socket in a directory that only root can access; here
+    // only root uses it.
     let mut args = vec!["--foreground", "--force"];
     args.extend(files.iter().map(String::as_str));
     let mut munge = Daemon::start(sandbox, "munged", "munged", &args)?;
@@ -276,20 +279,19 @@ fn start_munge(sandbox: &Arc<Sandbox>, dir: &Path) -> Result<Daemon> {
     Ok(munge)
 }
 
-/// Starts a program on what has a host name of its own.
+/// Starts a program with its own host name.
 fn start_named(sandbox: &Arc<Sandbox>, name: &str, program: &[&str]) -> Result<Daemon> {
     let mut args = vec!["--uts", "--", "sh", "-c", NAMED, "init", name];
     args.extend(program);
     Daemon::start(sandbox, name, "unshare", &args)
 }
 
-/// Writes slurm.conf, and makes the directory that it names.
+/// Writes slurm.conf, and makes the state directory.
 fn configure(dir: &Path, count: usize) -> Result<PathBuf> {
     let state = dir.join("state");
     std::fs::create_dir(&state).map_err(Error::path("make", &state))?;
-    // Nothing here uses control groups, but where the machine has version 2 of
-    // them only, slurmd finds that out, asks systemd for some, and gives up.
-    // Version 1 is left alone until somebody needs it.
+    // Control groups are not used here. With version 2, which slurmd detects, it
+    // requests one from systemd and fails; version 1 is not accessed until it is needed.
     write(dir.join("cgroup.conf"), "CgroupPlugin=cgroup/v1\n")?;
     let dir_arg = dir.display();
     let mut text = format!(
@@ -333,7 +335,7 @@ ip address add "$1" dev slurm
 ip link set slurm up
 "#;
 
-/// Process 1 of a node: it collects what slurmd leaves to it.
+/// Process 1 of a node, which collects orphans of slurmd.
 const NAMED: &str = r#"
 set -e
 echo "$1" >/proc/sys/kernel/hostname

@@ -1,4 +1,4 @@
-//! SMB in a capture, as Wireshark's dissectors see it: calls, times, answers, and
+//! SMB in a capture, decoded by Wireshark's dissectors: calls, times, statuses, and
 //! whether signatures are right.
 
 use crate::{Error, Pcap, Result};
@@ -27,7 +27,7 @@ const SMB2: [&str; 19] = [
     "OPLOCK_BREAK",
 ];
 
-/// SMB1's commands that a client of today uses (MS-CIFS 2.2.2.1).
+/// SMB1's commands that current clients use (MS-CIFS 2.2.2.1).
 const SMB1: [(u32, &str); 22] = [
     (0x00, "CREATE_DIRECTORY"),
     (0x01, "DELETE_DIRECTORY"),
@@ -82,12 +82,12 @@ const SMB1_NT_TRANSACT: u32 = 0xa0;
 /// In an AndX chain: no further command (MS-CIFS 2.2.3.4).
 const SMB1_NO_FURTHER: u32 = 0xff;
 
-/// What tshark says of one command: calls that got a reply, and the time from the call
+/// tshark's figures for one command: calls that got a reply, and the time from the call
 /// to the reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmbTimes {
-    /// Its name, as the specifications have it, in capitals; SMB1's transactions by
-    /// their subcommand (`TRANS2_FIND_FIRST2`).
+    /// Its name in the specifications, in capitals; SMB1's transactions by their
+    /// subcommand (`TRANS2_FIND_FIRST2`).
     pub name: String,
     /// Calls with a reply.
     pub calls: u64,
@@ -99,10 +99,10 @@ pub struct SmbTimes {
     pub mean_us: f64,
 }
 
-/// Questions about a capture that [`crate::Capture::start_smb`] made.
+/// For captures by [`crate::Capture::start_smb`].
 impl Pcap {
-    /// Requests sent, answered or not, by the name of the command, of SMB1 and SMB2
-    /// together; each one of an AndX chain or a compound counts.
+    /// Requests sent, answered or not, by the name of the command, SMB1 and SMB2
+    /// together; each request of an AndX chain or a compound counts.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl Pcap {
         Ok(counts)
     }
 
-    /// The requests of each packet that has some, in order: when, in seconds since the
-    /// first packet, and their names as in [`Pcap::smb_calls`].
+    /// The requests of each packet that has any, in order: the time in seconds since the
+    /// first packet, and the names as in [`Pcap::smb_calls`].
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Pcap {
             .collect())
     }
 
-    /// The same, frame by frame: the commands of a compound are together.
+    /// As [`Pcap::smb_requests`], with a list for each frame: a compound is one list.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Pcap {
         let named = lines.into_iter().map(|(time, columns)| {
             let column = |at: usize| columns.get(at).map_or(&[][..], Vec::as_slice);
             let (mut trans2, mut nt) = (column(2).iter(), column(3).iter());
-            // How far it is from each to the next of its compound; 0: it is the last.
+            // The offset from each to the next of its compound; 0: it is the last.
             let mut chained = column(4).iter();
             let mut second: Vec<Vec<String>> = vec![Vec::new()];
             for command in column(0) {
@@ -173,7 +173,7 @@ impl Pcap {
         Ok(named.collect())
     }
 
-    /// How often the server answered with each NTSTATUS.
+    /// The server's answers by NTSTATUS.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Pcap {
     ///
     /// # Errors
     ///
-    /// When tshark fails, or prints another table than expected.
+    /// When tshark fails, or prints an unexpected table.
     pub fn smb_times(&self) -> Result<Vec<SmbTimes>> {
         let table = self.tshark(&["-q", "-z", "smb,srt", "-z", "smb2,srt"])?;
         if table.contains("SMB2 SRT Statistics") {
@@ -205,10 +205,10 @@ impl Pcap {
         }
     }
 
-    /// Right and wrong signatures of SMB2 messages, for a capture whose users' password
-    /// tshark has been told. It knows HMAC-SHA256 and AES-CMAC only: all of AES-GMAC are
-    /// wrong to it, so let the server offer no GMAC. Of a compound it can check the first
-    /// message only; the others, whoever sent them, are left out here.
+    /// Right and wrong signatures of SMB2 messages, for a capture with
+    /// [`Pcap::with_password`]. tshark checks HMAC-SHA256 and AES-CMAC only and reports all
+    /// AES-GMAC signatures as wrong: the server must not offer GMAC. Of a compound it can
+    /// check the first message only; the others are left out here.
     ///
     /// # Errors
     ///
@@ -242,8 +242,8 @@ impl Pcap {
         Ok(found.sum())
     }
 
-    /// Numeric fields of the packets that a filter lets through: for each packet its
-    /// time, in seconds since the first one, and for each field all of its values.
+    /// Numeric fields of the packets that match a filter: for each packet its time, in
+    /// seconds since the first one, and for each field all of its values.
     fn smb_fields(&self, filter: &str, fields: &[&str]) -> Result<Vec<(f64, Vec<Vec<u32>>)>> {
         let mut args = vec!["-Y", filter, "-T", "fields", "-E", "occurrence=a"];
         for field in ["frame.time_relative"].iter().chain(fields) {
@@ -265,8 +265,8 @@ impl Pcap {
     }
 }
 
-/// Right and wrong signatures of one packet, from a line of the ones, the others, and how
-/// far it is from each message to the next of its compound (0: there is none).
+/// Right and wrong signatures of one packet, from a line with the right ones, the wrong
+/// ones, and the offset from each message to the next of its compound (0: there is none).
 fn signatures(line: &str) -> (u64, u64) {
     let mut columns = line.split('\t').map(|column| {
         let values = column.split(',').filter(|value| !value.is_empty());
@@ -280,7 +280,7 @@ fn signatures(line: &str) -> (u64, u64) {
     (good, bad.saturating_sub(followed))
 }
 
-/// A number as tshark prints it: decimal, or hexadecimal with `0x`.
+/// A number in tshark's output: decimal, or hexadecimal with `0x`.
 fn number(text: &str) -> Option<u32> {
     match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -343,7 +343,7 @@ fn read_times(table: &str) -> Vec<SmbTimes> {
 
 fn times_row(line: &str, name: impl Fn(u32) -> String) -> Option<SmbTimes> {
     let columns: Vec<&str> = line.split_whitespace().collect();
-    // The name in between has spaces.
+    // The name between them may have spaces.
     let [index, .., calls, min, max, _, sum] = columns[..] else {
         return None;
     };
@@ -354,7 +354,7 @@ fn times_row(line: &str, name: impl Fn(u32) -> String) -> Option<SmbTimes> {
         calls,
         min_us: microseconds(min)?,
         max_us: microseconds(max)?,
-        // More digits than in tshark's own column.
+        // tshark's own column has fewer digits.
         mean_us: microseconds(sum)? / calls as f64,
     })
 }

@@ -1,4 +1,4 @@
-//! net-snmp's agent, whose objects are files that a test writes: a PDU's outlets, a sensor.
+//! net-snmp's agent, with objects that a test sets: the outlets of a PDU, a sensor.
 
 use crate::daemon::Daemon;
 use crate::tools::{need, write};
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Not the standard port, so that whoever does not read the configuration is found out.
+/// Not the standard port, to detect programs that ignore the configuration.
 const PORT: u16 = 1161;
 
 /// It takes some ten milliseconds on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// Answers for an object with the file of its name, if there is one (snmpd.conf,
-/// `pass_persist`). The agent keeps what a `pass` has said for half a minute.
+/// Answers for an object with the file of its name, if there is one (`pass_persist` of
+/// snmpd.conf). Not `pass`, whose output the agent caches for half a minute.
 const SCRIPT: &str = r#"while read -r what; do
   case $what in
     PING) echo PONG ;;
@@ -27,7 +27,7 @@ const SCRIPT: &str = r#"while read -r what; do
 done
 "#;
 
-/// A running agent: SNMP version 2c over UDP, one community that may read.
+/// A running agent: SNMP version 2c over UDP, one read-only community.
 #[derive(Debug)]
 pub struct Snmpd {
     objects: PathBuf,
@@ -36,18 +36,18 @@ pub struct Snmpd {
 }
 
 impl Snmpd {
-    /// The community that may read.
+    /// The read-only community.
     pub const COMMUNITY: &'static str = "testbed-reads";
 
-    /// Where the objects of files are: a maker's of PDUs.
+    /// The root of the objects that are files, that of a vendor of PDUs.
     pub const ROOT: &'static str = "1.3.6.1.4.1.3808";
 
-    /// Starts an agent in a sandbox that other fixtures share. There is room for one.
+    /// Starts an agent in a sandbox that other fixtures share. A sandbox can have only one.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] when not root or the package is missing; otherwise what
-    /// failed, with what the agent said.
+    /// failed, with the agent's output.
     pub fn start_in(sandbox: &Arc<Sandbox>) -> Result<Snmpd> {
         need(&[("snmpd", "snmpd")])?;
         let dir = sandbox.dir().join("snmpd");
@@ -66,8 +66,8 @@ impl Snmpd {
         let config = config.display().to_string();
         let args = [&state, "MIBS=", "snmpd", "-f", "-Lo", "-C", "-c", &config];
         let mut agent = Daemon::start(sandbox, "snmpd", "env", &args)?;
-        agent.wait_for("its version", START_LIMIT, |said| {
-            said.contains("NET-SNMP version").then_some(())
+        agent.wait_for("its version", START_LIMIT, |output| {
+            output.contains("NET-SNMP version").then_some(())
         })?;
         Ok(Snmpd {
             objects,
@@ -76,15 +76,14 @@ impl Snmpd {
         })
     }
 
-    /// Where it answers, in the sandbox's network.
+    /// The address on which it listens, in the sandbox's network.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, PORT).into()
     }
 
-    /// From now on an object under [`Snmpd::ROOT`] has this value; `kind` is one of
-    /// `integer`, `gauge`, `counter`, `counter64`, `string`, `octet`. Without a value there
-    /// is no such object.
+    /// Sets the value of an object under [`Snmpd::ROOT`]; the type is one of `integer`,
+    /// `gauge`, `counter`, `counter64`, `string`, `octet`. `None` removes the object.
     ///
     /// # Errors
     ///
@@ -94,7 +93,7 @@ impl Snmpd {
         let Some((kind, value)) = value else {
             return std::fs::remove_file(&file).map_err(Error::path("remove", &file));
         };
-        // Whole or not at all: the agent may read at any moment.
+        // Replaced atomically: the agent may read at any moment.
         let new = write(self.objects.join("new"), &format!("{kind}\n{value}\n"))?;
         std::fs::rename(&new, &file).map_err(Error::path("rename", &new))
     }

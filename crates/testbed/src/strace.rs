@@ -1,4 +1,4 @@
-//! strace as judge of what a program asked of the system.
+//! The system calls of a program, traced by strace.
 
 use crate::tools::{need, search_path};
 use crate::{Error, Result};
@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A trace that a command is going to leave.
+/// The trace file of a command.
 #[derive(Debug)]
 pub struct Strace {
     file: PathBuf,
@@ -18,9 +18,9 @@ pub struct Strace {
 pub struct Call {
     /// When it was entered, in microseconds since 1970.
     pub at_us: u64,
-    /// Its name, as strace has it (`newfstatat`, `mkdirat`, ...).
+    /// Its name in strace's output (`newfstatat`, `mkdirat`, ...).
     pub name: String,
-    /// Arguments, as strace prints them: with `-y`, descriptors have their path.
+    /// Arguments in strace's form: with `-y`, descriptors have their path.
     pub args: String,
     /// What it returned: `0`, `3</the/path>`, `-1 ENOENT (No such file or directory)`.
     pub result: String,
@@ -35,11 +35,8 @@ impl Call {
 }
 
 impl Strace {
-    /// Makes `command` run `program` under strace, which follows all of its
-    /// threads and children; `command` is one that takes a program as its next
-    /// arguments, such as `Command::new("env")` or that of `Mounts::command`.
-    /// `calls` is what `-e trace=` takes: `%file`, `%desc`, `read,write`, ...
-    /// The trace goes to `file`.
+    /// A trace to `file`, for [`Strace::command`], or [`Strace::args`] with a command of
+    /// another fixture. strace follows all threads and children of the program.
     ///
     /// # Errors
     ///
@@ -51,11 +48,12 @@ impl Strace {
         })
     }
 
-    /// The arguments for strace itself; the program and its own come after them.
+    /// The arguments for strace itself; the program and its arguments follow them. `calls`
+    /// is the value of `-e trace=`: `%file`, `%desc`, `read,write`, ...
     #[must_use]
     pub fn args(&self, calls: &str) -> Vec<std::ffi::OsString> {
-        // -y: descriptors with their paths; -s 0: no contents; -qq: no talk of exits;
-        // -ttt: the time; --seccomp-bpf: what is not traced runs at full speed.
+        // -y: descriptors with their paths; -s 0: no contents; -qq: no messages about
+        // exits; -ttt: the time; --seccomp-bpf: other calls run at full speed.
         let fixed = ["-f", "--seccomp-bpf", "-qq", "-ttt", "-y", "-s", "0", "-e"];
         let mut args: Vec<_> = fixed.iter().map(|arg| OsStr::new(arg).to_owned()).collect();
         args.push(format!("trace={calls}").into());
@@ -75,8 +73,7 @@ impl Strace {
         command
     }
 
-    /// The calls, in the order in which they returned. To be asked for when the
-    /// command has ended.
+    /// The calls, in the order in which they returned. The command must have ended.
     ///
     /// # Errors
     ///
@@ -86,8 +83,8 @@ impl Strace {
         Ok(parse(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// How often each call was made on something whose path has `part` in it,
-    /// failed ones included.
+    /// The number of calls by name, failed ones included, with `part` in their
+    /// arguments, for example in a path.
     ///
     /// # Errors
     ///
@@ -103,12 +100,12 @@ impl Strace {
     }
 }
 
-/// fchmodat2, which strace knows from version 6.6 on; on every architecture since
-/// Linux 5.1 new calls have one number.
+/// fchmodat2, which strace names from version 6.6 on. System calls since Linux 5.1 have
+/// the same number on every architecture.
 const FCHMODAT2: &str = "syscall_0x1c4";
 
-/// Reads strace's output: `PID TIME name(args) = result`, where another thread came
-/// between in two lines, `... <unfinished ...>` and `<... name resumed>...`.
+/// Reads strace's output: `PID TIME name(args) = result`. A call that another thread
+/// interrupted has two lines, `... <unfinished ...>` and `<... name resumed>...`.
 fn parse(text: &str) -> Vec<Call> {
     let mut unfinished: BTreeMap<&str, (u64, String)> = BTreeMap::new();
     let mut calls = Vec::new();
@@ -145,7 +142,7 @@ fn parse(text: &str) -> Vec<Call> {
 fn parse_call(at_us: u64, line: &str) -> Option<Call> {
     let (name, rest) = line.split_once('(')?;
     let name = if name == FCHMODAT2 { "fchmodat2" } else { name };
-    // The last one: a path may have such characters in it.
+    // The last one: a path may contain these characters.
     let (args, result) = rest.rsplit_once(") ")?;
     let result = result.trim_start().strip_prefix('=')?.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -162,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_and_interrupted_calls_are_read_and_talk_is_not() {
+    fn whole_and_interrupted_calls_are_read_and_other_lines_are_not() {
         let text = "\
 12 1700000000.000001 mkdirat(AT_FDCWD</w>, \"/m/a\", 0777) = 0
 12 1700000000.000002 newfstatat(3</m>, \"x\",  <unfinished ...>
@@ -176,7 +173,7 @@ mod tests {
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         let wanted = ["mkdirat", "unlink", "newfstatat", "pread64", "fchmodat2"];
         assert_eq!(names, wanted);
-        // A call that was interrupted began when it began.
+        // An interrupted call has the time of its first line.
         let us: Vec<u64> = calls.iter().map(|call| call.at_us % 10).collect();
         assert_eq!(us, [1, 3, 2, 5, 6]);
         assert!(calls[1].failed() && calls[1].result.contains("ENOENT"));

@@ -1,9 +1,9 @@
-//! Open vSwitch: a switch with sFlow that nobody here wrote, and two hosts on it.
+//! Open vSwitch: a switch with sFlow, and two hosts on it.
 //!
-//! Its datapath runs in user space, so without the kernel's module. Each host is a network
-//! namespace on a cable (veth) whose other end, called like the host, is a port of the
-//! switch in the sandbox's own network. What the kernel counts at that end
-//! ([`Switch::bytes`]) is what the switch's counters must agree with.
+//! Its datapath runs in user space, without the kernel module. Each host is a network
+//! namespace with one end of a veth pair; the other end, named after the host, is a port of
+//! the switch in the sandbox's own network. The kernel's counters of that end
+//! ([`Switch::bytes`]) must agree with the switch's counters.
 
 use crate::daemon::Daemon;
 use crate::sandbox::run_in;
@@ -18,39 +18,39 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// All together takes half a second on an idle machine.
+/// The start takes half a second on an idle machine.
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// The address of the sandbox's own network on the switch.
 const OWN: &str = "10.78.0.3/24";
-/// Where Debian keeps the schema of its database.
+/// Debian's path of the schema of its database.
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 
 /// A switch with the hosts `client` and `server`.
 #[derive(Debug)]
 pub struct Switch {
     dir: PathBuf,
-    /// Ended before the database that it reads.
+    /// Dropped before the database that it reads.
     _switch: Daemon,
     _database: Daemon,
     sandbox: Arc<Sandbox>,
 }
 
-/// How the switch tells of its traffic.
+/// Settings of sFlow.
 #[derive(Debug, Clone, Copy)]
 pub struct SflowOptions {
     /// Seconds between two readings of an interface's counters.
     pub polling_s: u32,
-    /// One of so many packets is picked.
+    /// One of this number of packets is sampled.
     pub sampling: u32,
 }
 
 impl Switch {
-    /// The host that makes load.
+    /// The host that generates load.
     pub const CLIENT: &'static str = "client";
     /// The host that serves.
     pub const SERVER: &'static str = "server";
 
-    /// Starts it in a sandbox that other fixtures share; there is room for one.
+    /// Starts it in a sandbox that other fixtures share; a sandbox can have only one.
     ///
     /// # Errors
     ///
@@ -90,12 +90,12 @@ impl Switch {
         Ipv4Addr::new(10, 78, 0, last)
     }
 
-    /// Begins to tell of traffic, to a collector in the sandbox's own network. It must
-    /// listen already: the switch loses datagrams while nobody does.
+    /// Starts sFlow to a collector in the sandbox's own network. The collector must listen
+    /// before: datagrams are lost without a listener.
     ///
     /// # Errors
     ///
-    /// What `ovs-vsctl` said.
+    /// What `ovs-vsctl` reported.
     pub fn send_sflow_to(&self, collector: SocketAddr, options: SflowOptions) -> Result<()> {
         let place = self.dir.display().to_string();
         let collector = collector.to_string();
@@ -107,18 +107,18 @@ impl Switch {
         )
     }
 
-    /// Tells no more.
+    /// Stops sFlow.
     ///
     /// # Errors
     ///
-    /// What `ovs-vsctl` said.
-    pub fn tell_no_more(&self) -> Result<()> {
+    /// What `ovs-vsctl` reported.
+    pub fn stop_sflow(&self) -> Result<()> {
         let place = self.dir.display().to_string();
         self.sandbox.set_up("switch sFlow off", NO_SFLOW, &[&place])
     }
 
-    /// A command on a host: its network, and otherwise like any child of the test. It is
-    /// killed when the thread that spawned it ends.
+    /// A command in a host's network, otherwise like any child of the test. It is killed
+    /// when the thread that spawned it ends.
     #[must_use]
     pub fn command(&self, host: &str, program: impl AsRef<OsStr>) -> Command {
         let network = self.sandbox.inside(&format!("/run/netns/{host}"));
@@ -132,38 +132,38 @@ impl Switch {
     }
 
     /// Runs a function of the test in a host's network: sockets that it opens, and threads
-    /// and processes that it starts, are there.
+    /// and processes that it starts, are in it.
     ///
     /// # Errors
     ///
-    /// When the host is gone.
+    /// When the host does not exist any more.
     ///
     /// # Panics
     ///
-    /// When the function does, with its message.
+    /// When the function panics, with its message.
     pub fn run<T: Send>(&self, host: &str, work: impl FnOnce() -> T + Send) -> Result<T> {
         let path = self.sandbox.inside(&format!("/run/netns/{host}"));
         let network = File::open(&path).map_err(Error::path("open", &path))?;
         Ok(run_in(network.as_fd(), work))
     }
 
-    /// ifIndex of a host's port, as the switch's agent tells it.
+    /// ifIndex of a host's port, which the switch's agent reports.
     ///
     /// # Errors
     ///
-    /// When `ip` says something else than expected.
+    /// When /sys has no such number.
     pub fn if_index(&self, host: &str) -> Result<u32> {
         let name = format!("/sys/class/net/{host}/ifindex");
         let number = self.read(&name)?;
         u32::try_from(number).map_err(|_| Error::failed("ifindex", number.to_string(), ""))
     }
 
-    /// Bytes that the switch received from a host, and sent to it, as the kernel counts
-    /// them at the switch's end of the cable.
+    /// Bytes that the switch received from a host, and sent to it, by the kernel's
+    /// counters of the switch's end of the veth pair.
     ///
     /// # Errors
     ///
-    /// When the kernel says something else than expected.
+    /// When /sys has no such counters.
     pub fn bytes(&self, host: &str) -> Result<(u64, u64)> {
         let count = |way: &str| self.read(&format!("/sys/class/net/{host}/statistics/{way}_bytes"));
         Ok((count("rx")?, count("tx")?))
@@ -180,19 +180,19 @@ impl Switch {
             .map_err(Error::io("start unshare"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         text.trim().parse().map_err(|_| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Error::failed(path, output.status.to_string(), format!("{text}{said}"))
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            Error::failed(path, output.status.to_string(), format!("{text}{stderr}"))
         })
     }
 
-    /// The namespaces that all of it runs in.
+    /// The sandbox of the switch.
     #[must_use]
     pub fn sandbox(&self) -> &Arc<Sandbox> {
         &self.sandbox
     }
 }
 
-/// Where the programs find each other.
+/// The directories that its programs use, for their environment.
 fn environment(dir: &Path) -> [String; 3] {
     let dir = dir.display();
     ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"].map(|name| format!("{name}={dir}"))
@@ -245,8 +245,8 @@ ip address add "$2" dev br0
 ip link set br0 up
 "#;
 
-/// The datapath in user space computes no checksums and cuts no large packets, which the
-/// kernel would leave to a real cable's card.
+/// Offloads are off: the datapath in user space computes no checksums and does not segment
+/// large packets, which the kernel leaves to the network card.
 const HOST: &str = r#"
 ip netns add "$2"
 ip link add name "$2" type veth peer name eth0 netns "$2"
@@ -268,7 +268,7 @@ const NO_SFLOW: &str = r#"
 ovs-vsctl --db="unix:$1/db.sock" --timeout=20 -- clear bridge br0 sflow
 "#;
 
-/// /sys shows the interfaces of the network that mounted it.
+/// /sys shows the interfaces of the network namespace in which it was mounted.
 const SYS: &str = r#"
 mount -n -t sysfs sysfs /sys
 cat "$1"

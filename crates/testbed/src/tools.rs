@@ -1,15 +1,15 @@
-//! Small helpers: which programs are there, the end of a log, bounded waits.
+//! Helpers: checks for programs, the end of a log, waits with a time limit.
 
-use crate::error::are_wanted;
+use crate::error::check_enabled;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Lines of a log that go into an error message.
-const LAST_WORDS: usize = 30;
+/// Lines of a log in an error message.
+const TAIL_LINES: usize = 30;
 
 /// The search path for the fixtures' programs: the user's own, and the system
-/// directories, which are not on everybody's PATH.
+/// directories, which may be missing in it.
 pub(crate) fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
@@ -18,7 +18,7 @@ pub(crate) fn search_path() -> String {
 /// Checks that each program is installed; the second of a pair names the
 /// Debian package that has it.
 pub(crate) fn need(programs: &[(&str, &str)]) -> Result<()> {
-    are_wanted()?;
+    check_enabled()?;
     let path = search_path();
     for (program, package) in programs {
         let found = path
@@ -35,18 +35,18 @@ pub(crate) fn need(programs: &[(&str, &str)]) -> Result<()> {
 }
 
 /// The last lines of a log file, or why there are none.
-pub(crate) fn last_words(log: &Path) -> String {
+pub(crate) fn log_tail(log: &Path) -> String {
     match std::fs::read(log) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             let lines: Vec<&str> = text.lines().collect();
-            lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n")
+            lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
         }
         Err(error) => format!("(no log {}: {error})", log.display()),
     }
 }
 
-/// Asks `check` every few milliseconds until it has an answer.
+/// Calls `check` every few milliseconds until it returns a value.
 pub(crate) fn wait_until<T>(
     what: &str,
     limit: Duration,
@@ -62,7 +62,7 @@ pub(crate) fn wait_until<T>(
             return Err(Error::TimedOut {
                 what: what.to_owned(),
                 limit,
-                log: last_words(log),
+                log: log_tail(log),
             });
         }
         std::thread::sleep(Duration::from_millis(5));

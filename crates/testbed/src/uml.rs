@@ -1,5 +1,5 @@
-//! A Linux kernel as an ordinary process (User Mode Linux), with one network
-//! interface in the sandbox and the host's files, read-only, as its root.
+//! A Linux kernel as a process (User Mode Linux), with one network interface in the
+//! sandbox and the host's files, read-only, as its root.
 
 use crate::daemon::Daemon;
 use crate::tools::{need, search_path, write};
@@ -10,13 +10,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where Debian's package puts the modules of its kernel.
+/// The directory with the kernel modules of Debian's package.
 const MODULES: &str = "/usr/lib/uml/modules";
 
-/// A kernel is up in 2 to 5 seconds; a busy machine takes longer.
+/// A kernel boots in 2 to 5 seconds, on a busy machine in more.
 const BOOT_LIMIT: Duration = Duration::from_secs(90);
 
-/// What every init script begins with.
+/// The beginning of every init script.
 const COMMON: &str = include_str!("../scripts/uml-common.sh");
 
 /// A running User Mode Linux.
@@ -28,7 +28,7 @@ pub(crate) struct Uml {
     pub(crate) interface: String,
     net: Net,
     sandbox: Arc<Sandbox>,
-    /// Scripts given to it so far.
+    /// Number of scripts run so far.
     scripts: u32,
 }
 
@@ -52,8 +52,8 @@ impl Net {
 }
 
 impl Uml {
-    /// Boots a kernel whose init is `script`, after the common part, and waits
-    /// until it says `testbed: ready`. `settings` are its shell variables.
+    /// Boots a kernel whose init is `script`, after the common part, and waits until it
+    /// prints `testbed: ready`. `settings` are its shell variables.
     pub(crate) fn boot(
         sandbox: &Arc<Sandbox>,
         name: &str,
@@ -64,7 +64,7 @@ impl Uml {
         Uml::boot_with(sandbox, name, memory_mib, script, settings, |_| Ok(()))
     }
 
-    /// The same; `prepare` puts files into the directory that is `/run/testbed` inside.
+    /// As [`Uml::boot`]; `prepare` puts files into the directory that is `/run/testbed` inside.
     pub(crate) fn boot_with(
         sandbox: &Arc<Sandbox>,
         name: &str,
@@ -131,13 +131,14 @@ impl Uml {
                 "quiet",
             ],
         )?;
-        let ready = kernel.wait_for("its init is ready", BOOT_LIMIT, |said| {
-            said.contains("testbed: ready")
+        let ready = kernel.wait_for("the end of its init", BOOT_LIMIT, |output| {
+            output
+                .contains("testbed: ready")
                 .then_some(true)
-                .or_else(|| said.contains("testbed: failed").then_some(false))
+                .or_else(|| output.contains("testbed: failed").then_some(false))
         })?;
         if !ready {
-            return Err(Error::failed(name, "its init gave up", kernel.said()));
+            return Err(Error::failed(name, "its init failed", kernel.output()));
         }
         Ok(Uml {
             kernel,
@@ -149,16 +150,16 @@ impl Uml {
         })
     }
 
-    /// Runs a shell script inside, after those before it.
+    /// Runs a shell script inside, after the scripts before it.
     pub(crate) fn run(&mut self, script: &str, limit: Duration) -> Result<ScriptOutput> {
         let number = self.scripts;
         self.scripts += 1;
         write(self.shared.join(format!("script-{number}")), script)?;
         self.kernel.send_line(&number.to_string())?;
         let mark = format!("testbed: script {number} ended with ");
-        let status = self.kernel.wait_for("the script's end", limit, |said| {
-            let (_, rest) = said.split_once(&mark)?;
-            // Only a whole line: the number may still be on its way.
+        let status = self.kernel.wait_for("the script's end", limit, |output| {
+            let (_, rest) = output.split_once(&mark)?;
+            // Only a whole line: part of the number may be missing.
             let (status, _) = rest.split_once('\n')?;
             status.trim().parse().ok()
         })?;
@@ -194,14 +195,14 @@ ip -6 address add "$3/64" dev "$1" nodad
 ip link set "$1" up
 "#;
 
-/// Makes the shared directory, with a tree in it where modprobe finds the
-/// modules of the kernel that is installed.
+/// Makes the shared directory, with a tree in it in which modprobe finds the modules of
+/// the installed kernel.
 fn make_shared(shared: &Path) -> Result<()> {
     let output = Command::new("linux.uml")
         .arg("--version")
         .env("PATH", search_path())
         .output()
-        .map_err(Error::io("ask linux.uml for its version"))?;
+        .map_err(Error::io("run linux.uml --version"))?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let modules = Path::new(MODULES).join(&version);
     if !modules.is_dir() {

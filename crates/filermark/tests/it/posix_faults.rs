@@ -220,7 +220,7 @@ fn a_mount_that_vanishes_is_reported_and_nothing_is_made_in_its_place() {
     let place = mounts.tmpfs(64).expect("a tmpfs");
     let mut started = Sweep::composite("SWBUILD", &mounts, place.path()).start();
     started.wait_until("RUN", |s| s.stderr().contains("Starting RUN phase"));
-    mounts.vanish(&place).expect("it goes");
+    mounts.detach(&place).expect("it is detached");
     let ended = started.wait();
     ended.assert_sanitized();
     assert!(ended.elapsed < TIME_LIMIT, "{:?}", ended.elapsed);

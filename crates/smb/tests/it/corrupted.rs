@@ -7,7 +7,7 @@ use filermark_engine::driver::StopFlag;
 use filermark_model::smb::Dialect;
 use filermark_smb::login::LoginRefusals;
 use filermark_smb::validate::{CheckResult, Level, Report, validate};
-use filermark_testbed::{Samba, SambaOptions, SmbAct, SmbPassing, SmbProxy, SmbWay};
+use filermark_testbed::{Direction, ProxiedMessage, ProxyAction, Samba, SambaOptions, SmbProxy};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A request as the proxy keeps it for its reply, and those that are under way with it.
@@ -57,11 +57,11 @@ fn id_of(message: &[u8]) -> u64 {
 /// Samba behind a proxy with these changes.
 fn proxy(samba: &Samba, to_server: ToServer, to_client: ToClient) -> SmbProxy {
     let mut asked: BTreeMap<usize, Asked> = BTreeMap::new();
-    let script = move |passing: &SmbPassing<'_>| {
+    let script = move |passing: &ProxiedMessage<'_>| {
         let asked = asked.entry(passing.connection).or_default();
         let mut message = passing.message.to_vec();
         let id = id_of(&message);
-        let outcome = if passing.way == SmbWay::ToServer {
+        let outcome = if passing.way == Direction::ToServer {
             asked.insert(id, message.clone());
             to_server(&mut message)
         } else {
@@ -74,9 +74,12 @@ fn proxy(samba: &Samba, to_server: ToServer, to_client: ToClient) -> SmbProxy {
             to_client(&request.unwrap_or_default(), &mut message, under_way)
         };
         match outcome {
-            MessageOutcome::Goes => vec![SmbAct::Send(message)],
+            MessageOutcome::Goes => vec![ProxyAction::Send(message)],
             MessageOutcome::Lost => Vec::new(),
-            MessageOutcome::Twice => vec![SmbAct::Send(message.clone()), SmbAct::Send(message)],
+            MessageOutcome::Twice => vec![
+                ProxyAction::Send(message.clone()),
+                ProxyAction::Send(message),
+            ],
         }
     };
     SmbProxy::start(samba.address(), script).expect("a proxy")
@@ -197,15 +200,15 @@ fn waits_for_close(samba: &Samba, losses: usize) -> CheckResult {
         const EXCLUSIVE: u64 = 2;
         let message = passing.message;
         let is_lock = u16_at(message, 12) == two::LOCK;
-        if passing.way == SmbWay::ToServer {
+        if passing.way == Direction::ToServer {
             // An exclusive one that does not fail at once.
             waits += usize::from(is_lock && u32_at(message, 64 + 40) == EXCLUSIVE);
         }
         let is_grant = is_lock && u32_at(message, 8) == 0 && u32_at(message, 16) & ASYNC != 0;
         // The first two are those of the checks before.
-        match passing.way == SmbWay::ToClient && is_grant && (3..3 + losses).contains(&waits) {
+        match passing.way == Direction::ToClient && is_grant && (3..3 + losses).contains(&waits) {
             true => Vec::new(),
-            false => vec![SmbAct::Send(message.to_vec())],
+            false => vec![ProxyAction::Send(message.to_vec())],
         }
     });
     let proxy = proxy.expect("a proxy");
@@ -376,8 +379,8 @@ fn a_server_that_goes_away_cuts_it_short() {
         let proxy = SmbProxy::start(samba.address(), move |passing| {
             is_gone |= place_of(passing.message, &utf16(r"\new")).is_some();
             match is_gone {
-                true => vec![SmbAct::Close],
-                false => vec![SmbAct::Send(passing.message.to_vec())],
+                true => vec![ProxyAction::Close],
+                false => vec![ProxyAction::Send(passing.message.to_vec())],
             }
         });
         let proxy = proxy.expect("a proxy");

@@ -7,7 +7,7 @@ use filermark_engine::session_action::{HandleId, OpenFor, SessionAction};
 use filermark_model::Secret;
 use filermark_model::plan::SmbPlan;
 use filermark_model::smb::{Auth, Dialect, Encryption, Signing};
-use filermark_testbed::{FakeSmb, SambaOptions, SmbAct, SmbPassing, SmbProxy, SmbWay};
+use filermark_testbed::{Direction, FakeSmb, ProxiedMessage, ProxyAction, SambaOptions, SmbProxy};
 use std::time::{Duration, Instant};
 
 const SIZE: u64 = 1 << 20;
@@ -28,8 +28,8 @@ fn through(mut plan: SmbPlan, port: u16) -> SmbPlan {
     plan
 }
 
-fn pass(passing: &SmbPassing<'_>) -> Vec<SmbAct> {
-    vec![SmbAct::Send(passing.message.to_vec())]
+fn pass(passing: &ProxiedMessage<'_>) -> Vec<ProxyAction> {
+    vec![ProxyAction::Send(passing.message.to_vec())]
 }
 
 /// A file, open to be read.
@@ -98,7 +98,7 @@ fn a_reply_that_does_not_come_ends_the_connection() {
         let mut lost = false;
         let proxy = SmbProxy::start(samba.address(), move |passing| {
             let is_read = passing.message.get(12) == Some(&8);
-            if passing.way == SmbWay::ToClient && is_read && !lost {
+            if passing.way == Direction::ToClient && is_read && !lost {
                 lost = true;
                 return Vec::new();
             }
@@ -133,11 +133,11 @@ fn an_expired_session_is_renewed() {
         let proxy = SmbProxy::start(samba.address(), move |passing| {
             let is_read = passing.message.get(12) == Some(&8);
             let mut message = passing.message.to_vec();
-            if passing.way == SmbWay::ToClient && is_read && left > 0 {
+            if passing.way == Direction::ToClient && is_read && left > 0 {
                 left -= 1;
                 message[8..12].copy_from_slice(&0xC000_035Cu32.to_le_bytes());
             }
-            vec![SmbAct::Send(message)]
+            vec![ProxyAction::Send(message)]
         });
         let proxy = proxy.expect("a proxy");
         let mut rig = with_file(through(plan(&samba, Dialect::V311), proxy.address().port()));
@@ -223,7 +223,7 @@ fn servers_that_make_no_sense_are_refused_and_not_waited_for() {
     ];
     for bytes in noise {
         let bytes = bytes.to_vec();
-        let server = FakeSmb::start(move |_| vec![SmbAct::Raw(bytes.clone())]);
+        let server = FakeSmb::start(move |_| vec![ProxyAction::Raw(bytes.clone())]);
         let port = server.as_ref().expect("a server").address().port();
         for dialect in [Dialect::Nt1, Dialect::V311] {
             let plan = SmbPlan {
@@ -402,11 +402,11 @@ fn a_session_that_is_gone_is_made_anew() {
             let proxy = SmbProxy::start(samba.address(), move |passing| {
                 let mut message = passing.message.to_vec();
                 let is_read = message.get(command_at) == Some(&command);
-                if passing.way == SmbWay::ToClient && is_read && !done {
+                if passing.way == Direction::ToClient && is_read && !done {
                     done = true;
                     message[status_at..status_at + 4].copy_from_slice(&status.to_le_bytes());
                 }
-                vec![SmbAct::Send(message)]
+                vec![ProxyAction::Send(message)]
             });
             let proxy = proxy.expect("a proxy");
             let mut rig = with_file(through(plan(&samba, dialect), proxy.address().port()));

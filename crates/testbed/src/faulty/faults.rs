@@ -1,4 +1,4 @@
-//! What is to go wrong, and the counts of what was asked.
+//! The configured faults, and counts of requests.
 
 use fuser::Errno;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ macro_rules! kinds {
             /// All of them.
             pub const ALL: &'static [Kind] = &[$(Kind::$variant),*];
 
-            /// Its name, as FUSE has it, in lower case.
+            /// Its name in FUSE, in lower case.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
@@ -26,21 +26,21 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Lookup = "lookup", "One component of a path; nothing is cached, so every use of a path has one for each.";
-    Getattr = "getattr", "stat and the like; one for each, after the lookups.";
+    Lookup = "lookup", "One component of a path; nothing is cached, so each use of a path has one for each component.";
+    Getattr = "getattr", "stat and similar calls; one for each, after the lookups.";
     Setattr = "setattr", "chmod, chown, truncate, utimes.";
-    Readlink = "readlink", "The text of a symbolic link.";
-    Opendir = "opendir", "The opening of a directory.";
-    Readdir = "readdir", "A part of a directory; the last one is empty.";
-    Open = "open", "The opening of a file that exists.";
-    Create = "create", "The opening of a file that does not.";
-    Read = "read", "What page cache or, with direct_io, the program asks for.";
-    Write = "write", "Every write goes through, in pieces of 1 MiB at most.";
+    Readlink = "readlink", "The target of a symbolic link.";
+    Opendir = "opendir", "Opens a directory.";
+    Readdir = "readdir", "Reads part of a directory; the last reply is empty.";
+    Open = "open", "Opens a file that exists.";
+    Create = "create", "Creates and opens a file.";
+    Read = "read", "Reads by the page cache or, with direct_io, by the program.";
+    Write = "write", "Every write, in parts of 1 MiB at most.";
     Fsync = "fsync", "fsync, fdatasync; and each write through O_SYNC.";
-    Mkdir = "mkdir", "A new directory.";
-    Unlink = "unlink", "The end of a name of a file.";
-    Rmdir = "rmdir", "The end of a directory.";
-    Rename = "rename", "Another name.";
+    Mkdir = "mkdir", "Creates a directory.";
+    Unlink = "unlink", "Removes a name of a file.";
+    Rmdir = "rmdir", "Removes a directory.";
+    Rename = "rename", "Renames a file or directory.";
     Statfs = "statfs", "statfs, statvfs.";
     Access = "access", "access; also chdir.";
 }
@@ -48,7 +48,7 @@ kinds! {
 #[derive(Debug, Default)]
 struct Rule {
     delay_ns: AtomicU64,
-    /// Every so many-th fails; 0: none.
+    /// Every n-th request fails; 0: none.
     every: AtomicU64,
     errno: AtomicI32,
     since_rule: AtomicU64,
@@ -86,8 +86,8 @@ impl Faults {
         &self.rules[kind as usize]
     }
 
-    /// Counts a request, holds it back, and says whether it is to fail.
-    pub(super) fn meet(&self, kind: Kind) -> Result<(), Errno> {
+    /// Counts a request, delays it, and returns the error if it must fail.
+    pub(super) fn apply(&self, kind: Kind) -> Result<(), Errno> {
         let begun = Instant::now();
         let rule = self.rule(kind);
         rule.count.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +166,7 @@ impl Faults {
         taken.map(|_| ()).map_err(|_| Errno::ENOSPC)
     }
 
-    /// No fault any more.
+    /// Ends all faults but [`Faults::end_delays`].
     pub(super) fn recover(&self) {
         for kind in Kind::ALL {
             self.set_delay(*kind, Duration::ZERO);
@@ -176,7 +176,7 @@ impl Faults {
         self.set_forgets_writes(false);
     }
 
-    /// Ends all delays, those under way too, for good.
+    /// Ends all delays permanently, also those that are running.
     pub(super) fn end_delays(&self) {
         let _asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         self.no_delays.store(true, Ordering::Relaxed);
@@ -202,21 +202,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_third_fails_from_the_rule_s_first_on() {
+    fn every_third_request_after_the_rule_is_set_fails() {
         let faults = Faults::new();
-        assert!(faults.meet(Kind::Read).is_ok());
+        assert!(faults.apply(Kind::Read).is_ok());
         faults.set_error(Kind::Read, 3, 5);
-        let fate: Vec<bool> = (0..6).map(|_| faults.meet(Kind::Read).is_ok()).collect();
-        assert_eq!(fate, [true, true, false, true, true, false]);
-        assert!(faults.meet(Kind::Write).is_ok());
+        let results: Vec<bool> = (0..6).map(|_| faults.apply(Kind::Read).is_ok()).collect();
+        assert_eq!(results, [true, true, false, true, true, false]);
+        assert!(faults.apply(Kind::Write).is_ok());
         assert_eq!(faults.counts()[&Kind::Read], 7);
         assert_eq!(faults.failures()[&Kind::Read], 2);
         faults.recover();
-        assert!((0..6).all(|_| faults.meet(Kind::Read).is_ok()));
+        assert!((0..6).all(|_| faults.apply(Kind::Read).is_ok()));
     }
 
     #[test]
-    fn space_is_used_up_and_given_back() {
+    fn space_is_used_up_and_recover_removes_the_limit() {
         let faults = Faults::new();
         faults.set_space(Some(100));
         assert!(faults.take_space(60).is_ok() && faults.take_space(60).is_err());
@@ -227,15 +227,15 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_kept_and_can_be_ended() {
+    fn a_delay_lasts_its_time_and_can_be_ended() {
         let faults = std::sync::Arc::new(Faults::new());
         faults.set_delay(Kind::Getattr, Duration::from_millis(20));
         let begun = Instant::now();
-        assert!(faults.meet(Kind::Getattr).is_ok());
+        assert!(faults.apply(Kind::Getattr).is_ok());
         assert!(begun.elapsed() >= Duration::from_millis(20));
         faults.set_delay(Kind::Getattr, Duration::from_secs(3600));
         let same = std::sync::Arc::clone(&faults);
-        let waiting = std::thread::spawn(move || same.meet(Kind::Getattr).is_ok());
+        let waiting = std::thread::spawn(move || same.apply(Kind::Getattr).is_ok());
         std::thread::sleep(Duration::from_millis(20));
         assert!(!waiting.is_finished());
         faults.end_delays();

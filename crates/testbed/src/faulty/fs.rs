@@ -1,5 +1,4 @@
-//! What is done for each request: the same to a directory of the host, after
-//! [`Faults`] has had its way.
+//! Performs each request on a directory of the host, after [`Faults`] has been applied.
 
 use super::faults::{Faults, Kind};
 use super::tree::Tree;
@@ -15,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// An open directory: what was in it when it was opened.
+/// The entries that an open directory had when it was opened.
 pub(super) type Listing = Arc<Vec<(FileType, OsString)>>;
 
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(super) struct FaultyFs {
     pub(super) direct_io: bool,
     pub(super) root: PathBuf,
     pub(super) tree: Mutex<Tree>,
-    /// Open files by handle, with their number.
+    /// Open files by handle, with their inode number.
     pub(super) files: Mutex<HashMap<u64, (u64, Arc<File>)>>,
     pub(super) listings: Mutex<HashMap<u64, Listing>>,
     pub(super) handles: AtomicU64,
@@ -75,7 +74,7 @@ impl FaultyFs {
         (FileHandle(handle), flags)
     }
 
-    /// Attributes of a file by its number or, where it has no name any more, by a handle.
+    /// Attributes of a file by its number or, after it was unlinked, by a handle.
     pub(super) fn attributes(
         &self,
         number: INodeNo,
@@ -84,7 +83,7 @@ impl FaultyFs {
         let meta = match (handle.map(|handle| self.file(handle)), self.path(number)) {
             (Some(Ok(file)), _) => file.metadata()?,
             (_, Ok(path)) => path.symlink_metadata()?,
-            // The kernel's fstat does not say by which handle.
+            // The kernel's fstat does not pass the handle.
             (_, Err(gone)) => {
                 let files = locked(&self.files);
                 let open = files.values().find(|(of, _)| *of == number.0);
@@ -95,14 +94,14 @@ impl FaultyFs {
     }
 
     pub(super) fn look_up(&self, parent: INodeNo, name: &OsStr) -> FuseReply<FileAttr> {
-        self.faults.meet(Kind::Lookup)?;
+        self.faults.apply(Kind::Lookup)?;
         let meta = self.child(parent, name)?.symlink_metadata()?;
         let number = locked(&self.tree).found(parent.0, name);
         attributes(number, &meta)
     }
 
     pub(super) fn make_dir(&self, parent: INodeNo, name: &OsStr, mode: u32) -> FuseReply<FileAttr> {
-        self.faults.meet(Kind::Mkdir)?;
+        self.faults.apply(Kind::Mkdir)?;
         let path = self.child(parent, name)?;
         std::fs::create_dir(&path)?;
         std::fs::set_permissions(&path, Permissions::from_mode(mode & 0o7777))?;
@@ -117,7 +116,7 @@ impl FaultyFs {
         name: &OsStr,
         mode: u32,
     ) -> FuseReply<(FileAttr, File)> {
-        self.faults.meet(Kind::Create)?;
+        self.faults.apply(Kind::Create)?;
         self.faults.take_space(0)?;
         let path = self.child(parent, name)?;
         let mut options = OpenOptions::new();
@@ -129,7 +128,7 @@ impl FaultyFs {
     }
 
     pub(super) fn open_file(&self, number: INodeNo, flags: OpenFlags) -> FuseReply<File> {
-        self.faults.meet(Kind::Open)?;
+        self.faults.apply(Kind::Open)?;
         let write = flags.acc_mode() != OpenAccMode::O_RDONLY;
         let mut options = OpenOptions::new();
         options.read(true).write(write);
@@ -142,7 +141,7 @@ impl FaultyFs {
         offset: u64,
         size: u32,
     ) -> FuseReply<Vec<u8>> {
-        self.faults.meet(Kind::Read)?;
+        self.faults.apply(Kind::Read)?;
         let file = self.file(handle)?;
         let mut bytes = vec![0; size as usize];
         let mut filled = 0;
@@ -164,7 +163,7 @@ impl FaultyFs {
         offset: u64,
         data: &[u8],
     ) -> FuseReply<u32> {
-        self.faults.meet(Kind::Write)?;
+        self.faults.apply(Kind::Write)?;
         self.faults.take_space(data.len())?;
         let file = self.file(handle)?;
         if !self.faults.forgets_writes() {
@@ -174,7 +173,7 @@ impl FaultyFs {
     }
 
     pub(super) fn list(&self, number: INodeNo) -> FuseReply<Listing> {
-        self.faults.meet(Kind::Opendir)?;
+        self.faults.apply(Kind::Opendir)?;
         let mut listing = vec![
             (FileType::Directory, OsString::from(".")),
             (FileType::Directory, OsString::from("..")),
@@ -188,7 +187,7 @@ impl FaultyFs {
     }
 
     pub(super) fn list_on(&self, handle: FileHandle) -> FuseReply<Listing> {
-        self.faults.meet(Kind::Readdir)?;
+        self.faults.apply(Kind::Readdir)?;
         locked(&self.listings)
             .get(&handle.0)
             .cloned()
@@ -196,7 +195,7 @@ impl FaultyFs {
     }
 
     pub(super) fn remove(&self, kind: Kind, parent: INodeNo, name: &OsStr) -> FuseReply<()> {
-        self.faults.meet(kind)?;
+        self.faults.apply(kind)?;
         let path = self.child(parent, name)?;
         match kind {
             Kind::Rmdir => std::fs::remove_dir(path)?,
@@ -211,21 +210,21 @@ impl FaultyFs {
         from: (INodeNo, &OsStr),
         to: (INodeNo, &OsStr),
     ) -> FuseReply<()> {
-        self.faults.meet(Kind::Rename)?;
+        self.faults.apply(Kind::Rename)?;
         std::fs::rename(self.child(from.0, from.1)?, self.child(to.0, to.1)?)?;
         let (from, to) = ((from.0.0, from.1), (to.0.0, to.1));
         locked(&self.tree).renamed(from, to);
         Ok(())
     }
 
-    /// Applies what chmod, chown, truncate or utimes asked for.
+    /// Performs chmod, chown, truncate or utimes.
     pub(super) fn change(
         &self,
         number: INodeNo,
         handle: Option<FileHandle>,
         to: &Change,
     ) -> FuseReply<FileAttr> {
-        self.faults.meet(Kind::Setattr)?;
+        self.faults.apply(Kind::Setattr)?;
         if let Some(size) = to.size {
             match handle.map(|handle| self.file(handle)) {
                 Some(Ok(file)) => file.set_len(size)?,

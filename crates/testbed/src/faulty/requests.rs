@@ -1,5 +1,5 @@
-//! The kernel's requests, unpacked and answered. Nothing is cached (all time-outs
-//! are 0), so that what a program does arrives here.
+//! Decodes and answers the kernel's requests. Nothing is cached (all timeouts are 0),
+//! so that every call of a program leads to a request.
 
 use super::faults::Kind;
 use super::fs::{Change, FaultyFs, locked};
@@ -17,14 +17,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The kernel has to ask again, always.
+/// The kernel must not cache entries and attributes.
 const NO_CACHE: Duration = Duration::ZERO;
-/// Numbers are never used twice, so one generation does.
+/// Inode numbers are never reused, so that one generation is enough.
 const GENERATION: Generation = Generation(0);
-/// Background requests (read-ahead) that may be under way at once.
+/// Limit of concurrent background requests (read-ahead).
 const BACKGROUND_MAX: u16 = 64;
 
-/// Sends an answer of either kind.
+/// Sends the reply, or the error.
 macro_rules! answer {
     ($reply:ident, $result:expr, $value:pat => $good:expr) => {
         match $result {
@@ -51,13 +51,14 @@ fn timestamp(time: Option<TimeOrNow>) -> Timespec {
 
 impl Filesystem for FaultyFs {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Each is asked for alone: what a kernel does not know must not spoil the others.
-        let mut wishes = vec![InitFlags::FUSE_PARALLEL_DIROPS];
+        // Requested one by one: a capability that the kernel does not have makes the
+        // whole call fail.
+        let mut wanted = vec![InitFlags::FUSE_PARALLEL_DIROPS];
         if self.direct_io {
-            wishes.push(InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP);
+            wanted.push(InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP);
         }
-        for wish in wishes {
-            let _ = config.add_capabilities(wish);
+        for capability in wanted {
+            let _ = config.add_capabilities(capability);
         }
         let _ = config.set_max_background(BACKGROUND_MAX);
         Ok(())
@@ -74,7 +75,7 @@ impl Filesystem for FaultyFs {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, fh: Option<FileHandle>, reply: ReplyAttr) {
-        let result = self.faults.meet(Kind::Getattr);
+        let result = self.faults.apply(Kind::Getattr);
         let result = result.and_then(|()| self.attributes(ino, fh));
         answer!(reply, result, attr => reply.attr(&NO_CACHE, &attr));
     }
@@ -111,7 +112,7 @@ impl Filesystem for FaultyFs {
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
-        let result = self.faults.meet(Kind::Readlink);
+        let result = self.faults.apply(Kind::Readlink);
         let result = result.and_then(|()| Ok(std::fs::read_link(self.path(ino)?)?));
         answer!(reply, result, target => reply.data(target.as_os_str().as_bytes()));
     }
@@ -219,13 +220,13 @@ impl Filesystem for FaultyFs {
         reply.ok();
     }
 
-    /// Nothing is lost here but by the host's own fall, so nothing is synced.
+    /// Counted only: data is lost only in a crash of the host, so nothing is synced.
     fn fsync(&self, _: &Request, _ino: INodeNo, _: FileHandle, _data: bool, reply: ReplyEmpty) {
-        answer!(reply, self.faults.meet(Kind::Fsync), () => reply.ok());
+        answer!(reply, self.faults.apply(Kind::Fsync), () => reply.ok());
     }
 
     fn fsyncdir(&self, _: &Request, _ino: INodeNo, _: FileHandle, _data: bool, reply: ReplyEmpty) {
-        answer!(reply, self.faults.meet(Kind::Fsync), () => reply.ok());
+        answer!(reply, self.faults.apply(Kind::Fsync), () => reply.ok());
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -247,7 +248,7 @@ impl Filesystem for FaultyFs {
         answer!(reply, self.list_on(fh), listing => {
             let from = usize::try_from(offset).unwrap_or(usize::MAX);
             for (at, (kind, name)) in listing.iter().enumerate().skip(from) {
-                // The number is only shown to people; 0 would hide the entry.
+                // The inode number is only displayed; 0 would hide the entry.
                 if reply.add(INodeNo(at as u64 + 2), at as u64 + 1, *kind, name) {
                     break;
                 }
@@ -269,7 +270,7 @@ impl Filesystem for FaultyFs {
     }
 
     fn statfs(&self, _: &Request, _ino: INodeNo, reply: ReplyStatfs) {
-        let result = self.faults.meet(Kind::Statfs);
+        let result = self.faults.apply(Kind::Statfs);
         let result = result.and_then(|()| {
             rustix::fs::statvfs(&self.root).map_err(|error| io::Error::from(error).into())
         });
@@ -283,7 +284,7 @@ impl Filesystem for FaultyFs {
     }
 
     fn access(&self, _: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
-        let result = self.faults.meet(Kind::Access).and_then(|()| {
+        let result = self.faults.apply(Kind::Access).and_then(|()| {
             let wanted = rustix::fs::Access::from_bits_truncate(mask.bits().cast_unsigned());
             let path = self.path(ino)?;
             rustix::fs::access(path, wanted).map_err(|error| io::Error::from(error).into())

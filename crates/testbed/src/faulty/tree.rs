@@ -1,21 +1,21 @@
-//! The kernel names files by numbers; this knows their paths.
+//! Maps the inode numbers that the kernel uses to paths.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// FUSE's number of the root.
+/// FUSE's inode number of the root.
 pub(super) const ROOT: u64 = 1;
 
 #[derive(Debug)]
 struct Node {
     /// Parent and name; `None` once it is unlinked.
     place: Option<(u64, OsString)>,
-    /// How often the kernel was told of it and has not forgotten.
+    /// Lookups reported to the kernel that it has not forgotten.
     lookup_count: u64,
 }
 
-/// Every file that the kernel knows.
+/// Every file with an inode number that the kernel may use.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: PathBuf,
@@ -34,7 +34,7 @@ impl Tree {
         }
     }
 
-    /// Where a file is now; `None`: nowhere any more.
+    /// The current path of a file; `None`: it was removed.
     pub(super) fn path(&self, number: u64) -> Option<PathBuf> {
         let mut names = Vec::new();
         let mut at = number;
@@ -48,12 +48,12 @@ impl Tree {
         Some(path)
     }
 
-    /// Where a name in a directory is.
+    /// The path of a name in a directory.
     pub(super) fn child(&self, parent: u64, name: &OsStr) -> Option<PathBuf> {
         Some(self.path(parent)?.join(name))
     }
 
-    /// The number of a name that exists; the kernel is about to be told of it.
+    /// The number of an existing name; counts the lookup, which is then reported to the kernel.
     pub(super) fn found(&mut self, parent: u64, name: &OsStr) -> u64 {
         if let Some(&number) = self.names.get(&(parent, name.to_owned()))
             && let Some(node) = self.nodes.get_mut(&number)
@@ -64,7 +64,7 @@ impl Tree {
         self.made(parent, name)
     }
 
-    /// A new number, for a file that was not there before.
+    /// A new number, for a new file.
     pub(super) fn made(&mut self, parent: u64, name: &OsStr) -> u64 {
         self.removed(parent, name);
         self.last += 1;
@@ -78,7 +78,7 @@ impl Tree {
         self.last
     }
 
-    /// A name is gone; its number stays as long as the kernel knows it.
+    /// A name was removed; its number stays until the kernel forgets it.
     pub(super) fn removed(&mut self, parent: u64, name: &OsStr) {
         if let Some(number) = self.names.remove(&(parent, name.to_owned()))
             && let Some(node) = self.nodes.get_mut(&number)
@@ -87,7 +87,7 @@ impl Tree {
         }
     }
 
-    /// A file, or a directory with all that is in it, has moved.
+    /// A file, or a directory with its contents, was renamed.
     pub(super) fn renamed(&mut self, from: (u64, &OsStr), to: (u64, &OsStr)) {
         self.removed(to.0, to.1);
         let Some(number) = self.names.remove(&(from.0, from.1.to_owned())) else {
@@ -100,7 +100,7 @@ impl Tree {
         }
     }
 
-    /// The kernel has forgotten so many of its lookups.
+    /// The kernel has forgotten this number of its lookups.
     pub(super) fn forget(&mut self, number: u64, lookup_count: u64) {
         let Some(node) = self.nodes.get_mut(&number) else {
             return;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_renamed_directory_moves_with_it() {
+    fn files_below_a_renamed_directory_get_new_paths() {
         let mut tree = Tree::new("/r".into());
         let dir = tree.found(ROOT, name("a"));
         let file = tree.found(dir, name("f"));
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_name_has_no_path_and_its_successor_another_number() {
+    fn a_removed_name_has_no_path_and_a_new_file_of_that_name_another_number() {
         let mut tree = Tree::new("/r".into());
         let first = tree.made(ROOT, name("f"));
         tree.removed(ROOT, name("f"));
         assert_eq!(tree.path(first), None);
         let second = tree.made(ROOT, name("f"));
         assert_ne!(first, second);
-        // Forgetting the first must not take the second's name.
+        // Forgetting the first must not remove the name of the second.
         tree.forget(first, 1);
         assert_eq!(tree.found(ROOT, name("f")), second);
         tree.forget(second, 2);

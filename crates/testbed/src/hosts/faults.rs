@@ -1,4 +1,4 @@
-//! What may happen to a host, and how it is seen that nothing is left there.
+//! Faults of hosts, and checks that no process is left on them.
 
 use super::{Hosts, ssh};
 use crate::processes::{self, Process};
@@ -7,16 +7,16 @@ use rustix::process::Signal;
 use std::time::Duration;
 
 impl Hosts {
-    /// Cuts the link of a host (or of `prime`): nothing gets through, either way.
+    /// Cuts the link of a host (or of `prime`): no packet passes in either direction.
     ///
     /// # Errors
     ///
-    /// When there is no such host, or what ip(8) said.
+    /// When there is no such host, or what ip(8) reported.
     pub fn cut(&self, host: &str) -> Result<()> {
         self.set_link(host, "down")
     }
 
-    /// Mends a link that was cut; connections that still wait go on.
+    /// Restores a link that was cut; connections that still wait continue.
     ///
     /// # Errors
     ///
@@ -32,26 +32,26 @@ impl Hosts {
         self.sandbox.set_up(&what, script, &[name, state])
     }
 
-    /// Stops everything on a client host, its SSH server included; its kernel
-    /// still answers on the network. Not for what [`Hosts::command_on`] started.
+    /// Stops all processes of a client host, its SSH server included; its kernel
+    /// still answers on the network. Not for processes that [`Hosts::command_on`] started.
     ///
     /// # Errors
     ///
     /// When there is no such host, or a process does not stop within 5 s.
     pub fn freeze(&self, host: &str) -> Result<()> {
-        processes::hold(self.client(host)?.namespace, true)
+        processes::stop_or_continue(self.client(host)?.namespace, true)
     }
 
-    /// Lets a frozen host go on.
+    /// Continues the processes of a frozen host.
     ///
     /// # Errors
     ///
     /// As [`Hosts::freeze`].
     pub fn thaw(&self, host: &str) -> Result<()> {
-        processes::hold(self.client(host)?.namespace, false)
+        processes::stop_or_continue(self.client(host)?.namespace, false)
     }
 
-    /// What runs on a client host, but for the fixture's own: the SSH server
+    /// The processes of a client host, without those of the fixture: the SSH server
     /// that listens, and the host's process 1.
     ///
     /// # Errors
@@ -64,14 +64,14 @@ impl Hosts {
         Ok(found)
     }
 
-    /// Waits until nothing but the fixture's own runs on any client host: a
-    /// session of the SSH server takes a moment to go.
+    /// Waits until only the fixture's own processes run on the client hosts: a
+    /// session of the SSH server takes a moment to end.
     ///
     /// # Errors
     ///
     /// [`Error::TimedOut`] with a list of what is left.
     pub fn wait_clean(&self, limit: Duration) -> Result<()> {
-        processes::wait_for_none("the hosts empty", limit, || {
+        processes::wait_for_none("the end of all processes on the hosts", limit, || {
             let mut left = Vec::new();
             for host in self.names() {
                 let found = self.processes(host)?;
@@ -82,7 +82,7 @@ impl Hosts {
     }
 
     /// Kills (SIGKILL) the processes of a client host that have this name, the
-    /// last part of the program's path, and says how many there were.
+    /// last part of the program's path, and returns their number.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Hosts {
         self.signal(host, name, Signal::STOP)
     }
 
-    /// Lets stopped processes of this name go on.
+    /// Continues stopped processes of this name.
     ///
     /// # Errors
     ///
@@ -116,36 +116,36 @@ impl Hosts {
         Ok(found.len())
     }
 
-    /// From now on the user knows another key of this host than it has.
+    /// Replaces the key of this host in the user's known hosts by a wrong one.
     ///
     /// # Errors
     ///
-    /// When there is no such host, or what ssh-keygen said.
+    /// When there is no such host, or what ssh-keygen reported.
     pub fn wrong_host_key(&self, host: &str) -> Result<()> {
         let place = self.client(host)?;
         let key = self.dir.join(host).join("wrong_key");
         ssh::make_key(&key, "of another host")?;
-        self.ssh.know(host, place.address, &key)
+        self.ssh.add_known_host(host, place.address, &key)
     }
 
-    /// From now on this host does not take the user's key any more, and asks for
-    /// the password, [`Hosts::PASSWORD`].
+    /// Makes this host refuse the user's key and ask for the password,
+    /// [`Hosts::PASSWORD`].
     ///
     /// # Errors
     ///
-    /// When there is no such host, or the key is not there.
+    /// When there is no such host, or the key was removed before.
     pub fn ask_password(&self, host: &str) -> Result<()> {
         let keys = self.home.join(".ssh/authorized_keys");
         let keys = self.outside(host, &keys.display().to_string())?;
         std::fs::remove_file(&keys).map_err(Error::path("remove", &keys))
     }
 
-    /// Mounts a small empty file system on a host's directory, which is made if
-    /// need be and if it is in a place that is the host's own.
+    /// Mounts a small empty file system on a host's directory, which is made if it is
+    /// missing; the parent must then be one of the host's own directories.
     ///
     /// # Errors
     ///
-    /// When there is no such host, or what mount(8) said.
+    /// When there is no such host, or what mount(8) reported.
     pub fn small_tmpfs(&self, host: &str, path: &str, size_kib: u32) -> Result<()> {
         let script = format!(
             "mkdir -p '{path}' && mount -t tmpfs -o mode=755,size={size_kib}k tmpfs '{path}'"
@@ -162,7 +162,7 @@ impl Hosts {
         ))
     }
 
-    /// The end of what a host's SSH server has said.
+    /// The end of the log of a host's SSH server.
     ///
     /// # Errors
     ///

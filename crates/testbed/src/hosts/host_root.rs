@@ -3,7 +3,7 @@
 use super::{FILER, FILER_ADDRESS, PRIME, PRIME_ADDRESS, prefixed, six, ssh};
 use crate::daemon::Daemon;
 use crate::processes;
-use crate::tools::{last_words, write};
+use crate::tools::{log_tail, write};
 use crate::{Error, Result, Sandbox};
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -14,14 +14,13 @@ use std::time::{Duration, Instant};
 
 const INIT: &str = include_str!("../../scripts/host-init.sh");
 
-/// What `scripts/host-init.sh` ends with and waits in.
-const LAST_OF_ITS_OWN: &str = "cat";
+/// The last program that `scripts/host-init.sh` starts; it waits for its end.
+const LAST_PROGRAM: &str = "cat";
 
-/// Names come from the hosts file alone: there is no name server, and a wait
-/// for one would be a wait for nothing.
+/// Names are resolved from the hosts file only: there is no name server.
 const NSSWITCH: &str = "passwd: files\ngroup: files\nshadow: files\nhosts: files\n";
 
-/// Root's password is [`Hosts::PASSWORD`], as crypt(3) makes it of that.
+/// Root's password is [`Hosts::PASSWORD`], hashed by crypt(3).
 const SHADOW: &str = "root:$6$filermark$93SwaNVK9NnukY4u1QZqbp3ma6sUpflzyjSBQnByCS6bIQbOtLa18HRjUCoBb0xmmDxHZU/ameqFsSLZJH.p0/:19000:0:99999:7:::\n\
      sshd:*:19000:0:99999:7:::\n";
 
@@ -30,16 +29,16 @@ const SHADOW: &str = "root:$6$filermark$93SwaNVK9NnukY4u1QZqbp3ma6sUpflzyjSBQnBy
 pub(super) struct HostRoot {
     pub(super) name: String,
     pub(super) address: Ipv4Addr,
-    /// Its process 1, as the machine counts.
+    /// Its process 1, with its pid in the machine's namespace.
     pub(super) pid: u32,
     /// Its process namespace.
     pub(super) namespace: u64,
-    /// The processes that the fixture itself keeps there.
+    /// The processes of the fixture itself.
     pub(super) own: Vec<u32>,
     daemon: Daemon,
 }
 
-/// What the settings of all hosts are made from.
+/// The input for the settings of all hosts.
 pub(super) struct Settings {
     dir: PathBuf,
     /// The script that is every host's process 1.
@@ -48,7 +47,7 @@ pub(super) struct Settings {
     user_key: String,
     ssh_config: String,
     home: String,
-    /// Directories of the machine that no host may cover.
+    /// Directories of the machine that must stay visible on every host.
     visible: Vec<String>,
 }
 
@@ -124,13 +123,13 @@ impl HostRoot {
         })
     }
 
-    /// Gives it a cable to the switch, in which it is called like the host.
+    /// Connects it to the switch, by a port with the name of the host.
     pub(super) fn link(&mut self, sandbox: &Sandbox, limit: Duration) -> Result<()> {
         let daemon = &mut self.daemon;
-        daemon.wait_for("its namespaces", limit, |said| {
-            said.contains("testbed: no network yet").then_some(())
+        daemon.wait_for("its namespaces", limit, |output| {
+            output.contains("testbed: no network yet").then_some(())
         })?;
-        let gone = || Error::failed(&self.name, "its process 1 is not to be seen", "");
+        let gone = || Error::failed(&self.name, "its process 1 is not found", "");
         self.pid = daemon.inner_pid().ok_or_else(gone)?;
         self.namespace = processes::namespace_of(self.pid)?;
         let done = sandbox
@@ -140,49 +139,49 @@ impl HostRoot {
             .output()
             .map_err(Error::io("start ip"))?;
         if !done.status.success() {
-            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
             let what = format!("link {} to the switch", self.name);
-            return Err(Error::failed(what, done.status.to_string(), said));
+            return Err(Error::failed(what, done.status.to_string(), stderr));
         }
         daemon.send_line("go on")
     }
 
-    /// Waits until it serves.
+    /// Waits until its SSH server listens.
     pub(super) fn wait(&mut self, limit: Duration) -> Result<()> {
         let prime = self.name == PRIME;
-        self.daemon.wait_for("its SSH server", limit, |said| {
-            // At both of its addresses.
-            let serves = prime || said.matches("Server listening on").count() > 1;
-            (serves && said.contains("testbed: ready")).then_some(())
+        self.daemon.wait_for("its SSH server", limit, |output| {
+            // On both addresses.
+            let serves = prime || output.matches("Server listening on").count() > 1;
+            (serves && output.contains("testbed: ready")).then_some(())
         })?;
-        self.own = self.settled(limit)?;
+        self.own = self.wait_for_last_program(limit)?;
         Ok(())
     }
 
-    /// Its processes, once the last of them has begun: the script says that it is ready
-    /// before that, since it waits for it to the end.
-    fn settled(&self, limit: Duration) -> Result<Vec<u32>> {
+    /// Its processes, after the last of them has started: the script prints that it is
+    /// ready before that.
+    fn wait_for_last_program(&self, limit: Duration) -> Result<Vec<u32>> {
         let since = Instant::now();
         loop {
             let own = processes::in_namespace(self.namespace)?;
-            if own.iter().any(|process| process.name == LAST_OF_ITS_OWN) {
+            if own.iter().any(|process| process.name == LAST_PROGRAM) {
                 return Ok(own.iter().map(|process| process.pid).collect());
             }
             if since.elapsed() > limit {
-                let what = "it does not settle";
+                let what = "the last program of its init does not start";
                 return Err(Error::failed(&self.name, what, format!("{own:?}")));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// The end of what it, and its SSH server, have said.
+    /// The end of the output of its init and of its SSH server.
     pub(super) fn log(&self) -> String {
-        last_words(self.daemon.log())
+        log_tail(self.daemon.log())
     }
 }
 
-/// Root's home directory, as the accounts of this machine say.
+/// Root's home directory, from this machine's /etc/passwd.
 pub(super) fn home_of_root() -> Result<PathBuf> {
     let accounts = std::fs::read_to_string("/etc/passwd").map_err(Error::io("read /etc/passwd"))?;
     let root = accounts.lines().find(|line| line.starts_with("root:"));
@@ -190,8 +189,8 @@ pub(super) fn home_of_root() -> Result<PathBuf> {
     Ok(PathBuf::from(home.unwrap_or("/root")))
 }
 
-/// The program under test lies in the directory of the tests' own programs, or
-/// beside it; that may be below a home or `/tmp`.
+/// The repository and the target directory, in which the program under test is; they may
+/// be below a home directory or `/tmp`.
 fn visible() -> Vec<String> {
     let tests = std::env::current_exe().ok();
     let target = tests
@@ -208,7 +207,7 @@ fn visible() -> Vec<String> {
         .collect()
 }
 
-/// The host's end lies in its namespace from the beginning.
+/// The host's end is created in the host's namespace.
 const LINK: &str = r#"
 ip link add name "$1" type veth peer name eth0 netns "$2"
 ip link set "$1" master switch

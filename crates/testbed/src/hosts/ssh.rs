@@ -1,4 +1,4 @@
-//! Keys and configuration of the hosts' SSH: Debian's server, the user's client.
+//! Keys and configuration of the hosts' SSH servers and of the user's client.
 
 use super::six;
 use crate::tools::{search_path, write};
@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the user has on the prime: a key, the hosts' keys, a configuration.
+/// The user's SSH files on the prime: a key, the hosts' keys, a configuration.
 #[derive(Debug)]
 pub(super) struct Client {
     key: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Makes a key pair and a configuration in a directory; nobody is known yet.
+    /// Makes a key pair and a configuration in a directory; the list of known hosts is empty.
     pub(super) fn new(dir: &Path) -> Result<Client> {
         let key = dir.join("id_ed25519");
         make_key(&key, "the user of the test")?;
@@ -41,19 +41,19 @@ impl Client {
         })
     }
 
-    /// For `ssh -F`.
+    /// The configuration, for `ssh -F`.
     pub(super) fn config(&self) -> &Path {
         &self.config
     }
 
-    /// The user's public key, a line as `authorized_keys` has it.
+    /// The user's public key, a line for `authorized_keys`.
     pub(super) fn public_key(&self) -> Result<String> {
         read(&self.key.with_extension("pub"))
     }
 
-    /// Makes the key of a host known under its name and its address, in place
-    /// of what was known of it. `key` is the path of the private key.
-    pub(super) fn know(&self, name: &str, address: Ipv4Addr, key: &Path) -> Result<()> {
+    /// Adds the key of a host to the known hosts, under its names and addresses,
+    /// or replaces it. `key` is the path of the private key.
+    pub(super) fn add_known_host(&self, name: &str, address: Ipv4Addr, key: &Path) -> Result<()> {
         let public = read(&key.with_extension("pub"))?;
         let (name6, address6) = (six::name(name), six::address(address));
         let start = format!("{name},{address},{name6},{address6} ");
@@ -68,10 +68,10 @@ impl Client {
     }
 }
 
-/// The server's configuration, as a host sees its own files.
+/// The server's configuration, with the host's own paths.
 pub(super) fn server_config(address: Ipv4Addr) -> String {
     let address6 = six::address(address);
-    // UsePAM no: PAM would ask for services of the machine, and log there.
+    // UsePAM no: PAM would use services of the machine, and log there.
     format!(
         "ListenAddress {address}\n\
          ListenAddress {address6}\n\
@@ -104,8 +104,8 @@ pub(super) fn make_key(path: &Path, comment: &str) -> Result<()> {
     if done.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    Err(Error::failed("ssh-keygen", done.status.to_string(), said))
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    Err(Error::failed("ssh-keygen", done.status.to_string(), stderr))
 }
 
 fn read(path: &Path) -> Result<String> {

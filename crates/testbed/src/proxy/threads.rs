@@ -1,5 +1,5 @@
-//! The threads behind a fake and a proxy: one that takes connections, and for each way of
-//! a connection one that reads and one that writes.
+//! The threads of a fake server or a proxy: one that accepts connections, and for each
+//! direction of a connection one that reads and one that writes.
 
 use super::{Direction, ProxiedMessage, ProxyAction};
 use std::io::{Read, Write};
@@ -9,14 +9,14 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes before each message.
-const MARK: usize = 4;
-/// The bit of a mark of RPC that says: this fragment is the record's last.
+/// Length of the header of each message.
+const HEADER: usize = 4;
+/// The bit of RPC's record mark for the last fragment of a record.
 const LAST: u32 = 1 << 31;
-/// The longest record of RPC that is taken; a client that means more is wrong.
+/// The longest RPC record that is accepted; a longer one is an error of the client.
 const MAX_RECORD: usize = 64 << 20;
 
-/// What stands before each message.
+/// The header of each message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// A zero and the length in three bytes.
@@ -25,12 +25,12 @@ pub(super) enum Framing {
     Rpc,
 }
 
-/// How often a fixture looks for new connections.
-const ACCEPT_EVERY: Duration = Duration::from_millis(1);
+/// Interval at which a fixture checks for new connections.
+const ACCEPT_INTERVAL: Duration = Duration::from_millis(1);
 
 type Script = dyn FnMut(&ProxiedMessage<'_>) -> Vec<ProxyAction> + Send;
 
-/// What all threads of one fixture know.
+/// The state that all threads of one fixture share.
 struct Shared {
     framing: Framing,
     script: Mutex<Box<Script>>,
@@ -39,7 +39,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Waits, but not beyond the end of the fixture; false if that has come.
+    /// Waits, at most until the end of the fixture; false if it has ended.
     fn sleep(&self, time: Duration) -> bool {
         let over = self.over.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.over.1.wait_timeout_while(over, time, |over| !*over);
@@ -47,16 +47,16 @@ impl Shared {
         !*over
     }
 
-    fn ask(&self, passing: &ProxiedMessage<'_>) -> Vec<ProxyAction> {
-        // A script that panicked has failed its test already.
+    fn actions(&self, message: &ProxiedMessage<'_>) -> Vec<ProxyAction> {
+        // The mutex is poisoned if the script has panicked, which fails the test.
         match self.script.lock() {
-            Ok(mut script) => script(passing),
+            Ok(mut script) => script(message),
             Err(_) => vec![ProxyAction::Close],
         }
     }
 }
 
-/// The port, and what hangs on it; all gone when dropped.
+/// The port and its connections; closed when dropped.
 pub(super) struct Listener {
     pub(super) address: SocketAddr,
     shared: Arc<Shared>,
@@ -104,9 +104,9 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let (over, told) = &self.shared.over;
+        let (over, changed) = &self.shared.over;
         *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        told.notify_all();
+        changed.notify_all();
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }
@@ -114,17 +114,17 @@ impl Drop for Listener {
     }
 }
 
-/// Takes connections to the end of the fixture. It looks every now and then: woken by a
-/// connection it cannot be, from a thread that is in another network.
+/// Accepts connections until the end of the fixture. It polls: a thread in another
+/// network could not connect in order to end a blocking accept.
 fn accept(listener: &TcpListener, server: Option<SocketAddr>, shared: &Arc<Shared>) {
     let mut connection = 0;
-    while shared.sleep(ACCEPT_EVERY) {
+    while shared.sleep(ACCEPT_INTERVAL) {
         let Ok((client, _)) = listener.accept() else {
             continue;
         };
-        // A server that is not there shows as a connection that ends at once.
+        // Without a server, the client's connection is closed immediately.
         if let Err(error) = serve(connection, client, server, shared) {
-            eprintln!("testbed: a proxy's connection {connection}: {error}");
+            eprintln!("testbed: connection {connection} of a proxy: {error}");
         }
         connection += 1;
     }
@@ -170,11 +170,11 @@ fn serve(
     Ok(())
 }
 
-/// What a writer does next.
+/// A command for a writer.
 enum Order {
-    /// Bytes, not before a time.
+    /// Writes bytes, not before a time.
     Bytes(Instant, Vec<u8>),
-    /// The end of what goes this way.
+    /// Closes the stream.
     End,
 }
 
@@ -199,7 +199,7 @@ fn writer(stream: &TcpStream, shared: &Arc<Shared>) -> std::io::Result<Sender<Or
     Ok(sender)
 }
 
-/// One way of one connection.
+/// One direction of one connection.
 struct ProxyDirection {
     connection: usize,
     way: Direction,
@@ -225,20 +225,20 @@ impl ProxyDirection {
         }
     }
 
-    /// Reads messages to the end of the stream, and does about each what the script says.
+    /// Reads messages until the end of the stream, and performs the script's actions for each.
     fn relay(self, mut from: TcpStream) {
         let mut nth = 0;
         let framing = self.shared.framing;
         while let Some(message) = framing.read(&mut from) {
-            let passing = ProxiedMessage {
+            let received = ProxiedMessage {
                 connection: self.connection,
                 nth,
                 way: self.way,
                 message: &message,
             };
             nth += 1;
-            let acts = self.shared.ask(&passing);
-            if !acts.into_iter().all(|act| self.perform(act)) {
+            let actions = self.shared.actions(&received);
+            if !actions.into_iter().all(|action| self.perform(action)) {
                 break;
             }
         }
@@ -246,12 +246,12 @@ impl ProxyDirection {
         let _ = self.back.send(Order::End);
     }
 
-    /// Whether the connection goes on.
-    fn perform(&self, act: ProxyAction) -> bool {
+    /// Performs an action; false if the connection ends.
+    fn perform(&self, action: ProxyAction) -> bool {
         let now = Instant::now();
         let framed = |message: &[u8]| self.shared.framing.framed(message);
         let send = |to: &Sender<Order>, due, bytes| to.send(Order::Bytes(due, bytes)).is_ok();
-        match act {
+        match action {
             ProxyAction::Send(message) => send(&self.onward, now, framed(&message)),
             ProxyAction::Back(message) => send(&self.back, now, framed(&message)),
             ProxyAction::Later(time, message) => send(&self.onward, now + time, framed(&message)),
@@ -263,30 +263,29 @@ impl ProxyDirection {
 }
 
 impl Framing {
-    /// A message with its mark.
+    /// A message with its header.
     fn framed(self, message: &[u8]) -> Vec<u8> {
         let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
-        let mark = match self {
+        let header = match self {
             Framing::Smb => length & 0x00ff_ffff,
             Framing::Rpc => length | LAST,
         };
-        [&mark.to_be_bytes(), message].concat()
+        [&header.to_be_bytes(), message].concat()
     }
 
-    /// The next message; `None` at the end of the stream, and when it is not made of
-    /// messages.
+    /// The next message; `None` at the end of the stream, and for invalid data.
     fn read(self, from: &mut TcpStream) -> Option<Vec<u8>> {
         let mut message = Vec::new();
         loop {
-            let mut mark = [0; MARK];
-            from.read_exact(&mut mark).ok()?;
-            let mark = u32::from_be_bytes(mark);
+            let mut header = [0; HEADER];
+            from.read_exact(&mut header).ok()?;
+            let header = u32::from_be_bytes(header);
             let (length, last) = match self {
-                Framing::Smb => (mark, true),
-                Framing::Rpc => (mark & !LAST, mark & LAST != 0),
+                Framing::Smb => (header, true),
+                Framing::Rpc => (header & !LAST, header & LAST != 0),
             };
             let wanted = message.len().checked_add(usize::try_from(length).ok()?)?;
-            if (self == Framing::Smb && mark >> 24 != 0) || wanted > MAX_RECORD {
+            if (self == Framing::Smb && header >> 24 != 0) || wanted > MAX_RECORD {
                 return None;
             }
             from.take(u64::from(length))

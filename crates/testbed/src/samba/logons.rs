@@ -1,26 +1,25 @@
-//! Attempts to log in, as smbd's log has them.
+//! Login attempts in smbd's log.
 
-/// One attempt to log in.
+/// One login attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logon {
     /// `SMB` (the first version) or `SMB2`.
     pub protocol: String,
-    /// The domain that the client said.
+    /// The domain that the client sent.
     pub domain: String,
-    /// The user that the client said; empty for an anonymous one.
+    /// The user that the client sent; empty for an anonymous one.
     pub user: String,
-    /// How: `NTLMv2`, `NTLMv1`, `No-Password`, `krb5` ... A ticket that is refused is not
-    /// among them.
+    /// `NTLMv2`, `NTLMv1`, `No-Password`, `krb5` ... Refused tickets are not in the log.
     pub method: String,
-    /// NTSTATUS by name, such as `NT_STATUS_OK` or `NT_STATUS_WRONG_PASSWORD`: what the
-    /// server knows, which is more than what it tells the client.
+    /// NTSTATUS by name, such as `NT_STATUS_OK` or `NT_STATUS_WRONG_PASSWORD`: the status in
+    /// the log, which is more specific than the one that is sent to the client.
     pub status: String,
-    /// The client's address and port, as smbd writes them (`ipv4:127.0.0.1:40000`).
+    /// The client's address and port, in smbd's form (`ipv4:127.0.0.1:40000`).
     pub client: String,
 }
 
 impl Logon {
-    /// The password was right.
+    /// Whether the login succeeded.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         self.status == "NT_STATUS_OK"
@@ -37,7 +36,7 @@ pub(super) fn read(log: &str) -> Vec<Logon> {
 }
 
 /// Reads lines such as `Successful AuthZ: [SMB2,krb5] user [GROUP]\[alice] [S-1-5-..] at
-/// [..] Remote host [ipv4:127.0.0.1:57160] local host ..`: a ticket leaves no other.
+/// [..] Remote host [ipv4:127.0.0.1:57160] local host ..`, the only line for a ticket.
 fn ticket(line: &str) -> Option<Logon> {
     let rest = line.strip_prefix("Successful AuthZ: [")?;
     let (protocol, rest) = rest.split_once(",krb5] user [")?;

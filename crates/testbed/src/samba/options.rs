@@ -1,30 +1,30 @@
-//! What a test may ask of smbd, and the smb.conf that says so.
+//! Options of smbd, and its smb.conf.
 
 use std::fmt::Write as _;
 
-/// Not the standard port, so that a client that ignores what it was told is found out.
+/// Not the standard port, to detect a client that ignores its configuration.
 pub(super) const PORT: u16 = 12445;
 
-/// What [`super::Samba`] is to be like. The default is a server as most people run it,
-/// but that speaks SMB1 as well: NT1 to 3.1.1, signing and encryption by whoever asks.
+/// Options of a [`super::Samba`]. The default is a common configuration with SMB1 added:
+/// NT1 to 3.1.1, signing and encryption if the client requests them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SambaOptions {
     /// TCP port, on every address of the sandbox: [`super::Samba::PORT`], or
-    /// [`super::Samba::STANDARD_PORT`] where tshark is to read messages beyond 128 KiB.
+    /// [`super::Samba::STANDARD_PORT`] if tshark must read messages longer than 128 KiB.
     pub port: u16,
-    /// Lowest and highest dialect, as smb.conf names them (`NT1`, `SMB2_02`, `SMB2_10`,
+    /// Lowest and highest dialect, by their names in smb.conf (`NT1`, `SMB2_02`, `SMB2_10`,
     /// `SMB3_00`, `SMB3_02`, `SMB3_11`).
     pub dialects: (&'static str, &'static str),
     /// Whether messages are signed.
     pub signing: SmbSigning,
     /// Whether sessions are encrypted.
     pub encryption: SmbEncryption,
-    /// Who gets in without a password.
+    /// Who can log in without a password.
     pub guests: SmbGuests,
     /// Space of [`super::Samba::DATA`] in MiB; `None`: as much as the machine allows.
     pub space_mib: Option<u32>,
-    /// Further lines of smb.conf's `[global]`: parameter and value. They come last and
-    /// win. Those that tests have wanted: `server smb3 encryption algorithms`,
+    /// Further lines of `[global]` in smb.conf: parameter and value. They come last and
+    /// override others. Those that tests use: `server smb3 encryption algorithms`,
     /// `server smb3 signing algorithms` (without HMAC-SHA256 in it, 4.17 refuses 2.1 with
     /// STATUS_INVALID_PARAMETER), `max mux`, `smb2 max credits`,
     /// `smb2 max read`, `smb2 max write`, `smb2 max trans`, `aio read size`, `oplocks`,
@@ -48,7 +48,7 @@ impl Default for SambaOptions {
 }
 
 impl SambaOptions {
-    /// The same with one more line in `[global]`.
+    /// Adds a line to `[global]`.
     #[must_use]
     pub fn with(mut self, parameter: &str, value: impl ToString) -> Self {
         let line = (parameter.to_owned(), value.to_string());
@@ -60,45 +60,45 @@ impl SambaOptions {
 /// `server signing` of smb.conf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SmbSigning {
-    /// When the client asks. (SMB2 and later can always be signed.)
+    /// When the client requests it. (SMB2 and later can always be signed.)
     Auto,
     /// Always.
     Mandatory,
-    /// Never with SMB1; with SMB2 as `Auto`, which is all that the protocol allows.
+    /// Never with SMB1; with SMB2 as `Auto`, since SMB2 has no way to disable it.
     Disabled,
 }
 
 /// `server smb encrypt` of smb.conf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SmbEncryption {
-    /// The server says that it cannot.
+    /// The server does not offer it.
     Off,
-    /// When the client asks.
+    /// When the client requests it.
     Offered,
-    /// With every client that can.
+    /// With every client that supports it.
     Desired,
-    /// Always; clients that cannot are refused.
+    /// Always; clients that do not support it are refused.
     Required,
 }
 
 /// `map to guest` of smb.conf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SmbGuests {
-    /// Nobody; anonymous sessions reach `IPC$` only.
+    /// No guests; anonymous sessions have access to `IPC$` only.
     Refused,
-    /// Users that the server does not know; also anonymous ones, on
+    /// Users without an account become guests; also anonymous ones, on
     /// [`super::Samba::GUEST`].
     UnknownUsers,
-    /// Also users that it knows, with a wrong password.
+    /// Also users with an account and a wrong password.
     WrongPasswords,
 }
 
-/// Where smbd of a sandbox keeps what, as it sees it itself.
+/// Paths of smbd, in the sandbox unless stated otherwise.
 #[derive(Debug)]
 pub(super) struct SambaPaths {
-    /// State that goes with the sandbox.
+    /// The directory of its state, removed with the sandbox.
     pub(super) run: String,
-    /// Its log, on the host: the file that its output goes to as well.
+    /// Its log, on the host, which its output is written to as well.
     pub(super) log: String,
     /// Lines for Kerberos, or empty.
     pub(super) kerberos: String,
@@ -138,7 +138,7 @@ pub(super) fn configuration(options: &SambaOptions, places: &SambaPaths) -> Stri
     text
 }
 
-/// The shares; all but the first have a purpose of their own.
+/// The shares; see the constants of [`super::Samba`].
 fn shares(run: &str, guests: bool) -> String {
     let mut text = format!(
         "[data]\n    path = {run}/data\n    read only = no\n\
@@ -150,7 +150,7 @@ fn shares(run: &str, guests: bool) -> String {
          [dfs]\n    path = {run}/dfs\n    read only = no\n    msdfs root = yes\n"
     );
     if guests {
-        // To smbd's eyes, an anonymous session does not own even what it has made.
+        // For smbd, an anonymous session does not own even the files that it has made.
         let _ = write!(
             text,
             "[guest]\n    path = {run}/guest\n    read only = no\n    guest ok = yes\n    \
@@ -160,8 +160,8 @@ fn shares(run: &str, guests: bool) -> String {
     text
 }
 
-/// What never changes. Nothing here may reach for the host: no printers, no NetBIOS,
-/// no user's shares, no winbind.
+/// The fixed part. It must not use services of the host: no printers, no NetBIOS, no
+/// user shares, no winbind.
 const FIXED: &str = "    netbios name = TESTBED
     workgroup = TESTGROUP
     server role = standalone

@@ -1,8 +1,8 @@
-//! How smbd comes up: its users, its files, its process.
+//! Starts smbd: its users, its files, its process.
 
 use super::{SMALL_MIB, START_LIMIT, Samba};
 use crate::daemon::Daemon;
-use crate::tools::{last_words, wait_until, write};
+use crate::tools::{log_tail, wait_until, write};
 use crate::{Error, Kdc, Result, Sandbox};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-/// Starts smbd and waits until its port answers; its pid, as the machine counts.
+/// Starts smbd and waits until its port answers; returns its pid in the machine's namespace.
 pub(super) fn start_server(
     sandbox: &Arc<Sandbox>,
     name: &str,
@@ -25,13 +25,13 @@ pub(super) fn start_server(
         format!("{name}={}", value.display())
     });
     let mut args: Vec<&str> = realm.as_deref().into_iter().collect();
-    // With a process group of its own: at its end it sends SIGTERM to its group, which
-    // would be the test's, and no process namespace holds that back.
+    // Without --no-process-group smbd makes its own process group: when it ends it sends
+    // SIGTERM to its group, which would otherwise be the test's.
     args.extend(["smbd", "-F", "-s", &config]);
     let mut server = Daemon::start(sandbox, name, "env", &args)?;
     let pid = wait_until("smbd", START_LIMIT, log, || {
         if let Err(error) = server.check() {
-            return Err(Error::failed("smbd", error.to_string(), last_words(log)));
+            return Err(Error::failed("smbd", error.to_string(), log_tail(log)));
         }
         let answers = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         let up = sandbox.run(answers) && has_notify_daemon(sandbox, name)?;
@@ -40,9 +40,9 @@ pub(super) fn start_server(
     Ok((server, pid))
 }
 
-/// Whether smbd's process for change notifications has put its name where the others look
-/// for it. Until then TREE_CONNECT fails with STATUS_NO_MEMORY ("No notify daemon around"),
-/// though the port answers.
+/// Whether smbd's process for change notifications has registered its name. Until then
+/// TREE_CONNECT fails with STATUS_NO_MEMORY ("No notify daemon around"), although the port
+/// answers.
 fn has_notify_daemon(sandbox: &Sandbox, name: &str) -> Result<bool> {
     let output = sandbox
         .inner_command("grep")
@@ -56,8 +56,8 @@ fn has_notify_daemon(sandbox: &Sandbox, name: &str) -> Result<bool> {
     Ok(output.status.success())
 }
 
-/// What makes smbd take tickets without being a member of a domain: its own role stays
-/// `standalone`, its key is in a file. The tickets may have no PAC, see `kdc.rs`.
+/// Settings with which smbd accepts tickets without being a member of a domain: its role
+/// stays `standalone`, its key is in a file. The tickets must have no PAC, see `kdc.rs`.
 pub(super) fn kerberos_lines(kdc: &Kdc) -> String {
     format!(
         "    realm = {}\n    kerberos method = dedicated keytab\n    \
@@ -67,7 +67,7 @@ pub(super) fn kerberos_lines(kdc: &Kdc) -> String {
     )
 }
 
-/// Gives a user a password, by standard input, as `smbpasswd -a` takes it.
+/// Adds a user with `smbpasswd -a`, which reads the password from standard input.
 pub(super) fn add_user(sandbox: &Sandbox, config: &Path, user: &str, password: &str) -> Result<()> {
     let what = format!("smbpasswd -a {user}");
     let mut child = sandbox
@@ -87,13 +87,13 @@ pub(super) fn add_user(sandbox: &Sandbox, config: &Path, user: &str, password: &
     if output.status.success() {
         return Ok(());
     }
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
-    Err(Error::failed(what, output.status.to_string(), said))
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    Err(Error::failed(what, output.status.to_string(), text))
 }
 
-/// An smb.conf for smbclient, which runs with the host's files, and the file with
-/// user and password beside it.
+/// An smb.conf for smbclient, which runs with the host's files, and next to it the file
+/// with user and password.
 pub(super) fn client_configuration(sandbox: &Sandbox, name: &str) -> Result<PathBuf> {
     let base = sandbox.dir().join(format!("{name}-client"));
     std::fs::create_dir_all(&base).map_err(Error::path("make", &base))?;
@@ -118,21 +118,21 @@ pub(super) fn client_configuration(sandbox: &Sandbox, name: &str) -> Result<Path
     Ok(config)
 }
 
-/// Makes the directories of the shares, as `PREPARE` says.
+/// Makes the directories of the shares, by `PREPARE`.
 pub(super) fn make_shares(sandbox: &Sandbox, run: &str, space_mib: Option<u32>) -> Result<()> {
     let (size, small) = (space(space_mib), space(Some(SMALL_MIB)));
     let files = sandbox.dir().display().to_string();
     sandbox.set_up("prepare for smbd", PREPARE, &[run, &size, &small, &files])
 }
 
-/// The size of a tmpfs, as mount takes it.
+/// The size of a tmpfs, for mount.
 fn space(mib: Option<u32>) -> String {
     mib.map_or_else(|| "100%".to_owned(), |mib| format!("{mib}m"))
 }
 
 /// `$1`: smbd's directory; `$2`, `$3`: sizes of the large and the small shares; `$4`:
-/// the sandbox's directory on the host. The users that smbd maps its own to are put
-/// into the sandbox's view of the system's, once.
+/// the sandbox's directory on the host. The system users that smbd's users are mapped to
+/// are added to /etc/passwd and /etc/group of the sandbox, once.
 const PREPARE: &str = r#"
 if ! grep -q '^alice:' /etc/passwd; then
     cp /etc/passwd "$4/passwd"

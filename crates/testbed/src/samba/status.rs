@@ -1,12 +1,12 @@
-//! What smbstatus knows of a server's connections.
+//! A server's sessions, shares and open files, from smbstatus.
 
 use crate::{Error, Result};
 use serde_json::Value;
 
-/// Everything that smbstatus shows.
+/// The output of smbstatus.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SmbStatus {
-    /// Who is logged in; one connection may carry several.
+    /// Sessions; one connection may have several.
     pub sessions: Vec<SmbSession>,
     /// Shares in use.
     pub trees: Vec<SmbTree>,
@@ -17,14 +17,14 @@ pub struct SmbStatus {
 /// A user's session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmbSession {
-    /// smbd's child that serves the connection, as smbd counts; for
-    /// [`super::Samba::kill_connection`] and the like.
+    /// The pid, in smbd's namespace, of the child that serves the connection; for
+    /// [`super::Samba::kill_connection`] and similar functions.
     pub pid: u32,
-    /// The user that the client has become.
+    /// The user to which the client was mapped.
     pub user: String,
     /// `NT1`, `SMB2_02`, `SMB2_10`, `SMB3_00`, `SMB3_02`, `SMB3_11`.
     pub dialect: String,
-    /// The client's address and port, as smbd writes them (`ipv4:127.0.0.1:40000`).
+    /// The client's address and port, in smbd's form (`ipv4:127.0.0.1:40000`).
     pub client: String,
     /// How messages are signed.
     pub signing: SmbProtection,
@@ -35,7 +35,7 @@ pub struct SmbSession {
 /// A share that a session uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmbTree {
-    /// smbd's child, as smbd counts.
+    /// The pid of smbd's child, in smbd's namespace.
     pub pid: u32,
     /// Name of the share.
     pub share: String,
@@ -45,24 +45,24 @@ pub struct SmbTree {
     pub encryption: SmbProtection,
 }
 
-/// A means of protection, as smbstatus names it.
+/// Signing or encryption, with smbstatus's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmbProtection {
     /// `AES-128-GCM`, `HMAC-SHA256` ...; `-` for none.
     pub cipher: String,
-    /// `full`: every message since the session was there; `partial`: some (those of the
-    /// log-in, or because a client asked where it need not have); `none`.
+    /// `full`: every message since the session was set up; `partial`: some (those of the
+    /// login, or because the client requested what the server did not require); `none`.
     pub degree: String,
 }
 
 /// An open file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmbOpenFile {
-    /// smbd's child, as smbd counts.
+    /// The pid of smbd's child, in smbd's namespace.
     pub pid: u32,
     /// The file's path within the share, with slashes; `.` is the share itself.
     pub name: String,
-    /// What others may do meanwhile: letters of `RWD`, empty for nothing.
+    /// The access that other opens may have: letters of `RWD`, empty for none.
     pub shared: String,
     /// The oplock, such as `EXCLUSIVE` or `BATCH`, or a lease's letters of `RWH`, or
     /// empty.
@@ -70,7 +70,7 @@ pub struct SmbOpenFile {
 }
 
 impl SmbStatus {
-    /// Reads what `smbstatus --json` prints.
+    /// Reads the output of `smbstatus --json`.
     pub(super) fn read(text: &str) -> Result<SmbStatus> {
         let bad = |why: &str| Error::failed("smbstatus --json", why, text);
         let value: Value = serde_json::from_str(text).map_err(|error| bad(&error.to_string()))?;
@@ -93,7 +93,7 @@ impl SmbStatus {
                 files,
             })
         };
-        read().ok_or_else(|| bad("an entry without what every entry has"))
+        read().ok_or_else(|| bad("an entry without a required field"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! tshark as judge of what went over the wire.
+//! Captures decoded by tshark.
 
 use crate::round_trip;
 use filermark_testbed::{Capture, Fsal, Ganesha, KernelServer, available};
@@ -27,7 +27,7 @@ fn calls_and_times_are_read_from_a_capture() {
     assert_eq!(pcap.malformed().expect("tshark"), 0);
     let calls = pcap.calls().expect("tshark");
     assert_eq!(calls.get(&CREATE), Some(&1), "{calls:?}");
-    // nfs-cp writes a MiB at a time, or less where the server wants less.
+    // nfs-cp writes 1 MiB at a time, or less if the server prefers less.
     assert!(
         calls.get(&WRITE).is_some_and(|&count| count >= 5),
         "{calls:?}"
@@ -51,7 +51,7 @@ fn calls_and_times_are_read_from_a_capture() {
 }
 
 #[test]
-fn nonsense_on_the_port_is_malformed() {
+fn a_truncated_call_is_malformed() {
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;
     };

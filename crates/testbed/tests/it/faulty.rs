@@ -1,4 +1,4 @@
-//! The file system with faults: it is a file system, and it has the faults.
+//! The file system with faults: its operations, and its faults.
 
 use filermark_testbed::{Faulty, FaultyOptions, Kind, Mounts, available};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,7 +10,7 @@ const EIO: i32 = 5;
 
 struct Mounted {
     faulty: Faulty,
-    /// Where the test sees it.
+    /// The test's path of the file system.
     at: PathBuf,
     mounts: Arc<Mounts>,
 }
@@ -23,7 +23,7 @@ fn mounted(options: FaultyOptions) -> Option<Mounted> {
 }
 
 impl Mounted {
-    /// How many requests of a kind an action makes.
+    /// The number of requests of a kind that an action makes.
     fn requests(&self, kind: Kind, action: impl FnOnce()) -> u64 {
         let before = self.faulty.counts()[&kind];
         action();
@@ -32,7 +32,7 @@ impl Mounted {
 }
 
 #[test]
-fn it_is_a_file_system() {
+fn it_works_as_a_file_system() {
     for direct_io in [false, true] {
         let options = FaultyOptions {
             direct_io,
@@ -66,9 +66,9 @@ fn it_is_a_file_system() {
             .expect("chmod");
         let meta = std::fs::metadata(at.join("z/b/f")).expect("stat");
         assert_eq!((meta.len(), meta.mode() & 0o7777), (10, 0o640));
-        // Unlinked, and used further.
+        // Unlinked, but still open.
         std::fs::remove_file(at.join("z/b/f")).expect("unlink");
-        file.set_len(20).expect("truncate what has no name");
+        file.set_len(20).expect("truncate an unlinked file");
         assert_eq!(file.metadata().expect("fstat").len(), 20);
         drop(file);
         for i in 0..300 {
@@ -83,7 +83,7 @@ fn it_is_a_file_system() {
             std::fs::read_dir(faulty.backing()).expect("list").count(),
             0
         );
-        let missing = std::fs::metadata(at.join("z")).expect_err("nothing there");
+        let missing = std::fs::metadata(at.join("z")).expect_err("removed");
         assert_eq!(missing.kind(), std::io::ErrorKind::NotFound);
     }
 }
@@ -98,7 +98,7 @@ fn locks_and_mappings_work_through_it() {
         let Some(Mounted { at, mounts, faulty }) = mounted(options) else {
             return;
         };
-        // python3 is there for ci/check-docs anyway.
+        // python3 is also needed by ci/check-docs.
         let script = "import fcntl, mmap, os, sys\n\
             fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n\
             os.ftruncate(fd, 8192)\n\
@@ -114,9 +114,9 @@ fn locks_and_mappings_work_through_it() {
             .arg(faulty.scratch().path().join("f"))
             .output()
             .expect("start python3");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(said, "b'abc' True True\n", "{errors}");
+        assert_eq!(stdout, "b'abc' True True\n", "{errors}");
         assert_eq!(
             std::fs::read(at.join("f")).expect("read")[4096..4099],
             *b"abc"
@@ -155,7 +155,7 @@ fn each_stat_arrives_and_with_direct_io_each_read() {
 }
 
 #[test]
-fn a_delay_is_what_a_program_waits() {
+fn a_delay_lengthens_the_call_of_a_program() {
     let Some(Mounted {
         faulty,
         at,
@@ -165,7 +165,7 @@ fn a_delay_is_what_a_program_waits() {
         return;
     };
     std::fs::write(at.join("f"), "f").expect("write");
-    // The shortest of a few: a busy machine makes any of them longer.
+    // The shortest of several: on a busy machine some take longer.
     let time = |count: u32| {
         let each = (0..count).map(|_| {
             let begun = Instant::now();
@@ -182,8 +182,7 @@ fn a_delay_is_what_a_program_waits() {
         delayed < Duration::from_millis(6) + bare,
         "{delayed:?}, bare {bare:?}"
     );
-    // Eight at once do not wait for each other: one after the other they would
-    // take 0.8 s.
+    // Eight threads run concurrently: in sequence they would take 0.8 s.
     faulty.delay(Kind::Getattr, Duration::from_millis(50));
     let begun = Instant::now();
     std::thread::scope(|scope| {
@@ -198,7 +197,7 @@ fn a_delay_is_what_a_program_waits() {
 }
 
 #[test]
-fn errors_come_as_ordered_and_end() {
+fn errors_are_returned_as_configured_until_recover() {
     let Some(Mounted {
         faulty,
         at,
@@ -208,24 +207,24 @@ fn errors_come_as_ordered_and_end() {
         return;
     };
     faulty.fail(Kind::Mkdir, 2, EIO);
-    let fate: Vec<Option<i32>> = (0..4)
+    let results: Vec<Option<i32>> = (0..4)
         .map(|i| {
             std::fs::create_dir(at.join(i.to_string()))
                 .err()?
                 .raw_os_error()
         })
         .collect();
-    assert_eq!(fate, [None, Some(EIO), None, Some(EIO)]);
+    assert_eq!(results, [None, Some(EIO), None, Some(EIO)]);
     assert_eq!(faulty.failures()[&Kind::Mkdir], 2);
     faulty.fail(Kind::Write, 1, EIO);
     let error = std::fs::write(at.join("f"), "f").expect_err("no write works");
     assert_eq!(error.raw_os_error(), Some(EIO));
     faulty.recover();
-    std::fs::write(at.join("f"), "f").expect("it is well again");
+    std::fs::write(at.join("f"), "f").expect("writes work again");
 }
 
 #[test]
-fn space_ends_and_statfs_says_so() {
+fn writes_fail_beyond_the_space_limit_and_statfs_shows_it() {
     let Some(Mounted {
         faulty,
         at,
@@ -235,18 +234,18 @@ fn space_ends_and_statfs_says_so() {
         return;
     };
     faulty.limit_space(Some(100_000));
-    std::fs::write(at.join("f"), [0; 60_000]).expect("there is room");
-    let error = std::fs::write(at.join("g"), [0; 60_000]).expect_err("there is none");
+    std::fs::write(at.join("f"), [0; 60_000]).expect("there is space");
+    let error = std::fs::write(at.join("g"), [0; 60_000]).expect_err("there is no space");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     let of = rustix::fs::statvfs(&at).expect("statfs");
     let available = of.f_bavail * of.f_frsize;
     assert!(available <= 40_000, "{available}");
     faulty.recover();
-    std::fs::write(at.join("g"), [0; 60_000]).expect("there is room again");
+    std::fs::write(at.join("g"), [0; 60_000]).expect("there is space again");
 }
 
 #[test]
-fn nobody_hangs_when_it_dies() {
+fn a_waiting_call_ends_when_the_connection_is_cut() {
     let Some(Mounted {
         faulty,
         at,
@@ -262,7 +261,7 @@ fn nobody_hangs_when_it_dies() {
     std::thread::sleep(Duration::from_millis(50));
     assert!(!waiting.is_finished());
     let begun = Instant::now();
-    faulty.die().expect("it dies");
+    faulty.die().expect("cut the connection");
     let answer = waiting.join().expect("no panic");
     assert!(begun.elapsed() < Duration::from_secs(2), "{answer:?}");
     assert_eq!(
@@ -274,7 +273,7 @@ fn nobody_hangs_when_it_dies() {
 }
 
 #[test]
-fn alone_it_is_fast_enough() {
+fn alone_without_faults_it_serves_a_thousand_stats_per_second() {
     let Some(Mounted {
         faulty: _faulty,
         at,

@@ -22,12 +22,12 @@ fn a_file_goes_to_the_memory_export_and_comes_back() {
         return;
     };
     assert_eq!(ganesha.files(), None);
-    // ganesha keeps the first MiB of a file there.
+    // ganesha keeps only the first MiB of a file in memory.
     round_trip(ganesha.sandbox(), ganesha.export(), 1_000_000);
 }
 
 #[test]
-fn the_portmapper_knows_the_ports_and_both_families_answer() {
+fn the_ports_are_registered_and_both_address_families_answer() {
     let Some(ganesha) = available(Ganesha::start(Fsal::Mem)) else {
         return;
     };
@@ -85,7 +85,7 @@ fn a_read_only_export_and_a_full_disk_refuse_a_file() {
 }
 
 #[test]
-fn over_udp_it_registers_and_answers_where_asked_to() {
+fn over_udp_it_registers_and_answers_if_configured() {
     let options = ServerOptions {
         udp: true,
         ..ServerOptions::default()
@@ -98,8 +98,8 @@ fn over_udp_it_registers_and_answers_where_asked_to() {
     };
     for program in ["nfs", "mountd"] {
         let args = ["-T", "udp", "127.0.0.1", program, "3"];
-        let said = libnfs(ganesha.sandbox(), "rpcinfo", &args);
-        let said = String::from_utf8_lossy(&said).into_owned();
-        assert!(said.contains("ready and waiting"), "{said}");
+        let output = libnfs(ganesha.sandbox(), "rpcinfo", &args);
+        let output = String::from_utf8_lossy(&output).into_owned();
+        assert!(output.contains("ready and waiting"), "{output}");
     }
 }

@@ -14,7 +14,7 @@ fn hosts(count: usize) -> Option<Hosts> {
     available(Hosts::start(&sandbox, count))
 }
 
-/// Runs a command on a host by SSH, as a user on the prime would.
+/// Runs a command on a host by SSH, from the prime.
 fn ssh(hosts: &Hosts, host: &str, command: &str) -> Output {
     hosts
         .command("timeout")
@@ -30,62 +30,62 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command on a host says, if it succeeds.
-fn said(hosts: &Hosts, host: &str, command: &str) -> String {
+/// The output of a command on a host, which must succeed.
+fn ssh_output(hosts: &Hosts, host: &str, command: &str) -> String {
     let done = ssh(hosts, host, command);
     assert!(done.status.success(), "{host}: {done:?}");
     text(&done.stdout)
 }
 
 #[test]
-fn each_host_is_a_machine_of_its_own() {
+fn each_host_has_its_own_names_files_and_processes() {
     let start = Instant::now();
     let Some(hosts) = hosts(3) else { return };
     eprintln!("three hosts are up after {:.2?}", start.elapsed());
     assert_eq!(hosts.names().collect::<Vec<_>>(), ["h1", "h2", "h3"]);
     for host in ["h1", "h2", "h3"] {
-        assert_eq!(said(&hosts, host, "hostname"), format!("{host}\n"));
-        // Names resolve on all of them, and backwards.
+        assert_eq!(ssh_output(&hosts, host, "hostname"), format!("{host}\n"));
+        // Names resolve on all hosts, forward and reverse.
         let address = hosts.address(host).expect("an address").to_string();
         for from in ["h1", "h3"] {
-            let line = said(&hosts, from, &format!("getent hosts {address}"));
+            let line = ssh_output(&hosts, from, &format!("getent hosts {address}"));
             assert!(line.ends_with(&format!(" {host}\n")), "{line}");
         }
         let script = format!("echo {host} >/tmp/it; echo {host} >~/it; echo {host} >/mnt/own/it");
-        said(&hosts, host, &script);
+        ssh_output(&hosts, host, &script);
     }
     for host in ["h1", "h2", "h3"] {
-        let read = said(&hosts, host, "cat /tmp/it ~/it /mnt/own/it | uniq");
+        let read = ssh_output(&hosts, host, "cat /tmp/it ~/it /mnt/own/it | uniq");
         assert_eq!(read, format!("{host}\n"));
         let own = hosts.own_dir(host).expect("its own directory");
         let seen = std::fs::read_to_string(own.join("it")).expect("read it from outside");
         assert_eq!(seen, format!("{host}\n"));
-        // Nothing else can be written to, the machine's disk least of all.
+        // Other directories, those of the machine's disk, are read-only.
         let refused = ssh(&hosts, host, "touch /usr/it /var/it");
         assert_eq!(text(&refused.stderr).matches("Read-only").count(), 2);
-        // No process of the machine is to be seen: process 1 is the fixture's.
-        let first = said(&hosts, host, "tr '\\0' ' ' </proc/1/cmdline");
+        // The machine's processes are not visible: process 1 is the fixture's.
+        let first = ssh_output(&hosts, host, "tr '\\0' ' ' </proc/1/cmdline");
         let start = format!("host-init {host} ");
         assert!(first.contains(&start), "{first}");
-        let interfaces = said(&hosts, host, "ls /sys/class/net");
+        let interfaces = ssh_output(&hosts, host, "ls /sys/class/net");
         assert_eq!(interfaces, "eth0\nlo\n");
     }
     let shared = hosts.shared_dir().join("it");
-    said(&hosts, "h1", "echo from h1 >/mnt/shared/it");
-    assert_eq!(said(&hosts, "h3", "cat /mnt/shared/it"), "from h1\n");
+    ssh_output(&hosts, "h1", "echo from h1 >/mnt/shared/it");
+    assert_eq!(ssh_output(&hosts, "h3", "cat /mnt/shared/it"), "from h1\n");
     let seen = std::fs::read_to_string(shared).expect("read it from outside");
     assert_eq!(seen, "from h1\n");
-    // The program under test lies there, and runs.
+    // The program under test exists there and runs.
     let own = std::env::current_exe().expect("this program");
-    let listed = said(&hosts, "h2", &format!("{} --list", own.display()));
-    assert!(listed.contains("each_host_is_a_machine_of_its_own"));
+    let listed = ssh_output(&hosts, "h2", &format!("{} --list", own.display()));
+    assert!(listed.contains("each_host_has_its_own_names_files_and_processes"));
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
 #[test]
 fn the_prime_has_its_own_network_names_and_home() {
     let Some(hosts) = hosts(1) else { return };
-    // The user's own configuration is enough, as a user would have it.
+    // ssh works with the default configuration.
     let done = hosts
         .command("sh")
         .args([
@@ -96,7 +96,7 @@ fn the_prime_has_its_own_network_names_and_home() {
         .output();
     let done = done.expect("start a shell");
     assert_eq!(text(&done.stdout), "prime\n.ssh\nh1\n");
-    // Its files and processes are the machine's, its pid the child's.
+    // Its files and processes are the machine's; its pid is that of the child.
     let mut child = hosts
         .command("sleep")
         .arg("1000")
@@ -110,7 +110,7 @@ fn the_prime_has_its_own_network_names_and_home() {
     }
     child.kill().expect("kill it");
     child.wait().expect("wait for it");
-    // Code of the test is in its network too, by addresses.
+    // Code of the test can run in its network, with addresses.
     let h1 = hosts.address("h1").expect("an address");
     hosts
         .run(|| std::net::TcpStream::connect((h1, 22)))
@@ -118,7 +118,7 @@ fn the_prime_has_its_own_network_names_and_home() {
 }
 
 #[test]
-fn a_server_in_the_sandbox_is_a_host_to_them() {
+fn hosts_reach_a_server_in_the_sandbox() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -131,14 +131,14 @@ fn a_server_in_the_sandbox_is_a_host_to_them() {
     let capture = Capture::start(&sandbox, hosts.interface(), &[export.nfs_port]);
     let capture = capture.expect("capture");
     let (root, file) = (export.libnfs_url("/"), export.libnfs_url("/from-h1"));
-    said(
+    ssh_output(
         &hosts,
         "h1",
         &format!("timeout 20 nfs-cp /etc/hosts '{file}'"),
     );
-    let listing = said(&hosts, "h2", &format!("timeout 20 nfs-ls '{root}'"));
+    let listing = ssh_output(&hosts, "h2", &format!("timeout 20 nfs-ls '{root}'"));
     assert!(listing.contains("from-h1"), "{listing}");
-    // In the sandbox itself nothing has changed.
+    // In the sandbox itself the server is still reached.
     libnfs(&sandbox, "nfs-ls", &[&ganesha.export().libnfs_url("/")]);
     let pcap = capture.stop().expect("stop");
     assert_eq!(pcap.malformed().expect("tshark"), 0);
@@ -156,9 +156,9 @@ fn a_server_in_the_sandbox_is_a_host_to_them() {
 }
 
 #[test]
-fn a_cut_link_is_silent_and_can_be_mended() {
+fn a_cut_link_drops_packets_until_it_is_fixed() {
     let Some(hosts) = hosts(2) else { return };
-    // A connection that is open waits, and goes on.
+    // An open connection waits, and continues.
     let mut open = hosts
         .command("ssh")
         .arg("-F")
@@ -198,18 +198,18 @@ fn a_cut_link_is_silent_and_can_be_mended() {
         start.elapsed() > Duration::from_secs(1),
         "refused at once: {reason}"
     );
-    assert_eq!(said(&hosts, "h2", "hostname"), "h2\n");
+    assert_eq!(ssh_output(&hosts, "h2", "hostname"), "h2\n");
     assert_eq!(open.try_wait().expect("look at it"), None);
 
     hosts.fix("h1").expect("fix");
-    assert_eq!(said(&hosts, "h1", "hostname"), "h1\n");
+    assert_eq!(ssh_output(&hosts, "h1", "hostname"), "h1\n");
     let done = open.wait_with_output().expect("its end");
     assert_eq!(text(&done.stdout), "open\nafter\n");
     hosts.wait_clean(SOON).expect("no session is left");
 }
 
 #[test]
-fn a_frozen_host_hangs_and_goes_on() {
+fn a_frozen_host_hangs_until_it_is_thawed() {
     let Some(hosts) = hosts(2) else { return };
     hosts.freeze("h1").expect("freeze");
     let start = Instant::now();
@@ -223,10 +223,10 @@ fn a_frozen_host_hangs_and_goes_on() {
         .expect("start ssh");
     assert_eq!(hanging.status.code(), Some(124), "{hanging:?}");
     assert!(start.elapsed() >= Duration::from_secs(1));
-    assert_eq!(said(&hosts, "h2", "hostname"), "h2\n");
+    assert_eq!(ssh_output(&hosts, "h2", "hostname"), "h2\n");
     hosts.thaw("h1").expect("thaw");
-    assert_eq!(said(&hosts, "h1", "hostname"), "h1\n");
-    // A frozen host goes with the others, and as fast.
+    assert_eq!(ssh_output(&hosts, "h1", "hostname"), "h1\n");
+    // A frozen host ends as fast as the others.
     hosts.freeze("h2").expect("freeze");
     let start = Instant::now();
     drop(hosts);
@@ -237,8 +237,8 @@ fn a_frozen_host_hangs_and_goes_on() {
 fn processes_are_found_and_killed_on_their_host_only() {
     let Some(hosts) = hosts(2) else { return };
     for host in ["h1", "h2"] {
-        // A shell that puts something into the background, and goes.
-        let started = said(
+        // A shell that starts a background process and exits.
+        let started = ssh_output(
             &hosts,
             host,
             "sleep 1000 >/dev/null 2>&1 </dev/null & echo $!",
@@ -273,7 +273,7 @@ fn processes_are_found_and_killed_on_their_host_only() {
 }
 
 #[test]
-fn a_host_refuses_as_hosts_do() {
+fn wrong_keys_and_full_disks_of_a_host_are_reported() {
     let Some(hosts) = hosts(3) else { return };
     hosts.wrong_host_key("h1").expect("another key");
     let refused = ssh(&hosts, "h1", "hostname");
@@ -290,10 +290,10 @@ fn a_host_refuses_as_hosts_do() {
         "{reason}"
     );
 
-    // Who has the password gets in, and can have the key accepted again.
+    // A login with the password works and can add the key again.
     let askpass = hosts.sandbox().dir().join("askpass");
-    let text_of_it = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
-    std::fs::write(&askpass, text_of_it).expect("write it");
+    let script = format!("#!/bin/sh\necho '{}'\n", Hosts::PASSWORD);
+    std::fs::write(&askpass, script).expect("write it");
     std::fs::set_permissions(&askpass, Permissions::from_mode(0o755)).expect("chmod");
     let copied = hosts
         .command("timeout")
@@ -306,7 +306,7 @@ fn a_host_refuses_as_hosts_do() {
         .output()
         .expect("start ssh-copy-id");
     assert!(copied.status.success(), "{copied:?}");
-    assert_eq!(said(&hosts, "h2", "hostname"), "h2\n");
+    assert_eq!(ssh_output(&hosts, "h2", "hostname"), "h2\n");
 
     hosts
         .small_tmpfs("h3", "/mnt/own/small", 64)
@@ -322,12 +322,12 @@ fn a_host_refuses_as_hosts_do() {
 }
 
 #[test]
-fn two_sets_of_hosts_do_not_meet() {
+fn two_sets_of_hosts_are_isolated_from_each_other() {
     let Some(one) = hosts(1) else { return };
     let Some(other) = hosts(1) else { return };
     one.cut("h1").expect("cut");
     other.run_on("h1", "echo other >/tmp/it").expect("a file");
-    assert_eq!(said(&other, "h1", "cat /tmp/it"), "other\n");
+    assert_eq!(ssh_output(&other, "h1", "cat /tmp/it"), "other\n");
     assert_eq!(one.run_on("h1", "cat /tmp/it").expect("a script").status, 1);
     other.run_on("h1", "exec sleep 0").expect("sleep");
     let mut sleeper = other.command_on("h1", "sleep").expect("sleep");
@@ -339,6 +339,6 @@ fn two_sets_of_hosts_do_not_meet() {
     }
     assert!(!sleeper.wait().expect("its end").success());
     drop(one);
-    assert_eq!(said(&other, "h1", "hostname"), "h1\n");
+    assert_eq!(ssh_output(&other, "h1", "hostname"), "h1\n");
     other.wait_clean(SOON).expect("nothing is left");
 }

@@ -61,7 +61,7 @@ fn the_kernel_client_works_on_an_export() {
 }
 
 #[test]
-fn a_mount_that_is_refused_is_told_with_the_kernel_s_words() {
+fn a_refused_mount_fails_with_the_kernel_s_message() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -79,7 +79,7 @@ fn a_mount_that_is_refused_is_told_with_the_kernel_s_words() {
 }
 
 #[test]
-fn a_script_that_does_not_end_is_given_up() {
+fn a_script_that_does_not_end_times_out() {
     let Some(server) = available(KernelServer::start()) else {
         return;
     };
@@ -97,10 +97,10 @@ fn a_script_that_does_not_end_is_given_up() {
     let late = client
         .run("sleep 600", Duration::from_millis(300))
         .expect_err("too long");
-    assert!(late.to_string().contains("not there after"), "{late}");
+    assert!(late.to_string().contains("timed out after"), "{late}");
 }
 
-/// A server that speaks NFSv4 as well.
+/// A server that serves NFSv4, too.
 const NFS4: ServerOptions = ServerOptions {
     read_only: false,
     space_mib: None,
@@ -109,7 +109,7 @@ const NFS4: ServerOptions = ServerOptions {
     udp: false,
 };
 
-/// Mounts an export and writes, reads and lists there; says what it found.
+/// Mounts an export and writes, reads and lists there; returns the script's output.
 fn use_mount(sandbox: &std::sync::Arc<Sandbox>, export: &Export, version: NfsVersion) -> String {
     let options = ClientOptions {
         version,
@@ -127,7 +127,7 @@ fn use_mount(sandbox: &std::sync::Arc<Sandbox>, export: &Export, version: NfsVer
 }
 
 #[test]
-fn the_kernel_s_server_speaks_all_versions_and_counts() {
+fn the_kernel_s_server_serves_all_versions_and_counts() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -141,8 +141,8 @@ fn the_kernel_s_server_speaks_all_versions_and_counts() {
         (NfsVersion::V42, "vers=4.2,", "OPEN"),
     ] {
         let before = server.counts().expect("counters");
-        let said = use_mount(&sandbox, &export, version);
-        assert!(said.contains(mounted), "{said}");
+        let output = use_mount(&sandbox, &export, version);
+        assert!(output.contains(mounted), "{output}");
         let counts = server.counts().expect("counters").since(&before);
         for name in [made, "WRITE", "RENAME", "REMOVE"] {
             assert!(counts.get(name) > 0, "{version:?} {name}: {counts:?}");
@@ -154,15 +154,15 @@ fn the_kernel_s_server_speaks_all_versions_and_counts() {
 }
 
 #[test]
-fn ganesha_speaks_version_4() {
+fn ganesha_serves_version_4() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
     let Some(ganesha) = available(Ganesha::start_in(&sandbox, Fsal::Vfs, NFS4)) else {
         return;
     };
-    let said = use_mount(&sandbox, ganesha.export(), NfsVersion::V41);
-    assert!(said.contains("vers=4.1,"), "{said}");
+    let output = use_mount(&sandbox, ganesha.export(), NfsVersion::V41);
+    assert!(output.contains("vers=4.1,"), "{output}");
     let files = ganesha.files().expect("a vfs export has files");
     assert_eq!(std::fs::read_dir(files).expect("list").count(), 0);
 }

@@ -1,4 +1,4 @@
-//! Nothing is left running, whichever way a test ends.
+//! Nothing is left running after a test, however it ends.
 
 use filermark_testbed::{
     Capture, Faulty, FaultyOptions, Fsal, Ganesha, Hosts, Kdc, KernelServer, Mounts, Samba,
@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Tells the child process of the SIGKILL test what it is.
+/// Set in the environment of the child process of the SIGKILL test.
 const HOLD: &str = "FILERMARK_TESTBED_HOLD";
 
-/// One of everything, in one sandbox.
+/// One fixture of each kind, in one sandbox.
 struct Everything {
     sandbox: Arc<Sandbox>,
     _ganesha: Ganesha,
@@ -56,7 +56,7 @@ fn everything() -> Option<Everything> {
 fn busy_samba(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Samba> {
     let samba = Samba::start_in(sandbox, SambaOptions::default())?;
     let mut client = samba.smbclient(Samba::DATA, "SMB3_11");
-    // It goes with the thread that starts it, or with the server.
+    // It ends with the thread that starts it, or with the server.
     let mut client = client.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     let client = client.as_mut().expect("start smbclient");
     let start = Instant::now();
@@ -73,7 +73,7 @@ fn busy_samba(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Samba> {
     Ok(samba)
 }
 
-/// Two hosts, both with something that runs in the background; one is frozen.
+/// Two hosts, each with a background process; one is frozen.
 fn busy_hosts(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Hosts> {
     let hosts = Hosts::start(sandbox, 2)?;
     for host in ["h1", "h2"] {
@@ -112,9 +112,9 @@ fn busy_slurm(sandbox: &Arc<Sandbox>) -> filermark_testbed::Result<Slurm> {
     Ok(slurm)
 }
 
-/// Processes in some network namespaces. Every process of a sandbox is in its
-/// network, or in that of a host in it; a namespace that nothing is in is gone,
-/// since nothing else (a mount, a descriptor) holds it.
+/// Processes in these network namespaces. Every process of a sandbox is in its
+/// network, or in that of a host in it; a namespace without processes does not exist
+/// any more, since there is no other reference to it (a mount, a descriptor).
 fn processes_in(networks: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("list /proc").flatten() {
@@ -127,8 +127,8 @@ fn processes_in(networks: &[u64]) -> Vec<String> {
     found
 }
 
-/// Asserts that a sandbox is gone: at once, or within `patience`.
-fn assert_gone(networks: &[u64], dir: &Path, patience: Duration) {
+/// Asserts that nothing is left of a sandbox within `limit`.
+fn assert_gone(networks: &[u64], dir: &Path, limit: Duration) {
     let start = Instant::now();
     loop {
         let processes = processes_in(networks);
@@ -139,7 +139,7 @@ fn assert_gone(networks: &[u64], dir: &Path, patience: Duration) {
             return;
         }
         assert!(
-            start.elapsed() < patience,
+            start.elapsed() < limit,
             "left: {processes:?}; directory {}; mounted {mounted}",
             dir.exists()
         );
@@ -159,7 +159,7 @@ fn nothing_is_left_after_a_drop() {
     let running = processes_in(&networks).len();
     assert!(
         running >= 30,
-        "only {running} processes are seen in a full sandbox"
+        "only {running} processes in a sandbox with all fixtures"
     );
     drop(all);
     assert_gone(&networks, &dir, Duration::ZERO);
@@ -225,7 +225,7 @@ fn nothing_is_left_after_sigkill() {
     }
 }
 
-/// Not a test: what [`nothing_is_left_after_sigkill`] kills.
+/// Not a test: the process that [`nothing_is_left_after_sigkill`] kills.
 #[test]
 #[ignore = "started by nothing_is_left_after_sigkill"]
 fn hold_everything() {
@@ -233,7 +233,7 @@ fn hold_everything() {
         return;
     }
     let all = everything().expect("all fixtures");
-    // A command of the test itself, too.
+    // Also a command of the test itself.
     let mut sleeper = all
         .sandbox
         .command("sleep")
@@ -248,7 +248,7 @@ fn hold_everything() {
         all.sandbox.dir().display(),
         all.mounts_dir().display()
     );
-    // Ends by itself should the parent be gone.
+    // Returns when the parent has ended.
     let _ = std::io::stdin().read_line(&mut String::new());
     sleeper.kill().expect("kill sleep");
     sleeper.wait().expect("wait for sleep");

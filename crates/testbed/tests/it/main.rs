@@ -1,6 +1,5 @@
-//! The fixtures come up, serve, and leave nothing behind.
+//! The fixtures start, serve, and leave nothing running.
 
-mod between;
 mod capture;
 mod faulty;
 mod ganesha;
@@ -10,6 +9,7 @@ mod leftovers;
 mod mounts;
 mod samba;
 mod slurm;
+mod smb_proxy;
 mod strace;
 mod switch;
 
@@ -68,6 +68,6 @@ fn round_trip(sandbox: &Sandbox, export: &Export, length: usize) {
     );
     assert!(
         libnfs(sandbox, "nfs-cat", &[&url]) == sent,
-        "other bytes came back"
+        "the data that was read differs"
     );
 }

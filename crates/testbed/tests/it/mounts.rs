@@ -1,10 +1,11 @@
-//! File systems that only the test sees.
+//! File systems that are visible only to the test.
 
 use filermark_testbed::{Mounts, Scratch, available};
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// Runs a script in the namespace with a scratch directory as `$1`; its output.
+/// Runs a script in the namespace with a scratch directory as `$1`; returns whether it
+/// succeeded, and its output.
 fn sh(mounts: &Mounts, place: &Scratch, script: &str) -> (bool, String) {
     let output = mounts
         .command("sh")
@@ -12,10 +13,10 @@ fn sh(mounts: &Mounts, place: &Scratch, script: &str) -> (bool, String) {
         .arg(place.path())
         .output()
         .expect("start sh");
-    let said = [output.stdout, output.stderr].concat();
+    let bytes = [output.stdout, output.stderr].concat();
     (
         output.status.success(),
-        String::from_utf8_lossy(&said).into_owned(),
+        String::from_utf8_lossy(&bytes).into_owned(),
     )
 }
 
@@ -25,24 +26,24 @@ fn commands_see_the_mounts_and_the_host_does_not() {
         return;
     };
     let small = mounts.tmpfs(2).expect("a tmpfs");
-    let (ok, said) = sh(
+    let (ok, text) = sh(
         &mounts,
         &small,
         "stat -f -c %T \"$1\" && echo hello >\"$1/f\"",
     );
-    assert!(ok && said.starts_with("tmpfs"), "{said}");
-    let seen = std::fs::read_to_string(small.host().join("f")).expect("the test sees it");
+    assert!(ok && text.starts_with("tmpfs"), "{text}");
+    let seen = std::fs::read_to_string(small.host().join("f")).expect("the test can read it");
     assert_eq!(seen, "hello\n");
     assert!(!small.path().join("f").exists());
-    // It is full before 3 MiB are in it.
-    let (ok, said) = sh(&mounts, &small, "head -c 3M /dev/zero >\"$1/full\"");
-    assert!(!ok && said.contains("No space left"), "{said}");
+    // It has less than 3 MiB of space.
+    let (ok, text) = sh(&mounts, &small, "head -c 3M /dev/zero >\"$1/full\"");
+    assert!(!ok && text.contains("No space left"), "{text}");
     let host = std::fs::read_to_string("/proc/mounts").expect("the host's mounts");
     assert!(!host.contains(&small.path().display().to_string()));
 }
 
 #[test]
-fn a_command_is_the_child_itself_in_the_callers_directory() {
+fn a_command_is_the_child_itself_in_the_caller_s_directory() {
     let Some(mounts) = available(Mounts::new()) else {
         return;
     };
@@ -55,8 +56,8 @@ fn a_command_is_the_child_itself_in_the_callers_directory() {
         .spawn()
         .expect("start sh");
     let pid = child.id();
-    let said = String::from_utf8(child.wait_with_output().expect("wait").stdout).expect("text");
-    let lines: Vec<&str> = said.lines().collect();
+    let text = String::from_utf8(child.wait_with_output().expect("wait").stdout).expect("text");
+    let lines: Vec<&str> = text.lines().collect();
     let network = std::fs::metadata("/proc/self/ns/net")
         .expect("the network")
         .ino();
@@ -71,16 +72,16 @@ fn a_command_is_the_child_itself_in_the_callers_directory() {
 }
 
 #[test]
-fn a_read_only_view_refuses_what_its_original_takes() {
+fn a_read_only_view_refuses_writes() {
     let Some(mounts) = available(Mounts::new()) else {
         return;
     };
     let original = mounts.plain().expect("a directory");
     let view = mounts.read_only(&original).expect("a view");
-    std::fs::write(original.host().join("f"), "f").expect("the original takes it");
-    let (ok, said) = sh(&mounts, &view, "cat \"$1/f\" && touch \"$1/g\"");
-    assert!(!ok && said.contains("Read-only file system"), "{said}");
-    assert!(said.starts_with('f'), "{said}");
+    std::fs::write(original.host().join("f"), "f").expect("the original can be written to");
+    let (ok, text) = sh(&mounts, &view, "cat \"$1/f\" && touch \"$1/g\"");
+    assert!(!ok && text.contains("Read-only file system"), "{text}");
+    assert!(text.starts_with('f'), "{text}");
 }
 
 #[test]
@@ -92,26 +93,26 @@ fn an_ext4_in_a_file_is_an_ext4() {
         return;
     };
     let script = "stat -f -c %T \"$1\"; dd if=/dev/zero of=\"$1/f\" bs=4096 count=4 oflag=direct";
-    let (ok, said) = sh(&mounts, &disk, script);
-    assert!(ok && said.starts_with("ext2/ext3"), "{said}");
+    let (ok, text) = sh(&mounts, &disk, script);
+    assert!(ok && text.starts_with("ext2/ext3"), "{text}");
 }
 
 #[test]
-fn a_mount_vanishes_under_its_users() {
+fn a_mount_can_be_detached() {
     let Some(mounts) = available(Mounts::new()) else {
         return;
     };
     let place = mounts.tmpfs(2).expect("a tmpfs");
     std::fs::write(place.host().join("f"), "f").expect("a file");
-    mounts.vanish(&place).expect("it goes");
-    let (ok, said) = sh(&mounts, &place, "ls -A \"$1\"");
-    assert!(ok && said.is_empty(), "{said}");
-    let again = mounts.vanish(&place).expect_err("it is gone");
+    mounts.detach(&place).expect("it is detached");
+    let (ok, text) = sh(&mounts, &place, "ls -A \"$1\"");
+    assert!(ok && text.is_empty(), "{text}");
+    let again = mounts.detach(&place).expect_err("it is detached already");
     assert!(again.to_string().contains("umount"), "{again}");
 }
 
 #[test]
-fn all_of_it_goes_with_the_namespace() {
+fn all_mounts_are_removed_with_the_namespace() {
     let Some(mounts) = available(Mounts::new()) else {
         return;
     };

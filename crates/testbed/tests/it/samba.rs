@@ -1,4 +1,4 @@
-//! smbd, seen by smbclient and smbstatus.
+//! smbd, tested with smbclient and smbstatus.
 
 use crate::data;
 use filermark_testbed::{
@@ -18,14 +18,14 @@ fn smbclient(samba: &Samba, share: &str, dialect: &str, script: &str) -> Output 
         .expect("start smbclient")
 }
 
-fn said(output: &Output) -> String {
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
-    said
+fn text_of(output: &Output) -> String {
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    text
 }
 
-/// A client that stays until its input ends, and holds a file open.
-fn stay(samba: &Samba, dialect: &str, more: &[&str]) -> Child {
+/// A client that runs until its input ends, with an open file.
+fn start_client(samba: &Samba, dialect: &str, more: &[&str]) -> Child {
     let mut child = samba
         .smbclient(Samba::DATA, dialect)
         .args(more)
@@ -35,16 +35,16 @@ fn stay(samba: &Samba, dialect: &str, more: &[&str]) -> Child {
         .spawn()
         .expect("start smbclient");
     let input = child.stdin.as_mut().expect("its input");
-    input.write_all(b"open held\n").expect("tell smbclient");
+    input.write_all(b"open held\n").expect("write to smbclient");
     child
 }
 
-/// Waits until as many sessions are there, with a share each.
+/// Waits until there are as many sessions, each with a share.
 fn sessions(samba: &Samba, count: usize) -> SmbStatus {
     let start = Instant::now();
     loop {
         let status = samba.status().expect("smbstatus");
-        // smbclient may enter IPC$ before the share.
+        // smbclient may connect to IPC$ before the share.
         let shares = status.trees.iter().filter(|tree| tree.share != "IPC$");
         if status.sessions.len() == count && shares.count() == count {
             return status;
@@ -70,8 +70,8 @@ fn a_file_goes_there_and_back_in_every_dialect() {
             dir.display()
         );
         let output = smbclient(&samba, Samba::DATA, dialect, &script);
-        assert!(output.status.success(), "{dialect}: {}", said(&output));
-        let listed = said(&output);
+        assert!(output.status.success(), "{dialect}: {}", text_of(&output));
+        let listed = text_of(&output);
         let line = listed
             .lines()
             .find(|line| line.trim_start().starts_with(dialect));
@@ -79,7 +79,7 @@ fn a_file_goes_there_and_back_in_every_dialect() {
             line.is_some_and(|line| line.contains(" 1000000 ")),
             "{listed}"
         );
-        assert!(std::fs::read(dir.join("back")).expect("what came back") == sent);
+        assert!(std::fs::read(dir.join("back")).expect("the file that was read") == sent);
         let there = samba.files(Samba::DATA).join(dialect);
         assert!(std::fs::read(there).expect("the server's file") == sent);
     }
@@ -97,7 +97,7 @@ fn a_file_goes_there_and_back_in_every_dialect() {
 }
 
 #[test]
-fn smbstatus_tells_dialect_signing_and_cipher() {
+fn smbstatus_shows_dialect_signing_and_cipher() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
     };
@@ -110,7 +110,9 @@ fn smbstatus_tells_dialect_signing_and_cipher() {
     ];
     let clients: Vec<Child> = wanted
         .iter()
-        .map(|(dialect, how, ..)| stay(&samba, dialect, &[&format!("--client-protection={how}")]))
+        .map(|(dialect, how, ..)| {
+            start_client(&samba, dialect, &[&format!("--client-protection={how}")])
+        })
         .collect();
     let status = sessions(&samba, wanted.len());
     for (dialect, how, signed, sealed) in wanted {
@@ -144,7 +146,7 @@ fn of_dialect<'a>(status: &'a SmbStatus, dialect: &str) -> &'a SmbSession {
 }
 
 #[test]
-fn what_the_server_demands_is_seen() {
+fn smbstatus_shows_what_the_server_requires() {
     let options = SambaOptions {
         signing: SmbSigning::Mandatory,
         encryption: SmbEncryption::Required,
@@ -160,7 +162,7 @@ fn what_the_server_demands_is_seen() {
     let Some(mut samba) = available(Samba::start(options.clone())) else {
         return;
     };
-    let mut client = stay(&samba, "SMB3_11", &[]);
+    let mut client = start_client(&samba, "SMB3_11", &[]);
     let status = sessions(&samba, 1);
     let session = &status.sessions[0];
     assert_eq!(session.encryption.cipher, "AES-256-GCM", "{session:?}");
@@ -173,28 +175,28 @@ fn what_the_server_demands_is_seen() {
     assert!(
         !refused.status.success(),
         "NT1 was not refused: {}",
-        said(&refused)
+        text_of(&refused)
     );
     let refused = smbclient(&samba, Samba::DATA, "SMB2_10", "ls");
-    let why = said(&refused);
+    let why = text_of(&refused);
     assert!(
         why.contains("NT_STATUS_ACCESS_DENIED"),
         "2.1 cannot encrypt, but: {why}"
     );
 
-    // Reloaded, the same server takes them.
+    // After a reload without encryption, the server accepts them.
     samba
         .reload(SambaOptions {
             encryption: SmbEncryption::Off,
             ..options
         })
         .expect("reload");
-    let taken = smbclient(&samba, Samba::DATA, "SMB2_10", "ls");
-    assert!(taken.status.success(), "{}", said(&taken));
+    let accepted = smbclient(&samba, Samba::DATA, "SMB2_10", "ls");
+    assert!(accepted.status.success(), "{}", text_of(&accepted));
 }
 
 #[test]
-fn each_share_refuses_what_it_is_there_to_refuse() {
+fn each_share_refuses_what_it_is_configured_to_refuse() {
     let options = SambaOptions {
         guests: SmbGuests::UnknownUsers,
         ..SambaOptions::default()
@@ -224,8 +226,8 @@ fn each_share_refuses_what_it_is_there_to_refuse() {
         ("missing", "SMB3_11", "ls", "NT_STATUS_BAD_NETWORK_NAME"),
         ("missing", "NT1", "ls", "NT_STATUS_BAD_NETWORK_NAME"),
     ] {
-        let said = said(&smbclient(&samba, share, dialect, script));
-        assert!(said.contains(reason), "{share} by {dialect}: {said}");
+        let text = text_of(&smbclient(&samba, share, dialect, script));
+        assert!(text.contains(reason), "{share} by {dialect}: {text}");
     }
     for (share, script) in [
         (Samba::SECOND, put.as_str()),
@@ -233,21 +235,21 @@ fn each_share_refuses_what_it_is_there_to_refuse() {
         (Samba::DFS, "cd elsewhere; ls"),
     ] {
         let output = smbclient(&samba, share, "SMB3_11", script);
-        assert!(output.status.success(), "{share}: {}", said(&output));
+        assert!(output.status.success(), "{share}: {}", text_of(&output));
     }
-    let nobody = samba
+    let guest = samba
         .bare_smbclient("SMB3_11")
-        .args(["-U", "stranger%x", "//127.0.0.1/guest", "-c", "mkdir here"])
+        .args(["-U", "unknown%x", "//127.0.0.1/guest", "-c", "mkdir here"])
         .output()
         .expect("start smbclient");
-    assert!(nobody.status.success(), "{}", said(&nobody));
+    assert!(guest.status.success(), "{}", text_of(&guest));
     let anonymous = samba
         .bare_smbclient("NT1")
         .args(["-N", "-U", "", "//127.0.0.1/guest"])
         .args(["-c", &format!("mkdir mine; put {} mine/f", big.display())])
         .output()
         .expect("start smbclient");
-    assert!(anonymous.status.success(), "{}", said(&anonymous));
+    assert!(anonymous.status.success(), "{}", text_of(&anonymous));
     assert!(samba.files(Samba::GUEST).join("mine/f").is_file());
 }
 
@@ -262,9 +264,9 @@ fn a_wrong_password_is_one_attempt_in_the_log() {
         .output()
         .expect("start smbclient");
     assert!(
-        said(&output).contains("NT_STATUS_LOGON_FAILURE"),
+        text_of(&output).contains("NT_STATUS_LOGON_FAILURE"),
         "{}",
-        said(&output)
+        text_of(&output)
     );
     let logons = samba.logons();
     let [attempt] = logons.as_slice() else {
@@ -279,10 +281,10 @@ fn a_connection_is_frozen_thawed_and_killed() {
         return;
     };
     std::fs::write(samba.files(Samba::DATA).join("held"), b"x").expect("a file to hold");
-    let mut client = stay(&samba, "SMB3_11", &[]);
+    let mut client = start_client(&samba, "SMB3_11", &[]);
     let pid = sessions(&samba, 1).sessions[0].pid;
     samba.freeze_connection(pid).expect("freeze");
-    // Another connection does not notice.
+    // Another connection is not affected.
     assert!(
         smbclient(&samba, Samba::DATA, "SMB3_11", "ls")
             .status
@@ -303,10 +305,10 @@ fn a_connection_is_frozen_thawed_and_killed() {
     client.wait().expect("the client ends");
 }
 
-/// What smbclient sends, decoded: also what is encrypted, and with the signatures checked.
+/// smbclient's messages are decoded, decrypted, and their signatures checked.
 #[test]
 fn tshark_counts_times_and_decrypts() {
-    // tshark does not know AES-GMAC.
+    // tshark does not support AES-GMAC.
     let options = SambaOptions::default().with(
         "server smb3 signing algorithms",
         "AES-128-CMAC, HMAC-SHA256",
@@ -332,7 +334,7 @@ fn tshark_counts_times_and_decrypts() {
             .args([&format!("--client-protection={how}"), "-c", &script])
             .output()
             .expect("start smbclient");
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", text_of(&output));
         let pcap = capture.stop().expect("the capture ends");
         let pcap = pcap.with_password(Samba::PASSWORD).expect("preferences");
         let case = format!("{dialect} {how}");
@@ -352,7 +354,7 @@ fn tshark_counts_times_and_decrypts() {
             assert!(row.min_us > 1.0 && row.max_us < 5e6, "{case}: {row:?}");
         }
         let statuses = pcap.smb_statuses().expect("tshark");
-        // STATUS_MORE_PROCESSING_REQUIRED, in the middle of the log-in.
+        // STATUS_MORE_PROCESSING_REQUIRED, during the login.
         assert_eq!(statuses.get(&0xc000_0016), Some(&1), "{case}: {statuses:?}");
         let (good, bad) = pcap.smb_signatures().expect("tshark");
         let signed = how == "sign" && dialect != "NT1";
@@ -365,7 +367,7 @@ fn tshark_counts_times_and_decrypts() {
     }
 }
 
-/// The kernel's client sees what smbclient left, and smbd what the kernel writes.
+/// The kernel's client reads a file of the server, and smbd shows what the kernel wrote.
 #[test]
 fn the_kernel_mounts_the_same_share() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
@@ -385,7 +387,10 @@ fn the_kernel_mounts_the_same_share() {
         let done = client.run(script, Duration::from_secs(30)).expect("run");
         assert_eq!(done.status, 0, "{version}: {}", done.output);
         let copied = std::fs::read(files.join("copy")).expect("the copy");
-        assert!(copied == data(100_000), "{version}: other bytes came");
+        assert!(
+            copied == data(100_000),
+            "{version}: the data of the copy differs"
+        );
         let status = samba.status().expect("smbstatus");
         let session = of_dialect(&status, dialect);
         assert_eq!(session.encryption.cipher, cipher, "{session:?}");
@@ -393,7 +398,7 @@ fn the_kernel_mounts_the_same_share() {
 }
 
 #[test]
-fn a_ticket_is_as_good_as_a_password() {
+fn a_login_with_a_ticket_works_like_one_with_a_password() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -414,7 +419,7 @@ fn a_ticket_is_as_good_as_a_password() {
             .args(["//testbed/data", "-c", "ls"])
             .output()
             .expect("start smbclient");
-        assert!(output.status.success(), "{dialect}: {}", said(&output));
+        assert!(output.status.success(), "{dialect}: {}", text_of(&output));
     }
     assert!(
         smbclient(&samba, Samba::DATA, "SMB3_11", "ls")

@@ -21,7 +21,7 @@ fn run(slurm: &Slurm, command: &[&str]) -> Output {
         .expect("start a program of Slurm")
 }
 
-/// The lines of what a command says, sorted, if it succeeds.
+/// The output lines of a command, sorted; the command must succeed.
 fn lines(slurm: &Slurm, command: &[&str]) -> Vec<String> {
     let done = run(slurm, command);
     assert!(done.status.success(), "{command:?}: {done:?}");
@@ -40,12 +40,12 @@ fn srun_and_salloc_reach_every_node() {
     assert_eq!(lines(&slurm, &["srun", "-N2", "hostname"]), ["n1", "n2"]);
     let node = ["srun", "-w", "n1,n2", "printenv", "SLURMD_NODENAME"];
     assert_eq!(lines(&slurm, &node), ["n1", "n2"]);
-    // An allocation first, and a step in it.
+    // An allocation, and a step in it.
     let within = ["salloc", "-Q", "-N2", "srun", "hostname"];
     assert_eq!(lines(&slurm, &within), ["n1", "n2"]);
     let several = ["srun", "-N1", "-n3", "-w", "n2", "hostname"];
     assert_eq!(lines(&slurm, &several), ["n2", "n2", "n2"]);
-    // A status comes back, and what Slurm has not is refused.
+    // The exit status is returned, and an unknown node is refused.
     assert_eq!(
         run(&slurm, &["srun", "-N1", "sh", "-c", "exit 7"])
             .status
@@ -61,7 +61,7 @@ fn srun_and_salloc_reach_every_node() {
 }
 
 #[test]
-fn what_runs_on_a_node_is_seen_and_killed() {
+fn processes_of_a_node_are_listed_and_killed() {
     let Some(slurm) = slurm(2) else { return };
     let mut job = slurm
         .command("srun")
@@ -94,7 +94,7 @@ fn what_runs_on_a_node_is_seen_and_killed() {
     );
 
     assert_eq!(slurm.kill_processes("n1", "sleep").expect("kill"), 1);
-    wait("n1's is gone", &|| sleeps("n1") == 0);
+    wait("the one on n1 has ended", &|| sleeps("n1") == 0);
     assert_eq!(sleeps("n2"), 1);
     assert_eq!(job.try_wait().expect("look at srun"), None);
     assert_eq!(slurm.kill_processes("n2", "sleep").expect("kill"), 1);
@@ -105,7 +105,7 @@ fn what_runs_on_a_node_is_seen_and_killed() {
 }
 
 #[test]
-fn two_clusters_do_not_meet() {
+fn two_clusters_are_isolated_from_each_other() {
     let Some(one) = slurm(1) else { return };
     let Some(other) = slurm(2) else { return };
     assert_eq!(lines(&one, &["sinfo", "-h", "-N", "-o", "%N"]), ["n1"]);

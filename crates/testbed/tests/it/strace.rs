@@ -1,4 +1,4 @@
-//! What strace counts.
+//! System calls counted by strace.
 
 use filermark_testbed::{Mounts, Strace, available};
 

@@ -1,4 +1,4 @@
-//! Open vSwitch as the tests use it.
+//! The switch with sFlow.
 
 use filermark_testbed::{Sandbox, SflowOptions, Switch, available};
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 #[test]
-fn a_transfer_goes_through_the_switch_and_it_tells_of_it() {
+fn a_transfer_goes_through_the_switch_and_is_reported_by_sflow() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -45,7 +45,7 @@ fn a_transfer_goes_through_the_switch_and_it_tells_of_it() {
     assert_eq!(server.join().expect("the server"), size);
     let after = switch.bytes(Switch::SERVER).expect("counts");
     let to_server = after.1 - before.1;
-    // With the heads of packets of 1448 bytes.
+    // With the headers of packets of 1448 bytes.
     let share = to_server as f64 / size as f64;
     assert!((1.03..1.10).contains(&share), "{to_server} bytes");
     let mut buffer = [0; 2048];
@@ -53,5 +53,5 @@ fn a_transfer_goes_through_the_switch_and_it_tells_of_it() {
     assert!(from.ip().is_loopback());
     assert_eq!(buffer[..4], [0, 0, 0, 5], "version 5, {length} bytes");
     assert!(switch.if_index(Switch::SERVER).expect("a number") > 0);
-    switch.tell_no_more().expect("sFlow is off");
+    switch.stop_sflow().expect("sFlow is off");
 }

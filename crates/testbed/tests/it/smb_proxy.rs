@@ -1,7 +1,7 @@
-//! The scripted SMB server, and the proxy before a real one.
+//! The scripted SMB server, and the proxy in front of smbd.
 
 use filermark_testbed::{
-    Capture, FakeSmb, Samba, SambaOptions, SmbAct, SmbProxy, SmbWay, available,
+    Capture, Direction, FakeSmb, ProxyAction, Samba, SambaOptions, SmbProxy, available,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A connection to a fake on this thread's loopback.
+/// A connection to a fake server on this thread's loopback.
 fn connect(fake: &FakeSmb) -> TcpStream {
     let stream = TcpStream::connect(fake.address()).expect("connect");
     stream.set_read_timeout(Some(LIMIT)).expect("a limit");
@@ -25,8 +25,8 @@ fn send(stream: &mut TcpStream, message: &[u8]) {
 }
 
 #[test]
-fn a_fake_answers_by_its_script_and_then_closes() {
-    let fake = FakeSmb::answering(vec![b"one".to_vec(), b"two".to_vec()]).expect("a fake");
+fn a_fake_server_answers_as_scripted_and_then_closes() {
+    let fake = FakeSmb::answering(vec![b"one".to_vec(), b"two".to_vec()]).expect("a fake server");
     for _ in 0..2 {
         let mut stream = connect(&fake);
         for _ in 0..3 {
@@ -39,17 +39,23 @@ fn a_fake_answers_by_its_script_and_then_closes() {
 }
 
 #[test]
-fn a_fake_is_late_speaks_nonsense_and_repeats() {
-    let fake = FakeSmb::start(|heard| {
-        assert_eq!((heard.connection, heard.way), (0, SmbWay::ToServer));
+fn a_fake_server_delays_repeats_and_sends_invalid_bytes() {
+    let fake = FakeSmb::start(|received| {
+        assert_eq!(
+            (received.connection, received.way),
+            (0, Direction::ToServer)
+        );
         let time = Duration::from_millis(60);
-        match heard.nth {
-            0 => vec![SmbAct::Later(time, b"late".to_vec())],
-            1 => vec![SmbAct::Send(heard.message.to_vec()); 2],
-            _ => vec![SmbAct::Raw(vec![0x85, 0xff, 0xff, 0xff]), SmbAct::Close],
+        match received.nth {
+            0 => vec![ProxyAction::Later(time, b"late".to_vec())],
+            1 => vec![ProxyAction::Send(received.message.to_vec()); 2],
+            _ => vec![
+                ProxyAction::Raw(vec![0x85, 0xff, 0xff, 0xff]),
+                ProxyAction::Close,
+            ],
         }
     });
-    let fake = fake.expect("a fake");
+    let fake = fake.expect("a fake server");
     let mut stream = connect(&fake);
     let start = Instant::now();
     for message in [b"a", b"b", b"c"] {
@@ -62,8 +68,8 @@ fn a_fake_is_late_speaks_nonsense_and_repeats() {
 }
 
 #[test]
-fn a_silent_fake_says_nothing_and_ends_with_the_test() {
-    let fake = FakeSmb::silent().expect("a fake");
+fn a_silent_fake_server_sends_nothing_and_closes_when_dropped() {
+    let fake = FakeSmb::silent().expect("a fake server");
     let mut stream = connect(&fake);
     send(&mut stream, b"hello");
     let limit = Some(Duration::from_millis(50));
@@ -75,14 +81,14 @@ fn a_silent_fake_says_nothing_and_ends_with_the_test() {
 }
 
 #[test]
-fn a_proxy_delays_and_changes_and_cuts() {
+fn a_proxy_delays_changes_and_cuts() {
     let Some(samba) = available(Samba::start(SambaOptions::default())) else {
         return;
     };
     let (sandbox, server) = (samba.sandbox(), samba.address());
     let client = |port: u16| {
         let mut command = samba.smbclient(Samba::DATA, "SMB3_11");
-        // Said again, the later one counts.
+        // The last -p takes effect.
         command.args(["-p", &port.to_string(), "-c", "ls"]);
         command.output().expect("start smbclient")
     };
@@ -100,8 +106,8 @@ fn a_proxy_delays_and_changes_and_cuts() {
     assert!(times.iter().any(|row| row.name == "CREATE"), "{times:?}");
     assert!(times.iter().all(|row| row.min_us >= 30e3), "{times:?}");
 
-    // A signature is wrong by one bit: the client goes.
-    let garble = |message: &[u8]| {
+    // One bit of a signature is wrong: the client gives up.
+    let corrupt = |message: &[u8]| {
         let mut message = message.to_vec();
         if let Some(last) = message.get_mut(48) {
             *last ^= 1;
@@ -111,13 +117,13 @@ fn a_proxy_delays_and_changes_and_cuts() {
     let changed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&changed);
     let proxy = sandbox.run(|| {
-        SmbProxy::start(server, move |passing| {
-            // The fourth answer is that of TREE_CONNECT, the first that is signed by all.
-            if passing.way == SmbWay::ToClient && passing.nth == 3 {
+        SmbProxy::start(server, move |received| {
+            // The fourth answer is that of TREE_CONNECT, the first that is signed.
+            if received.way == Direction::ToClient && received.nth == 3 {
                 count.fetch_add(1, Ordering::Relaxed);
-                return vec![SmbAct::Send(garble(passing.message))];
+                return vec![ProxyAction::Send(corrupt(received.message))];
             }
-            vec![SmbAct::Send(passing.message.to_vec())]
+            vec![ProxyAction::Send(received.message.to_vec())]
         })
         .expect("a proxy")
     });
@@ -125,13 +131,13 @@ fn a_proxy_delays_and_changes_and_cuts() {
     assert_eq!(changed.load(Ordering::Relaxed), 1);
 
     let proxy = sandbox.run(|| {
-        SmbProxy::start(server, |passing| match (passing.way, passing.nth) {
-            (SmbWay::ToServer, 5) => vec![SmbAct::Close],
-            _ => vec![SmbAct::Send(passing.message.to_vec())],
+        SmbProxy::start(server, |received| match (received.way, received.nth) {
+            (Direction::ToServer, 5) => vec![ProxyAction::Close],
+            _ => vec![ProxyAction::Send(received.message.to_vec())],
         })
         .expect("a proxy")
     });
     let output = client(proxy.address().port());
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("NT_STATUS_CONNECTION_"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(stdout.contains("NT_STATUS_CONNECTION_"), "{stdout}");
 }
