@@ -1,4 +1,4 @@
-//! The procs of one client: what each works on, by the plan.
+//! The procs of one client, and what each works on according to the plan.
 
 use crate::data::DataSource;
 use crate::driver::{ProcSetup, TreeSetup};
@@ -16,8 +16,8 @@ use filermark_model::plan::{MountPoint, ProcPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Trees that are shared have numbers from here on, by component; those of procs
-/// have the proc's.
+/// Shared trees are numbered from here on, by component. The tree of a proc has the
+/// proc's number.
 const SHARED_TREES: u32 = 0x8000_0000;
 
 /// A proc and what it needs.
@@ -63,8 +63,8 @@ pub fn members(plan: &RunPlan, client: usize, data: &DataSource) -> Vec<Assigned
     }
 }
 
-/// All procs of a classical run in one crew, as tests and benchmarks want them;
-/// `place` is said in messages.
+/// All procs of a classical run in one list, for tests and benchmarks;
+/// `place` gives the place that messages name.
 pub fn classic_procs(
     classic: &ClassicWork,
     seed: u64,

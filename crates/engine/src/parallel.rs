@@ -1,15 +1,15 @@
-//! Work on several things at once, within a time limit.
+//! Work on several items in parallel, within a time limit.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Things that are looked at side by side.
+/// Items that are worked on in parallel.
 const SIDE_BY_SIDE: usize = 16;
 
-/// Works on things side by side, on threads that are left to themselves where they
-/// take too long; `None` for what was not ready in time. In the order of the things.
+/// Works on items in parallel; threads that take too long are not waited for.
+/// `None` for what was not ready in time. In the order of the items.
 pub fn each_within<I: Send + 'static, T: Send + 'static>(
     items: Vec<I>,
     limit: Duration,
@@ -38,7 +38,7 @@ pub fn each_within<I: Send + 'static, T: Send + 'static>(
     {
         results[at] = Some(result);
     }
-    // What nobody has begun by now is not to be begun any more.
+    // Items that no thread has begun by now are dropped.
     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
     results
 }

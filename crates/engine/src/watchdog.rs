@@ -1,15 +1,15 @@
 //! Notices that its own process stood still: stopped, its host suspended, or without a
 //! processor for long.
 //!
-//! A thread sleeps for [`INTERVAL`] and looks how late it woke up. What is later than
-//! [`GAP_MIN`] is a gap, in which no thread of the process can be trusted to have done
+//! A thread sleeps for [`INTERVAL`] and measures how late it woke up. What is later than
+//! [`GAP_MIN`] is a gap, in which no thread of the process can be assumed to have done
 //! what was due. The clock that time is measured by stands while the host is suspended;
-//! the distance to the one that does not is looked at as well. A stop is seen shorter
+//! the distance to the one that does not is checked as well. A stop is measured shorter
 //! than it was, by [`INTERVAL`] at most: it may begin anywhere in a sleep.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
-//! | `gaps` | how late each look is, without a thread or a clock |
+//! | `gaps` | the lateness of each check, without a thread or a clock |
 //! | `host` | what Linux counts: stolen time, throttling, page faults |
 
 mod gaps;
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks. One costs about 27 us on a busy virtual machine, so all together
+/// Between two checks. One costs about 27 us on a busy virtual machine, so all together
 /// 0.14 % of one processor.
 pub const INTERVAL: Nanos = Nanos::from_millis(20);
 
@@ -46,15 +46,15 @@ struct State {
     run_start: RunStart,
     gaps: StallDetector,
     counters: HostCounters,
-    /// What the counters said when RUN began.
+    /// The counters at the start of RUN.
     at_start: Option<host::Counts>,
 }
 
 impl Watchdog {
-    /// Begins to watch; what counts begins at `run_start` of `clock`.
+    /// Starts watching; counting starts at `run_start` of `clock`.
     ///
     /// # Errors
-    /// There is no thread.
+    /// The thread could not start.
     pub fn begin(clock: &Clock, run_start: impl Into<RunStart>) -> io::Result<Self> {
         let run_start = run_start.into();
         let state = State {
@@ -93,7 +93,7 @@ impl Watchdog {
     /// What was seen, up to now.
     pub fn finish(self) -> Stalls {
         let mut state = lock(&self.state);
-        // The process may just have gone on, and this thread be quicker than the other.
+        // The process may just have continued, with this thread running before the other.
         state.look(&self.clock);
         let mut stalls = state.gaps.stalls();
         if let Some(before) = &state.at_start {
@@ -114,7 +114,7 @@ impl Drop for Watchdog {
 }
 
 impl State {
-    /// Takes in one look; how long to sleep till the next one.
+    /// Makes one check; returns how long to sleep until the next one.
     fn look(&mut self, clock: &Clock) -> Duration {
         let now = clock.now();
         self.gaps.begin_run_at(self.run_start.get());
@@ -133,7 +133,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first reading is what later ones are held against, so it must not be too small.
+/// The first reading is compared with later ones, so it must not be too small.
 fn suspended_at_first() -> Nanos {
     (0..3).map(|_| sys::suspended()).max().unwrap_or_default()
 }

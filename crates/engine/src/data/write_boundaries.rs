@@ -9,7 +9,7 @@ use filermark_model::rng::hash3;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lines of the set: 8 MiB, made with the first write that needs them.
+/// Lines of the set: 8 MiB, allocated by the first write that needs them.
 const LINES: usize = 1 << 17;
 const LINE_WORDS: usize = SECTOR / 64;
 
@@ -18,7 +18,7 @@ const LINE_WORDS: usize = SECTOR / 64;
 #[repr(align(64))]
 struct Line([AtomicU64; LINE_WORDS]);
 
-/// See the module.
+/// The set of places where writes began or ended within sectors.
 #[derive(Debug, Default)]
 pub(super) struct SectorSeams(OnceLock<Box<[Line]>>);
 
@@ -48,7 +48,7 @@ impl SectorSeams {
         }
     }
 
-    /// Those within a sector.
+    /// The noted places within a sector.
     pub(super) fn of(&self, file: u64, sector: u64) -> Cuts {
         let Some(lines) = self.0.get() else {
             return Cuts::default();
@@ -70,7 +70,7 @@ fn places(file: u64, sector: u64) -> [usize; 2] {
 pub(super) struct Cuts([u64; LINE_WORDS]);
 
 impl Cuts {
-    /// The first one behind a byte of the sector; its end, if there is none.
+    /// The first place after a byte of the sector; its end, if there is none.
     pub(super) fn next(&self, behind: usize) -> usize {
         let mut at = behind + 1;
         while at < SECTOR {

@@ -40,7 +40,7 @@ impl TreeWalk {
                     tree.begin(self.emptying);
                 }
                 match self.emptying {
-                    true => tree.unmake(),
+                    true => tree.next_removal(),
                     false => tree.make(),
                 }
             });

@@ -88,7 +88,7 @@ impl Wire {
         let until = Instant::now() + limit;
         loop {
             // Also from a server that sends its reply byte by byte.
-            if interrupt_guard::is_wished() {
+            if interrupt_guard::stop_requested() {
                 return Err(ClientError::Stopped);
             }
             let waiting = self.input.get(self.taken..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Choosing: which file, which range, how.
+//! Selects file, range and kind of transfer.
 
 use super::{Sharing, TreePendingEffect, TreePool, TreeSlice};
 use crate::driver::Action;
@@ -11,13 +11,13 @@ use filermark_model::{Bucket, Nanos, Op, PosixOp, Rng};
 
 /// Mapped ranges begin at whole multiples of this, in bytes.
 const PAGE: u64 = 4096;
-/// Locks lie within the first bytes of a file, whether it has them or not `[own]`.
+/// Locks are within the first bytes of a file, whether it has them or not `[own]`.
 const LOCK_SPAN: u64 = 1 << 20;
 /// Locks begin at whole multiples of this, in bytes `[own]`.
 const LOCK_ALIGN: u64 = 4096;
 
 impl TreeSlice {
-    /// Decides on which file `op` works, at about `now`.
+    /// Selects the file that `op` works on, at about `now`.
     pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> ChosenAction {
         // Operations of other protocols: no workload on mounted file systems has them.
         let Some(of_tree) = op.posix() else {
@@ -53,7 +53,7 @@ impl TreeSlice {
         }
     }
 
-    /// An operation on a file that is there.
+    /// An operation on an existing file.
     fn on_existing(&mut self, rng: &mut Rng, op: PosixOp, now: Nanos) -> ChosenAction {
         let Some((bucket, number)) = self.pick(rng, op.op()) else {
             return ChosenAction::Impossible;
@@ -63,7 +63,7 @@ impl TreeSlice {
             .map_or(ChosenAction::Impossible, plain)
     }
 
-    /// Puts the books right after an operation.
+    /// Updates the state after an operation.
     pub fn settle(&mut self, hold: TreePendingEffect, worked: bool) {
         self.state.settle(hold, worked);
     }
@@ -186,7 +186,7 @@ impl TreeSlice {
             PosixOp::Custom1 => FileAction::Custom { which: 0, file },
             PosixOp::Custom2 => FileAction::Custom { which: 1, file },
             PosixOp::Stat => FileAction::Stat { file },
-            // These make, remove, rename, lengthen or copy: they have choices of their own.
+            // These make, remove, rename, lengthen or copy: they are chosen elsewhere.
             PosixOp::Mkdir
             | PosixOp::Rmdir
             | PosixOp::Create
@@ -198,7 +198,7 @@ impl TreeSlice {
         })
     }
 
-    /// A bucket of those that `op` may touch, and a file of it.
+    /// A bucket that `op` may touch, and a file of it.
     fn pick(&mut self, rng: &mut Rng, op: Op) -> Option<(Bucket, u64)> {
         let buckets = Bucket::candidates(op);
         if buckets.is_empty() {
@@ -289,7 +289,7 @@ impl TreeSlice {
     fn make_name(&mut self, rng: &mut Rng, pool: TreePool) -> ChosenAction {
         let free = self.state.pool(pool).and_then(|names| names.take_free());
         let Some(slot) = free else {
-            // Full: make room first, unmeasured.
+            // Full: remove one first, unmeasured.
             return match self.removal(rng, pool) {
                 Some((action, hold)) => ChosenAction::Prepare(Action::File(action), hold),
                 None => ChosenAction::Impossible,
@@ -431,7 +431,7 @@ impl TreeSlice {
     }
 }
 
-/// A share of 0 or 100 percent costs no draw.
+/// A share of 0 or 100 percent takes no draw.
 fn share(rng: &mut Rng, percent: f64) -> bool {
     match percent {
         p if p <= 0.0 => false,
