@@ -10,10 +10,10 @@
 
 /// File sizes are whole multiples of this, in bytes.
 const STEP_BYTES: u64 = 8 << 10;
-/// What netmist takes for CLIENT_MEM and AGGR_CAP where nobody says (sources.md 3.1).
+/// netmist's values of CLIENT_MEM and AGGR_CAP where they are not set (sources.md 3.1).
 pub(crate) const MEM_BYTES_DEFAULT: u64 = 1 << 30;
 
-/// What file sizes are scaled by.
+/// The figures that file sizes are scaled by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     /// Memory of a client, in bytes.

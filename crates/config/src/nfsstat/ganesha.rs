@@ -27,14 +27,14 @@ pub(super) fn detect(line: &str) -> bool {
         || lower == "nfsv3:"
 }
 
-/// What the lines that come are.
+/// The kind of the following lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     /// `fast`: NAME : COUNT.
     Counts(Version),
     /// `v3_full`, `v4_full`: NAME TOTAL ERROR ... | latencies.
     Table(Version),
-    /// Of another protocol, or words.
+    /// Of another protocol, or text.
     Other,
 }
 
@@ -102,7 +102,7 @@ fn row(line: &str, number: usize, version: Version, taken: &mut Taken) -> Result
 }
 
 fn strange(line: &str, number: usize) -> Wrong {
-    let message = format!("'{}' is no line of ganesha_stats", quoted(line));
+    let message = format!("'{}' is not a line of ganesha_stats", quoted(line));
     Wrong::at(number, message, "take the line out")
 }
 

@@ -14,14 +14,14 @@ pub(super) fn detect(line: &str) -> bool {
     line.starts_with(METRIC)
 }
 
-/// Reads such a text. Other metrics are passed over.
+/// Reads such a text. Other metrics are ignored.
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         let Some(rest) = line.strip_prefix(METRIC) else {
             continue;
         };
         let strange = || {
-            let message = format!("'{}' is no such metric", quoted(line));
+            let message = format!("'{}' is not such a metric", quoted(line));
             Wrong::at(number, message, "give the page as node_exporter serves it")
         };
         let (labels, value) = rest.split_once('}').ok_or_else(strange)?;
@@ -45,7 +45,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// A metric's value as the count that it is.
+/// A metric's value as a count.
 fn parse_count(value: &str) -> Option<u64> {
     let value: f64 = value.parse().ok()?;
     let is_count = (0.0..=EXACT_MAX).contains(&value) && value.fract() == 0.0;
