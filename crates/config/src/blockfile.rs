@@ -96,7 +96,10 @@ fn parse_row(line: &str) -> Result<(usize, SizeShare), String> {
     };
     let share = percent.strip_suffix('%').and_then(number);
     let Some(percent) = share.filter(|p| (0.0..=100.0).contains(p)) else {
-        return Err(format!("'{}' is not a share from 0% to 100%", quoted(percent)));
+        return Err(format!(
+            "'{}' is not a share from 0% to 100%",
+            quoted(percent)
+        ));
     };
     Ok((kind, SizeShare { kib, percent }))
 }

@@ -103,7 +103,7 @@ impl LaunchSettings {
             Launcher::Slurm => LauncherKind::Slurm,
             Launcher::Connect => LauncherKind::Connect(self.agent_port),
             Launcher::Accept => LauncherKind::Accept,
-            Launcher::Auto if host.is_me(client) => LauncherKind::Local,
+            Launcher::Auto if host.is_this_host(client) => LauncherKind::Local,
             Launcher::Auto => LauncherKind::Ssh,
         }
     }
@@ -126,7 +126,8 @@ pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Fi
             findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
         }
     }
-    let elsewhere = |h: &HostPlan| h.launcher == LauncherKind::Local && !host.is_me(&h.client);
+    let elsewhere =
+        |h: &HostPlan| h.launcher == LauncherKind::Local && !host.is_this_host(&h.client);
     if plan.hosts.len() > 1 && plan.hosts.iter().any(elsewhere) {
         let text = format!(
             "LAUNCHER=local: {} clients are processes of this one host, good for trying out only",

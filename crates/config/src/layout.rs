@@ -138,7 +138,7 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
         None => values.place(&params::LAUNCHER),
     };
     let before = r.reports.errors.len();
-    let mut complain = |message: String, hint: String| {
+    let mut report = |message: String, hint: String| {
         r.reports.refuse(place.clone(), message, hint);
         r.reports.errors.len() - before < ERRORS_MAX
     };
@@ -149,14 +149,14 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
             .names(word)
             .map_err(|(what, hint)| (format!("'{}' in CLIENTS {what}", quoted(word)), hint));
         let go_on = match found {
-            Err((message, hint)) => complain(message, hint),
+            Err((message, hint)) => report(message, hint),
             Ok(found) if names.len() + found.len() > CLIENTS_MAX => {
                 let message = format!("CLIENTS names more than {CLIENTS_MAX} hosts");
-                complain(message, "that is the maximum".into());
+                report(message, "that is the maximum".into());
                 false
             }
             Ok(found) => match found.iter().find(|name| !seen.insert(key(name))) {
-                Some(twice) => complain(
+                Some(twice) => report(
                     format!("CLIENTS names {} twice", quoted(twice)),
                     "name every host once; PROCS says how many procs it has".into(),
                 ),

@@ -160,7 +160,7 @@ fn percent(thousandths: u32) -> f64 {
 }
 
 /// Whether a protocol has the operations that no client may call ([`NFS2_ONLY`]).
-const fn knows_obsolete(protocol: Protocol) -> bool {
+const fn has_obsolete(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Nfs2)
 }
 
@@ -207,7 +207,7 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         ));
     };
     if let Some((name, why)) = NFS2_ONLY.iter().find(|(n, _)| n == name && !smb) {
-        if knows_obsolete(protocol) {
+        if has_obsolete(protocol) {
             return obsolete(name, why, share).map(|()| None);
         }
         // The manual of 2008 has the names among those of version 3.
@@ -227,7 +227,7 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
             Protocol::Nfs3 | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
-        let of_later = knows_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);
+        let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);
         let hint = match nearest(name, names.clone()).filter(|_| !of_later) {
             Some(near) => format!("did you mean {near}?"),
             None if of_later => format!(
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_smb_have_its_names_and_decimals() {
+    fn mix_files_of_smb_have_its_names_and_decimals() {
         let smb = |body: &str| messages_for(&format!("{MIXFILE_HEADER}\n{body}"), Protocol::Smb2);
         assert_eq!(
             smb("open 9.7%\nclose 9.7%\nread 80.599%\nfind 0.001%"),

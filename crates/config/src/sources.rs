@@ -228,7 +228,7 @@ impl Host {
     }
 
     /// Whether a client's name or address is one of this host.
-    pub(crate) fn is_me(&self, client: &str) -> bool {
+    pub(crate) fn is_this_host(&self, client: &str) -> bool {
         let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
         if client.eq_ignore_ascii_case("localhost")
             || client.eq_ignore_ascii_case(&self.name)

@@ -32,7 +32,7 @@ use filermark_model::rng::{hash3, mix64};
 use sector::{BLOCK_SECTORS, HEADER, Pool, RunKey, SECTOR_BYTES};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use write_boundaries::SectorSeams;
+use write_boundaries::WriteBoundaries;
 
 /// Different blocks among those that are copies.
 const COPIES: u64 = 64;
@@ -87,7 +87,7 @@ struct Common {
     /// Which files of an earlier run are read.
     reused: Box<[AtomicU64]>,
     /// Where writes began and ended within sectors.
-    seams: SectorSeams,
+    boundaries: WriteBoundaries,
     /// The pools of earlier runs whose files are used, by their keys.
     earlier: Mutex<Vec<(u64, Arc<Pool>)>>,
 }
@@ -119,7 +119,7 @@ impl DataSource {
                 reused: (0..REUSED_BITS / 64)
                     .map(|_| AtomicU64::default())
                     .collect(),
-                seams: SectorSeams::default(),
+                boundaries: WriteBoundaries::default(),
                 earlier: Mutex::default(),
             }),
         }

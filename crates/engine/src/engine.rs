@@ -149,7 +149,7 @@ impl Engine {
                 // Only the user raises it at this time.
                 Reply::Open(Err(_)) if engine.stop.is_raised() => return Err(PhaseError::Stopped),
                 Reply::Open(Err(error)) => return Err(PhaseError::Driver(error)),
-                Reply::Tasks(_) | Reply::Run(_) => return Err(out_of_turn()),
+                Reply::Tasks(_) | Reply::Run(_) => return Err(unexpected_reply()),
             }
         }
         Ok(engine)
@@ -209,19 +209,19 @@ impl Engine {
         let groups: Vec<_> = groups.into_iter().flatten().collect();
         let live = self.live.as_ref();
         let mut open = OpenOpsSampler::begin(&self.open_ops, &self.clock, live, &groups, origin);
-        for reply in self.gather_watching(procs, || open.look()) {
+        for reply in self.gather_watching(procs, || open.sample()) {
             match reply {
                 Ok(Reply::Run(stats)) => match *stats {
                     Ok(stats) => all.merge(&stats),
                     Err(e) => self.note(&mut first_error, e),
                 },
-                Ok(_) => self.note(&mut first_error, out_of_turn()),
+                Ok(_) => self.note(&mut first_error, unexpected_reply()),
                 Err(e) => self.note(&mut first_error, e),
             }
         }
         open.finish(&mut all, timetable.times().run_start);
         if !self.shards.iter().any(|s| s.first_proc < procs) {
-            all.window_ns = self.sit_out(&timetable)?;
+            all.window_ns = self.wait_idle(&timetable)?;
         }
         let times = timetable.times();
         let replies = std::mem::take(&mut all.replies);
@@ -232,7 +232,7 @@ impl Engine {
 
     /// A client that has no proc at this load stays idle until RUN ends. Gives
     /// the length of RUN in nanoseconds.
-    fn sit_out(&self, timetable: &Timetable) -> Result<u64, PhaseError> {
+    fn wait_idle(&self, timetable: &Timetable) -> Result<u64, PhaseError> {
         while self.clock.now() < timetable.times().run_end {
             if self.stop.is_raised() {
                 return Err(PhaseError::Stopped);
@@ -353,7 +353,7 @@ impl Engine {
                     all.uncached_count += report.uncached_count;
                 }
                 Ok(Reply::Tasks(Err(e))) | Err(e) => self.note(&mut first_error, e),
-                Ok(_) => self.note(&mut first_error, out_of_turn()),
+                Ok(_) => self.note(&mut first_error, unexpected_reply()),
             }
         }
         first_error.map_or(Ok(all), Err)
@@ -374,11 +374,11 @@ impl Engine {
         self.gather_watching(procs, || {})
     }
 
-    /// As [`Self::gather`]; `look` is called every few milliseconds meanwhile.
+    /// As [`Self::gather`]; `poll` is called every few milliseconds meanwhile.
     fn gather_watching<'a>(
         &'a self,
         procs: u32,
-        mut look: impl FnMut() + 'a,
+        mut poll: impl FnMut() + 'a,
     ) -> impl Iterator<Item = Result<Reply, PhaseError>> + 'a {
         let among = |s: &&Handle| s.first_proc < procs;
         let mut waiting: Vec<&Handle> = self.shards.iter().filter(among).collect();
@@ -400,7 +400,7 @@ impl Engine {
                         }
                     }
                 }
-                look();
+                poll();
                 // The more there are, the longer: the checks must not take processor time
                 // from the load.
                 let pause = GATHER_PAUSE + GATHER_PAUSE_PER_SHARD * waiting.len() as u32;
@@ -425,8 +425,8 @@ impl Drop for Engine {
     }
 }
 
-fn out_of_turn() -> PhaseError {
-    PhaseError::Died("a reply out of turn".into())
+fn unexpected_reply() -> PhaseError {
+    PhaseError::Died("an unexpected reply".into())
 }
 
 /// One thread per core, two at least; one per proc for drivers that block.
@@ -535,7 +535,7 @@ fn serve(
     orders: Receiver<Command>,
     answers: Sender<Reply>,
 ) {
-    crate::sys::sharpen_timers();
+    crate::sys::minimize_timer_slack();
     let first_proc = setup.procs.first().map_or(0, |p| p.number);
     let interrupt_guard = crate::interrupt_guard::interrupt_on(&setup.stop);
     let opened = driver.open_shard(setup.clone());

@@ -59,7 +59,9 @@ pub fn sleep(time: Duration) {
 /// Makes a call that cannot be divided on a thread of its own. `None`: the task
 /// is to end, or no thread could start; the call ends by its own time limit, and its
 /// result is dropped.
-pub fn apart<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub fn run_interruptible<T: Send + 'static>(
+    call: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     if FLAG.with(|flag| flag.borrow().is_none()) {
         return Some(call());
     }
@@ -88,12 +90,12 @@ mod tests {
         let stop = StopFlag::new();
         assert!(!stop_requested(), "no flag is set");
         let outer = interrupt_on(&stop);
-        assert_eq!(apart(|| 7), Some(7));
+        assert_eq!(run_interruptible(|| 7), Some(7));
         stop.raise();
         assert!(stop_requested());
         // Would take an hour.
         sleep(Duration::from_secs(3600));
-        let hangs = apart(|| std::thread::sleep(Duration::from_secs(3600)));
+        let hangs = run_interruptible(|| std::thread::sleep(Duration::from_secs(3600)));
         assert!(hangs.is_none());
         let inner = interrupt_on(&StopFlag::new());
         assert!(!stop_requested());

@@ -29,7 +29,7 @@ struct PaddedWord(AtomicU64);
 pub struct OpenOps(Vec<PaddedWord>);
 
 impl OpenOps {
-    /// For so many shards.
+    /// For this many shards.
     pub fn new(shard_count: usize) -> Arc<Self> {
         Arc::new(Self(
             (0..shard_count).map(|_| PaddedWord::default()).collect(),
@@ -37,7 +37,7 @@ impl OpenOps {
     }
 
     /// How many operations are under way, and the age of the oldest.
-    pub fn look(&self, now: Nanos) -> (u64, Nanos) {
+    pub fn sample(&self, now: Nanos) -> (u64, Nanos) {
         let words = self.0.iter().map(|word| word.0.load(Ordering::Relaxed));
         let ages = words
             .filter(|word| *word > 0)
@@ -123,14 +123,14 @@ impl<'a> OpenOpsSampler<'a> {
     }
 
     /// Must be called more often than once a second.
-    pub fn look(&mut self) {
+    pub fn sample(&mut self) {
         let now = self.clock.now();
         let second = second_of(now, self.origin);
         if second <= self.second {
             return;
         }
         self.second = second;
-        let (open_count, age) = self.all.look(now);
+        let (open_count, age) = self.all.sample(now);
         if open_count > 0 && self.seen.len() < SECONDS_MAX {
             self.seen.push(Interval {
                 second: second - 1,
@@ -207,7 +207,7 @@ mod tests {
             if ms == 45 {
                 shards[1].end();
             }
-            watch.look();
+            watch.sample();
         }
         let reported = |words: &std::sync::mpsc::Receiver<LiveEvents>| -> Vec<_> {
             let of = |word| match word {
@@ -289,7 +289,7 @@ mod tests {
                 let _ = proc.roll(at(tenth));
                 shard.begin(at(tenth));
             }
-            watch.look();
+            watch.sample();
         }
         let reported: Vec<(i64, u64)> = words
             .try_iter()
@@ -328,14 +328,14 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_intended_at_the_ends_of_time_is_seen() {
+    fn an_operation_intended_at_the_extreme_times_is_seen() {
         let all = OpenOps::new(1);
         let shard = OpenOp::of(&all, 0);
-        assert_eq!(all.look(Nanos(5)), (0, Nanos::ZERO));
+        assert_eq!(all.sample(Nanos(5)), (0, Nanos::ZERO));
         shard.begin(Nanos::ZERO);
-        assert_eq!(all.look(Nanos(5)), (1, Nanos(5)));
+        assert_eq!(all.sample(Nanos(5)), (1, Nanos(5)));
         shard.begin(Nanos::MAX);
-        assert_eq!(all.look(Nanos(5)), (1, Nanos::ZERO));
+        assert_eq!(all.sample(Nanos(5)), (1, Nanos::ZERO));
         // A shard without a word publishes nothing.
         OpenOp::of(&all, 1).begin(Nanos::ZERO);
     }

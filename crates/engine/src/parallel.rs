@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Items that are worked on in parallel.
-const SIDE_BY_SIDE: usize = 16;
+const PARALLEL_MAX: usize = 16;
 
 /// Works on items in parallel; threads that take too long are not waited for.
 /// `None` for what was not ready in time. In the order of the items.
@@ -19,7 +19,7 @@ pub fn each_within<I: Send + 'static, T: Send + 'static>(
     let queue: VecDeque<(usize, I)> = items.into_iter().enumerate().collect();
     let (queue, work) = (Arc::new(Mutex::new(queue)), Arc::new(work));
     let (sender, done) = channel();
-    for _ in 0..SIDE_BY_SIDE.min(count) {
+    for _ in 0..PARALLEL_MAX.min(count) {
         let (queue, work, sender) = (queue.clone(), work.clone(), sender.clone());
         let body = move || {
             while let Some((at, item)) = next(&queue) {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_too_long_is_left() {
+    fn slow_items_are_not_waited_for() {
         let began = Instant::now();
         let results = each_within(vec![1u64, 30_000, 3], Duration::from_millis(300), |ms| {
             std::thread::sleep(Duration::from_millis(ms));

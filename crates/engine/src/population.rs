@@ -30,7 +30,7 @@ pub struct Task {
     /// Bytes that it writes.
     pub bytes: u64,
     /// The change to the proc's state when its outcome is known.
-    pub hold: PendingEffect,
+    pub effect: PendingEffect,
     /// The phase may continue though it fails: closing what a connection may have lost.
     pub may_fail: bool,
     /// The classical directory that it removes: the proc's own, or one in it.

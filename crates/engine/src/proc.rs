@@ -19,7 +19,7 @@ pub enum PendingEffect {
     /// A name was to be made.
     Make(PoolId, u16),
     /// A name was to be removed.
-    UndoCreate(PoolId, u16),
+    Remove(PoolId, u16),
     /// A small file was to move from one name to another.
     Move(u16, u16),
     /// Bytes were to be appended to a file: index, offset, length.
@@ -165,7 +165,7 @@ impl Proc {
     }
 
     /// Whether it has a start before `end` that was not made yet.
-    pub fn is_owed(&self, end: Nanos) -> bool {
+    pub fn is_due_before(&self, end: Nanos) -> bool {
         !self.schedule.is_unlimited() && self.schedule.next() < end
     }
 

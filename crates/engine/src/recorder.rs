@@ -212,7 +212,7 @@ impl Figures {
         }
     }
 
-    /// Counts an operation that was not seen to end: it had waited for so long.
+    /// Counts an operation that was not seen to end, with the time that it had waited.
     #[cold]
     pub(crate) fn count_unseen(&mut self, op: Op, waited: Nanos, why: UnfinishedOp) {
         let Some(stats) = &mut self.ops[op.index()] else {
@@ -331,7 +331,7 @@ impl Recorder {
         self.figures.clear();
     }
 
-    /// So many operations are under way, the oldest for so long: for the second that ends.
+    /// Records the number of open operations and the age of the oldest for the second that ends.
     pub fn note_open(&mut self, count: u64, oldest: Nanos) {
         self.current.open_count = count;
         self.current.open_age_max_ns = oldest.0;

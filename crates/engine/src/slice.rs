@@ -46,11 +46,11 @@ impl Slice {
 
     /// Updates the state after an operation; `end` is the outcome's.
     #[inline]
-    pub fn settle(&mut self, rng: &mut Rng, hold: PendingEffect, worked: bool, end: bool) {
-        match (self, hold) {
+    pub fn settle(&mut self, rng: &mut Rng, effect: PendingEffect, worked: bool, end: bool) {
+        match (self, effect) {
             (_, PendingEffect::None) => {}
-            (Self::Classic(set, slice), hold) => slice.settle(rng, hold, worked, end, set),
-            (Self::Tree(tree), PendingEffect::Tree(hold)) => tree.settle(hold, worked),
+            (Self::Classic(set, slice), effect) => slice.settle(rng, effect, worked, end, set),
+            (Self::Tree(tree), PendingEffect::Tree(effect)) => tree.settle(effect, worked),
             (Self::Tree(_), _) => {}
         }
     }

@@ -69,10 +69,10 @@ impl Watchdog {
         };
         let state = Arc::new(Mutex::new(state));
         let (over, ended) = channel::<()>();
-        let (watched, looking) = (state.clone(), clock.clone());
+        let (watched, check_clock) = (state.clone(), clock.clone());
         let work = move || {
             loop {
-                let wait = lock(&watched).look(&looking);
+                let wait = lock(&watched).check(&check_clock);
                 match ended.recv_timeout(wait) {
                     Err(RecvTimeoutError::Timeout) => {}
                     _ => return,
@@ -94,7 +94,7 @@ impl Watchdog {
     pub fn finish(self) -> Stalls {
         let mut state = lock(&self.state);
         // The process may just have continued, with this thread running before the other.
-        state.look(&self.clock);
+        state.check(&self.clock);
         let mut stalls = state.gaps.stalls();
         if let Some(before) = &state.at_start {
             let now = state.counters.read();
@@ -115,10 +115,10 @@ impl Drop for Watchdog {
 
 impl State {
     /// Makes one check; returns how long to sleep until the next one.
-    fn look(&mut self, clock: &Clock) -> Duration {
+    fn check(&mut self, clock: &Clock) -> Duration {
         let now = clock.now();
         self.gaps.begin_run_at(self.run_start.get());
-        self.gaps.look(now, sys::suspended());
+        self.gaps.check(now, sys::suspended());
         if self.at_start.is_none() && now >= self.gaps.run_start() {
             self.at_start = Some(self.counters.read());
         }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_ends_when_it_is_asked_and_counts_from_the_beginning_of_run() {
+    fn it_ends_on_request_and_counts_from_the_beginning_of_run() {
         let clock = Clock::real();
         let watchdog = Watchdog::begin(&clock, Nanos::MAX).expect("a thread");
         assert_eq!(watchdog.finish(), Stalls::default(), "RUN did not begin");

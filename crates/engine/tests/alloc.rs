@@ -62,7 +62,7 @@ const PROCS: u32 = 64;
 /// Takes a microsecond of virtual time per request, and records the allocations.
 struct Server {
     clock: Clock,
-    /// One of so many requests is answered at once; the others wait for `poll`.
+    /// One in this many requests is answered at once; the others wait for `poll`.
     at_once_every: u64,
     count: u64,
     waiting: Vec<Completion>,

@@ -129,7 +129,7 @@ fn parse_file(
         let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
         let Some(client) = words.next() else { continue };
         let place = SourceLocation::line(file, i + 1, 1);
-        let mut complain = |(message, hint): HostWordError| {
+        let mut report = |(message, hint): HostWordError| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
         // Words in the form of CLIENT_MOUNTPOINTS itself are accepted, too.
@@ -138,7 +138,7 @@ fn parse_file(
                 let taken =
                     split_client_mount(word).and_then(|(client, path)| found.take(client, &[path]));
                 if let Err(wrong) = taken {
-                    complain(wrong);
+                    report(wrong);
                 }
             }
             continue;
@@ -149,15 +149,15 @@ fn parse_file(
             any = true;
             match check_path(path) {
                 Ok(()) => paths.push(path),
-                Err((what, hint)) => complain((format!("'{}' {what}", quoted(path)), hint)),
+                Err((what, hint)) => report((format!("'{}' {what}", quoted(path)), hint)),
             }
         }
         if let Err(wrong) = found.take(client, &paths) {
-            complain(wrong);
+            report(wrong);
         }
         if !any {
             let message = format!("client {} has no directory", quoted(client));
-            complain((message, "write: client path [path ...]".into()));
+            report((message, "write: client path [path ...]".into()));
         }
     }
 }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_larger_share_counts_and_odd_figures_do_no_harm() {
+    fn the_larger_share_counts_and_extreme_figures_are_accepted() {
         let scale = Scale {
             client_mem_bytes: GIB,
             aggregate_bytes: 100 * GIB,

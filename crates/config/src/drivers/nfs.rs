@@ -138,12 +138,12 @@ fn cut(
 
 fn groups(r: &mut Reading<'_>) -> Vec<u32> {
     let words = r.values.get(&params::NFS_GROUPS);
-    let mut complain = |message: String| {
+    let mut report = |message: String| {
         let hint = "give group numbers with blanks between them, 16 at most";
         r.refuse(&params::NFS_GROUPS, message, hint);
     };
     if words.len() > GROUPS_MAX {
-        complain(format!(
+        report(format!(
             "NFS_GROUPS lists {} groups; AUTH_SYS carries {GROUPS_MAX}",
             words.len()
         ));
@@ -152,7 +152,7 @@ fn groups(r: &mut Reading<'_>) -> Vec<u32> {
     for word in words {
         match word.parse() {
             Ok(gid) => groups.push(gid),
-            Err(_) => complain(format!(
+            Err(_) => report(format!(
                 "'{}' in NFS_GROUPS is not a group number",
                 quoted(&word)
             )),

@@ -13,7 +13,7 @@ use std::hash::Hash;
 const LINES_MAX: usize = 200;
 
 /// Groups items with equal marks, in the order in which the marks come.
-fn alike<T, M: Eq + Hash + Clone>(all: impl Iterator<Item = (T, M)>) -> Vec<(Vec<T>, M)> {
+fn group_equal<T, M: Eq + Hash + Clone>(all: impl Iterator<Item = (T, M)>) -> Vec<(Vec<T>, M)> {
     let mut groups: Vec<(Vec<T>, M)> = Vec::new();
     let mut known: HashMap<M, usize> = HashMap::new();
     for (thing, mark) in all {
@@ -35,7 +35,7 @@ pub(super) fn work<'a>(
     clients: impl Iterator<Item = (&'a str, Vec<(String, u64)>)>,
 ) -> std::fmt::Result {
     let mut lines = 0;
-    let groups = alike(clients);
+    let groups = group_equal(clients);
     for (number, (names, places)) in groups.iter().enumerate() {
         if lines >= LINES_MAX {
             let rest = groups[number..].iter().map(|(names, _)| names.len());
@@ -72,7 +72,7 @@ pub(super) fn reach(out: &mut String, plan: &LaunchPlan) -> std::fmt::Result {
     writeln!(out, "\nHow the clients are reached")?;
     let mark = |h: &HostPlan| (h.launcher, h.user.clone(), h.program.clone());
     let hosts = plan.hosts.iter().map(|h| (h.client.as_str(), mark(h)));
-    for (names, (launcher, user, program)) in alike(hosts) {
+    for (names, (launcher, user, program)) in group_equal(hosts) {
         let mut how = way(launcher, plan);
         if let Some(user) = user {
             how += &format!(", user {user}");

@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_much(text in any::<String>(), xml in "(<(benchmark|workload|/benchmark|a name='x')>|[a-z&;]{0,5}|\n){0,40}") {
+    fn no_text_makes_import_panic(text in any::<String>(), xml in "(<(benchmark|workload|/benchmark|a name='x')>|[a-z&;]{0,5}|\n){0,40}") {
         let _ = import("old", &text);
         let _ = import("old", &xml);
         let _ = import("old", &format!("A={text}"));

@@ -47,7 +47,7 @@ pub(crate) fn parse_mount_file(
             continue;
         };
         let place = SourceLocation::line(file, i + 1, 1);
-        let mut complain = |message: String, hint: String| {
+        let mut report = |message: String, hint: String| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
         let mut mounts = Vec::new();
@@ -56,25 +56,25 @@ pub(crate) fn parse_mount_file(
             word_count += 1;
             match (syntax.parse)(word) {
                 Ok(mount) => mounts.push(mount),
-                Err((message, hint)) => complain(message, hint),
+                Err((message, hint)) => report(message, hint),
             }
         }
         let names = match Pattern::parse(clients) {
             Ok(pattern) => pattern.names(),
             Err((what, hint)) => {
-                complain(format!("'{}' {what}", quoted(clients)), hint);
+                report(format!("'{}' {what}", quoted(clients)), hint);
                 continue;
             }
         };
         if found.of_client.len() + names.len() > FILE_CLIENTS_MAX {
             let message = format!("there are more than {FILE_CLIENTS_MAX} clients in the file");
-            complain(message, format!("a run has {CLIENTS_MAX} at most"));
+            report(message, format!("a run has {CLIENTS_MAX} at most"));
             break;
         }
         for name in names {
             if found.of_client.contains_key(&key(&name)) {
                 let hint = "put all its mount points on one line";
-                complain(
+                report(
                     format!("client {} has a line already", quoted(&name)),
                     hint.into(),
                 );

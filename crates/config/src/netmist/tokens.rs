@@ -109,7 +109,7 @@ pub(super) fn parse_known(
             break;
         }
     }
-    lines.complain(file, &mut errors);
+    lines.report(file, &mut errors);
     let lines = lines.found;
     if lines.is_empty() && errors.is_empty() {
         errors.push(ConfigError::new(

@@ -69,7 +69,7 @@ impl DefinitionBuilder {
     }
 
     /// Marks the line of this key as wrong.
-    pub fn spoil_key(&mut self, key: Key) {
+    pub fn mark_key_wrong(&mut self, key: Key) {
         match key {
             Key::Share(_) => self.bad.push(TotalOf::Mix),
             Key::Slot(table, ..) => self.bad.push(TotalOf::Transfers(table)),
@@ -78,7 +78,7 @@ impl DefinitionBuilder {
     }
 
     /// Marks the part of an invalid line that begins with this word as wrong.
-    pub fn spoil(&mut self, first: &str) {
+    pub fn mark_wrong(&mut self, first: &str) {
         let is = |known: &str| first.eq_ignore_ascii_case(known);
         let parts = [
             ("percent", TotalOf::Mix),

@@ -110,7 +110,7 @@ impl DefinitionReader<'_> {
         let found = Key::find(key);
         if let (KeyLookup::SlotNumber | KeyLookup::Unknown, Some(draft)) = (&found, &mut self.draft)
         {
-            draft.spoil(words[0]);
+            draft.mark_wrong(words[0]);
         }
         match found {
             KeyLookup::Key(key) => self.set(number, line, words, key, value),
@@ -141,7 +141,7 @@ impl DefinitionReader<'_> {
         };
         let at = words.len().saturating_sub(1);
         draft.set(key, value, number).map_err(|wrong| {
-            draft.spoil_key(key);
+            draft.mark_key_wrong(key);
             (column(line, words, at), wrong)
         })
     }

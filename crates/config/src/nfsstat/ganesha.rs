@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
                         taken.put(version, name.trim(), calls, number)?;
                     }
                 } else if !line.is_empty() {
-                    return Err(strange(line, number));
+                    return Err(malformed(line, number));
                 }
             }
             Section::Table(version) => row(line, number, version, taken)?,
@@ -101,7 +101,7 @@ fn row(line: &str, number: usize, version: Version, taken: &mut Taken) -> Result
     }
 }
 
-fn strange(line: &str, number: usize) -> Wrong {
+fn malformed(line: &str, number: usize) -> Wrong {
     let message = format!("'{}' is not a line of ganesha_stats", quoted(line));
     Wrong::at(number, message, "take the line out")
 }

@@ -20,25 +20,25 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         let Some(rest) = line.strip_prefix(METRIC) else {
             continue;
         };
-        let strange = || {
+        let malformed = || {
             let message = format!("'{}' is not such a metric", quoted(line));
             Wrong::at(number, message, "give the page as node_exporter serves it")
         };
-        let (labels, value) = rest.split_once('}').ok_or_else(strange)?;
+        let (labels, value) = rest.split_once('}').ok_or_else(malformed)?;
         let label = |key: &str| {
             let mut pairs = labels.split(',').filter_map(|pair| pair.split_once('='));
             let (_, value) = pairs.find(|(k, _)| k.trim() == key)?;
             value.trim().strip_prefix('"')?.strip_suffix('"')
         };
         let version = label("proto").and_then(|v| v.parse().ok());
-        let version = version.and_then(Version::of).ok_or_else(strange)?;
-        let name = label("method").ok_or_else(strange)?;
+        let version = version.and_then(Version::of).ok_or_else(malformed)?;
+        let name = label("method").ok_or_else(malformed)?;
         // A time may follow the value.
-        let value = value.split_whitespace().next().ok_or_else(strange)?;
+        let value = value.split_whitespace().next().ok_or_else(malformed)?;
         taken.put(
             version,
             name,
-            parse_count(value).ok_or_else(strange)?,
+            parse_count(value).ok_or_else(malformed)?,
             number,
         )?;
     }

@@ -162,7 +162,7 @@ const V4: [&str; 73] = [
 /// The procedures of version 4 itself (RFC 7530, section 15).
 pub(super) const V4_PROCEDURES: [&str; 2] = ["null", "compound"];
 
-/// Other spellings, without what [`alike`] drops: of nfsstat on Linux, on BSD and on
+/// Other spellings, without what [`same_name`] drops: of nfsstat on Linux, on BSD and on
 /// Solaris.
 const ALSO: &[(Version, &str, &str)] = &[
     (Version::V2, "statfs", "fsstat"),
@@ -194,7 +194,7 @@ const NAME_CHARS_MAX: usize = 32;
 
 /// Whether two names are equal except for what tools add or leave out: capitals, underscores,
 /// hyphens. Malformed files may have many names, so nothing is allocated.
-fn alike(a: &str, b: &str) -> bool {
+fn same_name(a: &str, b: &str) -> bool {
     fn plain(name: &str) -> impl Iterator<Item = u8> {
         let bytes = name.bytes().filter(u8::is_ascii_alphanumeric);
         bytes.map(|b| b.to_ascii_lowercase())
@@ -206,7 +206,7 @@ fn alike(a: &str, b: &str) -> bool {
 pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
     let also = ALSO
         .iter()
-        .find(|(v, other, _)| *v == version && alike(other, name));
+        .find(|(v, other, _)| *v == version && same_name(other, name));
     if let Some((_, _, name)) = also {
         return Some(name);
     }
@@ -215,7 +215,7 @@ pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
         Version::V2 | Version::V3 => &[],
     };
     let all = version.names().iter().chain(procedures);
-    all.copied().find(|n| alike(n, name))
+    all.copied().find(|n| same_name(n, name))
 }
 
 /// The RFC's name, or the tool's own where the RFCs have none: newer tools may have more.

@@ -340,7 +340,7 @@ fn version_2_has_two_that_no_client_may_call() {
 }
 
 #[test]
-fn version_4_becomes_what_it_is_like() {
+fn operations_of_version_4_become_similar_ones() {
     let read = statistics(fixture!("linux-s.txt"));
     // Version 3 has more calls than there are COMPOUNDs.
     assert_eq!(read.mix(None, Op::NFS3).unwrap().version, Version::V3);

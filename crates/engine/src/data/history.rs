@@ -81,7 +81,7 @@ pub struct History {
 }
 
 impl History {
-    /// For a shard of so many procs.
+    /// For a shard with this many procs.
     pub fn new(data: Arc<DataSource>, proc_count: usize) -> Self {
         Self {
             last: first_generation(&data),
@@ -113,7 +113,7 @@ impl History {
     #[inline]
     pub fn begin_write(&mut self, proc: u32, range: (u64, u64, u64)) -> WriteMark {
         let (file, offset, length) = range;
-        self.data.common.seams.note_write(file, offset, length);
+        self.data.common.boundaries.note_write(file, offset, length);
         self.begin_fill(proc)
     }
 
@@ -246,7 +246,7 @@ impl History {
     pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> CompareOutcome {
         let is_reused = self.data.is_reused(file);
         let mixture = |sector| {
-            let cuts = || self.data.common.seams.of(file, sector);
+            let cuts = || self.data.common.boundaries.of(file, sector);
             match self.data.overlapping || self.may_tear {
                 _ if is_reused || self.data.shared => GenerationMix::Any,
                 true => {

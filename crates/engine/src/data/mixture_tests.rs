@@ -255,10 +255,10 @@ fn generations_with_one_half_may_be_too_many() {
             data: &read[8..],
             solid: SECTOR,
         };
-        let seams = write_boundaries::SectorSeams::default();
+        let boundaries = write_boundaries::WriteBoundaries::default();
         let last = 20_000 << 32 | 9;
         let mixture = GenerationMix::Torn(
-            seams.of(FILE, 0),
+            boundaries.of(FILE, 0),
             generation_set::Candidates::range(0, last),
         );
         part.check_mixture(mixture, &mut |generation| generation <= last)

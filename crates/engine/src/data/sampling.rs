@@ -20,7 +20,7 @@ const COST_MAX: Duration = Duration::from_micros(200);
 const SHARE_MAX: f64 = 0.015;
 /// Replies between two measurements of the processor time.
 const PERIOD: u32 = 1_024;
-/// One of so many comparisons is measured, and a mean is taken of so many.
+/// One in this many comparisons is measured; the mean is over as many measurements.
 const TIMED_PART: u64 = 8;
 const TIMED_MIN: u32 = 4;
 
@@ -29,12 +29,12 @@ const TIMED_MIN: u32 = 4;
 pub(super) struct Sampling {
     /// Replies that were drawn for; decides the draws.
     turn: u64,
-    /// One of so many replies is compared.
+    /// One in this many replies is compared.
     stride: u32,
     /// Replies until the next measurement of the processor time.
     left: u32,
     /// Processor time of the thread at the last measurement.
-    looked_at: Nanos,
+    measured_at: Nanos,
     /// What a comparison costs.
     cost: Nanos,
     /// Comparisons that were measured since then, and the time that they took.
@@ -49,7 +49,7 @@ impl Sampling {
             turn: 0,
             stride: 1,
             left: PERIOD,
-            looked_at: Nanos::ZERO,
+            measured_at: Nanos::ZERO,
             cost: SECTOR_COST,
             timed: (0, Duration::ZERO),
             is_timed: false,
@@ -62,7 +62,7 @@ impl Sampling {
         self.is_timed
     }
 
-    /// The comparison took so long.
+    /// Records the time that the comparison took.
     pub(super) fn note_cost(&mut self, took: Duration) {
         self.timed.0 += 1;
         self.timed.1 += took.min(COST_MAX);
@@ -74,7 +74,7 @@ impl Sampling {
     pub(super) fn draw(&mut self, offset: u64, len: usize) -> Range<usize> {
         self.left -= 1;
         if self.left == 0 {
-            self.look(thread_cpu());
+            self.end_period(thread_cpu());
         }
         self.turn = self.turn.wrapping_add(1);
         let drawn = mix64(self.turn);
@@ -96,17 +96,17 @@ impl Sampling {
 
     /// A period has ended: the stride follows from the processor time that it took.
     #[cold]
-    fn look(&mut self, now: Nanos) {
+    fn end_period(&mut self, now: Nanos) {
         let (count, took) = self.timed;
         if count >= TIMED_MIN {
             self.cost = Nanos(took.as_nanos() as u64 / u64::from(count));
             self.timed = (0, Duration::ZERO);
         }
         // The start of the first period is not known.
-        if self.looked_at != Nanos::ZERO {
-            self.stride = stride(now.since(self.looked_at), self.cost);
+        if self.measured_at != Nanos::ZERO {
+            self.stride = stride(now.since(self.measured_at), self.cost);
         }
-        self.looked_at = now;
+        self.measured_at = now;
         self.left = PERIOD;
     }
 }
@@ -143,7 +143,7 @@ mod tests {
             for n in 0..400 * PERIOD {
                 cpu = cpu + Nanos(op);
                 if sampling.left == 1 {
-                    sampling.look(cpu);
+                    sampling.end_period(cpu);
                     sampling.left += 1;
                 }
                 if sampling.draw(0, 4_096).is_empty() {
@@ -170,7 +170,7 @@ mod tests {
         for n in 0..2_000 * PERIOD {
             cpu = cpu + Nanos(1_000);
             if sampling.left == 1 {
-                sampling.look(cpu);
+                sampling.end_period(cpu);
                 sampling.left += 1;
             }
             let is_drawn = !sampling.draw(0, 4_096).is_empty();

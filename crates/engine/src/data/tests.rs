@@ -15,9 +15,9 @@ fn bytes(data: &DataSource, file: u64, offset: u64, generation: u64, len: usize)
 
 /// Whether a range passes where these generations are right.
 fn passes(data: &DataSource, file: u64, offset: u64, read: &[u8], right: &[u64]) -> bool {
-    let seams = |sector| GenerationMix::Cut(data.common.seams.of(file, sector));
+    let boundaries = |sector| GenerationMix::Cut(data.common.boundaries.of(file, sector));
     let accepts = |_, generation| right.contains(&generation);
-    data.check(file, offset, read, seams, accepts).good
+    data.check(file, offset, read, boundaries, accepts).good
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_two_writes_left_passes_and_nothing_else() {
             !is_within || cut <= 8,
             "{cut}"
         );
-        data.common.seams.note_write(5, 0, cut as u64);
+        data.common.boundaries.note_write(5, 0, cut as u64);
         assert!(passes(&data, 5, 0, &mixed, &[3, 9]), "{cut}");
         if (24..4_000).contains(&cut) {
             assert!(!passes(&data, 5, 0, &mixed, &[3]), "{cut}");

@@ -285,7 +285,7 @@ impl ClassicWalk {
             proc: at,
             action,
             bytes: 0,
-            hold: PendingEffect::None,
+            effect: PendingEffect::None,
             may_fail: stage == Stage::Close,
             removes,
         })
@@ -341,7 +341,7 @@ fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -
             size: bytes,
         },
         bytes,
-        hold: PendingEffect::None,
+        effect: PendingEffect::None,
         may_fail: false,
         removes: None,
     })
@@ -386,7 +386,7 @@ fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -
         proc: at,
         action,
         bytes: 0,
-        hold: PendingEffect::None,
+        effect: PendingEffect::None,
         may_fail: false,
         removes: None,
     })

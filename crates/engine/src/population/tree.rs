@@ -54,7 +54,7 @@ impl TreeWalk {
                     proc: self.proc,
                     action: Action::File(action),
                     bytes,
-                    hold: PendingEffect::None,
+                    effect: PendingEffect::None,
                     may_fail: false,
                     removes: None,
                 });

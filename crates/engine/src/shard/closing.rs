@@ -32,7 +32,7 @@ impl Shard {
         let run_end = load.times.run_end;
         let procs = &self.procs;
         load.due
-            .retain(|due| procs[due.0.1 as usize].is_owed(run_end));
+            .retain(|due| procs[due.0.1 as usize].is_due_before(run_end));
         let closed = self.catch_up(load, catch_up_end, drain_end);
         if closed.is_ok() {
             self.count_unseen(load, catch_up_end);
@@ -62,19 +62,19 @@ impl Shard {
         loop {
             let now = self.clock.now();
             load.now = now;
-            let is_owed = now < catch_up_end && !load.due.is_empty();
-            if now >= drain_end || (self.slots.len() == 0 && !is_owed) {
+            let is_due = now < catch_up_end && !load.due.is_empty();
+            if now >= drain_end || (self.slots.len() == 0 && !is_due) {
                 return Ok(());
             }
             if self.stop.is_raised() {
                 return Err(PhaseError::Stopped);
             }
             self.submit_deferred();
-            if is_owed {
+            if is_due {
                 self.start_due(load, now);
             }
             self.driver.flush();
-            let starts = is_owed && !load.due.is_empty() && self.deferred.is_empty();
+            let starts = is_due && !load.due.is_empty() && self.deferred.is_empty();
             let wait = match starts || !self.done.is_empty() {
                 true => now,
                 false => drain_end.min(now + STOP_CHECK_INTERVAL),
@@ -143,7 +143,7 @@ impl Shard {
         count: u64,
     ) -> u64 {
         let proc = &mut self.procs[at];
-        if !proc.is_owed(end) {
+        if !proc.is_due_before(end) {
             return 0;
         }
         let why = match self.pacing.mode {

@@ -24,7 +24,7 @@ const CHECKPOINT: Nanos = Nanos::from_secs(10);
 pub const SILENCE_MAX: Nanos = Nanos::from_secs(120);
 /// [`STOP_CHECK_INTERVAL`] of a shard whose only proc blocks: there may be thousands.
 const STOP_CHECK_INTERVAL_BLOCKING: Nanos = Nanos::from_secs(1);
-/// So many fatal failures in a row (the disk is full, the mount is gone) end RUN.
+/// This many fatal failures in a row (the disk is full, the mount is gone) end RUN.
 const FATAL_FAILURES_MAX: u32 = 1_000;
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
@@ -37,7 +37,7 @@ const TURN: u32 = 256;
 /// does not sleep at all.
 const SLEEP_MIN: Nanos = Nanos::from_micros(10);
 const DENSE_RATE: f64 = 20_000.0;
-/// Sleeps end so much before the instant at which something is due. Less than
+/// Sleeps end this much before the instant at which something is due. Less than
 /// the smallest lateness of a wake-up that was measured (17 us, docs/src/reference/speed.md).
 const WAKE_LEAD: Nanos = Nanos::from_micros(12);
 /// The state of the loop besides the shard.
@@ -82,7 +82,7 @@ impl LoadState {
     #[inline]
     fn run_begins_by(&mut self, at: Nanos) -> bool {
         if self.measuring {
-            self.look_for_end();
+            self.check_for_end();
             return false;
         }
         self.times = self.timetable.times();
@@ -91,7 +91,7 @@ impl LoadState {
 
     /// Checks whether the end of RUN was set.
     #[inline]
-    fn look_for_end(&mut self) {
+    fn check_for_end(&mut self) {
         if self.timetable.has_open_end() {
             self.times = self.timetable.times();
         }
@@ -155,7 +155,7 @@ impl Shard {
         load.cpu_start_ns = thread_cpu_ns();
         load.tally.begin(self.clock.now(), times.run_start);
         load.next_roll = load.tally.roll(self.clock.now());
-        let ended = self.turn_around(&mut load);
+        let ended = self.run_loop(&mut load);
         let now = self.clock.now();
         load.tally.roll(now.min(load.times.run_end));
         let close = RunClose {
@@ -267,7 +267,7 @@ impl Shard {
         }
     }
 
-    fn turn_around(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
+    fn run_loop(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
         loop {
             let now = self.clock.now();
             load.now = now;
@@ -304,7 +304,7 @@ impl Shard {
             self.driver.flush();
             let wait = self.wait_until(load, now);
             self.driver.poll(wait, &mut self.done)?;
-            load.look_for_end();
+            load.check_for_end();
             self.take_completions(load)?;
             if self.slots.len() > 0 && now.since(load.last_answer) > SILENCE_MAX {
                 return Err(self.server_gone(0, "RUN"));
@@ -493,7 +493,7 @@ impl Shard {
 
     fn requeue(&mut self, load: &mut LoadState, at: u32) {
         let proc = &mut self.procs[at as usize];
-        if load.catch_up_end.is_some() && !proc.is_owed(load.times.run_end) {
+        if load.catch_up_end.is_some() && !proc.is_due_before(load.times.run_end) {
             return;
         }
         if !proc.queued && proc.in_flight < load.cap {
@@ -506,22 +506,22 @@ impl Shard {
         // A preparation that is done at once is followed by another try.
         for _ in 0..3 {
             let proc = &mut self.procs[at as usize];
-            let (action, hold, work) = match proc.slice.choose(&mut proc.rng, op, load.now) {
+            let (action, effect, work) = match proc.slice.choose(&mut proc.rng, op, load.now) {
                 ChosenAction::Impossible => return self.not_started(load, at, op, intended),
-                ChosenAction::Measured(action, hold) => (
+                ChosenAction::Measured(action, effect) => (
                     action,
-                    hold,
+                    effect,
                     SlotWork::Measured {
                         op,
                         intended,
                         was_free,
                     },
                 ),
-                ChosenAction::Prepare(action, hold) => {
+                ChosenAction::Prepare(action, effect) => {
                     load.pace.preparation_count += 1;
                     (
                         action,
-                        hold,
+                        effect,
                         SlotWork::Preparing {
                             op,
                             intended,
@@ -541,7 +541,7 @@ impl Shard {
             let slot = Slot {
                 proc: at,
                 work,
-                hold,
+                effect,
             };
             let token = self.slots.put(slot);
             let request = Request {

@@ -35,7 +35,7 @@ pub enum SlotWork {
 pub struct Slot {
     pub proc: u32,
     pub work: SlotWork,
-    pub hold: PendingEffect,
+    pub effect: PendingEffect,
 }
 
 /// A slab; tokens are its indices.

@@ -29,7 +29,7 @@ const WAIT: f64 = 15.0;
 enum Kind {
     /// Any number under way, as over a socket.
     Queued,
-    /// So many under way, more are deferred, as in a session with credits.
+    /// This many under way, more are deferred, as in a session with credits.
     Session(usize),
     /// Done when it is submitted, as a system call.
     Blocking,
@@ -166,7 +166,7 @@ impl Case {
         self.run_for(stop, RUN)
     }
 
-    /// As `run`, with a RUN of so many seconds.
+    /// As `run`, with a RUN of `seconds`.
     fn run_for(self, stop: Option<Stop>, seconds: f64) -> (PointStats, Vec<(u32, Nanos)>) {
         let clock = Clock::virtual_at_zero();
         let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
@@ -361,7 +361,7 @@ fn a_silence_ends_with_run() {
 }
 
 #[test]
-fn a_stop_across_the_end_of_run_has_them_too() {
+fn a_stop_across_the_end_of_run_has_the_calculated_response_times() {
     let stop = Stop {
         from: 19.0,
         to: 21.5,

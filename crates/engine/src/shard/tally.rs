@@ -41,7 +41,7 @@ impl Tally {
         }
     }
 
-    /// So many operations are under way, the oldest for so long: for the second that ends.
+    /// Records the number of open operations and the age of the oldest for the second that ends.
     pub fn note_open(&mut self, (count, oldest): (u64, Nanos)) {
         if let Self::Own(recorder) = self {
             recorder.note_open(count, oldest);

@@ -183,7 +183,7 @@ impl Shard {
                 may_fail: task.may_fail,
                 removes: task.removes,
             },
-            hold: task.hold,
+            effect: task.effect,
         });
         let request = Request {
             token,
@@ -317,7 +317,7 @@ impl Shard {
         }
         let worked = outcome.status == Status::Ok;
         proc.slice
-            .settle(&mut proc.rng, slot.hold, worked, outcome.end);
+            .settle(&mut proc.rng, slot.effect, worked, outcome.end);
     }
 
     fn settle_failed(&mut self, slot: &Slot) {

@@ -15,7 +15,7 @@ use filermark_model::{NfsOp, Op, OpTarget, Rng, SizeDistribution};
 /// Offsets of reads and overwrites are whole multiples of this, in bytes.
 pub(super) const ALIGN: u32 = 4096;
 /// Names for symbolic links and directories that are created and removed, per proc.
-const COMING_AND_GOING: u16 = 16;
+const CHURN_NAMES: u16 = 16;
 
 /// What all procs of a classical run have in common.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl Layout {
         self.pools_base() + u32::from(self.churn)
     }
     fn made_base(self) -> u32 {
-        self.links_base() + u32::from(COMING_AND_GOING)
+        self.links_base() + u32::from(CHURN_NAMES)
     }
     /// The accessed file at an index.
     pub fn file(self, at: usize) -> ObjectId {
@@ -110,7 +110,7 @@ impl Layout {
     }
     /// The number of the first accessed file.
     pub fn files_base(self) -> u32 {
-        self.made_base() + u32::from(COMING_AND_GOING)
+        self.made_base() + u32::from(CHURN_NAMES)
     }
     /// The directory that holds the proc's I/O file `local`.
     pub fn dir_of(self, local: u32) -> ObjectId {
@@ -190,8 +190,8 @@ impl ClassicSlice {
         self.walkers.forget();
         self.pools = [
             Pool::new(layout.pools_base(), layout.churn),
-            Pool::new(layout.links_base(), COMING_AND_GOING),
-            Pool::new(layout.made_base(), COMING_AND_GOING),
+            Pool::new(layout.links_base(), CHURN_NAMES),
+            Pool::new(layout.made_base(), CHURN_NAMES),
         ];
     }
 
@@ -266,18 +266,18 @@ impl ClassicSlice {
     pub fn settle(
         &mut self,
         rng: &mut Rng,
-        hold: PendingEffect,
+        effect: PendingEffect,
         worked: bool,
         end: bool,
         set: &ClassicSet,
     ) {
         let layout = set.layout;
-        match hold {
+        match effect {
             PendingEffect::None => {}
             PendingEffect::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
             PendingEffect::Make(pool, slot) => self.pool(pool).put_free(slot),
-            PendingEffect::UndoCreate(pool, slot) if worked => self.pool(pool).put_free(slot),
-            PendingEffect::UndoCreate(pool, slot) => self.pool(pool).put_live(slot),
+            PendingEffect::Remove(pool, slot) if worked => self.pool(pool).put_free(slot),
+            PendingEffect::Remove(pool, slot) => self.pool(pool).put_live(slot),
             PendingEffect::Move(from, to) => {
                 let (gone, there) = if worked { (from, to) } else { (to, from) };
                 self.pool(PoolId::Churn).put_free(gone);
@@ -384,15 +384,15 @@ impl ClassicSlice {
             "a file to write",
         );
         let fits = u32::MAX - self.files.get(at).end_bytes >= drawn;
-        let (range, hold) = if append && fits {
+        let (range, effect) = if append && fits {
             let offset = self.files.begin_append(at, drawn);
-            let hold = PendingEffect::Append(at as u32, offset, drawn);
-            ((offset, drawn), hold)
+            let effect = PendingEffect::Append(at as u32, offset, drawn);
+            ((offset, drawn), effect)
         } else {
             (self.range_within(rng, at, drawn), PendingEffect::None)
         };
         let action = Action::of(op, &self.data(at, range, set.layout));
-        ChosenAction::Measured(action, hold)
+        ChosenAction::Measured(action, effect)
     }
 
     /// A range of an accessed file.
@@ -439,8 +439,8 @@ impl ClassicSlice {
             PoolId::Made => NfsOp::Rmdir,
         };
         self.removal(rng, pool, op, layout)
-            .map_or(ChosenAction::Impossible, |(action, hold)| {
-                ChosenAction::Prepare(action, hold)
+            .map_or(ChosenAction::Impossible, |(action, effect)| {
+                ChosenAction::Prepare(action, effect)
             })
     }
 
@@ -451,8 +451,8 @@ impl ClassicSlice {
         op: NfsOp,
         layout: Layout,
     ) -> ChosenAction {
-        if let Some((action, hold)) = self.removal(rng, pool, op, layout) {
-            return ChosenAction::Measured(action, hold);
+        if let Some((action, effect)) = self.removal(rng, pool, op, layout) {
+            return ChosenAction::Measured(action, effect);
         }
         self.prepare_make(rng, pool, layout)
     }
@@ -465,7 +465,7 @@ impl ClassicSlice {
             PoolId::Made => NfsOp::Mkdir,
         };
         match self.make(rng, pool, op, layout) {
-            ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
+            ChosenAction::Measured(action, effect) => ChosenAction::Prepare(action, effect),
             prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
         }
     }
@@ -486,7 +486,7 @@ impl ClassicSlice {
         };
         Some((
             Action::of(op, &chosen),
-            PendingEffect::UndoCreate(pool, slot),
+            PendingEffect::Remove(pool, slot),
         ))
     }
 
@@ -541,16 +541,16 @@ mod tests {
             let (mut slice, set, mut rng) = slice();
             let mut measured = 0;
             for _ in 0..500 {
-                let (hold, is_measured) = match slice.choose(&mut rng, *op, &set) {
-                    ChosenAction::Measured(action, hold) => {
+                let (effect, is_measured) = match slice.choose(&mut rng, *op, &set) {
+                    ChosenAction::Measured(action, effect) => {
                         let subject = action.subject().expect("an action of NFS");
                         assert_eq!(subject.op.op(), *op, "{action:?}");
-                        (hold, 1)
+                        (effect, 1)
                     }
-                    ChosenAction::Prepare(_, hold) => (hold, 0),
+                    ChosenAction::Prepare(_, effect) => (effect, 0),
                     ChosenAction::Impossible => panic!("nothing is in flight"),
                 };
-                slice.settle(&mut rng, hold, true, false, &set);
+                slice.settle(&mut rng, effect, true, false, &set);
                 measured += is_measured;
             }
             assert!(measured >= 250, "{op}: {measured} of 500");
@@ -595,11 +595,11 @@ mod tests {
                 assert!(offset + u64::from(length) <= u64::from(slice.files.get(at).stable_bytes));
                 assert!(length > 0);
             }
-            if let ChosenAction::Measured(Action::Write { .. }, hold) =
+            if let ChosenAction::Measured(Action::Write { .. }, effect) =
                 slice.choose(&mut rng, Op::Write, &set)
             {
-                appends += u32::from(matches!(hold, PendingEffect::Append(..)));
-                slice.settle(&mut rng, hold, true, false, &set);
+                appends += u32::from(matches!(effect, PendingEffect::Append(..)));
+                slice.settle(&mut rng, effect, true, false, &set);
             }
         }
         let share = f64::from(appends) / 20_000.0;
@@ -615,10 +615,7 @@ mod tests {
         assert_eq!(layout.symlink(0).0, last_small + 1);
         let churn_first = slice.pool_name(PoolId::Churn, 0, layout).0.0;
         assert_eq!(churn_first, layout.symlink(19).0 + 1);
-        let made_last = slice
-            .pool_name(PoolId::Made, COMING_AND_GOING - 1, layout)
-            .0
-            .0;
+        let made_last = slice.pool_name(PoolId::Made, CHURN_NAMES - 1, layout).0.0;
         assert_eq!(layout.file(0).0, made_last + 1);
     }
 }

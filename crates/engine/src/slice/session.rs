@@ -17,7 +17,7 @@ use filermark_model::sequence::Step;
 /// How often another file is tried when one is open already.
 const TRIES: u32 = 8;
 /// Where ranges are locked that no walker reads or writes: after the end of every file.
-const LOCK_BEHIND: u32 = 0x8000_0000;
+const UNUSED_LOCK_OFFSET: u32 = 0x8000_0000;
 /// Numbers of contents from here on are those of new files of walkers.
 const SCRATCH_FILES: u64 = 1 << 62;
 /// The longest range that is locked, in bytes: a record.
@@ -327,7 +327,7 @@ impl ClassicSlice {
             // writes, so that none of them is refused.
             _ if matches!(open.target, OpenTarget::File(at) if self.walkers.others_have(walker, at)) =>
             {
-                let behind = LOCK_BEHIND + u32::from(walker) * LOCK_BYTES_MAX;
+                let behind = UNUSED_LOCK_OFFSET + u32::from(walker) * LOCK_BYTES_MAX;
                 (behind, LOCK_BYTES_MAX)
             }
             _ => {

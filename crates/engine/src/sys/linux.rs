@@ -12,7 +12,7 @@ pub fn thread_cpu() -> Nanos {
 
 /// Requests the kernel to wake this thread as exactly as it can (the default
 /// allows it to be 50 microseconds late).
-pub fn sharpen_timers() {
+pub fn minimize_timer_slack() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 

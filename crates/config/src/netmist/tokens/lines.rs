@@ -81,7 +81,7 @@ impl Lines {
     }
 
     /// Reports what is wrong with the lines as a whole.
-    pub fn complain(&self, file: &str, errors: &mut Vec<ConfigError>) {
+    pub fn report(&self, file: &str, errors: &mut Vec<ConfigError>) {
         let mut error = |message: String, hint: String| {
             errors.push(ConfigError::new(
                 SourceLocation::File(file.to_owned()),

@@ -64,8 +64,8 @@ impl TreeSlice {
     }
 
     /// Updates the state after an operation.
-    pub fn settle(&mut self, hold: TreePendingEffect, worked: bool) {
-        self.state.settle(hold, worked);
+    pub fn settle(&mut self, effect: TreePendingEffect, worked: bool) {
+        self.state.settle(effect, worked);
     }
 
     fn transfer(
@@ -291,7 +291,7 @@ impl TreeSlice {
         let Some(slot) = free else {
             // Full: remove one first, unmeasured.
             return match self.removal(rng, pool) {
-                Some((action, hold)) => ChosenAction::Prepare(Action::File(action), hold),
+                Some((action, effect)) => ChosenAction::Prepare(Action::File(action), effect),
                 None => ChosenAction::Impossible,
             };
         };
@@ -314,11 +314,11 @@ impl TreeSlice {
     }
 
     fn remove_name(&mut self, rng: &mut Rng, pool: TreePool) -> ChosenAction {
-        if let Some((action, hold)) = self.removal(rng, pool) {
-            return ChosenAction::Measured(Action::File(action), hold);
+        if let Some((action, effect)) = self.removal(rng, pool) {
+            return ChosenAction::Measured(Action::File(action), effect);
         }
         match self.make_name(rng, pool) {
-            ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
+            ChosenAction::Measured(action, effect) => ChosenAction::Prepare(action, effect),
             prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
         }
     }
@@ -336,7 +336,7 @@ impl TreeSlice {
         };
         Some((
             action,
-            PendingEffect::Tree(TreePendingEffect::UndoCreate(pool, slot)),
+            PendingEffect::Tree(TreePendingEffect::Remove(pool, slot)),
         ))
     }
 
@@ -376,8 +376,8 @@ impl TreeSlice {
                 file,
                 size: created,
             });
-            let hold = PendingEffect::Tree(TreePendingEffect::Grow(number as u32, created));
-            return ChosenAction::Prepare(action, hold);
+            let effect = PendingEffect::Tree(TreePendingEffect::Grow(number as u32, created));
+            return ChosenAction::Prepare(action, effect);
         }
         let length = u64::from(length).min(most.max(1) - size) as u32;
         self.count_access(Bucket::APPEND, number);
@@ -411,7 +411,7 @@ impl TreeSlice {
         }
         let to_number = (from_number + 1 + rng.below(n - 1)) % n;
         let to = self.file(Bucket::COPYFILE, to_number);
-        let hold = TreePendingEffect::Copy(from_number as u32, to_number as u32);
+        let effect = TreePendingEffect::Copy(from_number as u32, to_number as u32);
         held(
             FileAction::Copy {
                 from,
@@ -419,7 +419,7 @@ impl TreeSlice {
                 size,
                 seed,
             },
-            hold,
+            effect,
         )
     }
 
@@ -467,6 +467,6 @@ fn plain(action: FileAction) -> ChosenAction {
     ChosenAction::Measured(Action::File(action), PendingEffect::None)
 }
 
-fn held(action: FileAction, hold: TreePendingEffect) -> ChosenAction {
-    ChosenAction::Measured(Action::File(action), PendingEffect::Tree(hold))
+fn held(action: FileAction, effect: TreePendingEffect) -> ChosenAction {
+    ChosenAction::Measured(Action::File(action), PendingEffect::Tree(effect))
 }

@@ -63,13 +63,13 @@ fn bytes(action: &FileAction) -> u64 {
 /// Bytes that the next measured operation of this kind moves.
 fn moved_by(tree: &mut TreeSlice, rng: &mut Rng, op: Op) -> u64 {
     for _ in 0..3 {
-        let (action, hold, ready) = match tree.choose(rng, op, Nanos::ZERO) {
-            ChosenAction::Measured(action, hold) => (action, hold, true),
-            ChosenAction::Prepare(action, hold) => (action, hold, false),
+        let (action, effect, ready) = match tree.choose(rng, op, Nanos::ZERO) {
+            ChosenAction::Measured(action, effect) => (action, effect, true),
+            ChosenAction::Prepare(action, effect) => (action, effect, false),
             ChosenAction::Impossible => return 0,
         };
-        if let PendingEffect::Tree(hold) = hold {
-            tree.settle(hold, true);
+        if let PendingEffect::Tree(effect) = effect {
+            tree.settle(effect, true);
         }
         if let (true, Action::File(action)) = (ready, action) {
             return bytes(&action);

@@ -172,14 +172,14 @@ impl Names {
 fn drive(tree: &mut TreeSlice, names: &mut Names, op: Op, rng: &mut Rng) -> u32 {
     let mut measured = 0;
     for n in 0..600 {
-        let (action, hold, counts) = match tree.choose(rng, op, Nanos::from_secs(n)) {
-            ChosenAction::Measured(Action::File(action), hold) => (action, hold, 1),
-            ChosenAction::Prepare(Action::File(action), hold) => (action, hold, 0),
+        let (action, effect, counts) = match tree.choose(rng, op, Nanos::from_secs(n)) {
+            ChosenAction::Measured(Action::File(action), effect) => (action, effect, 1),
+            ChosenAction::Prepare(Action::File(action), effect) => (action, effect, 0),
             other => panic!("{op}: {other:?}"),
         };
         names.apply(action).unwrap_or_else(|e| panic!("{op}: {e}"));
-        if let PendingEffect::Tree(hold) = hold {
-            tree.settle(hold, true);
+        if let PendingEffect::Tree(effect) = effect {
+            tree.settle(effect, true);
         }
         measured += counts;
     }

@@ -40,7 +40,7 @@ pub enum TreePendingEffect {
     /// A name was to be made.
     Make(TreePool, u16),
     /// A name was to be removed.
-    UndoCreate(TreePool, u16),
+    Remove(TreePool, u16),
     /// A file was to change between its two names.
     Rename(u32),
     /// A file was to have this size: by append, truncation.
@@ -160,10 +160,10 @@ impl TreeState {
     }
 
     /// Applies the pending effect of an operation.
-    pub fn settle(&mut self, hold: TreePendingEffect, worked: bool) {
-        match hold {
+    pub fn settle(&mut self, effect: TreePendingEffect, worked: bool) {
+        match effect {
             TreePendingEffect::Make(pool, slot) => self.put(pool, slot, worked),
-            TreePendingEffect::UndoCreate(pool, slot) => self.put(pool, slot, !worked),
+            TreePendingEffect::Remove(pool, slot) => self.put(pool, slot, !worked),
             TreePendingEffect::Rename(number) if worked => {
                 if let Some(renamed) = self.renamed.get_mut(number as usize) {
                     *renamed = !*renamed;
