@@ -519,7 +519,7 @@ impl PreparedRun {
 
     fn remove_made(&mut self) -> Result<TaskReport, Report> {
         // The reading of the markers may have taken long.
-        if interrupt_guard::is_wished() {
+        if interrupt_guard::stop_requested() {
             return Err(phase_failed(&PhaseError::Stopped));
         }
         match self.engine.as_mut().map(Engine::cleanup) {

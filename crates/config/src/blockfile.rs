@@ -1,5 +1,5 @@
 //! BLOCK_FILE: other transfer sizes. A format of Filermark's own, since the
-//! 2008 manual does not describe its.
+//! 2008 manual does not describe its format.
 //!
 //! Every line is `read KB PERCENT%` or `write KB PERCENT%`; `#` begins a comment.
 
@@ -19,7 +19,7 @@ pub struct BlockFile {
     pub write: Option<SizeDistribution>,
 }
 
-/// Reads a block file; `file` is what messages call it.
+/// Reads a block file; `file` is its name in messages.
 ///
 /// # Errors
 /// Everything that is wrong, line by line.
@@ -90,13 +90,16 @@ fn parse_row(line: &str) -> Result<(usize, SizeShare), String> {
     let number = |text: &str| text.parse::<f64>().ok();
     let Some(kib) = number(kib).filter(|n| *n >= 1.0 / 1024.0 && *n <= KIB_MAX) else {
         return Err(format!(
-            "'{}' is no size from 1/1024 to {KIB_MAX} KB",
+            "'{}' is not a size from 1/1024 to {KIB_MAX} KB",
             quoted(kib)
         ));
     };
     let share = percent.strip_suffix('%').and_then(number);
     let Some(percent) = share.filter(|p| (0.0..=100.0).contains(p)) else {
-        return Err(format!("'{}' is no share from 0% to 100%", quoted(percent)));
+        return Err(format!(
+            "'{}' is not a share from 0% to 100%",
+            quoted(percent)
+        ));
     };
     Ok((kind, SizeShare { kib, percent }))
 }
@@ -120,11 +123,11 @@ mod tests {
             ("", "b: there is no row in it"),
             ("read 4", "b:1:1: 'read 4' does not have three words"),
             ("raed 4 100%", "b:1:1: 'raed' is neither"),
-            ("read 0 100%", "b:1:1: '0' is no size"),
-            ("read inf 100%", "b:1:1: 'inf' is no size"),
-            ("read 99999 100%", "b:1:1: '99999' is no size"),
-            ("read 4 100", "b:1:1: '100' is no share"),
-            ("read 4 nan%", "b:1:1: 'nan%' is no share"),
+            ("read 0 100%", "b:1:1: '0' is not a size"),
+            ("read inf 100%", "b:1:1: 'inf' is not a size"),
+            ("read 99999 100%", "b:1:1: '99999' is not a size"),
+            ("read 4 100", "b:1:1: '100' is not a share"),
+            ("read 4 nan%", "b:1:1: 'nan%' is not a share"),
             (
                 "read 4 50%\nread 4 50%",
                 "b:2:1: size 4 KB has a line already",

@@ -1,4 +1,4 @@
-//! The rc dialect of classical benchmarks, whose drivers speak the protocol themselves.
+//! The rc dialect of classical benchmarks, whose drivers implement the protocol themselves.
 
 use crate::drivers::{DriverParams, DriverRequest, driver_of, driver_of_word};
 use crate::given::{GivenValue, Values};
@@ -20,7 +20,7 @@ pub(crate) struct Classic {
 }
 
 impl Dialect for Classic {
-    /// IPV6_ENABLE is about the servers here.
+    /// IPV6_ENABLE applies to the servers here.
     fn ip(&self, _r: &mut Reading<'_>) -> IpChoice {
         IpChoice::Any
     }
@@ -88,7 +88,7 @@ impl Dialect for Classic {
     }
 }
 
-/// What is known and cannot be had.
+/// Refuses parameters that are known but not supported.
 fn refuse(r: &mut Reading<'_>) {
     let chosen = r.values.get(&params::DRIVER);
     let is_of_mounts = |driver: &DriverParams| driver.mounts.is_none() && !driver.is_for_all();
@@ -127,7 +127,7 @@ fn unused_parameter(given: &GivenValue, definition: &Benchmark) -> Option<Findin
     Some(Finding::new(Rule::NotStandard, Severity::Note, text))
 }
 
-/// A parameter of the 2008 generation that does nothing here.
+/// A parameter of the 2008 generation that has no effect here.
 fn without_effect(given: &GivenValue) -> Option<Finding> {
     let silent = is_idle(given) || given.parameter.is(&params::SFS_DIR);
     if !matches!(given.parameter.standard, StandardValue::NoEffect) || silent {

@@ -1,9 +1,9 @@
 //! The rc dialect of the 2014 generation: composite benchmarks on mounted file
 //! systems (sources.md 3.1 and 3.2; slides E).
 //!
-//! The same parser and the same declarations as the classical dialect; which of
-//! the two an rc file speaks follows from its BENCHMARK. Loads are units of the
-//! benchmark's business metric, and the units say how many procs there are.
+//! It has the same parser and the same declarations as the classical dialect; BENCHMARK
+//! determines which of the two an rc file is in. Loads are units of the
+//! benchmark's business metric, and the number of units determines the number of procs.
 
 pub(crate) mod change;
 pub(crate) mod choose;
@@ -146,8 +146,8 @@ impl Dialect for Composite {
     }
 }
 
-/// The address family for the way to the clients. The rc files of 2014 have
-/// IPV6_ENABLE=0, which never kept anyone from naming a host that has IPv6 only.
+/// The address family for the connections to the clients. The rc files of 2014 have
+/// IPV6_ENABLE=0, which did not prevent the use of hosts that have IPv6 only.
 fn ip(values: &Values) -> IpChoice {
     match values.get(&params::IPV6_ENABLE) {
         IpChoice::V6 => IpChoice::V6,
@@ -155,7 +155,7 @@ fn ip(values: &Values) -> IpChoice {
     }
 }
 
-/// What is known and cannot be had with composites.
+/// Refuses parameters that are known but not supported with composites.
 fn refuse(r: &mut Reading<'_>) {
     let values = r.values;
     refuse_windows(r);
@@ -177,7 +177,7 @@ fn refuse(r: &mut Reading<'_>) {
     }
 }
 
-/// A load that is in the background as a whole: no operation of it counts.
+/// Refuses a load that is in the background as a whole: no operation of it counts.
 pub(crate) fn refuse_background_only(
     reports: &mut Reports,
     benchmark: &Benchmark,
@@ -192,7 +192,7 @@ pub(crate) fn refuse_background_only(
     }
 }
 
-/// Parameters of Windows clients.
+/// Refuses parameters of Windows clients.
 pub(crate) fn refuse_windows(r: &mut Reading<'_>) {
     for given in r.values.all() {
         let name = given.parameter.name;

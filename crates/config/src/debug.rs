@@ -6,7 +6,7 @@
 pub struct DebugFlag {
     /// Its number in DEBUG.
     pub number: u8,
-    /// What it tells about.
+    /// The events that it shows.
     pub about: &'static str,
     /// The filter directive that it turns on; empty for none.
     pub directive: &'static str,
@@ -20,7 +20,7 @@ const fn flag(number: u8, about: &'static str, directive: &'static str) -> Debug
     }
 }
 
-/// All of them. The targets are the names that the rooms log under.
+/// All of them. The targets are the names that the modules log under.
 pub const DEBUG_FLAGS: &[DebugFlag] = &[
     flag(1, "nothing (unused since 2008)", ""),
     flag(
@@ -84,7 +84,7 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
 /// Reads `3,4,8-10`: numbers and ranges between commas.
 ///
 /// # Errors
-/// The part that is wrong, told in a sentence.
+/// A sentence about the part that is wrong.
 pub fn parse_debug(text: &str) -> Result<Vec<u8>, String> {
     let last = DEBUG_FLAGS.last().map_or(0, |f| f.number);
     let number = |part: &str| {
@@ -94,7 +94,7 @@ pub fn parse_debug(text: &str) -> Result<Vec<u8>, String> {
             .filter(|n| (1..=last).contains(n))
             .ok_or_else(|| {
                 format!(
-                    "'{}' is no flag from 1 to {last}",
+                    "'{}' is not a flag from 1 to {last}",
                     crate::error::quoted(part.trim())
                 )
             })
@@ -104,7 +104,7 @@ pub fn parse_debug(text: &str) -> Result<Vec<u8>, String> {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
         let (low, high) = (number(low)?, number(high)?);
         if low > high {
-            return Err(format!("the range {low}-{high} runs backwards"));
+            return Err(format!("the range {low}-{high} is descending"));
         }
         flags.extend(low..=high);
     }

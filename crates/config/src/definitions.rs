@@ -45,7 +45,7 @@ impl DefinitionFormat {
         }
     }
 
-    /// What to call it.
+    /// Its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Toml => "TOML",
@@ -59,12 +59,12 @@ impl DefinitionFormat {
 pub struct ClassicDefinitions {
     /// Its text.
     pub text: String,
-    /// What it says.
+    /// The benchmark that it defines.
     pub benchmark: Benchmark,
 }
 
 /// Reads a file that defines a classical benchmark; `None`: it is of another kind, or
-/// cannot be read, as [`read_definitions`] tells.
+/// cannot be read, which [`read_definitions`] reports.
 ///
 /// # Errors
 /// What is wrong with the definition, with file and line.
@@ -83,10 +83,10 @@ pub fn read_classic(path: &Path) -> Result<Option<ClassicDefinitions>, Vec<Confi
     Ok(Some(ClassicDefinitions { text, benchmark }))
 }
 
-/// Reads a classical definition; `file` is what messages call it.
+/// Reads a classical definition; `file` is its name in messages.
 pub(crate) fn parse_classic(file: &str, text: &str) -> Result<Benchmark, ConfigError> {
     let benchmark = Benchmark::classic_from_toml(text).map_err(|e| toml_error(file, &e))?;
-    match nonsense(&benchmark) {
+    match out_of_range(&benchmark) {
         None => Ok(benchmark),
         Some(what) => {
             let place = SourceLocation::File(file.to_owned());
@@ -104,7 +104,7 @@ fn toml_error(path: &str, e: &DefinitionError) -> ConfigError {
 }
 
 /// The first figure of a definition that no run could work with.
-fn nonsense(b: &Benchmark) -> Option<String> {
+fn out_of_range(b: &Benchmark) -> Option<String> {
     let s = &b.standard;
     let f = &b.classic()?.fileset;
     let figures = [
@@ -170,14 +170,15 @@ fn nonsense(b: &Benchmark) -> Option<String> {
 }
 
 /// Whether a definition file has tables of composites rather than one classical
-/// benchmark. Told by its lines, since a file with mistakes is to be told apart too.
+/// benchmark. Determined from its lines, since the kind of a file with mistakes must be
+/// known, too.
 pub(crate) fn defines_composites(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_start);
     lines.any(|l| l.starts_with("[[benchmark") || l.starts_with("[[workload"))
 }
 
 /// Reads a definition file into the registry: what it defines is added or replaces
-/// what has its name. On an error nothing is changed.
+/// the one of its name. On an error nothing is changed.
 ///
 /// # Errors
 /// Everything that is wrong, with file and line.
@@ -200,7 +201,7 @@ pub fn read_definitions(
     }
 }
 
-/// The same from a text; `file` is what messages call it.
+/// Reads a text as [`read_definitions`] does; `file` is its name in messages.
 ///
 /// # Errors
 /// Everything that is wrong, with file and line.
@@ -227,11 +228,11 @@ pub fn take_definitions(
     let form = DefinitionFormat::of(text);
     let (workloads, benchmarks) = match form {
         DefinitionFormat::Toml => {
-            let told = |all: Vec<RegistryError>| -> Vec<ConfigError> {
+            let located = |all: Vec<RegistryError>| -> Vec<ConfigError> {
                 all.into_iter().map(|e| registry_error(file, e)).collect()
             };
-            registry.take_toml(file, text).map_err(told)?;
-            Registry::names_in_toml(file, text).map_err(told)?
+            registry.take_toml(file, text).map_err(located)?;
+            Registry::names_in_toml(file, text).map_err(located)?
         }
         DefinitionFormat::NetmistText => {
             let objects = parse(file, text)?;
@@ -277,7 +278,7 @@ pub(crate) fn benchmark_names() -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// The message on a benchmark that is not there.
+/// The message about a benchmark that does not exist.
 pub(crate) fn unknown_benchmark(name: &str, values: &Values, registry: &Registry) -> ConfigError {
     let classic = SHIPPED.iter().map(|(n, _)| *n);
     let known: Vec<&str> = classic.chain(registry.composite_names()).collect();

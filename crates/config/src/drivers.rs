@@ -1,6 +1,6 @@
-//! The drivers as the configuration knows them: the parameters that each adds, and how its
-//! settings are made from them. A driver is a module here and a line of [`DRIVERS`]; what else is
-//! known of it is in `model/src/plan/driver.rs`.
+//! The drivers in the configuration: the parameters that each adds, and how its
+//! settings are made from them. A driver is a module here and an entry of [`DRIVERS`]; its other
+//! properties are in `model/src/plan/driver.rs`.
 
 mod entry;
 mod nfs;
@@ -23,7 +23,7 @@ impl Parameter {
         own_parameters().chain(of_drivers).copied()
     }
 
-    /// Looks one up by name or alias (upper case, as in rc files).
+    /// Finds one by name or alias (upper case, as in rc files).
     pub fn find(name: &str) -> Option<&'static Self> {
         Self::all().find(|p| p.name == name || p.aliases.contains(&name))
     }
@@ -34,7 +34,7 @@ pub(crate) fn drivers() -> impl Iterator<Item = &'static DriverParams> {
     DRIVERS.iter().copied()
 }
 
-/// The driver of this name, as plans have it.
+/// The driver of this name, as in plans.
 pub(crate) fn driver(name: &str) -> Option<&'static DriverParams> {
     drivers().find(|driver| driver.name == name)
 }
@@ -45,9 +45,9 @@ pub(crate) fn driver_of_word(word: DriverWord) -> Option<&'static DriverParams> 
     driver(protocol.map_or(word.0, Protocol::driver))
 }
 
-/// The driver whose protocol a benchmark has.
+/// The driver of a benchmark's protocol.
 ///
-/// The list of drivers has one for every protocol; a test keeps that so.
+/// The list of drivers has one for every protocol; a test checks that.
 pub(crate) fn driver_of(protocol: Protocol) -> Option<&'static DriverParams> {
     driver(protocol.driver())
 }

@@ -1,10 +1,10 @@
-//! What can be wrong with the text that people write, told so that they can
-//! repair it: where it stands, what is wrong, what to try.
+//! Errors in the text that people write, each with what they need to
+//! fix it: the place, what is wrong, what to try.
 
 pub(crate) use filermark_model::text::{nearest, quoted};
 use std::fmt;
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceLocation {
     /// In a file, at a line and column (both from 1).
@@ -20,7 +20,7 @@ pub enum SourceLocation {
     File(String),
     /// On the command line, e.g. `-o RUNTIME`.
     Option(String),
-    /// Nowhere: something is missing from all sources.
+    /// No place: something is missing from all sources.
     Missing,
 }
 
@@ -58,7 +58,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Puts one together.
+    /// Creates an error.
     pub fn new(place: SourceLocation, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             location: place,

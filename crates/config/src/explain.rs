@@ -15,7 +15,7 @@ use filermark_model::{Bytes, Nanos, OpsPerSec, Rule, RunPlan, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Columns of what is said of an older generation, or of COMMIT, beside its names.
+/// Columns for the text about an older generation, or about COMMIT, next to its names.
 const HERITAGE_WIDTH: usize = 76;
 /// Fill rates that the time estimate shows, in bytes per second.
 const FILL_RATES: [(&str, f64); 2] = [("100 MiB/s", 104_857_600.0), ("1 GiB/s", 1_073_741_824.0)];
@@ -66,7 +66,7 @@ fn head(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
         b.name, b.version, b.title
     )?;
     for (name, words) in b.heritage_rows() {
-        // A definition can be anybody's: no control character reaches the terminal.
+        // A definition can come from any user: no control character reaches the terminal.
         let words = one_line(&words);
         let lines = wrapped(&words, HERITAGE_WIDTH).join("\n            ");
         writeln!(out, "{name:<11} {lines}")?;
@@ -130,7 +130,7 @@ fn other_count(plan: &RunPlan) -> u64 {
     per_proc.saturating_mul(u64::from(plan.proc_count()))
 }
 
-/// The load whose file set is there at each load point: its own, or with REUSE the
+/// The load whose file set exists at each load point: its own, or with REUSE the
 /// largest one so far, since a file set only grows.
 fn fileset_loads(plan: &RunPlan) -> impl Iterator<Item = OpsPerSec> {
     let mut largest = OpsPerSec(0.0);
@@ -166,7 +166,7 @@ fn points(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     if both.any(|(point, load)| point.requested < load) {
         writeln!(
             out,
-            "With REUSE a file set never shrinks: where the load falls, the larger one stays, but only the load's own files are worked on."
+            "With REUSE a file set never shrinks: where the load falls, the larger one stays, but only the load's own files are used."
         )?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Given values: gathered from all sources, looked up, checked against their kind, typed.
+//! Given values: collected from all sources, looked up, checked against their kind, typed.
 
 use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::hints;
@@ -9,7 +9,7 @@ use filermark_model::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What stands for a secret that is set.
+/// Replaces a secret that is set.
 const GIVEN: &str = "(given)";
 
 /// A parameter as it was given.
@@ -18,7 +18,7 @@ pub(crate) struct GivenValue {
     pub parameter: &'static Parameter,
     /// As written.
     pub raw: String,
-    /// `None`: it was wrong, which has been told.
+    /// `None`: it was wrong, which has been reported.
     pub value: Option<Value>,
     pub location: SourceLocation,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Takes a source's assignments in; later sources win over earlier ones.
+    /// Adds a source's assignments; later sources have precedence over earlier ones.
     pub fn take(&mut self, assignments: &[Assignment], errors: &mut Vec<ConfigError>) {
         let mut here = BTreeMap::<&'static str, GivenValue>::new();
         for a in assignments {
@@ -69,7 +69,7 @@ impl Values {
             if a.value.trim().is_empty() && a.name != parameter.name {
                 continue;
             }
-            // A password's blanks are its own.
+            // Blanks at the ends of a password belong to it.
             let text = match parameter.kind {
                 Kind::Secret if !a.value.trim().is_empty() => a.value.as_str(),
                 _ => a.value.trim(),
@@ -95,7 +95,7 @@ impl Values {
         self.given.extend(here);
     }
 
-    /// Refuses what no parameter is called, unless IGNORE_UNKNOWN makes notes of it.
+    /// Refuses names that no parameter has, unless IGNORE_UNKNOWN makes notes of them.
     pub fn refuse_unknown(&mut self, errors: &mut Vec<ConfigError>) {
         if !self.get(&params::IGNORE_UNKNOWN) {
             errors.extend(self.unknown.drain(..).map(|a| unknown(&a)));
@@ -113,7 +113,7 @@ impl Values {
         Parameter::all().filter_map(|p| self.given(p))
     }
 
-    /// Whether it was given and is wrong, as has been told; further checks would only confuse.
+    /// Whether it was given and is wrong, as has been reported; further checks would only confuse.
     pub fn is_bad(&self, parameter: &Parameter) -> bool {
         let broken = |text: &String| Parameter::find(text).is_some_and(|p| p.is(parameter));
         let given = self.given(parameter);
@@ -140,7 +140,7 @@ impl Values {
     }
 }
 
-/// Reads all sources; the command line wins over the rc file, both over the defaults.
+/// Reads all sources; the command line has precedence over the rc file, both over the defaults.
 pub(crate) fn gather(sources: &Sources, errors: &mut Vec<ConfigError>) -> Values {
     let mut values = Values::default();
     if let Some(rc) = &sources.rc {
@@ -249,7 +249,7 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
                 format!("give {} to {}", Bytes(min), Bytes(max)),
             ),
             None => wrong(
-                "is no amount of data",
+                "is not an amount of data",
                 format!(
                     "write a number and k, m, g or t (binary), e.g. {}=16k",
                     p.name
@@ -269,7 +269,7 @@ pub(crate) fn check(p: &Parameter, text: &str) -> Result<Value, (String, String)
     }
 }
 
-/// Units that may stand behind a number, and how many of the parameter's own unit they are.
+/// Units that may follow a number, and how many of the parameter's own unit they are.
 fn units(unit: &str) -> &'static [(&'static str, f64)] {
     match unit {
         "seconds" => &[
@@ -299,14 +299,14 @@ fn units(unit: &str) -> &'static [(&'static str, f64)] {
     }
 }
 
-/// The units that may stand behind a number, for a hint.
+/// The units that may follow a number, for a hint.
 fn units_text(unit: &str) -> String {
     match units(unit) {
         [] => ", digits only".to_owned(),
         [("k", _)] => String::new(),
         units => {
             let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-            format!(", as a number; {} may stand behind it", names.join(", "))
+            format!(", as a number; {} may follow it", names.join(", "))
         }
     }
 }
@@ -323,7 +323,7 @@ pub(crate) fn number(text: &str, unit: &str) -> Option<f64> {
     digits.parse::<f64>().ok().map(|x| x * factor)
 }
 
-/// The same for what is counted; no fraction may be left.
+/// As [`number`], for counts; the result must be whole.
 pub(crate) fn whole_number(text: &str, unit: &str) -> Option<u64> {
     if let Ok(n) = text.parse::<u64>() {
         return Some(n);
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(checked("CONNECTIONS", "4"), Ok(Value::Int(4)));
         assert_eq!(checked("FILE_SIZE", "16k"), Ok(Value::Int(16 << 10)));
         assert_eq!(checked("CLIENT_MEM", "1GiB"), Ok(Value::Int(1 << 30)));
-        // Numbers with the unit that is meant, as people write them.
+        // Numbers with their unit, as people write them.
         assert_eq!(checked("RUNTIME", "60s"), Ok(Value::Real(60.0)));
         assert_eq!(checked("RUNTIME", "5m"), Ok(Value::Real(300.0)));
         assert_eq!(checked("WARMUP_TIME", "1.5 min"), Ok(Value::Real(90.0)));
@@ -384,15 +384,15 @@ mod tests {
         let bad = [
             ("FILE_SIZE", "16", "write a number and k, m, g or t"),
             ("FILE_SIZE", "0k", "is out of bounds; give 1 B to"),
-            ("FILE_SIZE", "k", "is no amount of data"),
-            ("FILE_SIZE", "16kk", "is no amount of data"),
-            ("FILE_SIZE", "99999999999999t", "is no amount of data"),
+            ("FILE_SIZE", "k", "is not an amount of data"),
+            ("FILE_SIZE", "16kk", "is not an amount of data"),
+            ("FILE_SIZE", "99999999999999t", "is not an amount of data"),
             ("PROCS", "eight", "is not a whole number"),
             ("PROCS", "0", "is out of bounds"),
             ("PROCS", "-1", "is not a whole number"),
             ("PROCS", "99999999999999999999999", "is not a whole number"),
             ("RUNTIME", "5k", "is not a number; give"),
-            ("RUNTIME", "5 m m", "ms, s, min, m, h may stand behind it"),
+            ("RUNTIME", "5 m m", "ms, s, min, m, h may follow it"),
             ("RUNTIME", "9999h", "is out of bounds"),
             ("BLOCK_SIZE", "1.5k", "is not a whole number"),
             ("NFS_VERSION", "3k", "is not a whole number"),

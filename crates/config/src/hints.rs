@@ -1,10 +1,10 @@
-//! What people probably mean whom spelling alone does not betray: names of the older
-//! generations' programs, and words for transports. Texts only; it decides nothing.
+//! Hints where the spelling alone does not show what is meant: names of the older
+//! generations' programs, and words for transports. Texts only; no other module decides by them.
 
 use crate::error::nearest;
 use crate::params::Parameter;
 
-/// What the generations and protocols are called, and the benchmark that is their likeness.
+/// Names of the generations and protocols, and the benchmark that is like each.
 const BENCHMARKS: [(&str, &str); 15] = [
     ("eda", "EDA_BLENDED"),
     ("laddis", "nfs2-1993"),
@@ -33,7 +33,7 @@ const TRANSPORTS: [&str; 6] = [
     "NFS_PROTO",
 ];
 
-/// The benchmark of `known` that may be meant by a name that none has.
+/// The benchmark of `known` that an unknown name may stand for.
 pub(crate) fn benchmark<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let called = |(n, _): &&(&str, &str)| n.eq_ignore_ascii_case(name);
     match BENCHMARKS.iter().find(called) {
@@ -42,7 +42,7 @@ pub(crate) fn benchmark<'a>(name: &str, known: impl Iterator<Item = &'a str>) ->
     }
 }
 
-/// What to try in place of a parameter that there is not.
+/// What to try in place of a parameter that does not exist.
 pub(crate) fn parameter(name: &str) -> String {
     parameter_near(name).unwrap_or_else(|| {
         "'filermark params' lists all that there are; 'filermark import' makes an rc file \
@@ -51,20 +51,20 @@ pub(crate) fn parameter(name: &str) -> String {
     })
 }
 
-/// The parameter that may be meant by a name that none has, as a question.
+/// The parameter that an unknown name may stand for, as a question.
 pub(crate) fn parameter_near(name: &str) -> Option<String> {
     if TRANSPORTS.iter().any(|t| t.eq_ignore_ascii_case(name)) {
         return Some("did you mean TCP (off: UDP)?".to_owned());
     }
     let names = Parameter::all().flat_map(|p| std::iter::once(&p.name).chain(p.aliases).copied());
-    // Of a short name nearly every other short one is near.
+    // Nearly every other short name is similar to a short name.
     let near =
         nearest(name, names).filter(|near| name.len() > 3 || near.len() == name.len() + 1)?;
     Some(format!("did you mean {near}?"))
 }
 
-/// What to write in place of a value that a parameter cannot have, where more can be said
-/// than what it can have.
+/// What to write in place of an invalid value, where a better hint exists
+/// than the list of valid values.
 pub(crate) fn value(parameter: &str, text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     match (parameter, text.as_str()) {
@@ -78,7 +78,7 @@ pub(crate) fn value(parameter: &str, text: &str) -> Option<&'static str> {
     }
 }
 
-/// What a number within bounds is to be: "give 1 to 9 procs", "give a port from 1 to 9".
+/// The valid range of a number, as a hint: "give 1 to 9 procs", "give a port from 1 to 9".
 pub(crate) fn within(min: &str, max: &str, unit: &str) -> String {
     match unit {
         "version" | "port" | "seed" | "user id" | "group id" => {
@@ -94,7 +94,7 @@ mod tests {
     use crate::definitions::benchmark_names;
 
     #[test]
-    fn names_of_then_lead_to_the_likenesses() {
+    fn old_names_lead_to_the_similar_benchmarks() {
         let names = benchmark_names();
         let meant = |name| benchmark(name, names.iter().map(String::as_str));
         for (name, want) in [
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn transports_and_versions_are_told() {
+    fn transports_and_versions_have_a_hint() {
         for name in ["UDP", "proto", "TRANSPORT", "MNT_PROTO"] {
             assert_eq!(parameter(name), "did you mean TCP (off: UDP)?");
         }

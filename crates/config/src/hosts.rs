@@ -1,9 +1,9 @@
 //! Client hosts as people write them: one by one, as ranges, or as "those of the
 //! Slurm allocation".
 //!
-//! What passes here goes onto the command lines of ssh and srun, so that names,
-//! users and programs are checked by what they may be, never by what they may not.
-//! This room looks no name up and asks no other program.
+//! The results are used on the command lines of ssh and srun, so names,
+//! users and programs are checked against lists of allowed characters.
+//! This module resolves no name and starts no other program.
 
 mod account;
 mod compress;
@@ -26,11 +26,11 @@ const HOST_BYTES_MAX: usize = 255;
 /// Stands for the nodes of the allocation, with LAUNCHER=slurm.
 pub(crate) const SLURM: &str = "slurm";
 
-/// A word that cannot be: (what is wrong, what to try).
+/// A word that is invalid: (what is wrong, what to try).
 pub type HostWordError = (String, String);
 
-/// What [`check_host`] says of most names.
-pub(crate) const NO_NAME: &str = "has no client name that can be";
+/// The message of [`check_host`] for most names.
+pub(crate) const NO_NAME: &str = "has an invalid client name";
 
 /// Whether a text can be a host's name or address; IPv6 without brackets.
 pub(crate) fn check_host(host: &str) -> Result<(), &'static str> {
@@ -56,19 +56,19 @@ pub(crate) fn check_host(host: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A client's name as maps have it: names are the same in any case.
+/// A client's name as a key of maps: names are equal in any case.
 pub(crate) fn key(client: &str) -> String {
     client.to_ascii_lowercase()
 }
 
-/// What the words that name clients stand for.
+/// The meaning of the words that name clients.
 pub(crate) struct ClientNames {
     /// With LAUNCHER=slurm: the nodes of the allocation, or why there are none.
     allocation: Option<Result<Vec<String>, HostWordError>>,
 }
 
 impl ClientNames {
-    /// As LAUNCHER says; `nodelist` is what Slurm tells of its allocation.
+    /// According to LAUNCHER; `nodelist` is Slurm's text for its allocation.
     pub fn new(values: &Values, nodelist: Option<&str>) -> Self {
         let slurm = values.get(&params::LAUNCHER) == Launcher::Slurm;
         Self {

@@ -1,6 +1,6 @@
 //! Files of earlier generations, converted: rc files and XML benchmark definitions of the
-//! 2014 kind. What has no equivalent becomes a note; what needs no conversion is answered
-//! with the option that takes the file. For users: docs/src/howto/from-older-tools.md.
+//! 2014 kind. What has no equivalent becomes a note; for a file that needs no conversion, the
+//! result names the option that takes it. For users: docs/src/howto/from-older-tools.md.
 
 mod benchmarks;
 mod made;
@@ -14,7 +14,7 @@ pub use made::{ConvertedFile, ConvertedFormat};
 use crate::error::{ConfigError, SourceLocation};
 use crate::rc::parse_rc;
 
-/// What became of a file.
+/// The outcome of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// It was converted.
@@ -23,7 +23,7 @@ pub enum ImportOutcome {
     AsItIs(String),
 }
 
-/// Converts a text; `file` is what messages call it.
+/// Converts a text; `file` is its name in messages.
 ///
 /// # Errors
 /// It is of no kind that is known, or not well-formed; with file and line.
@@ -56,7 +56,7 @@ pub fn import(file: &str, text: &str) -> Result<ImportOutcome, ConfigError> {
     Ok(ImportOutcome::Made(rc::import_rc(file, text)))
 }
 
-/// Which option takes a file whose first line is this one, unchanged.
+/// Which option takes a file with this first line, unchanged.
 fn as_it_is(file: &str, first: &str) -> Option<String> {
     let lower = first.to_ascii_lowercase();
     let how = if lower.starts_with("sfs mixfile") || lower.starts_with("cifs mixfile") {

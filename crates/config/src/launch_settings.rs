@@ -1,6 +1,6 @@
-//! How client hosts are reached: LAUNCHER and what belongs to it.
+//! How client hosts are reached: LAUNCHER and its related parameters.
 //!
-//! Nothing here is part of what is measured: it goes into the launch plan, never into
+//! These are not part of the measurement: they are in the launch plan, never in
 //! the run plan.
 
 use crate::error::quoted;
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What the parameters say, before it is known which clients there are.
+/// The parameters, read before the clients are known.
 pub(crate) struct LaunchSettings {
     launcher: Launcher,
     agent_port: u16,
@@ -25,18 +25,18 @@ pub(crate) struct LaunchSettings {
     plan: LaunchPlan,
 }
 
-/// Who and what is started on a client.
+/// The user and the program of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostLogin {
     pub user: Option<String>,
     pub program: Option<String>,
 }
 
-/// What single clients have for themselves, by [`key`].
+/// Settings of single clients, by [`key`].
 pub(crate) type HostLogins = HashMap<String, HostLogin>;
 
 impl LaunchSettings {
-    /// Reads the parameters; `ip` is the address family for the way to the clients.
+    /// Reads the parameters; `ip` is the address family for the connections to the clients.
     pub fn read(r: &mut Reading<'_>, ip: IpChoice) -> Self {
         let values = r.values;
         let launcher = values.get(&params::LAUNCHER);
@@ -74,8 +74,8 @@ impl LaunchSettings {
                 let one = own.and_then(|account| field(account).clone());
                 one.or_else(|| field(&self.everywhere).clone())
             };
-            // This program is started here as whoever runs it; Slurm's tasks belong to the
-            // user of the allocation; agents that are started by hand are as they are.
+            // This program is started here as the calling user; Slurm's tasks belong to the
+            // user of the allocation; agents that are started by hand are not changed.
             let (user, program) = match launcher {
                 LauncherKind::Ssh => (of(|a| &a.user), of(|a| &a.program)),
                 LauncherKind::Slurm => (None, of(|a| &a.program)),
@@ -103,13 +103,13 @@ impl LaunchSettings {
             Launcher::Slurm => LauncherKind::Slurm,
             Launcher::Connect => LauncherKind::Connect(self.agent_port),
             Launcher::Accept => LauncherKind::Accept,
-            Launcher::Auto if host.is_me(client) => LauncherKind::Local,
+            Launcher::Auto if host.is_this_host(client) => LauncherKind::Local,
             Launcher::Auto => LauncherKind::Ssh,
         }
     }
 }
 
-/// What there is to say about a launch plan: parameters that no client has a use for,
+/// Findings about a launch plan: parameters that no client uses,
 /// hosts that are only names.
 pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -126,7 +126,8 @@ pub(crate) fn remarks(values: &Values, plan: &LaunchPlan, host: &Host) -> Vec<Fi
             findings.push(Finding::new(Rule::NotStandard, Severity::Note, text));
         }
     }
-    let elsewhere = |h: &HostPlan| h.launcher == LauncherKind::Local && !host.is_me(&h.client);
+    let elsewhere =
+        |h: &HostPlan| h.launcher == LauncherKind::Local && !host.is_this_host(&h.client);
     if plan.hosts.len() > 1 && plan.hosts.iter().any(elsewhere) {
         let text = format!(
             "LAUNCHER=local: {} clients are processes of this one host, good for trying out only",
@@ -157,13 +158,13 @@ fn checked(
 fn check_address(address: &str) -> Result<(), HostWordError> {
     check_host(bare(address)).map_err(|_| {
         (
-            "is no host name and no address".to_owned(),
+            "is neither a host name nor an address".to_owned(),
             "give it without a port, which is that of PRIME_LISTEN".to_owned(),
         )
     })
 }
 
-/// An address without the brackets that it may stand in.
+/// An address without its brackets.
 fn bare(address: &str) -> &str {
     let inner = address.strip_prefix('[').and_then(|a| a.strip_suffix(']'));
     inner.filter(|a| a.contains(':')).unwrap_or(address)
@@ -200,20 +201,20 @@ fn listen(r: &mut Reading<'_>, launcher: Launcher) -> Option<SocketAddr> {
         return None;
     };
     let (what, hint) = match text.parse::<SocketAddr>() {
-        // Who starts agents by hand has to know the port.
+        // The port must be known for agents that are started by hand.
         Ok(address) if address.port() == 0 && launcher == Launcher::Accept => (
-            "leaves the port open, which agents started by hand have to know",
+            "leaves the port open, which agents started by hand must know",
             example,
         ),
         Ok(address) => return Some(address),
-        Err(_) => ("is no address with a port", example),
+        Err(_) => ("is not an address with a port", example),
     };
     let message = format!("PRIME_LISTEN={} {what}", quoted(&text));
     r.refuse(&params::PRIME_LISTEN, message, hint);
     None
 }
 
-/// The file with the prime's keys; has to be there where agents are started by hand.
+/// The file with the prime's keys; must exist where agents are started by hand.
 fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
     let (values, sources) = (r.values, r.sources);
     let needed = matches!(launcher, Launcher::Connect | Launcher::Accept);
@@ -221,7 +222,7 @@ fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
         if needed && !values.is_bad(&params::SECRET_FILE) {
             r.refuse(&params::LAUNCHER,
                 format!(
-                    "LAUNCHER={} wants keys by which both sides know each other, and SECRET_FILE is not set",
+                    "LAUNCHER={} needs keys to authenticate both sides, and SECRET_FILE is not set",
                     launcher.name()
                 ),
                 "make them: filermark agent --make-keys DIR --clients LIST, move DIR/client-NAME.key to each client, set SECRET_FILE=DIR/prime.key",
@@ -233,7 +234,7 @@ fn secret_file(r: &mut Reading<'_>, launcher: Launcher) -> Option<PathBuf> {
     if needed && !path.is_file() {
         let shown = filermark_model::text::sanitize(&path.display().to_string(), 4096);
         r.refuse(&params::SECRET_FILE,
-            format!("the key file {shown} is not there"),
+            format!("the key file {shown} does not exist"),
             "make the files: filermark agent --make-keys DIR --clients LIST, and move DIR/client-NAME.key to each client",
         );
     }

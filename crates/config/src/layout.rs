@@ -1,4 +1,4 @@
-//! PROCS x CLIENTS x MNT_POINTS: who works on what.
+//! PROCS x CLIENTS x MNT_POINTS: which proc works on what.
 
 use crate::error::{SourceLocation, quoted};
 use crate::given::gather;
@@ -11,7 +11,7 @@ use filermark_model::plan::{ClientPlan, MountPoint};
 use filermark_model::{Rule, Severity};
 use std::collections::{BTreeSet, HashSet};
 
-/// The most mistakes in CLIENTS that are told.
+/// The most mistakes in CLIENTS that are reported.
 const ERRORS_MAX: usize = 50;
 
 /// Clients with their mount points.
@@ -103,8 +103,8 @@ pub(crate) fn layout(
 }
 
 /// How many mount points MNT_POINTS gives to a client: those of the list, or of the
-/// first line of the file that it names. 0 where it is not given, or is wrong, as
-/// [`resolve`](crate::resolve) will tell.
+/// first line of the file that it names. 0 where it is not given, or is wrong, which
+/// [`resolve`](crate::resolve) reports.
 pub fn mount_point_count(sources: &Sources) -> usize {
     let values = gather(sources, &mut Vec::new());
     let words = values.get(&params::MNT_POINTS);
@@ -138,7 +138,7 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
         None => values.place(&params::LAUNCHER),
     };
     let before = r.reports.errors.len();
-    let mut complain = |message: String, hint: String| {
+    let mut report = |message: String, hint: String| {
         r.reports.refuse(place.clone(), message, hint);
         r.reports.errors.len() - before < ERRORS_MAX
     };
@@ -149,14 +149,14 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
             .names(word)
             .map_err(|(what, hint)| (format!("'{}' in CLIENTS {what}", quoted(word)), hint));
         let go_on = match found {
-            Err((message, hint)) => complain(message, hint),
+            Err((message, hint)) => report(message, hint),
             Ok(found) if names.len() + found.len() > CLIENTS_MAX => {
                 let message = format!("CLIENTS names more than {CLIENTS_MAX} hosts");
-                complain(message, "that is the most".into());
+                report(message, "that is the maximum".into());
                 false
             }
             Ok(found) => match found.iter().find(|name| !seen.insert(key(name))) {
-                Some(twice) => complain(
+                Some(twice) => report(
                     format!("CLIENTS names {} twice", quoted(twice)),
                     "name every host once; PROCS says how many procs it has".into(),
                 ),
@@ -178,7 +178,7 @@ fn clients(r: &mut Reading<'_>) -> Vec<String> {
     names
 }
 
-/// Holds the procs of all clients against the most that there may be.
+/// Compares the procs of all clients with the maximum.
 fn too_many(r: &mut Reading<'_>, clients: usize, procs: u32) -> bool {
     let all = clients as u64 * u64::from(procs);
     if all > PROCS_MAX {
@@ -211,7 +211,7 @@ fn from_file(
             r.reports.refuse(
                 place.clone(),
                 format!(
-                    "MNT_POINTS={} is no mount point, and a file of that name {why}",
+                    "MNT_POINTS={} is not a mount point, and a file of that name {why}",
                     quoted(file)
                 ),
                 format!(
@@ -224,7 +224,7 @@ fn from_file(
     };
     let before = r.reports.errors.len();
     let file = parse_mount_file(&path, syntax, &text, &mut r.reports.errors);
-    // Who is too many has no line to be found.
+    // A client above the limit has no line to be found.
     let few = procs.filter(|p| u64::from(*p) * clients.len() as u64 <= PROCS_MAX);
     let plans = match few {
         Some(procs) if r.reports.errors.len() == before => {

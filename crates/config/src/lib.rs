@@ -1,9 +1,8 @@
 //! rc files, mix files and parameters: text in, a typed run plan out.
 //!
-//! Strings end at this border: nothing below it sees a text that still wants
-//! parsing. This room reads the files that the parameters name (rc, mix, mount
-//! point, block size and benchmark files) and nothing else; it knows no
-//! protocol, opens no connection and starts nothing.
+//! No other crate parses these texts. This crate reads the files that the parameters name
+//! (rc, mix, mount point, block size and benchmark files) and nothing else; it implements no
+//! protocol, opens no connection and starts no process.
 //!
 //! Every parameter is declared once, in [`params`]; the parser, the help, the
 //! template, the reference page and the "not standard" findings are made from

@@ -1,4 +1,4 @@
-//! Load points: from LOAD, INCR_LOAD and NUM_RUNS to what every proc can do.
+//! Load points: from LOAD, INCR_LOAD and NUM_RUNS to rates that every proc can have.
 
 use crate::error::{SourceLocation, quoted};
 use crate::given::whole_number;
@@ -12,7 +12,7 @@ use filermark_model::{Finding, OpsPerSec, Rule, Severity};
 /// The unit of load of classical benchmarks.
 pub(crate) const OPS: &str = "op/s";
 
-/// The asked loads in units of load (`op/s`, or a business metric), in order; empty
+/// The requested loads in units of load (`op/s`, or a business metric), in order; empty
 /// when one was wrong.
 pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
     let values = r.values;
@@ -79,7 +79,7 @@ pub(crate) fn asked(r: &mut Reading<'_>, unit: &str) -> Vec<u64> {
     }
 }
 
-/// Whether a word may be one number with its thousands set off: `1,200`. As a list it would
+/// Whether a word may be one number with thousands separators: `1,200`. As a list it would
 /// be two load points far apart.
 fn is_grouped(word: &str) -> bool {
     let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
@@ -92,7 +92,7 @@ fn is_grouped(word: &str) -> bool {
         && rest.all(|part| part.len() == 3 && digits(part))
 }
 
-/// What to write for a range, such as `100-1000`.
+/// A hint for a range, such as `100-1000`.
 fn range_text(word: &str) -> Option<String> {
     const POINTS: u64 = 10;
     let (first, last) = word.split_once('-')?;
@@ -106,7 +106,7 @@ fn range_text(word: &str) -> Option<String> {
     })
 }
 
-/// The unit after a number other than 1.
+/// The plural of the unit after a number other than 1.
 pub(crate) fn plural(unit: &str) -> String {
     match unit {
         OPS => unit.to_owned(),
@@ -148,7 +148,7 @@ fn unused(r: &mut Reading<'_>, has_step: bool) {
     }
 }
 
-/// Rounds the asked loads down to whole op/s per proc (manual M, section 3.3).
+/// Rounds the requested loads down to whole op/s per proc (manual M, section 3.3).
 pub(crate) fn round(
     reports: &mut Reports,
     asked: &[u64],
@@ -179,7 +179,7 @@ pub(crate) fn round(
     points
 }
 
-/// What there is to say about the points: rounding, spacing, load per proc.
+/// Findings about the points: rounding, spacing, load per proc.
 pub(crate) fn remarks(points: &[LoadPoint], procs: u64, standard: &Standard) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut note = |rule, text: String| findings.push(Finding::new(rule, Severity::Note, text));
@@ -237,7 +237,7 @@ pub(crate) fn spread(asked: &[f64], standard: &Standard) -> Vec<Finding> {
     texts.into_iter().map(note).collect()
 }
 
-/// Whether the loads are evenly spaced from the first on; else how they are not.
+/// `None` where the loads are evenly spaced from the first on; else how they are spaced.
 fn spacing(asked: &[f64]) -> Option<String> {
     if asked.windows(2).any(|w| w[1] <= w[0]) {
         return Some("the load points do not rise; a standard run's do, evenly".into());
@@ -306,9 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn remarks_tell_what_is_unusual_and_nothing_else() {
+    fn remarks_are_made_only_about_unusual_points() {
         let standard = Benchmark::shipped("general-nfs3").unwrap().standard;
-        let say = |asked: &[u64], procs| {
+        let messages = |asked: &[u64], procs| {
             let points = round(
                 &mut Reports::default(),
                 asked,
@@ -319,13 +319,21 @@ mod tests {
             found.iter().map(|f| f.to_string()).collect::<Vec<_>>()
         };
         let even: Vec<u64> = (1..=10).map(|i| i * 80).collect();
-        assert_eq!(say(&even, 8), [""; 0]);
-        assert!(say(&[80, 160], 8)[0].contains("2 load points;"));
-        assert!(say(&[80], 8)[0].contains("1 load point;"));
-        assert!(say(&[80, 90], 8).iter().any(|s| s.contains("not evenly")));
-        assert!(say(&[160, 80], 8).iter().any(|s| s.contains("do not rise")));
-        assert!(say(&even, 2).iter().any(|s| s.contains("above 250")));
-        assert!(say(&even, 16).iter().any(|s| s.contains("below 10")));
-        assert!(say(&[81], 8)[0].contains("81 to 80"));
+        assert_eq!(messages(&even, 8), [""; 0]);
+        assert!(messages(&[80, 160], 8)[0].contains("2 load points;"));
+        assert!(messages(&[80], 8)[0].contains("1 load point;"));
+        assert!(
+            messages(&[80, 90], 8)
+                .iter()
+                .any(|s| s.contains("not evenly"))
+        );
+        assert!(
+            messages(&[160, 80], 8)
+                .iter()
+                .any(|s| s.contains("do not rise"))
+        );
+        assert!(messages(&even, 2).iter().any(|s| s.contains("above 250")));
+        assert!(messages(&even, 16).iter().any(|s| s.contains("below 10")));
+        assert!(messages(&[81], 8)[0].contains("81 to 80"));
     }
 }

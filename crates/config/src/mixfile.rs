@@ -1,9 +1,9 @@
 //! Mix files, version 2 (manual M, section 3.3.1, MIXFILE). The seed has them for NFS only;
-//! those for SMB are like them, with the names of SMB's operations. Shares may have
+//! those for SMB have the same form, with the names of SMB's operations. Shares may have
 //! decimals, since the table of manual M, section 2.2.2, has some, and since rare
-//! operations of a real server would vanish without.
+//! operations of a real server would be lost without them.
 //!
-//! Where a mix file is asked for, a server's statistics do, too: so did nhfsstone.
+//! A server's statistics are accepted in place of a mix file, as nhfsstone did.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub use crate::nfsstat::types::MIXFILE_HEADER;
@@ -13,8 +13,8 @@ use crate::nfsstat::{Dialect, MixOfCounts, Version, read_statistics};
 use filermark_model::benchmark::Protocol;
 use filermark_model::{Finding, Mix, Op, Rule, Severity};
 
-/// Names that the format knows and NFSv3 does not (RFC 1094's ROOT and WRITECACHE), and
-/// what the RFC says of them.
+/// Names that the format has and NFSv3 does not (RFC 1094's ROOT and WRITECACHE), and
+/// the RFC's statement about them.
 const NFS2_ONLY: &[(&str, &str)] = &[
     ("root", "is obsolete (RFC 1094, section 2.2.4)"),
     ("wrcache", "is not used (RFC 1094, section 2.2.8)"),
@@ -23,24 +23,24 @@ const NFS2_ONLY: &[(&str, &str)] = &[
 /// Shares are counted in thousandths of a percent.
 const PERCENT: u32 = 1_000;
 
-/// A mix, and what there is to say about where it came from.
+/// A mix, and a finding about its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadMix {
     /// The mix.
     pub mix: Mix,
-    /// What became of a server's statistics on the way, where they were read; a warning
-    /// where the benchmark's protocol lacks a part of what they count.
+    /// How a server's statistics were converted, where they were read; a warning
+    /// where the benchmark's protocol lacks some of the counted operations.
     pub note: Option<Finding>,
 }
 
-/// Reads a mix file of a protocol, or a server's statistics in its place; `file` is what
-/// messages call it.
+/// Reads a mix file of a protocol, or a server's statistics in its place; `file` is its
+/// name in messages.
 ///
 /// # Errors
 /// Everything that is wrong, line by line.
 pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, Vec<ConfigError>> {
     let is_mixfile = first_line(text) == MIXFILE_HEADER;
-    // A plain table is too near to a mix file whose first line was forgotten.
+    // A plain table is too similar to a mix file whose first line was forgotten.
     let dialect = Dialect::of(text).filter(|d| !is_mixfile && *d != Dialect::Plain);
     if dialect.is_none() {
         let mix = parse_mixfile(file, text, protocol)?;
@@ -49,16 +49,16 @@ pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, V
     if protocol.is_sequential() {
         return Err(vec![ConfigError::new(
             SourceLocation::File(file.to_owned()),
-            "these are statistics of an NFS server, and the benchmark speaks SMB",
+            "these are statistics of an NFS server, and the benchmark uses SMB",
             "give a mix file with operations of SMB",
         )]);
     }
     let statistics = read_statistics(file, text).map_err(|e| vec![e])?;
-    let spoken = protocol.nfs_version().map(|v| v.number());
-    let spoken = spoken.and_then(|v| Version::of(u8::try_from(v).unwrap_or(0)));
-    let has = spoken.filter(|v| statistics.has(*v));
+    let wanted = protocol.nfs_version().map(|v| v.number());
+    let wanted = wanted.and_then(|v| Version::of(u8::try_from(v).unwrap_or(0)));
+    let has = wanted.filter(|v| statistics.has(*v));
     let made = statistics.mix(has, protocol.ops()).map_err(|e| vec![e])?;
-    let note = what_became(&made, spoken);
+    let note = conversion_note(&made, wanted);
     let mix = made.mix().map_err(|e| {
         let place = SourceLocation::File(file.to_owned());
         vec![ConfigError::new(place, e.to_string(), "")]
@@ -67,18 +67,18 @@ pub fn read_mix(file: &str, text: &str, protocol: Protocol) -> Result<ReadMix, V
     Ok(ReadMix { mix, note })
 }
 
-/// What there is to say of a mix made from counts, for a benchmark that speaks a version.
-fn what_became(made: &MixOfCounts, spoken: Option<Version>) -> Finding {
+/// The note about a mix made from counts, for a benchmark of a version.
+fn conversion_note(made: &MixOfCounts, wanted: Option<Version>) -> Finding {
     let mut text = format!(
-        "MIXFILE is no mix file: {} ({}); the shares are made from its counts",
+        "MIXFILE is not a mix file: {} ({}); the shares are made from its counts",
         made.what(),
         made.file
     );
-    let other = spoken.filter(|v| *v != made.version);
-    if let Some(spoken) = other {
-        let (is, has) = (spoken.number(), made.version.number());
+    let other = wanted.filter(|v| *v != made.version);
+    if let Some(wanted) = other {
+        let (is, has) = (wanted.number(), made.version.number());
         text += &format!(
-            ", as there are none of version {is}, which the benchmark speaks: these are counts of \
+            ", as there are none of version {is}, which the benchmark uses: these are counts of \
              version {has}"
         );
     }
@@ -98,7 +98,7 @@ fn first_line(text: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Reads a mix file of a protocol; `file` is what messages call it.
+/// Reads a mix file of a protocol; `file` is its name in messages.
 ///
 /// # Errors
 /// Everything that is wrong, line by line.
@@ -159,12 +159,12 @@ fn percent(thousandths: u32) -> f64 {
     f64::from(thousandths) / f64::from(PERCENT)
 }
 
-/// Whether a protocol has the operations that nobody may call ([`NFS2_ONLY`]).
-const fn knows_obsolete(protocol: Protocol) -> bool {
+/// Whether a protocol has the operations that no client may call ([`NFS2_ONLY`]).
+const fn has_obsolete(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Nfs2)
 }
 
-/// A share of an operation that nobody may call: of nothing, or refused.
+/// A share of an operation that no client may call: must be zero.
 fn obsolete(name: &str, why: &str, share: &str) -> Result<(), (String, String)> {
     match parse_percent(share) {
         Some(0) => Ok(()),
@@ -185,7 +185,7 @@ fn no_share(op: &str, share: &str) -> (String, String) {
     )
 }
 
-/// What a line says; `None`: a share of nothing.
+/// The content of a line; `None`: a share of zero.
 type Line = Option<(Op, u32)>;
 
 fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)> {
@@ -207,7 +207,7 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
         ));
     };
     if let Some((name, why)) = NFS2_ONLY.iter().find(|(n, _)| n == name && !smb) {
-        if knows_obsolete(protocol) {
+        if has_obsolete(protocol) {
             return obsolete(name, why, share).map(|()| None);
         }
         // The manual of 2008 has the names among those of version 3.
@@ -227,7 +227,7 @@ fn parse_share(line: &str, protocol: Protocol) -> Result<Line, (String, String)>
             Protocol::Nfs3 | Protocol::Posix => "",
         };
         let names = known.iter().map(|o| o.name());
-        let of_later = knows_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);
+        let of_later = has_obsolete(protocol) && Op::NFS3.iter().any(|o| o.name() == *name);
         let hint = match nearest(name, names.clone()).filter(|_| !of_later) {
             Some(near) => format!("did you mean {near}?"),
             None if of_later => format!(
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_smb_have_its_names_and_decimals() {
+    fn mix_files_of_smb_have_its_names_and_decimals() {
         let smb = |body: &str| messages_for(&format!("{MIXFILE_HEADER}\n{body}"), Protocol::Smb2);
         assert_eq!(
             smb("open 9.7%\nclose 9.7%\nread 80.599%\nfind 0.001%"),
@@ -403,21 +403,21 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_call_has_no_share() {
-        let said = |name: &str, share: &str| {
+    fn operations_that_no_client_may_call_have_no_share() {
+        let result = |name: &str, share: &str| {
             let (_, why) = NFS2_ONLY.iter().find(|(n, _)| *n == name).unwrap();
             obsolete(name, why, share).map_err(|(message, _)| message)
         };
-        assert_eq!(said("root", "0%"), Ok(()));
-        assert_eq!(said("wrcache", "0.000%"), Ok(()));
+        assert_eq!(result("root", "0%"), Ok(()));
+        assert_eq!(result("wrcache", "0.000%"), Ok(()));
         assert_eq!(
-            said("root", "1%").unwrap_err(),
+            result("root", "1%").unwrap_err(),
             "operation root is obsolete (RFC 1094, section 2.2.4); its share can only be 0%"
         );
-        let wrong = said("wrcache", "0.001%").unwrap_err();
+        let wrong = result("wrcache", "0.001%").unwrap_err();
         assert!(wrong.contains("section 2.2.8"), "{wrong}");
-        assert!(said("root", "0").unwrap_err().contains("not a share"));
-        // The same in version 3, which has none of these names.
+        assert!(result("root", "0").unwrap_err().contains("not a share"));
+        // In version 3, which has none of these names, they are refused as well.
         let of_v3 = |line| super::parse_share(line, Protocol::Nfs3);
         assert_eq!(of_v3("root 0%"), Ok(None));
         assert!(of_v3("root 1%").unwrap_err().0.contains("NFS version 2"));
@@ -444,17 +444,18 @@ mod tests {
         let note = read.note.unwrap().message;
         assert!(note.contains("NFS version 2, 31622 calls (x)"), "{note}");
         assert!(note.contains("none of version 3"), "{note}");
-        let said = |text: &str, protocol| read_mix("x", text, protocol).unwrap_err()[0].to_string();
-        assert!(said(text, Protocol::Smb2).contains("speaks SMB"));
-        // A mix file is one by its first line, and whoever forgot it is told.
-        assert!(said("getattr 60%\nread 40%\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
-        assert!(said("getattr 60\nread 40\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
+        let error =
+            |text: &str, protocol| read_mix("x", text, protocol).unwrap_err()[0].to_string();
+        assert!(error(text, Protocol::Smb2).contains("uses SMB"));
+        // The first line identifies a mix file; where it is missing, the message asks for it.
+        assert!(error("getattr 60%\nread 40%\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
+        assert!(error("getattr 60\nread 40\n", Protocol::Nfs3).starts_with("x:1:1: the first"));
         let mix = format!("{MIXFILE_HEADER}\r\nread 100%\r\n");
         assert_eq!(read_mix("x", &mix, Protocol::Nfs3).unwrap().note, None);
     }
 
     #[test]
-    fn the_version_that_is_spoken_counts_and_another_with_a_warning() {
+    fn counts_of_another_version_give_a_warning() {
         let v2 = "Server nfs v2:\nnull getattr setattr root\n0 100 0 0\n";
         let v3 = "Server nfs v3:\nnull getattr setattr lookup access\n0 1000 0 500 500\n";
         let read = |text: &str, p| read_mix("x", text, p).unwrap();
@@ -464,22 +465,22 @@ mod tests {
         assert_eq!(both.note.unwrap().severity, Severity::Note);
         let other = read(&format!("{head}{v3}"), Protocol::Nfs2);
         assert_eq!(other.mix.percent(Op::Access), 0.0);
-        let told = other.note.unwrap();
-        assert_eq!(told.severity, Severity::Warning);
+        let note = other.note.unwrap();
+        assert_eq!(note.severity, Severity::Warning);
         for words in [
             "none of version 2",
             "counts of version 3",
             "25.000 %",
             "access 500",
         ] {
-            assert!(told.message.contains(words), "{}", told.message);
+            assert!(note.message.contains(words), "{}", note.message);
         }
         let null = read_mix("x", "{\"v2\":1}", Protocol::Nfs2);
         assert!(null.is_err());
     }
 
     #[test]
-    fn what_version_2_lacks_is_told_with_what_it_has() {
+    fn an_operation_that_version_2_lacks_has_a_hint() {
         let got = messages_for(&format!("{MIXFILE_HEADER}\naccess 100%"), Protocol::Nfs2);
         let want = "mix:2:1: there is no operation of NFS version 2 'access'; version 3 has it, \
                     version 2 has null getattr";

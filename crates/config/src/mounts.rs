@@ -52,12 +52,12 @@ pub(crate) static SHARES: MountSyntax = MountSyntax {
     form: r"\\host\share",
 };
 
-/// Whether a word is meant as a file name rather than as a mount point.
+/// Whether a word looks like a file name rather than a mount point.
 pub(crate) fn looks_like_file(word: &str) -> bool {
     !word.contains(':') && !looks_like_share(word)
 }
 
-/// Whether a word is meant as a share of an SMB server.
+/// Whether a word looks like a share of an SMB server.
 fn looks_like_share(word: &str) -> bool {
     let starts = [r"\", "//", "smb://", "cifs://"];
     starts.into_iter().any(|start| word.starts_with(start))
@@ -96,7 +96,7 @@ pub fn parse_mount(word: &str) -> Result<MountWord, (String, String)> {
     }
     if path.len() > PATH_BYTES_MAX || path.chars().any(char::is_control) {
         return wrong(
-            "has a path that NFS cannot carry",
+            "has a path that is not possible with NFS",
             "a path has 1024 bytes at most and no control characters",
         );
     }
@@ -107,7 +107,7 @@ pub fn parse_mount(word: &str) -> Result<MountWord, (String, String)> {
     Ok(MountWord { mount, port })
 }
 
-/// Whether a server's name or address (without brackets) can be one; else what is wrong.
+/// Checks a server's name or address (without brackets); the error is what is wrong.
 fn check_server(host: &str) -> Result<(), &'static str> {
     let address = host.split('%').next().unwrap_or_default();
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -118,7 +118,7 @@ fn check_server(host: &str) -> Result<(), &'static str> {
         };
     }
     match host.is_empty() || host.len() > HOST_BYTES_MAX || !host.chars().all(is_name) {
-        true => Err("has no host name that can be"),
+        true => Err("has no valid host name"),
         false => Ok(()),
     }
 }
@@ -202,7 +202,7 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Deals a list out to the clients (manual M, section 3.3, NUM_PROCS).
+/// Divides a list among the clients (manual M, section 3.3, NUM_PROCS).
 ///
 /// # Errors
 /// The rule with its three numbers, when the list is neither PROCS long, nor
@@ -275,14 +275,14 @@ mod tests {
             ("smb://server/share", "is a share of an SMB server"),
             ("server", "is not host:/path"),
             ("server:export", "is not host:/path"),
-            (":/export", "has no host name"),
+            (":/export", "has no valid host name"),
             ("::1:/export", "without brackets"),
             ("[::1:/export", "closing bracket"),
             ("[host]:/export", "no IPv6 address"),
             ("[zz::1]:/export", "no IPv6 address"),
             ("[::1]/export", "no ':' after the bracket"),
             ("[::1]:export", "begin with /"),
-            ("ser ver:/export", "has no host name"),
+            ("ser ver:/export", "has no valid host name"),
             ("nfs://server", "has no path"),
             ("nfs://server:0/x", "has a port"),
             ("nfs://server:99999/x", "has a port"),
@@ -294,7 +294,7 @@ mod tests {
             let got = shown(word);
             assert!(got.contains(want), "{word}: {got}");
         }
-        assert!(shown(&format!("h:/{}", "x".repeat(2000))).contains("NFS cannot carry"));
+        assert!(shown(&format!("h:/{}", "x".repeat(2000))).contains("not possible with NFS"));
     }
 
     fn mounts(n: usize) -> Vec<MountPoint> {

@@ -1,7 +1,7 @@
 //! netmist's command line (manual N, sections 9 and 10): flags and a token file
 //! in, a run plan out.
 //!
-//! A flag stands for a parameter wherever one means the same, so that ranges,
+//! A flag sets a parameter if one has the same meaning, so that ranges,
 //! messages and the record are those of the rc file.
 
 mod args;
@@ -42,7 +42,7 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
     };
     let before = r.reports.errors.len();
     let registry = registry(&mut r);
-    // Where a definition file is wrong, the names that it has are not known.
+    // Where a definition file is wrong, its names are not known.
     let known = (r.reports.errors.len() == before).then_some(&registry);
     let mut netmist = plan::Netmist {
         args,
@@ -56,7 +56,7 @@ pub fn resolve_netmist(args: &NetmistArgs) -> Result<Resolved, Vec<ConfigError>>
 /// `-I` and of BENCHMARK_FILE.
 ///
 /// # Errors
-/// What is wrong with these files.
+/// The mistakes in these files.
 pub fn netmist_registry(args: &NetmistArgs) -> Result<Registry, Vec<ConfigError>> {
     let mut reports = Reports::default();
     let values = args.values(&mut reports);
@@ -126,7 +126,7 @@ fn token_lines(
         .ok()
 }
 
-/// What to say about words that belong to no flag: mostly dashes that a word
+/// The errors for words that belong to no flag: mostly dashes that a word
 /// processor has made of the one that was typed.
 pub fn unexpected_args(words: &[String]) -> Vec<ConfigError> {
     let dash = |c: char| "\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2015}\u{2212}".contains(c);

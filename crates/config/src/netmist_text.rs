@@ -12,8 +12,8 @@
 //! FS Type POSIX
 //! ```
 //!
-//! What the form does not know has lines of our own, which are written only
-//! where they say something: docs/src/reference/workloads.md.
+//! Attributes that the form does not have are lines of our own, which are written only
+//! where they differ from the default: docs/src/reference/workloads.md.
 
 mod draft;
 mod export;

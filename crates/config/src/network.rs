@@ -1,5 +1,5 @@
-//! What the drivers that speak a protocol themselves have in common: address family,
-//! connections, the port that URLs name.
+//! Common parts of the drivers that implement a protocol themselves: address family,
+//! connections, the port of URLs.
 
 use crate::given::Values;
 use crate::layout::Layout;
@@ -38,7 +38,7 @@ pub(crate) fn port(
     given.or(url)
 }
 
-/// IPV6_ENABLE, unless an address in MNT_POINTS says otherwise.
+/// IPV6_ENABLE, unless an address in MNT_POINTS has the other family.
 pub(crate) fn ip(r: &mut Reading<'_>, layout: Option<&Layout>) -> IpChoice {
     let clients = layout.map_or(&[] as &[ClientPlan], |l| &l.clients);
     let mut hosts = clients.iter().flat_map(|c| &c.mounts).map(|m| &m.host);
@@ -53,7 +53,7 @@ pub(crate) fn ip(r: &mut Reading<'_>, layout: Option<&Layout>) -> IpChoice {
         Rule::NotStandard,
         Severity::Note,
         format!(
-            "IPV6_ENABLE does not fit {other} in MNT_POINTS: every server is taken as it comes"
+            "IPV6_ENABLE does not fit {other} in MNT_POINTS: every server is used with the family that it has"
         ),
     );
     IpChoice::Any

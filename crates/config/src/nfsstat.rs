@@ -1,10 +1,10 @@
-//! How often a server was asked for what, as its own tools tell it: `nfsstat -s` in the
+//! How often each operation of a server was called, from its own tools: `nfsstat -s` in the
 //! layouts of several systems, the kernel's counters, NFS-Ganesha's statistics, metrics,
 //! or a plain table.
 //!
 //! Each layout ([`Dialect`]) is read in a file of its own, into the same counts per
 //! version of the protocol ([`Statistics`]). `mix` makes a mix of them, `text` a mix file.
-//! This room reads texts; it asks no server and opens no file.
+//! This module reads texts; it connects to no server and opens no file.
 
 mod ganesha;
 mod json;
@@ -34,7 +34,7 @@ pub const TEXT_BYTES_MAX: usize = 2 << 20;
 const LINES_MAX: usize = 50_000;
 
 impl Dialect {
-    /// The layout that a text has, by its first telling line.
+    /// The layout of a text, by its first distinctive line.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().map(str::trim).take(LINES_MAX);
         let tests: [(Self, DetectFormat); 6] = [
@@ -46,7 +46,7 @@ impl Dialect {
             (Self::Nfsstat, table::detect),
         ];
         for line in lines().filter(|l| !l.is_empty()) {
-            if let Some((dialect, _)) = tests.iter().find(|(_, tells)| tells(line)) {
+            if let Some((dialect, _)) = tests.iter().find(|(_, detect)| detect(line)) {
                 return Some(*dialect);
             }
         }
@@ -58,7 +58,7 @@ impl Dialect {
 /// Whether a line shows that a text is of some kind.
 type DetectFormat = fn(&str) -> bool;
 
-/// Reads statistics; `file` is what messages call them.
+/// Reads statistics; `file` is their name in messages.
 ///
 /// # Errors
 /// They are in none of the layouts, or something is wrong in them; with the line.
@@ -86,7 +86,7 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
     if text.lines().next() == Some(MIXFILE_HEADER) {
         return Err(Wrong::at(
             1,
-            "this is a mix file already, and no statistics",
+            "this is a mix file already, not statistics",
             "give it to a run as it is: -o MIXFILE=NAME",
         ));
     }
@@ -120,14 +120,14 @@ fn read(file: &str, text: &str) -> Result<Statistics, Wrong> {
 
 fn unknown(text: &str) -> Wrong {
     let mut lines = text.lines().map(str::trim).zip(1..);
-    let told = lines.find(|(l, _)| !l.is_empty() && !l.starts_with('#'));
+    let first = lines.find(|(l, _)| !l.is_empty() && !l.starts_with('#'));
     let hint = "give what `nfsstat -s`, `cat /proc/net/rpc/nfsd` or `ganesha_stats fast` print, \
                 or lines with an operation and its count, e.g. 'getattr 1200'";
-    match told {
+    match first {
         None => Wrong::whole_file("there is nothing in it", hint),
         Some((line, number)) => Wrong::at(
             number,
-            format!("'{}' begins no statistics that are known", quoted(line)),
+            format!("'{}' does not begin any known statistics", quoted(line)),
             hint,
         ),
     }

@@ -18,7 +18,7 @@ pub(crate) use value::{
     parameters,
 };
 
-/// The parameters that belong to no driver alone.
+/// The parameters that do not belong to a single driver.
 pub(crate) fn own_parameters() -> impl Iterator<Item = &'static &'static Parameter> {
     let known = classic::PARAMETERS.iter().chain(composite::PARAMETERS);
     known.chain(launch::PARAMETERS).chain(filermark::PARAMETERS)

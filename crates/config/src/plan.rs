@@ -1,4 +1,4 @@
-//! Parts of the run plan, each from the parameters that it follows from.
+//! Parts of the run plan, each made from its parameters.
 
 pub(crate) mod build;
 pub(crate) mod common;

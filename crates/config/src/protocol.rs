@@ -1,5 +1,5 @@
 //! The protocol of a classical run: FS_PROTOCOL, BENCHMARK, BENCHMARK_FILE, DRIVER and a
-//! driver's own parameter choose it, each for itself, and have to agree.
+//! driver's own parameter choose it, each independently, and must agree.
 
 use crate::drivers::{driver_of_word, drivers, protocols};
 use crate::error::quoted;
@@ -66,7 +66,7 @@ pub(crate) fn of(values: &Values, definition: Option<&Benchmark>) -> Protocol {
     given(values).or_else(by_name).unwrap_or(DEFAULT)
 }
 
-/// What does not fit the protocol of the definition.
+/// Refuses what does not fit the protocol of the definition.
 pub(crate) fn refuse(r: &mut Reading<'_>, definition: &Benchmark) {
     let values = r.values;
     let is = definition.protocol;

@@ -1,21 +1,21 @@
 //! The rc file: shell-like assignments, read without a shell.
 //!
 //! `NAME=value`, `NAME="several words"` (also over several lines), `NAME='...'`,
-//! `#` comments, an optional `export`. Nothing is expanded or executed. This
-//! room knows which names exist only to tell where a quote was forgotten.
+//! `#` comments, an optional `export`. Nothing is expanded or executed. The names of
+//! parameters are used only to report where a quote was forgotten.
 
 use crate::error::{ConfigError, SourceLocation, quoted};
 use crate::params::{Kind, Parameter};
 use std::fmt;
 
-/// One assignment, as it stands in the text.
+/// One assignment, as written in the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The name before the `=`; not looked up yet.
     pub name: String,
     /// The value without its quotes.
     pub value: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub location: SourceLocation,
 }
 
@@ -40,19 +40,19 @@ pub(crate) fn may_be_secret(text: &str) -> bool {
         .any(|word| upper.contains(word))
 }
 
-/// What an rc file says: all that can be read beside all that is wrong, so that
-/// the user learns of every mistake at once.
+/// The content of an rc file: all that can be read, and all that is wrong, so that
+/// the user gets every mistake at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RcText {
     /// The assignments, in order.
     pub assignments: Vec<Assignment>,
     /// What is wrong.
     pub errors: Vec<ConfigError>,
-    /// Names whose value could not be read; they are set, but not known how.
+    /// Names whose value could not be read; they are set, but their values are unknown.
     pub broken: Vec<String>,
 }
 
-/// Reads the text of an rc file; `file` is what messages call it.
+/// Reads the text of an rc file; `file` is its name in messages.
 pub fn parse_rc(file: &str, text: &str) -> RcText {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text
@@ -76,8 +76,8 @@ pub fn parse_rc(file: &str, text: &str) -> RcText {
     rc
 }
 
-/// Reads the assignment that begins on a line, if there is one; also tells the
-/// line to go on with, with an error too.
+/// Reads the assignment that begins on a line, if there is one; also returns the
+/// line to continue with, also with an error.
 fn parse_line(
     file: &str,
     lines: &[&str],
@@ -128,7 +128,7 @@ fn parse_line(
     };
     if let Err(error) = scan.run(name) {
         broken.push(name.to_owned());
-        // The lines that a password's open quote took in may be parts of it, which the
+        // The lines of a password's open quote may be parts of the password, which
         // messages on them would quote.
         let next = match may_be_secret(name) {
             true => scan.at + 1,
@@ -195,8 +195,8 @@ impl Scan<'_> {
         }
     }
 
-    /// After a value only a comment may follow; or, of a parameter that takes a list,
-    /// more words: then it is true. Another assignment is no word of a list.
+    /// Checks the end of a value: only a comment may follow; or, of a parameter that takes a
+    /// list, more words: then it is true. An assignment is not a word of a list.
     fn end(&mut self, name: &str) -> Result<bool, ConfigError> {
         while self.chars.get(self.pos).is_some_and(|c| c.is_whitespace()) {
             self.pos += 1;
@@ -262,7 +262,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A shell would put something else here; silence would mislead.
+    /// A shell would expand this; without an error the value would be misread.
     fn refuse_expansion(
         &self,
         name: &str,
@@ -397,16 +397,16 @@ mod tests {
         ];
         for text in texts {
             let rc = parse_rc("rc", text);
-            let said = format!("{:?}", rc);
-            assert_eq!(rc.errors.len(), 1, "{said}");
-            assert!(!said.contains("geheim"), "{said}");
+            let shown = format!("{:?}", rc);
+            assert_eq!(rc.errors.len(), 1, "{shown}");
+            assert!(!shown.contains("geheim"), "{shown}");
         }
         let rc = parse_rc("rc", "PASSWORD='geheim\nPROCS=4\n");
         assert_eq!((rc.errors.len(), rc.assignments.len()), (1, 1));
     }
 
     #[test]
-    fn a_forgotten_quote_is_told_where_it_was_and_the_rest_is_still_read() {
+    fn a_forgotten_quote_is_reported_at_its_place_and_the_rest_is_still_read() {
         let text = "LOAD=\"100 200\nPROCS=4\nMNT_POINTS=\"a:/x b:/y\"\n";
         let rc = parse_rc("rc", text);
         assert_eq!(rc.broken, ["LOAD"]);

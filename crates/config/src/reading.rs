@@ -1,4 +1,4 @@
-//! What one resolution reads from and reports to.
+//! The input and the reports of one resolution.
 
 use crate::error::{ConfigError, SourceLocation};
 use crate::given::Values;
@@ -6,7 +6,7 @@ use crate::params::{self, Parameter};
 use crate::sources::Sources;
 use filermark_model::{Finding, Rule, Severity};
 
-/// The parameters and files of a resolution, and what there is to say about them so far.
+/// The parameters and files of a resolution, and its findings so far.
 pub(crate) struct Reading<'a> {
     pub values: &'a Values,
     pub sources: &'a Sources,
@@ -56,7 +56,7 @@ impl Reading<'_> {
         self.reports.refuse(place, message, hint);
     }
 
-    /// Takes a step whose findings stand before those that there are.
+    /// Takes a step whose findings come before the existing ones.
     pub fn first(&mut self, step: impl FnOnce(&mut Self)) {
         let later = std::mem::take(&mut self.reports.findings);
         step(self);

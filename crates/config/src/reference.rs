@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// How wide the texts are, in columns.
 pub(crate) const WIDTH: usize = 78;
 
-/// The benchmark whose standard values the texts show of a parameter: a composite where
+/// The benchmark whose standard values the texts show for a parameter: a composite where
 /// it has no effect with classical ones.
 fn benchmark_of(p: &Parameter) -> Option<Benchmark> {
     match p.scope {
@@ -36,7 +36,7 @@ fn standard_text(p: &Parameter) -> String {
     }
 }
 
-/// Whether other classical benchmarks may have other figures than the one that is shown.
+/// Whether other classical benchmarks may have other figures than the shown one.
 fn depends_on_benchmark(p: &Parameter) -> bool {
     let figure = matches!(
         p.standard,
@@ -77,9 +77,9 @@ fn kind_text(kind: Kind) -> String {
 /// All parameters, one line each: `filermark params`.
 pub fn help_params() -> String {
     let mut out = String::from(
-        "Parameters stand in the rc file as NAME=value (lists in double quotes) and on the\n\
-         command line as -o NAME=VALUE. A star marks those that a standard run leaves alone;\n\
-         which values it has is the benchmark's: filermark workload show NAME.\n\
+        "Parameters are given in the rc file as NAME=value (lists in double quotes) or on the\n\
+         command line as -o NAME=VALUE. A star marks those that a standard run does not change;\n\
+         their values depend on the benchmark: filermark workload show NAME.\n\
          c: for composite benchmarks (BENCHMARK=SWBUILD ...) only; n, s, w: for classical ones\n\
          only, over NFS, over SMB, over the wire in either way.\n",
     );
@@ -102,7 +102,7 @@ pub fn help_params() -> String {
 /// Everything about one parameter: `filermark params NAME`.
 ///
 /// # Errors
-/// There is none of that name; the text says which may be meant.
+/// There is none of that name; the text suggests a similar one.
 pub fn help_parameter(name: &str) -> Result<String, String> {
     let upper = name.to_ascii_uppercase();
     let Some(p) = Parameter::find(&upper) else {
@@ -143,9 +143,9 @@ pub fn reference_markdown() -> String {
     let mut out = String::from(
         "# Parameters\n\n\
          <!-- Made from crates/config/src/params; a test of that crate keeps the two equal. -->\n\n\
-         Parameters stand in the rc file as `NAME=value` and on the command line as\n\
-         `-o NAME=VALUE`; the command line wins. In the rc file lists stand in double quotes and\n\
-         may run over several lines (on one line they may do without), `#` begins a comment, an\n\
+         Parameters are given in the rc file as `NAME=value` or on the command line as\n\
+         `-o NAME=VALUE`, which has precedence. In the rc file lists are in double quotes and\n\
+         may run over several lines (on one line the quotes are optional), `#` begins a comment, an\n\
          empty value counts as not set, and the last of several assignments counts. Numbers may\n\
          have a unit: `RUNTIME=5m`, `BLOCK_SIZE=32k`, `LOAD=10k`. Nothing is expanded as a shell\n\
          would.\n\n\
@@ -155,10 +155,10 @@ pub fn reference_markdown() -> String {
          benchmarks have other figures, as defaults too (RESPONSE_LIMIT_MS, FILESET_MB_PER_OP,\n\
          BLOCK_SIZE, the counts of files): `filermark workload show NAME` has them. Those after\n\
          older generations leave TCP free.\n\n\
-         **For** tells the benchmarks that a parameter has an effect with: all of them, the\n\
+         **For** lists the benchmarks that a parameter has an effect with: all of them, the\n\
          classical ones, those of them over NFS (`general-nfs3`) or over SMB (`general-smb1`,\n\
          `general-smb2`), or composites (`SWBUILD`, `VDA` ...), which work on mounted file\n\
-         systems. With the others it becomes a note and does nothing.\n",
+         systems. With the others it has no effect, and a note is given.\n",
     );
     // Writing to a String cannot fail, here and below.
     for group in Group::ALL {
@@ -180,7 +180,7 @@ pub fn reference_markdown() -> String {
             section(&mut out, p);
         }
     }
-    out += "\n## DEBUG flags\n\n| Number | Tells about | Filter directive |\n|---|---|---|\n";
+    out += "\n## DEBUG flags\n\n| Number | Shows | Filter directive |\n|---|---|---|\n";
     for flag in DEBUG_FLAGS {
         let directive = match flag.directive {
             "" => "-".to_owned(),
@@ -188,14 +188,14 @@ pub fn reference_markdown() -> String {
         };
         let _ = writeln!(out, "| {} | {} | {directive} |", flag.number, flag.about);
     }
-    out += DEBUG_OF_WHOM;
+    out += DEBUG_SCOPE;
     out
 }
 
-/// Below the table of the flags.
-const DEBUG_OF_WHOM: &str = "\n6, 8, 9, 11, 12 and 13 tell of the first proc of the first client \
-only, as the manual of the 2008 generation has it for all messages of a child process. 4 and 10 tell \
-of every proc, which differs: an operation that fails may be another proc's alone, on a mount point of \
+/// The text below the table of the flags.
+const DEBUG_SCOPE: &str = "\n6, 8, 9, 11, 12 and 13 are about the first proc of the first client \
+only, like all messages of a child process in the manual of the 2008 generation. 4 and 10 are \
+about every proc, unlike there: an operation may fail in another proc only, on a mount point of \
 its own, and a connection may serve several procs. 5 and 7 are of threads, which serve many procs.\n";
 
 fn section(out: &mut String, p: &Parameter) {
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn help_tells_every_parameter_and_suggests() {
+    fn help_describes_every_parameter_and_suggests() {
         let all = help_params();
         for p in Parameter::all() {
             assert!(all.contains(p.name));

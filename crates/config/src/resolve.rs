@@ -1,4 +1,4 @@
-//! Resolution: all sources together, every mistake at once, one plan out.
+//! Resolution: from all sources to one plan, or to all mistakes at once.
 
 use crate::classic::Classic;
 use crate::composite::Composite;

@@ -5,12 +5,12 @@ use filermark_model::input::InputFile;
 use filermark_model::launch::LaunchPlan;
 use std::path::PathBuf;
 
-/// A run plan, and what concerns only the host that the user sits at.
+/// A run plan, and what concerns only the user's own host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     /// The plan; goes to agents and into the record.
     pub plan: RunPlan,
-    /// How the agents come to be on the clients; no part of what is measured.
+    /// How agents are started on the clients; not part of the measurement.
     pub launch: LaunchPlan,
     /// End of the names of the result files.
     pub suffix: String,
@@ -20,14 +20,14 @@ pub struct Resolved {
     pub debug: Vec<u8>,
     /// The command that removes what the run leaves behind.
     pub stop_command: String,
-    /// The files that all this was read from, for the record.
+    /// The files that were read, for the record.
     pub inputs: Vec<InputFile>,
-    /// Where netmist's own outputs go, when the user says so.
+    /// The files of netmist's own outputs, if the user gives any.
     pub netmist: Option<NetmistOutput>,
 }
 
-/// Outputs of netmist that have no place in the plan, since they change nothing
-/// that is measured.
+/// Outputs of netmist that are not in the plan, since they have no effect on
+/// the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetmistOutput {
     /// Send a copy of the console to this file (`-l`).

@@ -1,4 +1,4 @@
-//! Where parameters come from: an rc file, the command line, this host.
+//! The sources of parameters: an rc file, the command line, this host.
 
 use crate::error::{ConfigError, SourceLocation};
 use crate::params::{Kind, Parameter};
@@ -12,7 +12,7 @@ use std::io::Read;
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
-/// The most that is read of any file; none of ours comes near.
+/// The most that is read of any file; valid files are far smaller.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// The variable in which Slurm names the nodes of an allocation.
 pub(crate) const SLURM_VARIABLE: &str = "SLURM_JOB_NODELIST";
@@ -22,11 +22,11 @@ pub(crate) const SLURM_VARIABLE: &str = "SLURM_JOB_NODELIST";
 pub struct Sources {
     /// The rc file; `None`: everything is on the command line.
     pub rc: Option<RcFile>,
-    /// What the command line sets, in order; wins over the rc file.
+    /// Parameters set on the command line, in order; they have precedence over the rc file.
     pub overrides: Vec<Assignment>,
-    /// What counts where neither of the two gives a value.
+    /// Values that apply where neither of the two gives a value.
     pub defaults: Vec<Assignment>,
-    /// What this host is and who runs us.
+    /// This host and the user who runs us.
     pub host: Host,
     /// Which files the resolution has read.
     pub inputs: InputLog,
@@ -48,7 +48,7 @@ impl InputLog {
 /// An rc file, read.
 #[derive(Clone)]
 pub struct RcFile {
-    /// What messages call it: the name that the user gave.
+    /// Its name in messages: the name that the user gave.
     pub name: String,
     /// Its folder; mount point files and the like are looked for there.
     pub folder: PathBuf,
@@ -66,7 +66,7 @@ impl fmt::Debug for RcFile {
     }
 }
 
-/// This host and the user, as far as defaults need them.
+/// This host and the user, as far as needed for defaults.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// Its name.
@@ -119,7 +119,7 @@ impl Sources {
         if is_secret && !value.trim().is_empty() {
             return Err(ConfigError::new(
                 SourceLocation::Option(format!("-o {name}")),
-                "a password on the command line is in the list of processes, for everybody to see",
+                "a password on the command line is in the list of processes, where all users can see it",
                 "set PASSWORD_FILE, write PASSWORD to the rc file, or put it into the environment: \
                  FILERMARK_PASSWORD",
             ));
@@ -137,8 +137,8 @@ impl Sources {
         });
     }
 
-    /// Gives a parameter that a subcommand can do without a value to go on with; the rc
-    /// file and the command line win over it.
+    /// Gives a default to a parameter that is optional for a subcommand; the rc
+    /// file and the command line have precedence over it.
     pub fn set_default(&mut self, name: &str, value: &str) {
         self.defaults.push(Assignment {
             name: name.to_owned(),
@@ -147,7 +147,7 @@ impl Sources {
         });
     }
 
-    /// A new resolution begins, which has read nothing but the rc file.
+    /// Starts a new resolution, which has read nothing but the rc file.
     pub(crate) fn begin_inputs(&self) {
         let rc = self.rc.iter();
         let rc = rc.map(|rc| InputFile::of(RC_OPTION, Path::new(&rc.name), &rc.text));
@@ -160,7 +160,7 @@ impl Sources {
     }
 
     /// Reads the first of `folders` joined with `name` that exists: its path and text.
-    /// `option` is what named the file.
+    /// `option` is the parameter that named the file.
     pub(crate) fn read_beside(
         &self,
         option: &str,
@@ -173,7 +173,7 @@ impl Sources {
         Ok((path, text))
     }
 
-    /// The folder that files beside the rc file are in.
+    /// The folder for files next to the rc file.
     pub(crate) fn folder(&self) -> &Path {
         self.rc.as_ref().map_or(Path::new(""), |rc| &rc.folder)
     }
@@ -227,8 +227,8 @@ impl Host {
         }
     }
 
-    /// Whether a client's name or address means this host.
-    pub(crate) fn is_me(&self, client: &str) -> bool {
+    /// Whether a client's name or address is one of this host.
+    pub(crate) fn is_this_host(&self, client: &str) -> bool {
         let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
         if client.eq_ignore_ascii_case("localhost")
             || client.eq_ignore_ascii_case(&self.name)
@@ -244,19 +244,19 @@ impl Host {
 /// Whether an address is one of this host's. Nothing is sent.
 fn is_own_address(ip: IpAddr) -> bool {
     let binds = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
-    // Addresses for documentation (RFC 5737, RFC 3849) are nobody's. A host that may
+    // Addresses for documentation (RFC 5737, RFC 3849) belong to no host. A host that may
     // bind to them (net.ipv4.ip_nonlocal_bind) may bind to all.
-    let nobodys = match ip {
+    let for_documentation = match ip {
         IpAddr::V4(_) => IpAddr::from([192, 0, 2, 1]),
         IpAddr::V6(_) => IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]),
     };
-    if !binds(ip) || ip == nobodys {
+    if !binds(ip) || ip == for_documentation {
         return false;
     }
-    !binds(nobodys) || ip.is_loopback() || is_own_source(ip)
+    !binds(for_documentation) || ip.is_loopback() || is_own_source(ip)
 }
 
-/// Whether what goes to an address comes from it, which is so for most own addresses.
+/// Whether packets to an address come from it, which is true for most own addresses.
 fn is_own_source(ip: IpAddr) -> bool {
     let any: IpAddr = match ip {
         IpAddr::V4(_) => [0; 4].into(),
@@ -270,7 +270,7 @@ fn is_own_source(ip: IpAddr) -> bool {
     source().is_ok_and(|from| from.ip() == ip)
 }
 
-/// This host's memory, as Linux tells it; `None` elsewhere.
+/// This host's memory, as Linux reports it; `None` elsewhere.
 fn mem_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
@@ -278,7 +278,7 @@ fn mem_bytes() -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Reads a text file; the error goes on after "the file ...".
+/// Reads a text file; the error continues "the file ...".
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(|e| format!("cannot be opened: {e}"))?;
     let found = file.metadata();
@@ -286,7 +286,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     if !is_file {
         return Err("is a directory".into());
     }
-    // Room for all of it: a buffer that grows leaves copies behind, and it may be a password.
+    // Allocated for all of it: a growing buffer leaves copies behind, and it may be a password.
     let len = found.map_or(0, |m| m.len()).min(FILE_BYTES_MAX);
     let mut bytes = Vec::with_capacity(len as usize + 1);
     file.take(FILE_BYTES_MAX + 1)
@@ -303,7 +303,10 @@ fn read_beside(name: &str, folders: &[&Path]) -> Result<(String, String), String
     let Some(path) = paths.iter().find(|p| p.exists()) else {
         let mut tried: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
         tried.dedup();
-        return Err(format!("is not there (looked for {})", tried.join(" and ")));
+        return Err(format!(
+            "does not exist (looked for {})",
+            tried.join(" and ")
+        ));
     };
     Ok((path.display().to_string(), read_text(path)?))
 }

@@ -1,4 +1,4 @@
-//! The server's space and memory, as the parameters state them.
+//! The server's space and memory, from the parameters.
 
 use crate::given::Values;
 use crate::params;
@@ -14,7 +14,7 @@ pub(crate) fn plan(values: &Values) -> SpacePlan {
     }
 }
 
-/// Says at which load points the working set fits into the server's memory, where that
+/// The note at which load points the working set fits into the server's memory, where that
 /// is declared.
 pub(crate) fn memory_note(plan: &RunPlan) -> Option<Finding> {
     let memory = plan.space.server_memory_bytes?;
@@ -22,7 +22,7 @@ pub(crate) fn memory_note(plan: &RunPlan) -> Option<Finding> {
     let fits: Vec<(&LoadPoint, u64)> = sets.filter(|(_, bytes)| *bytes <= memory).collect();
     let largest = fits.iter().map(|(_, bytes)| *bytes).max()?;
     let message = format!(
-        "the working set of {} of {} load points fits into the server's memory (at most {} of SERVER_MEMORY={}): the server may answer from its memory there, whatever its disks can do",
+        "the working set of {} of {} load points fits into the server's memory (at most {} of SERVER_MEMORY={}): the server may answer from its memory there, whatever the speed of its disks",
         fits.len(),
         plan.points.len(),
         Bytes(largest),

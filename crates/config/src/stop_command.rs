@@ -4,7 +4,7 @@ use crate::rc::{Assignment, may_be_secret};
 use crate::sources::Sources;
 use filermark_model::text::shell_quote;
 
-/// Parameters that say where results go or are in the command already.
+/// Parameters for the place of the results, or in the command already.
 const NOT_NEEDED: [&str; 2] = ["SUFFIX", "WORK_DIR"];
 
 /// `filermark stop` with the rc file, the suffix and what the command line set, without
@@ -19,7 +19,7 @@ pub(crate) fn stop_command(sources: &Sources, suffix: &str) -> String {
     command
 }
 
-/// The same for a run of `netmist`: its flags, with `-k`.
+/// `filermark netmist` with the flags of the run and `-k`.
 pub(crate) fn netmist_stop_command<'a>(
     flags: impl Iterator<Item = &'a str>,
     sources: &Sources,
@@ -34,7 +34,7 @@ pub(crate) fn netmist_stop_command<'a>(
     command
 }
 
-/// What the command line set, as far as it is needed and may be shown.
+/// The options of the command line, as far as they are needed and may be shown.
 fn push_options(command: &mut String, sources: &Sources) {
     let is_needed = |o: &&Assignment| {
         let name = o.name.to_uppercase();

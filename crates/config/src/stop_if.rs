@@ -8,18 +8,18 @@ use filermark_model::stop_if::{StopCondition, StopFigure};
 
 /// Most conditions of a run.
 const CONDITIONS_MAX: usize = 8;
-/// Seconds in a row where a condition does not say how many.
+/// Seconds in a row where a condition does not give a number.
 const SECONDS: u32 = 10;
-/// The most that it may say.
+/// The most that it may give.
 const SECONDS_MAX: u32 = 3_600;
-/// Longest response time that can be told from others, in nanoseconds: the live figures
-/// have one class for all that is longer.
+/// Longest response time that can be distinguished, in nanoseconds: the live figures
+/// have one class for all longer ones.
 const LIMIT_NS_MAX: f64 = 8e9;
 
-/// The conditions that there are, with their units.
-const CONDITIONS: &str = "the conditions are mean>TIME and pN>TIME (response times; N is a percentile, as in p50 or p99.9; TIME in us, ms or s), errors>N% (operations that failed) and free<N% (free space of a file system), each with ' for Ns' behind it (without: 10 s), commas between them; for example STOP_IF=\"p99>2s for 10s, errors>5%, free<5%\"; STOP_IF=off: none";
+/// The available conditions, with their units.
+const CONDITIONS: &str = "the conditions are mean>TIME and pN>TIME (response times; N is a percentile, as in p50 or p99.9; TIME in us, ms or s), errors>N% (operations that failed) and free<N% (free space of a file system), each with ' for Ns' after it (without: 10 s), commas between them; for example STOP_IF=\"p99>2s for 10s, errors>5%, free<5%\"; STOP_IF=off: none";
 
-/// The conditions, as the run has set them.
+/// The conditions, as the run sets them.
 pub(crate) fn stop_if(r: &mut Reading<'_>) -> Vec<StopCondition> {
     let values = r.values;
     let text = values.get(&params::STOP_IF);
@@ -40,7 +40,7 @@ pub(crate) fn stop_if(r: &mut Reading<'_>) -> Vec<StopCondition> {
             Ok(condition) => conditions.push(condition),
             Err(hint) => r.reports.refuse(
                 place.clone(),
-                format!("STOP_IF: '{}' is no condition", quoted(part.trim())),
+                format!("STOP_IF: '{}' is not a condition", quoted(part.trim())),
                 format!("{hint}; {CONDITIONS}"),
             ),
         }
@@ -50,7 +50,7 @@ pub(crate) fn stop_if(r: &mut Reading<'_>) -> Vec<StopCondition> {
 
 /// One condition, or what to try.
 fn condition(text: &str) -> Result<StopCondition, &'static str> {
-    const FORM: &str = "a figure and its limit are missing, or it is '<' where '>' belongs";
+    const FORM: &str = "a figure and its limit are missing, or '<' and '>' are exchanged";
     let (figure, rest) = text.split_once(['>', '<']).ok_or(FORM)?;
     let is_below = text.as_bytes().get(figure.len()) == Some(&b'<');
     let (limit, seconds) = match rest.split_once(" for ") {
@@ -94,11 +94,11 @@ fn seconds_of(text: &str) -> Result<u32, &'static str> {
     let seconds = seconds.and_then(|s| s.parse().ok());
     seconds
         .filter(|s| (1..=SECONDS_MAX).contains(s))
-        .ok_or("behind 'for' stand whole seconds from 1s to 3600s")
+        .ok_or("after 'for' write whole seconds from 1s to 3600s")
 }
 
-const ERRORS: &str = "errors want a share from 0% to below 100%";
-const FREE: &str = "free wants a share from 0% to below 100%";
+const ERRORS: &str = "errors needs a share from 0% to below 100%";
+const FREE: &str = "free needs a share from 0% to below 100%";
 
 fn percent_of(text: &str) -> Option<f64> {
     let percent = text.strip_suffix('%').and_then(number);
@@ -113,7 +113,7 @@ fn time_of(text: &str) -> Result<f64, &'static str> {
     });
     found
         .filter(|ns| *ns > 0.0 && *ns <= LIMIT_NS_MAX)
-        .ok_or("a response time wants a limit above 0 and up to 8s with its unit (2s, 500ms)")
+        .ok_or("a response time needs a limit above 0 and up to 8s with its unit (2s, 500ms)")
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(shown("Free < 2.5%"), "free<2.5% for 10s");
     }
 
-    /// What is told of conditions can be given as it stands there.
+    /// The example in the message is a valid value.
     #[test]
     fn the_example_of_the_message_is_understood() {
         let (_, example) = CONDITIONS.split_once("STOP_IF=\"").unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_refused_with_what_to_try() {
+    fn an_invalid_condition_is_refused_with_a_hint() {
         for (text, hint) in [
             ("", "a figure and its limit"),
             ("p99<2s", "a figure and its limit"),
@@ -162,14 +162,14 @@ mod tests {
             ("p99>2", "with its unit"),
             ("p99>1e300s", "with its unit"),
             ("p99>-1s", "with its unit"),
-            ("errors>5", "errors want a share"),
+            ("errors>5", "errors needs a share"),
             ("errors<5%", "a figure and its limit"),
             ("free>5%", "a figure and its limit"),
-            ("free<5", "free wants a share"),
-            ("free<5GB", "free wants a share"),
-            ("errors>100%", "errors want a share"),
-            ("p99>2s for ever", "behind 'for'"),
-            ("p99>2s for 0s", "behind 'for'"),
+            ("free<5", "free needs a share"),
+            ("free<5GB", "free needs a share"),
+            ("errors>100%", "errors needs a share"),
+            ("p99>2s for ever", "after 'for'"),
+            ("p99>2s for 0s", "after 'for'"),
         ] {
             let shown = shown(text);
             assert!(

@@ -1,4 +1,4 @@
-//! rc files to start from: every parameter of a benchmark, commented.
+//! rc files as a starting point: every parameter of a benchmark, with comments.
 
 use crate::definitions::{benchmark_names, shipped_registry};
 use crate::drivers::{driver_of, protocols};
@@ -12,23 +12,23 @@ use filermark_model::benchmark::{FileSetRule, Protocol, SHIPPED};
 use filermark_model::registry::RegistryError;
 use std::fmt::Write;
 
-/// The commented rc file to start from: `filermark template`, examples/sfs_rc.
+/// The commented rc file as a starting point: `filermark template`, examples/sfs_rc.
 pub fn template_rc() -> String {
     let head =
         "# A Filermark rc file. Set LOAD, PROCS and MNT_POINTS, then: filermark plan -r sfs_rc\n";
     match Benchmark::shipped("general-nfs3") {
         Ok(benchmark) => template(head, &benchmark),
-        // The benchmark ships with the program; a test holds it to be right.
+        // The benchmark ships with the program; a test checks that it is valid.
         Err(e) => format!("# {e}\n"),
     }
 }
 
-/// The same for a benchmark by its name: `filermark template general-smb2`,
-/// `filermark template SWBUILD`, `filermark template nfs2-1993`. `cifs` and `smb` mean the
+/// The rc file of a benchmark by its name: `filermark template general-smb2`,
+/// `filermark template SWBUILD`, `filermark template nfs2-1993`. `cifs` and `smb` stand for the
 /// benchmarks of SMB.
 ///
 /// # Errors
-/// There is no such benchmark; the text says which may be meant.
+/// There is no such benchmark; the text suggests similar ones.
 pub fn template_rc_of(name: &str) -> Result<String, String> {
     let has_word = |p: &Protocol| {
         let decl = p.decl();
@@ -72,7 +72,7 @@ fn unknown(name: &str) -> String {
     format!("there is no benchmark '{name}'; known: {known}; {hint}")
 }
 
-/// That of a benchmark after an older generation.
+/// The rc file of a benchmark after an older generation.
 fn older(benchmark: &Benchmark, generation: &str) -> String {
     let figure = |f: fn(&FileSetRule) -> f64| benchmark.classic().map_or(0.0, |c| f(&c.fileset));
     let head = format!(
@@ -88,7 +88,7 @@ fn older(benchmark: &Benchmark, generation: &str) -> String {
     template(&head, benchmark)
 }
 
-/// That of a benchmark whose driver has to be given more than the others.
+/// The rc file of a benchmark whose driver needs more parameters than the others.
 fn with_more(benchmark: &Benchmark, must_be_set: &str) -> String {
     let head = format!(
         "# A Filermark rc file for {}: {}.\n\
@@ -122,7 +122,7 @@ fn template(head: &str, benchmark: &Benchmark) -> String {
                 None => "",
             };
             let more = match p.name == "TCP" && benchmark.heritage.is_some() {
-                true => ". The generations up to 2001 knew both",
+                true => ". The generations up to 2001 had both",
                 false => "",
             };
             for line in wrapped(&format!("{}{more}{mark}", p.one_line), WIDTH - 2) {
@@ -134,7 +134,7 @@ fn template(head: &str, benchmark: &Benchmark) -> String {
     out
 }
 
-/// What has to be set, in any of the templates.
+/// Parameters that must be set, in any of the templates.
 const MUST_BE_SET: [&str; 7] = [
     "LOAD",
     "INCR_LOAD",

@@ -1,3 +1,3 @@
-//! Where the text of parameters comes from.
+//! The sources of the text of parameters.
 
 pub(crate) mod secret_file;

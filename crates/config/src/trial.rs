@@ -1,4 +1,4 @@
-//! What is said of plans whose file set is too small, whose procs are spread unevenly, or
+//! Findings about plans whose file set is too small, whose procs are spread unevenly, or
 //! which have too few clients.
 
 use filermark_model::access::Access;
@@ -6,13 +6,13 @@ use filermark_model::op::Op;
 use filermark_model::units::counted;
 use filermark_model::{Finding, LoadPoint, Rule, RunPlan, Severity};
 
-/// How far the accessed share of the bytes may be off, in percentage points.
+/// How far the accessed share of the bytes may be off the rule, in percentage points.
 const SHARE_POINTS_MAX: f64 = 2.0;
 /// Share of the reads that may be cut, in percent.
 const CUT_READS_PCNT_MAX: f64 = 1.0;
 const OWN: &str = "Filermark, docs/src/reference/rules.md";
 
-/// All of it, of a plan of a classical benchmark; nothing of others.
+/// All of them, for a plan of a classical benchmark; none for others.
 pub(crate) fn findings(plan: &RunPlan) -> Vec<Finding> {
     let of_files = [accessed_share(plan), cut_reads(plan), load_generators(plan)];
     let mut found: Vec<Finding> = of_files.into_iter().flatten().collect();
@@ -20,7 +20,7 @@ pub(crate) fn findings(plan: &RunPlan) -> Vec<Finding> {
     found
 }
 
-/// The load point of which this figure is the largest, with it.
+/// The load point with the largest figure, and the figure.
 fn worst(plan: &RunPlan, figure: impl Fn(LoadPoint) -> f64) -> Option<(LoadPoint, f64)> {
     let all = plan.points.iter().map(|point| (*point, figure(*point)));
     all.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -41,7 +41,7 @@ fn accessed_share(plan: &RunPlan) -> Option<Finding> {
     (off > SHARE_POINTS_MAX).then(|| {
         let sums = plan.io_sums(point.requested);
         let message = format!(
-            "the accessed files hold {:.1} % of the bytes at load point {} instead of {wanted} %: with {} for {} the choice comes no nearer to it; raise LOAD or FILESET_MB_PER_OP",
+            "the accessed files hold {:.1} % of the bytes at load point {} instead of {wanted} %: with {} for {} no choice comes closer to it; raise LOAD or FILESET_MB_PER_OP",
             sums.accessed_pcnt(),
             point.number,
             counted(sums.file_count, "file"),
@@ -65,7 +65,7 @@ fn cut_reads(plan: &RunPlan) -> Option<Finding> {
     (cut > CUT_READS_PCNT_MAX).then(|| {
         let sums = plan.io_sums(point.requested);
         let message = format!(
-            "{cut:.1} % of the reads at load point {} are longer than any accessed file of their proc, and are cut to it: {} are accessed by {}; raise LOAD or FILESET_MB_PER_OP, or lower PROCS",
+            "{cut:.1} % of the reads at load point {} are longer than any accessed file of their proc, and are shortened to it: {} are accessed by {}; raise LOAD or FILESET_MB_PER_OP, or lower PROCS",
             point.number,
             counted(sums.accessed_count, "file"),
             counted(u64::from(plan.proc_count()), "proc"),
@@ -83,7 +83,7 @@ fn load_generators(plan: &RunPlan) -> Option<Finding> {
     (clients < least as usize).then(|| {
         let name = &plan.benchmark.name;
         let message = format!(
-            "{name} asks for {least} load generators at least, and CLIENTS names {clients}: one client may be slower than the server"
+            "{name} requires {least} load generators at least, and CLIENTS names {clients}: one client may be slower than the server"
         );
         Finding::new(Rule::LoadGenerators, Severity::Warning, message).with_limit(
             clients as f64,

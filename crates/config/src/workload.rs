@@ -11,7 +11,7 @@ use crate::reading::Reading;
 use filermark_model::{Benchmark, Op};
 use std::path::Path;
 
-/// The benchmark as defined, before any change; `None`: it is wrong, as told.
+/// The benchmark as defined, before any change; `None`: it is wrong, as reported.
 pub(crate) fn definition(r: &mut Reading<'_>) -> Option<Benchmark> {
     let (values, sources) = (r.values, r.sources);
     if values.is_bad(&params::BENCHMARK_FILE) || values.is_bad(&params::BENCHMARK) {
@@ -42,7 +42,7 @@ pub(crate) fn definition(r: &mut Reading<'_>) -> Option<Benchmark> {
         .ok()
 }
 
-/// Changes the definition as the parameters say.
+/// Changes the definition as the parameters require.
 pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, work_dir: &Path) {
     let (values, sources) = (r.values, r.sources);
     let has_symlinks = benchmark.protocol.ops().contains(&Op::Symlink);
@@ -107,7 +107,7 @@ fn read(
         .ok()
 }
 
-/// What the changes make impossible.
+/// Refuses contradictions that the changes cause.
 fn contradictions(r: &mut Reading<'_>, benchmark: &Benchmark) {
     let Some(classic) = benchmark.classic() else {
         return;

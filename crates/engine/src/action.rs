@@ -12,14 +12,14 @@ pub struct ObjectId(pub u32);
 /// The proc's own directory.
 pub const PROC_DIR: ObjectId = ObjectId(0);
 
-/// What a driver is to do. The fields say on which objects; where an action
-/// makes an object, the driver keeps what it needs to find it again under `object`.
+/// What a driver is to do. The fields name the objects. Where an action creates an
+/// object, the driver keeps what it needs to find it again under `object`.
 ///
-/// The operations of NFS come first. A driver of NFS sees what they have in common by
-/// [`Action::subject`], a driver of a protocol with open files sees only its own by
+/// The operations of NFS come first. An NFS driver gets what they have in common from
+/// [`Action::subject`]. A driver of a protocol with open files gets its own from
 /// [`Action::session_task`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the words of the protocol")]
+#[allow(missing_docs, reason = "the fields are the terms of the protocol")]
 pub enum Action {
     Null,
     Getattr {
@@ -49,7 +49,7 @@ pub enum Action {
         offset: u64,
         length: u32,
     },
-    /// Writes a range; complete when it is stable, or when the driver sees to it that it
+    /// Writes a range; complete when it is stable, or when the driver has arranged that it
     /// will be (see [`ShardDriver::make_stable`](crate::driver::ShardDriver::make_stable)).
     Write {
         object: ObjectId,
@@ -90,7 +90,7 @@ pub enum Action {
         dir: ObjectId,
         name: Name,
     },
-    /// Renames within `dir`; `object`'s keepsake moves to `new_object`.
+    /// Renames within `dir`; what the driver keeps for `object` moves to `new_object`.
     Rename {
         dir: ObjectId,
         name: Name,
@@ -105,7 +105,7 @@ pub enum Action {
         new_name: Name,
         new_object: ObjectId,
     },
-    /// Lists a part of a directory: goes on where this proc's last one of the
+    /// Lists a part of a directory: continues where this proc's last listing of the
     /// same directory ended, else begins. [`Outcome::end`](crate::driver::Outcome::end)
     /// marks the last part.
     Readdir {
@@ -115,12 +115,12 @@ pub enum Action {
     Fsstat,
     Fsinfo,
     Pathconf,
-    /// INIT: makes proc directory 0 below the run directory (existing is fine).
+    /// INIT: makes proc directory 0 below the run directory (it may exist).
     MakeProcDir {
         name: Name,
     },
-    /// INIT: makes a file and fills it; stable when complete. Existing: truncated
-    /// and filled anew. `object` is `None` when it is not used again.
+    /// INIT: makes a file and fills it; stable when complete. An existing file is truncated
+    /// and filled again. `object` is `None` when it is not used again.
     Fill {
         dir: ObjectId,
         name: Name,
@@ -142,7 +142,7 @@ pub enum Action {
 /// operation's [`OpTarget`](filermark_model::OpTarget).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
-    /// The object, or what becomes of a name that is found or made.
+    /// The object; for a name that is looked up or created, the object that it stands for.
     pub(crate) object: ObjectId,
     /// The directory.
     pub(crate) dir: ObjectId,
@@ -150,7 +150,7 @@ pub(crate) struct Chosen {
     pub(crate) name: Name,
     /// A free name in it.
     pub(crate) new_name: Name,
-    /// What becomes of the free name.
+    /// The object that the free name stands for.
     pub(crate) new_object: ObjectId,
     /// The file's number for its contents.
     pub(crate) file: u64,
@@ -176,7 +176,7 @@ impl Default for Chosen {
     }
 }
 
-/// A directory as drivers of NFS find its handle.
+/// A directory whose handle an NFS driver looks up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirRef {
     /// The run's directory.
@@ -185,7 +185,7 @@ pub enum DirRef {
     Object(ObjectId),
 }
 
-/// What an action of NFS is about: the handles and names that its calls are made with.
+/// The object of an NFS action: the handles and names that its calls are made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The operation. INIT and CLEANUP make a directory by `mkdir` and remove it by
@@ -286,7 +286,7 @@ impl Action {
         }
     }
 
-    /// What it is about, for drivers of NFS; `None`: it is none of NFS.
+    /// The object and names, for NFS drivers; `None`: it is not an operation of NFS.
     #[inline]
     pub const fn subject(&self) -> Option<Subject> {
         Some(match *self {
@@ -336,7 +336,7 @@ impl Action {
         })
     }
 
-    /// What it is for a driver of a protocol with open files; `None`: an operation of
+    /// The task for a driver of a protocol with open files; `None`: an operation of
     /// another protocol.
     #[inline]
     pub const fn session_task(&self) -> Option<SessionTask> {
@@ -370,13 +370,13 @@ impl Action {
         })
     }
 
-    /// Whether INIT makes a directory of the file set by it, as against an operation.
+    /// Whether INIT makes a directory of the file set with it, in contrast to an operation.
     pub const fn makes_dir(&self) -> bool {
         matches!(self, Self::MakeProcDir { .. })
             || matches!(self, Self::Mkdir { name, .. } if matches!(name.kind, NameKind::Dir))
     }
 
-    /// Whether it fills an owner file: with what `OwnerTexts` of the driver kit says, not
+    /// Whether it fills an owner file: with the text of `OwnerTexts` of the driver kit, not
     /// with the contents of files.
     #[inline]
     pub const fn fills_owner(&self) -> bool {

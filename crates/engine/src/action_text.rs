@@ -1,5 +1,5 @@
-//! A task of INIT or CLEANUP for people: the procedure, and the object that it works on,
-//! as a path below the run's directory.
+//! Text for people: a task of INIT or CLEANUP as its procedure and the object that it
+//! works on, as a path below the run's directory.
 
 use crate::action::{Action, DirRef, ObjectId, PROC_DIR};
 use crate::file_action::{DIR_DIGITS, FILE_DIGITS, FileAction, FileRef};
@@ -44,7 +44,7 @@ fn text(name: Name) -> String {
     String::from_utf8_lossy(name.text().as_bytes()).into_owned()
 }
 
-/// Directories have the numbers behind the proc's own directory.
+/// The numbers of directories follow that of the proc's own directory.
 fn dir_path(top: &str, dir: ObjectId, proc: &Proc) -> String {
     let dirs = match &proc.slice {
         Slice::Classic(set, _) => set.layout.dirs,

@@ -1,4 +1,4 @@
-//! The procs of one client: what each works on, by the plan.
+//! The procs of one client, and what each works on according to the plan.
 
 use crate::data::DataSource;
 use crate::driver::{ProcSetup, TreeSetup};
@@ -16,8 +16,8 @@ use filermark_model::plan::{MountPoint, ProcPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Trees that are shared have numbers from here on, by component; those of procs
-/// have the proc's.
+/// Shared trees are numbered from here on, by component. The tree of a proc has the
+/// proc's number.
 const SHARED_TREES: u32 = 0x8000_0000;
 
 /// A proc and what it needs.
@@ -63,8 +63,8 @@ pub fn members(plan: &RunPlan, client: usize, data: &DataSource) -> Vec<Assigned
     }
 }
 
-/// All procs of a classical run in one crew, as tests and benchmarks want them;
-/// `place` is said in messages.
+/// All procs of a classical run in one list, for tests and benchmarks;
+/// `place` gives the place that messages name.
 pub fn classic_procs(
     classic: &ClassicWork,
     seed: u64,
@@ -167,13 +167,13 @@ fn shard_proc(number: u32, mount: &MountPoint, slice: Slice) -> ShardProc {
 fn sharings(plan: &RunPlan) -> Vec<Sharing> {
     let fewest = plan.points.iter().map(|p| plan.proc_count_at(*p)).min();
     let always = fewest.unwrap_or(plan.proc_count()) as usize;
-    let mut alike: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut per_component: BTreeMap<u32, u32> = BTreeMap::new();
     let mut at_home: BTreeMap<(u32, &MountPoint), u32> = BTreeMap::new();
     let mut ranks = Vec::with_capacity(plan.procs.len());
     let mut fillers = BTreeMap::new();
     for (number, proc) in plan.procs.iter().enumerate() {
         let home = (proc.component, &proc.mount);
-        *alike.entry(proc.component).or_default() += 1;
+        *per_component.entry(proc.component).or_default() += 1;
         let rank = at_home.entry(home).or_default();
         ranks.push(*rank);
         *rank += 1;
@@ -183,7 +183,7 @@ fn sharings(plan: &RunPlan) -> Vec<Sharing> {
         }
     }
     let sharing = |(proc, rank): (&ProcPlan, u32)| Sharing {
-        count: alike.get(&proc.component).copied().unwrap_or(1),
+        count: per_component.get(&proc.component).copied().unwrap_or(1),
         index: proc.instance,
         filler_count: *fillers.get(&(proc.component, &proc.mount)).unwrap_or(&1),
         filler_index: rank,

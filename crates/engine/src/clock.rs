@@ -1,14 +1,14 @@
 //! The clock that engine and drivers share.
 //!
-//! All instants of one agent count from one origin, so that shards can be told
-//! "start at". In simulations the clock stands still until somebody moves it.
+//! All instants of one agent count from one origin, so that one start instant is valid
+//! for all shards. In simulations the clock advances only when the test moves it.
 
 use filermark_model::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// A source of time; cheap to clone, all clones agree.
+/// A source of time; cheap to clone. All clones show the same time.
 #[derive(Clone, Debug)]
 pub enum Clock {
     /// The monotonic clock of the system, counted from an origin.

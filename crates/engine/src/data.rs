@@ -2,12 +2,12 @@
 //!
 //! The content of every byte is a pure function of (run, file, sector, generation), so
 //! a reader needs no copy to check against. A sector is 512 bytes; its first words name
+//! a reader needs no copy to check against. A sector is 512 bytes; its first words name
 //! file, sector and generation, and its body is a pool of random words combined with a
-//! key of its own, so that no two sectors are alike and nothing is found by a compressor,
-//! however far back it looks. Every write has a new generation ([`History`] gives them out
-//! and says which ones a read may show).
-//!
-//! A workload may want contents that compress (the end of every sector is zeros) or
+//! key of its own, so that no two sectors are equal and a compressor finds no repetition,
+//! at any distance. Every write has a new generation ([`History`] assigns them
+//! and determines which ones a read may show).
+//! A workload may need contents that compress (the end of every sector is zeros) or
 //! deduplicate (a share of the blocks are copies of a few).
 
 mod check;
@@ -32,15 +32,15 @@ use filermark_model::rng::{hash3, mix64};
 use sector::{BLOCK_SECTORS, HEADER, Pool, RunKey, SECTOR_BYTES};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use write_boundaries::SectorSeams;
+use write_boundaries::WriteBoundaries;
 
 /// Different blocks among those that are copies.
 const COPIES: u64 = 64;
 /// The file number that copies are named with.
 const COPY_FILE: u64 = u64::MAX;
-/// Bits that say which files were reused, by hash of their number.
+/// Bits that mark which files were reused, by hash of their number.
 const REUSED_BITS: usize = 1 << 16;
-/// What is appended at a time, in bytes.
+/// Bytes that are appended at a time.
 const APPEND_BYTES: usize = 8192;
 /// What compressors need to describe the zeros of a sector, in bytes: these are not
 /// random, so that the ratio is met. lz4 takes 5 to 6, zstd 3 to 5.
@@ -65,7 +65,7 @@ pub struct DataSource {
     key: u64,
     run: RunKey,
     checking: VerifyLevel,
-    /// Others write to the same files: any generation may be read.
+    /// Other procs write to the same files: any generation may be read.
     shared: bool,
     /// A proc may have several operations under way at once.
     overlapping: bool,
@@ -87,7 +87,7 @@ struct Common {
     /// Which files of an earlier run are read.
     reused: Box<[AtomicU64]>,
     /// Where writes began and ended within sectors.
-    seams: SectorSeams,
+    boundaries: WriteBoundaries,
     /// The pools of earlier runs whose files are used, by their keys.
     earlier: Mutex<Vec<(u64, Arc<Pool>)>>,
 }
@@ -119,14 +119,14 @@ impl DataSource {
                 reused: (0..REUSED_BITS / 64)
                     .map(|_| AtomicU64::default())
                     .collect(),
-                seams: SectorSeams::default(),
+                boundaries: WriteBoundaries::default(),
                 earlier: Mutex::default(),
             }),
         }
     }
 
-    /// The same, for files of an earlier run with the same seed and this `identity`. Its
-    /// generations and this run's, whose identity is `own`, seldom are the same.
+    /// The contents of files of an earlier run with the same seed and this `identity`. Its
+    /// generations rarely equal those of this run, whose identity is `own`.
     pub fn of_earlier(&self, identity: &str, own: &str) -> Self {
         let key = run_key(self.seed, identity);
         let mut known = (self.common.earlier.lock()).unwrap_or_else(PoisonError::into_inner);
@@ -142,13 +142,13 @@ impl DataSource {
             key,
             run: RunKey::new(key),
             pool,
-            // The upper half of the numbers stays for those that follow.
+            // The upper half of the numbers remains for later shards.
             first_epoch: (run_key(key, own) >> 32) as u32 % (history::EPOCHS / 2),
             ..self.clone()
         }
     }
 
-    /// The same, for a workload whose data compresses to `100 - compress_pcnt` percent
+    /// These contents for a workload whose data compresses to `100 - compress_pcnt` percent
     /// and of whose blocks `dedupe_pcnt` percent are copies.
     pub fn shaped(&self, compress_pcnt: f64, dedupe_pcnt: f64) -> Self {
         let share = 1.0 - compress_pcnt.clamp(0.0, 100.0) / 100.0;
@@ -163,12 +163,12 @@ impl DataSource {
         }
     }
 
-    /// The same, for files that several procs write to.
+    /// These contents for files that several procs write to.
     pub fn shared(self, shared: bool) -> Self {
         Self { shared, ..self }
     }
 
-    /// The same, for procs that may have several operations under way at once.
+    /// These contents for procs that may have several operations under way at once.
     pub fn overlapping(self, overlapping: bool) -> Self {
         Self {
             overlapping,
@@ -182,7 +182,7 @@ impl DataSource {
     }
 
     /// Whether a range of a file holds what an earlier run with the same key may have
-    /// written there: which writes it made is not known.
+    /// written there: its writes are not known.
     pub fn check_earlier(&self, file: u64, offset: u64, data: &[u8]) -> CheckOutcome {
         self.check(file, offset, data, |_| GenerationMix::Any, |_, _| true)
     }
@@ -193,7 +193,7 @@ impl DataSource {
         self.common.reused[word].fetch_or(bit, Ordering::Relaxed);
     }
 
-    /// Whether that was noted; may be so of few others.
+    /// Whether a file was noted as reused; for a few other files it may be true, too.
     fn is_reused(&self, file: u64) -> bool {
         let (word, bit) = reused_bit(file);
         self.common.reused[word].load(Ordering::Relaxed) & bit != 0
@@ -214,8 +214,7 @@ impl DataSource {
         }
     }
 
-    /// Writes what a write of `generation` to file `file` has from `offset` on into `out`,
-    /// as far as that goes.
+    /// Fills `out` with what a write of `generation` to file `file` has from `offset` on.
     pub fn fill(&self, file: u64, offset: u64, generation: u64, out: &mut [u8]) {
         let number = offset / SECTOR_BYTES;
         let from = (offset % SECTOR_BYTES) as usize;
@@ -265,8 +264,8 @@ impl DataSource {
     }
 
     /// Whether `data` is what file `file` may hold at `offset`: bytes of generations that
-    /// `accepts` allows for their sector, mixed as `mixture` says, and none but this
-    /// file's, this place's and this run's. Gives how many bytes were compared.
+    /// `accepts` allows for their sector, mixed as `mixture` allows, and only of this
+    /// file, this place and this run. Returns how many bytes were compared.
     fn check(
         &self,
         file: u64,

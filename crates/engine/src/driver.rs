@@ -1,15 +1,15 @@
 //! The contract between the engine and a driver.
 //!
-//! A [`LoadDriver`] speaks one protocol. Per load-making thread (shard) it opens a
+//! A [`LoadDriver`] implements one protocol. Per load-making thread (shard) it opens a
 //! [`ShardDriver`], which carries out the requests of all procs of that shard.
-//! Submitting has three answers (done already, queued, busy) and is separate
+//! Submitting has three results (done, queued, busy) and is separate
 //! from [`ShardDriver::flush`], so that batching is part of the contract: what
-//! is due in one turn of the loop leaves together. Socket drivers answer
-//! `Queued` and complete in [`ShardDriver::poll`]; blocking drivers answer
+//! is due in one turn of the loop is sent together. Socket drivers return
+//! `Queued` and complete in [`ShardDriver::poll`]; blocking drivers return
 //! `Done` and only sleep in `poll`. One proc loop serves both.
 //!
 //! Objects are named by numbers: `ObjectId` counts per proc, and what a driver
-//! keeps for one (a file handle, a path) is its own affair. Object 0 of every
+//! keeps for one (a file handle, a path) is internal to it. Object 0 of every
 //! proc is the proc's own directory, below the run directory.
 
 pub use crate::action::{Action, DirRef, ObjectId, PROC_DIR, Subject};
@@ -28,48 +28,48 @@ pub const DRIVER_API: u32 = 1;
 /// One request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The engine's mark; comes back in the completion.
+    /// The engine's number for it; comes back in the completion.
     pub token: u32,
-    /// Which proc asks: index into [`ShardSetup::procs`].
+    /// The proc of the request: index into [`ShardSetup::procs`].
     pub proc: u32,
     /// What is to be done.
     pub action: Action,
 }
 
-/// The answer to a submission.
+/// The result of a submission.
 #[derive(Clone, Copy, Debug)]
 pub enum Submit {
-    /// It is done already; no completion will come.
+    /// It is done already; no completion follows.
     Done(Outcome),
-    /// It is under way; a completion with its token will come out of `poll`.
+    /// It is under way; `poll` will return a completion with its token.
     Queued,
-    /// No room now; try again after the next `poll`.
+    /// The queue is full; try again after the next `poll`.
     Busy,
 }
 
 /// How a logical operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// As it should.
+    /// It succeeded.
     Ok,
     /// The server refused it; the number is the protocol's (NFS3ERR_...).
     Refused(u32),
     /// No reply in time, after all retries.
     TimedOut,
-    /// The connection was lost and could not be made again.
+    /// The connection was lost and could not be established again.
     Disconnected,
-    /// The reply made no sense.
+    /// The reply could not be decoded.
     Garbage,
     /// Data read was not what had been written.
     Corrupt,
     /// The file ended before data that had been written.
     Lost,
-    /// It was never sent: no object that it could work on was at hand. Said by
+    /// It was never sent: there was no object that it could work on. Set by
     /// the engine, never by a driver.
     NoObject,
 }
 
-/// What a logical operation came to.
+/// The outcome of a logical operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     /// How it ended.
@@ -77,7 +77,7 @@ pub struct Outcome {
     /// When its first byte was handed to the system.
     pub sent: Nanos,
     /// When its last reply had arrived at this host (not when it was read, where
-    /// the system tells the difference).
+    /// the system reports the difference).
     pub done: Nanos,
     /// Physical operations that it took (those the protocol's table credits:
     /// COMMITs and resends are not among them).
@@ -86,7 +86,7 @@ pub struct Outcome {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// READDIR: the listing is complete. READ: the end of the file was met.
+    /// READDIR: the listing is complete. READ: the end of the file was reached.
     pub end: bool,
 }
 
@@ -95,7 +95,7 @@ pub struct Outcome {
 pub struct Completion {
     /// The token of the request.
     pub token: u32,
-    /// What it came to.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -125,24 +125,24 @@ pub struct DriverError {
     pub advice: String,
 }
 
-/// The wish to stop, shared by everybody in an agent.
+/// A request to stop, shared by all threads of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// Nobody wishes to stop yet.
+    /// A flag that is not raised.
     pub fn new() -> Self {
         Self::default()
     }
-    /// Wishes it.
+    /// Requests the stop.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
-    /// Takes the wish back (before CLEANUP).
+    /// Withdraws the request (before CLEANUP).
     pub fn lower(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
-    /// Whether somebody wishes it.
+    /// Whether a stop is requested.
     #[inline]
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -159,8 +159,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What the owner files of this run's directories hold: the same for all clients of
-    /// the run, another one for every run, since its identity holds its start in
+    /// The contents of the owner files of this run's directories: equal for all clients of
+    /// the run and different for every run, since its identity contains its start in
     /// nanoseconds (FNV-1a, 128 bits).
     pub fn nonce(&self) -> String {
         const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -172,7 +172,7 @@ impl Claim {
     }
 }
 
-/// What a shard is to serve.
+/// What a shard serves.
 #[derive(Clone, Debug)]
 pub struct ShardSetup {
     /// Its number.
@@ -187,7 +187,7 @@ pub struct ShardSetup {
     pub procs: Vec<ProcSetup>,
     /// The run's directory.
     pub claim: Claim,
-    /// Raised when everything is to end soon.
+    /// Raised when all work is to end soon.
     pub stop: StopFlag,
 }
 
@@ -215,16 +215,16 @@ pub struct TreeSetup {
     pub data: Arc<DataSource>,
 }
 
-/// Speaks one protocol: what the engine asks of it.
+/// The driver of one protocol, as the engine uses it.
 pub trait LoadDriver: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
     /// INIT is over: makes stable what the file system still has to write of it, so
-    /// that nothing of that reaches into the measurement. Blocking.
+    /// that it does not write during the measurement. Blocking.
     ///
     /// # Errors
-    /// What the file system said.
+    /// The error of the file system.
     fn settle(&self, _mount: &MountPoint, _claim: &Claim) -> Result<(), DriverError> {
         Ok(())
     }
@@ -241,10 +241,10 @@ pub trait LoadDriver: Send + Sync {
     /// The first connection or mount that failed.
     fn open_shard(&self, setup: ShardSetup) -> Result<Box<dyn ShardDriver>, DriverError>;
 
-    /// What a refusal's number means, for people (`NFS3ERR_NOSPC`, ...).
+    /// The name of a refusal's number, for people (`NFS3ERR_NOSPC`, ...).
     fn status_text(&self, code: u32) -> String;
 
-    /// Whether a refusal means that going on makes no sense (disk full,
+    /// Whether a refusal means that the run cannot continue (disk full,
     /// read-only, stale root), with the advice to give.
     fn fatal_advice(&self, code: u32) -> Option<&'static str>;
 }
@@ -261,10 +261,10 @@ pub trait ShardDriver {
     /// `done`. Returns as soon as there is one. A deadline in the past polls.
     ///
     /// # Errors
-    /// Only what makes the whole shard useless; single failures are completions.
+    /// Only errors that make the whole shard useless; single failures are completions.
     fn poll(&mut self, deadline: Nanos, done: &mut Vec<Completion>) -> Result<(), DriverError>;
 
-    /// Takes the files of its procs out of this host's cache; gives how many. Blocking.
+    /// Removes the files of its procs from this host's cache; returns how many. Blocking.
     ///
     /// # Errors
     /// The trees cannot be listed.
@@ -272,22 +272,22 @@ pub trait ShardDriver {
         Ok(0)
     }
 
-    /// RUN is over: asks the server to make stable what it has only promised, and waits for
-    /// that until `deadline`. What it does not confirm is counted. Of other events of this
-    /// time nothing is counted: they are not of RUN.
+    /// RUN is over: requests the server to make unstable writes stable, and waits for
+    /// that until `deadline`. What it does not confirm is counted. No other events of this
+    /// time are counted: they are not part of RUN.
     ///
     /// # Errors
-    /// Only what makes the whole shard useless; what it had not confirmed is counted.
+    /// Only errors that make the whole shard useless; what was not confirmed is counted.
     fn make_stable(&mut self, _deadline: Nanos) -> Result<(), DriverError> {
         Ok(())
     }
 
-    /// Adds its counters since the last call to `into` and begins anew.
+    /// Adds its counters since the last call to `into` and resets them.
     fn take_counters(&mut self, into: &mut BTreeMap<String, u64>);
 
     /// Largest read and write transfer in use, in bytes.
     fn transfer_bytes(&self) -> (u32, u32);
 
-    /// Forgets the keepsakes of all objects of a proc from this number on.
+    /// Forgets what it keeps for the objects of a proc from this number on.
     fn forget_objects(&mut self, proc: u32, from: ObjectId);
 }

@@ -20,14 +20,14 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// CLEANUP may take as long as INIT (INIT_TIMEOUT), and so long at least: what
+/// CLEANUP may take as long as INIT (INIT_TIMEOUT), and at least this long: what
 /// took an hour to make is not removed in ten minutes.
 pub const CLEANUP_LIMIT_MIN: Nanos = Nanos::from_secs(600);
 
 /// Groups of counters per core and component, for blocking shards.
 const GROUPS_PER_CORE: usize = 2;
 
-/// Between two looks whether shards have answered, and how much longer per shard.
+/// Between two checks whether shards have answered, and the increment per shard.
 const GATHER_PAUSE: Duration = Duration::from_millis(2);
 const GATHER_PAUSE_PER_SHARD: Duration = Duration::from_micros(5);
 
@@ -50,7 +50,7 @@ struct Handle {
     /// The first of its procs' numbers: of blocking shards the only one.
     first_proc: u32,
     component: u32,
-    /// Composites: which tree its proc works in.
+    /// Composites: the tree that its proc works in.
     tree: Option<(MountPoint, String)>,
     operations: Arc<Operations>,
     commands: Sender<Command>,
@@ -84,9 +84,9 @@ pub struct EngineSetup {
     pub claim: Claim,
     /// The agent's clock.
     pub clock: Clock,
-    /// The agent's wish to stop.
+    /// The agent's request to stop.
     pub stop: StopFlag,
-    /// Where the shards tell how it goes.
+    /// Where the shards report their progress.
     pub live: Option<SyncSender<LiveEvents>>,
 }
 
@@ -109,25 +109,25 @@ impl Engine {
             0 => 0,
             procs => shard_count(&plan, procs, capabilities),
         };
-        let mut crews: Vec<Vec<AssignedProc>> = (0..count).map(|_| Vec::new()).collect();
+        let mut procs_by_shard: Vec<Vec<AssignedProc>> = (0..count).map(|_| Vec::new()).collect();
         for (at, member) in members.into_iter().enumerate() {
-            crews[at % count].push(member);
+            procs_by_shard[at % count].push(member);
         }
         let open_ops = OpenOps::new(count);
         let mut shards = Vec::with_capacity(count);
-        for (shard, crew) in crews.into_iter().enumerate() {
+        for (shard, procs) in procs_by_shard.into_iter().enumerate() {
             let parts = ShardSetup {
                 shard: shard as u32,
                 shard_count: count as u32,
                 clock: setup.clock.clone(),
                 data: data.clone(),
-                procs: crew.iter().map(|m| m.setup.clone()).collect(),
+                procs: procs.iter().map(|m| m.setup.clone()).collect(),
                 claim: setup.claim.clone(),
                 stop: setup.stop.clone(),
             };
             let mine = ShardParams {
-                open_op: open_op(&plan, capabilities, &crew, OpenOp::of(&open_ops, shard)),
-                ..ShardParams::of(crew, live_counts.clone())?
+                open_op: open_op(&plan, capabilities, &procs, OpenOp::of(&open_ops, shard)),
+                ..ShardParams::of(procs, live_counts.clone())?
             };
             shards.push(spawn(parts, &setup, mine)?);
         }
@@ -146,10 +146,10 @@ impl Engine {
         for reply in engine.gather(u32::MAX) {
             match reply? {
                 Reply::Open(Ok(_)) => {}
-                // Nobody but the user raises it at this time.
+                // Only the user raises it at this time.
                 Reply::Open(Err(_)) if engine.stop.is_raised() => return Err(PhaseError::Stopped),
                 Reply::Open(Err(error)) => return Err(PhaseError::Driver(error)),
-                Reply::Tasks(_) | Reply::Run(_) => return Err(out_of_turn()),
+                Reply::Tasks(_) | Reply::Run(_) => return Err(unexpected_reply()),
             }
         }
         Ok(engine)
@@ -174,8 +174,8 @@ impl Engine {
         Ok(report)
     }
 
-    /// What INIT, or the load point before, has left in this host's cache goes; procs
-    /// that share a tree leave it to the first of them.
+    /// Removes from this host's cache what INIT, or the load point before, has left; of
+    /// procs that share a tree only the first does it.
     fn drop_caches(&mut self, procs: u32) -> Result<u64, PhaseError> {
         let mut known = BTreeSet::new();
         self.send(procs, |shard| {
@@ -209,19 +209,19 @@ impl Engine {
         let groups: Vec<_> = groups.into_iter().flatten().collect();
         let live = self.live.as_ref();
         let mut open = OpenOpsSampler::begin(&self.open_ops, &self.clock, live, &groups, origin);
-        for reply in self.gather_watching(procs, || open.look()) {
+        for reply in self.gather_watching(procs, || open.sample()) {
             match reply {
                 Ok(Reply::Run(stats)) => match *stats {
                     Ok(stats) => all.merge(&stats),
                     Err(e) => self.note(&mut first_error, e),
                 },
-                Ok(_) => self.note(&mut first_error, out_of_turn()),
+                Ok(_) => self.note(&mut first_error, unexpected_reply()),
                 Err(e) => self.note(&mut first_error, e),
             }
         }
         open.finish(&mut all, timetable.times().run_start);
         if !self.shards.iter().any(|s| s.first_proc < procs) {
-            all.window_ns = self.sit_out(&timetable)?;
+            all.window_ns = self.wait_idle(&timetable)?;
         }
         let times = timetable.times();
         let replies = std::mem::take(&mut all.replies);
@@ -230,9 +230,9 @@ impl Engine {
         first_error.map_or(Ok(all), Err)
     }
 
-    /// A client that has no proc at this load goes along with the others, idle. Gives
+    /// A client that has no proc at this load stays idle until RUN ends. Gives
     /// the length of RUN in nanoseconds.
-    fn sit_out(&self, timetable: &Timetable) -> Result<u64, PhaseError> {
+    fn wait_idle(&self, timetable: &Timetable) -> Result<u64, PhaseError> {
         while self.clock.now() < timetable.times().run_end {
             if self.stop.is_raised() {
                 return Err(PhaseError::Stopped);
@@ -243,8 +243,8 @@ impl Engine {
         Ok(times.run_end.since(times.run_start).0)
     }
 
-    /// CLEANUP of everything that the procs have made. Works also when the wish
-    /// to stop was raised: it is lowered first.
+    /// CLEANUP of everything that the procs have made. Works also after a stop was
+    /// requested: the request is withdrawn first.
     ///
     /// # Errors
     /// The first shard's reason.
@@ -254,8 +254,8 @@ impl Engine {
         self.gather_tasks(u32::MAX)
     }
 
-    /// Once per mount point, after all shards: each of many procs would make the file
-    /// system write again what the others are still adding to.
+    /// Once per mount point, after all shards: if each of many procs did it, the file
+    /// system would write again what the others are still adding to.
     fn settle(&self) -> Result<(), PhaseError> {
         let mut mounts: Vec<_> = self.plan.procs_of(self.client);
         mounts.sort_by(|a, b| a.1.cmp(&b.1));
@@ -281,10 +281,10 @@ impl Engine {
         self.shards.len()
     }
 
-    /// Orders the shards whose procs are among the first `procs`.
+    /// Sends a command to the shards whose procs are among the first `procs`.
     fn send(&self, procs: u32, mut command: impl FnMut(&Handle) -> Command) {
         for shard in self.shards.iter().filter(|s| s.first_proc < procs) {
-            // A shard that is gone is noticed when its reply is missing.
+            // A shard that has ended is noticed when its reply is missing.
             let _ = shard.commands.send(command(shard));
         }
     }
@@ -315,7 +315,7 @@ impl Engine {
                         proc_count: (group..mine.len()).step_by(groups).count(),
                         seconds: seconds as usize + 1,
                         live: self.live.clone().filter(|_| {
-                            // What is not counted is not told either.
+                            // What is not counted is not reported either.
                             !component.workload.attributes.background
                         }),
                     };
@@ -326,8 +326,8 @@ impl Engine {
         composite.components.iter().enumerate().map(of).collect()
     }
 
-    /// Fills in what the counters do not know: how many procs a component had, and
-    /// what was wanted of them.
+    /// Fills in what the counters do not have: how many procs a component had, and
+    /// how many operations were intended.
     fn complete_components(&self, all: &mut PointStats, point: LoadPoint) {
         let procs = self.plan.proc_count_at(point);
         let seconds = all.window_ns as f64 / 1e9;
@@ -353,13 +353,13 @@ impl Engine {
                     all.uncached_count += report.uncached_count;
                 }
                 Ok(Reply::Tasks(Err(e))) | Err(e) => self.note(&mut first_error, e),
-                Ok(_) => self.note(&mut first_error, out_of_turn()),
+                Ok(_) => self.note(&mut first_error, unexpected_reply()),
             }
         }
         first_error.map_or(Ok(all), Err)
     }
 
-    /// Keeps the first reason that says something, and stops the other shards.
+    /// Keeps the first error that is not a consequence of the stop, and stops the other shards.
     fn note(&self, first: &mut Option<PhaseError>, error: PhaseError) {
         self.stop.raise();
         match first {
@@ -374,11 +374,11 @@ impl Engine {
         self.gather_watching(procs, || {})
     }
 
-    /// The same; `look` is called every few milliseconds meanwhile.
+    /// As [`Self::gather`]; `poll` is called every few milliseconds meanwhile.
     fn gather_watching<'a>(
         &'a self,
         procs: u32,
-        mut look: impl FnMut() + 'a,
+        mut poll: impl FnMut() + 'a,
     ) -> impl Iterator<Item = Result<Reply, PhaseError>> + 'a {
         let among = |s: &&Handle| s.first_proc < procs;
         let mut waiting: Vec<&Handle> = self.shards.iter().filter(among).collect();
@@ -400,9 +400,9 @@ impl Engine {
                         }
                     }
                 }
-                look();
-                // The more there are, the longer: looking must not cost the load its
-                // processors.
+                poll();
+                // The more there are, the longer: the checks must not take processor time
+                // from the load.
                 let pause = GATHER_PAUSE + GATHER_PAUSE_PER_SHARD * waiting.len() as u32;
                 std::thread::sleep(pause);
             }
@@ -425,8 +425,8 @@ impl Drop for Engine {
     }
 }
 
-fn out_of_turn() -> PhaseError {
-    PhaseError::Died("a reply out of turn".into())
+fn unexpected_reply() -> PhaseError {
+    PhaseError::Died("an unexpected reply".into())
 }
 
 /// One thread per core, two at least; one per proc for drivers that block.
@@ -442,8 +442,8 @@ fn shard_count(plan: &RunPlan, procs: usize, driver: Capabilities) -> usize {
     wanted.min(most).clamp(1, procs)
 }
 
-/// The contents of a run's files. A driver that goes on with an earlier run's files
-/// has them made with that one's identity ([`DataSource::of_earlier`]).
+/// The contents of a run's files. A driver that continues with an earlier run's files
+/// creates their contents with that run's identity ([`DataSource::of_earlier`]).
 fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
     let checking = match plan.fileset.verify {
         true => VerifyLevel::All,
@@ -453,15 +453,15 @@ fn contents(plan: &RunPlan, claim: &Claim) -> DataSource {
         .overlapping(plan.pacing.mode == PacingMode::Open)
 }
 
-/// Where a shard says what is under way: one that blocks, and is not in the background,
-/// which is not told of.
+/// Where a blocking shard publishes what is under way; `None` for other shards and for
+/// background load, which is not reported.
 fn open_op(
     plan: &RunPlan,
     driver: Capabilities,
-    crew: &[AssignedProc],
+    procs: &[AssignedProc],
     own: OpenOp,
 ) -> Option<OpenOp> {
-    let component = crew.first().map_or(0, |member| member.component as usize);
+    let component = procs.first().map_or(0, |member| member.component as usize);
     let composite = plan.benchmark.composite();
     let component = composite.and_then(|all| all.components.get(component));
     let is_background = component.is_some_and(|c| c.workload.attributes.background);
@@ -504,12 +504,12 @@ struct ShardParams {
 }
 
 impl ShardParams {
-    /// Of these procs.
+    /// The parameters of a shard with these procs.
     fn of(
-        crew: Vec<AssignedProc>,
+        procs: Vec<AssignedProc>,
         live_counts: Option<Arc<LiveCounts>>,
     ) -> Result<Self, PhaseError> {
-        let Some(first) = crew.first() else {
+        let Some(first) = procs.first() else {
             return Err(PhaseError::Died("a shard without procs".into()));
         };
         let tree = first.setup.tree.as_ref();
@@ -518,14 +518,14 @@ impl ShardParams {
             component: first.component,
             tree: tree.map(|tree| (first.setup.mount.clone(), tree.name.clone())),
             operations: first.operations.clone(),
-            procs: crew.into_iter().map(|m| m.proc).collect(),
+            procs: procs.into_iter().map(|m| m.proc).collect(),
             live_counts,
             open_op: None,
         })
     }
 }
 
-/// A shard's thread: connects, then does what it is told until nobody tells it any more.
+/// A shard's thread: connects, then carries out commands until the channel is closed.
 fn serve(
     setup: ShardSetup,
     driver: Arc<dyn LoadDriver>,
@@ -535,11 +535,11 @@ fn serve(
     orders: Receiver<Command>,
     answers: Sender<Reply>,
 ) {
-    crate::sys::sharpen_timers();
+    crate::sys::minimize_timer_slack();
     let first_proc = setup.procs.first().map_or(0, |p| p.number);
-    let heeding = crate::interrupt_guard::interrupt_on(&setup.stop);
+    let interrupt_guard = crate::interrupt_guard::interrupt_on(&setup.stop);
     let opened = driver.open_shard(setup.clone());
-    drop(heeding);
+    drop(interrupt_guard);
     let shard_driver = match opened {
         Ok(shard_driver) => shard_driver,
         Err(e) => {

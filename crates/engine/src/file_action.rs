@@ -1,8 +1,8 @@
-//! What a driver of mounted file systems is asked to do: netmist's operations on
+//! Requests to a driver of mounted file systems: netmist's operations on
 //! the files of a proc's tree, and those that make and remove the tree.
 //!
-//! The engine says which file, which range and how; a driver knows how that is
-//! done on its platform. Files are named by where they are in the tree:
+//! The engine determines file, range and kind of transfer; the driver does that
+//! by the means of its platform. Files are named by where they are in the tree:
 //!
 //! ```text
 //! filermark.SUFFIX/               the run's directory, owned by the marker in it
@@ -70,7 +70,7 @@ pub struct Io {
 /// A request on a file of the proc's tree. `content` is the file's number for its
 /// contents (see [`crate::data::DataSource`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the words of the system calls")]
+#[allow(missing_docs, reason = "the fields are the terms of the system calls")]
 pub enum FileAction {
     /// Reads a range; sequential and random alike.
     Read {
@@ -81,7 +81,7 @@ pub enum FileAction {
         io: Io,
     },
     /// Reads `size` bytes from the first on, in transfers whose sizes are drawn from
-    /// the workload's read table by a stream that begins with `seed`.
+    /// the workload's read table by a stream that is seeded with `seed`.
     ReadFile {
         file: FileRef,
         content: u64,
@@ -128,7 +128,7 @@ pub enum FileAction {
         length: u32,
         io: Io,
     },
-    /// Locks a byte range, waiting for it, and unlocks it.
+    /// Locks a byte range, blocking until it is free, and unlocks it.
     Lock {
         file: FileRef,
         offset: u64,
@@ -186,13 +186,13 @@ pub enum FileAction {
         file: FileRef,
     },
 
-    /// INIT: the top directory of the proc's tree. Being there already is fine.
+    /// INIT: the top directory of the proc's tree; it may exist.
     MakeTree,
-    /// INIT: a directory of the tree and its 24 bucket directories. Likewise.
+    /// INIT: a directory of the tree and its 24 bucket directories; they may exist.
     MakeDirs {
         dir: u32,
     },
-    /// INIT: makes a file and fills it. With `reuse`, one that is there with the right size stays.
+    /// INIT: makes a file and fills it. With `reuse`, an existing file of the right size stays.
     Fill {
         file: FileRef,
         content: u64,
@@ -204,7 +204,7 @@ pub enum FileAction {
         file: FileRef,
         size: u64,
     },
-    /// CLEANUP: removes whatever is in the bucket directories of a directory, and it.
+    /// CLEANUP: empties the bucket directories of a directory, and removes them and it.
     /// Only names of the patterns above; others are left.
     RemoveDirs {
         dir: u32,

@@ -1,5 +1,5 @@
-//! The files of a proc: which of the run's files it is dealt, and which of these are accessed.
-//! What files there are is [`filermark_model::fileset`].
+//! The files of a proc: which of the run's files are assigned to it, and which of these are
+//! accessed. The file set itself is [`filermark_model::fileset`].
 
 pub use filermark_model::fileset::{Choice, FileSet};
 
@@ -28,21 +28,21 @@ impl Deal {
 
 /// The files of one proc that RUN touches.
 ///
-/// Takes 20 bytes per accessed file, nothing for the others. Where load points have so few
-/// files that each makes its own choice, 4 more.
+/// Takes 20 bytes per accessed file, nothing for the others; 4 more where load points have
+/// so few files that each makes its own choice.
 #[derive(Clone, Debug)]
 pub struct AccessedFiles {
-    /// All that any load point so far has accessed, in the order in which they were taken in:
-    /// an index stays a file's for good.
+    /// All that any load point so far has accessed, in the order in which they were added:
+    /// an index always stands for the same file.
     files: Vec<AccessedFile>,
-    /// Those of the present load: sizes at creation, rising, and beside each the index of its
+    /// Those of the present load: sizes at creation, ascending, each with the index of its
     /// file.
     by_size: Vec<(u32, u32)>,
     /// Indices in the order of `local`, where `files` is not in that order.
     by_local: Vec<u32>,
     /// Whether every load point so far took the rule's choice.
     by_rule: bool,
-    /// How many of the proc's files have been looked at.
+    /// How many of the proc's files have been examined.
     scanned: u32,
 }
 
@@ -51,7 +51,7 @@ pub struct AccessedFiles {
 pub struct AccessedFile {
     /// The proc's own number for it.
     pub local: u32,
-    /// Up to here it surely holds data, in bytes.
+    /// It certainly holds data up to here, in bytes.
     pub stable_bytes: u32,
     /// Where the next append goes, in bytes.
     pub end_bytes: u32,
@@ -70,9 +70,9 @@ impl Default for AccessedFiles {
 }
 
 impl AccessedFiles {
-    /// Makes those of the proc's first `count` files that are in `choice` the ones to work on:
-    /// takes in what is new, and leaves alone what another load has left. So the same load
-    /// always meets the same files, whatever was measured before.
+    /// Selects those of the proc's first `count` files that are in `choice`: adds new ones and
+    /// keeps those of other loads. So the same load always accesses the same files, whatever
+    /// was measured before.
     pub fn fit(&mut self, set: &FileSet, choice: &Choice, deal: Deal, count: u32) {
         let is_wanted = |local: u32| set.is_accessed(choice, deal.file(local));
         let keeps_order = self.by_rule && choice.is_by_rule();
@@ -152,7 +152,7 @@ impl AccessedFiles {
         self.files.is_empty()
     }
 
-    /// How many of the proc's files were taken in, accessed or not.
+    /// How many of the proc's files were examined, accessed or not.
     pub fn scanned(&self) -> u32 {
         self.scanned
     }
@@ -220,14 +220,14 @@ impl AccessedFiles {
         }
     }
 
-    /// Makes a file be as large as when it was made; gives that size.
+    /// Sets the size of a file to its size at creation; returns that size.
     pub fn reset_size(&mut self, at: usize, created_bytes: u64) {
         let bytes = clamp_u32(created_bytes);
         self.files[at].stable_bytes = bytes;
         self.files[at].end_bytes = bytes;
     }
 
-    /// The size now of those that belong to the present load, in bytes.
+    /// The present size of those that belong to the present load, in bytes.
     pub fn bytes(&self) -> u64 {
         let of_load = self.by_size.iter().map(|(_, at)| self.files[*at as usize]);
         of_load.map(|f| u64::from(f.end_bytes)).sum()
@@ -269,8 +269,8 @@ mod tests {
         assert!((bytes - 0.30).abs() < 0.01, "{bytes}");
     }
 
-    /// The lesson of sources.md 1.6: what is touched must not depend on how many
-    /// procs share the work. The same 200,000 reads, dealt to 1 to 1,000 procs.
+    /// Sources.md 1.6: the accessed files must not depend on how many
+    /// procs share the work. 200,000 reads, divided among 1 to 1,000 procs.
     #[test]
     fn the_touched_files_do_not_depend_on_the_number_of_procs() {
         let (set, b) = set();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     /// Large loads take the rule's choice, small ones a choice of their own: whatever was
-    /// measured before, a load meets the files that it would meet alone.
+    /// measured before, a load accesses the same files as when it is measured alone.
     #[test]
     fn a_larger_set_begins_with_the_smaller_one() {
         let (set, _) = set();
@@ -351,7 +351,7 @@ mod tests {
             let choice = set.choice(count);
             let before: Vec<_> = grown.iter().copied().collect();
             grown.fit(&set, &choice, deal, deal.count(count));
-            // An index stays a file's for good: the driver's handles go by it.
+            // An index always stands for the same file: the driver's handles depend on it.
             assert!(grown.iter().copied().take(before.len()).eq(before));
             let mut alone = AccessedFiles::default();
             alone.fit(&set, &choice, deal, deal.count(count));
@@ -380,8 +380,8 @@ mod tests {
         }
     }
 
-    /// What the plan adds up is what the procs have: to the file where all files are summed
-    /// up, nearly where the mean size goes on, or not all procs are looked at.
+    /// The sums of the plan are those of the procs: exact to the file where all files are
+    /// added up, approximate where the mean size is used, or not all procs are examined.
     #[test]
     fn the_sums_of_a_plan_are_those_of_the_procs() {
         let (set, b) = set();

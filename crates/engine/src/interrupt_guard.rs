@@ -1,17 +1,17 @@
-//! How blocking calls are ended: every loop that waits for a server looks at the flag
+//! How blocking calls are ended: every loop that waits for a server checks the flag
 //! of the task that its thread carries out.
 //!
-//! Claims, releases and surveys make blocking calls from many places. Each thread that
-//! carries out such a task says once which flag ends it ([`interrupt_on`]); the waits of the
-//! blocking clients are cut into pieces ([`LOOK`]) and look at it between two of them.
-//! A thread that has said nothing is never ended this way.
+//! Claims, releases and surveys make blocking calls in many places. Each thread that
+//! carries out such a task sets once which flag ends it ([`interrupt_on`]); the waits of the
+//! blocking clients are divided into pieces ([`LOOK`]) and check it between two of them.
+//! A thread that has set no flag is never interrupted.
 
 use crate::driver::StopFlag;
 use std::cell::RefCell;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Longest wait between two looks at the flag.
+/// Longest wait between two checks of the flag.
 pub const LOOK: Duration = Duration::from_millis(200);
 
 thread_local! {
@@ -35,19 +35,19 @@ pub fn interrupt_on(stop: &StopFlag) -> InterruptGuard {
 }
 
 /// Whether this thread's task is to end.
-pub fn is_wished() -> bool {
+pub fn stop_requested() -> bool {
     FLAG.with(|flag| flag.borrow().as_ref().is_some_and(StopFlag::is_raised))
 }
 
-/// The flag of this thread's task; one that nobody raises where there is none.
+/// The flag of this thread's task; one that is never raised where there is none.
 pub fn flag() -> StopFlag {
     FLAG.with(|flag| flag.borrow().clone()).unwrap_or_default()
 }
 
-/// Sleeps, but not past a wish to stop.
+/// Sleeps, but ends early when a stop is requested.
 pub fn sleep(time: Duration) {
     let until = Instant::now() + time;
-    while !is_wished() {
+    while !stop_requested() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;
@@ -56,9 +56,12 @@ pub fn sleep(time: Duration) {
     }
 }
 
-/// Makes a call that cannot be cut into pieces on a thread of its own. `None`: the task
-/// is to end, or there is no thread; the call ends by its own limit, unseen.
-pub fn apart<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Makes a call that cannot be divided on a thread of its own. `None`: the task
+/// is to end, or no thread could start; the call ends by its own time limit, and its
+/// result is dropped.
+pub fn run_interruptible<T: Send + 'static>(
+    call: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     if FLAG.with(|flag| flag.borrow().is_none()) {
         return Some(call());
     }
@@ -72,7 +75,7 @@ pub fn apart<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> Op
     loop {
         match done.recv_timeout(LOOK) {
             Ok(value) => return Some(value),
-            Err(RecvTimeoutError::Timeout) if !is_wished() => {}
+            Err(RecvTimeoutError::Timeout) if !stop_requested() => {}
             Err(_) => return None,
         }
     }
@@ -85,20 +88,20 @@ mod tests {
     #[test]
     fn waits_end_with_the_flag_of_the_thread() {
         let stop = StopFlag::new();
-        assert!(!is_wished(), "nobody has said anything");
+        assert!(!stop_requested(), "no flag is set");
         let outer = interrupt_on(&stop);
-        assert_eq!(apart(|| 7), Some(7));
+        assert_eq!(run_interruptible(|| 7), Some(7));
         stop.raise();
-        assert!(is_wished());
-        // Would be an hour.
+        assert!(stop_requested());
+        // Would take an hour.
         sleep(Duration::from_secs(3600));
-        let hangs = apart(|| std::thread::sleep(Duration::from_secs(3600)));
+        let hangs = run_interruptible(|| std::thread::sleep(Duration::from_secs(3600)));
         assert!(hangs.is_none());
         let inner = interrupt_on(&StopFlag::new());
-        assert!(!is_wished());
+        assert!(!stop_requested());
         drop(inner);
-        assert!(is_wished());
+        assert!(stop_requested());
         drop(outer);
-        assert!(!is_wished());
+        assert!(!stop_requested());
     }
 }

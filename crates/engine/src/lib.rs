@@ -1,8 +1,8 @@
 //! The load engine: procs, pacing, file set, shards and phases.
 //!
-//! The engine decides *what* is done *when* and measures it; it knows no
-//! protocol. How an operation is carried out is a [`driver::LoadDriver`]'s business.
-//! Below it is only `filermark-model`.
+//! The engine decides *what* is done *when* and measures it; it is independent of
+//! protocols. A [`driver::LoadDriver`] carries out the operations.
+//! It depends on `filermark-model` only.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 pub mod action;

@@ -21,7 +21,7 @@ impl LiveCounts {
         self.numbers.iter().position(|n| *n == number)
     }
 
-    /// Says how many operations the proc at `index` has ended.
+    /// Sets how many operations the proc at `index` has ended.
     #[inline]
     pub fn set(&self, index: usize, count: u64) {
         if let Some(slot) = self.counts.get(index) {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_told_by_proc_number() {
+    fn counts_have_proc_numbers() {
         let counts = LiveCounts::new(vec![3, 9]);
         counts.set(counts.index_of(9).unwrap(), 7);
         counts.set(5, 1);

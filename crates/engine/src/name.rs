@@ -1,4 +1,4 @@
-//! Names of what a run creates: a pure function of what the object is.
+//! Names of what a run creates: a pure function of the object.
 //!
 //! Layout on the server, below each mount point:
 //!
@@ -14,9 +14,9 @@
 //!         m000000/ ...            directories made by MKDIR
 //! ```
 //!
-//! Because every name follows this pattern, clean-up can tell what is ours.
+//! Because every name follows this pattern, CLEANUP removes only objects of Filermark.
 
-/// The marker file that says a directory belongs to Filermark.
+/// The marker file of a directory that belongs to Filermark.
 pub const MARKER: &str = ".filermark-owner";
 /// What the names of run directories begin with.
 pub const RUN_DIR_PREFIX: &str = "filermark.";
@@ -85,7 +85,7 @@ pub struct Name {
     pub number: u32,
 }
 
-/// A formatted name, without a heap.
+/// A formatted name, without heap allocation.
 #[derive(Clone, Copy)]
 pub struct NameText {
     bytes: [u8; 16],
@@ -127,7 +127,7 @@ impl Name {
         }
     }
 
-    /// Recognises a name of ours; `None` for anything else.
+    /// Parses a name of this layout; `None` for any other.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (letter, digits) = text.split_first()?;
         let kind = NameKind::ALL

@@ -1,21 +1,21 @@
-//! Operations of blocking shards that are under way, seen from outside.
+//! Operations of blocking shards that are under way, as seen from other threads.
 //!
-//! The thread of such a shard is inside a system call and can tell nothing. So each shard
-//! says in an atomic word of its own when the operation under way was intended: one relaxed
-//! store before it and one after it. The thread that waits for the shards looks at these
+//! The thread of such a shard is inside a system call and cannot report. So each shard
+//! stores in an atomic word of its own when the operation under way was intended: one relaxed
+//! store before it and one after it. The thread that waits for the shards reads these
 //! words at the end of each second.
 
 use crate::clock::Clock;
 use crate::recorder::{LiveEvents, SECONDS_MAX, second_of};
 use crate::run_times::saved_seconds;
-use crate::shared_recorder::{SharedRecorder, TELL_AFTER};
+use crate::shared_recorder::{REPORT_DELAY, SharedRecorder};
 use filermark_model::stats::Interval;
 use filermark_model::{Nanos, PointStats};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// An operation that is open for less is no news while the load runs.
+/// An operation that is open for less is not reported while the load runs.
 const AGE_MIN: Nanos = Nanos::from_secs(1);
 
 /// A word on a cache line of its own: 0 while nothing is under way, else one more than the
@@ -29,15 +29,15 @@ struct PaddedWord(AtomicU64);
 pub struct OpenOps(Vec<PaddedWord>);
 
 impl OpenOps {
-    /// For so many shards.
+    /// For this many shards.
     pub fn new(shard_count: usize) -> Arc<Self> {
         Arc::new(Self(
             (0..shard_count).map(|_| PaddedWord::default()).collect(),
         ))
     }
 
-    /// So many operations are under way, the oldest for so long.
-    pub fn look(&self, now: Nanos) -> (u64, Nanos) {
+    /// How many operations are under way, and the age of the oldest.
+    pub fn sample(&self, now: Nanos) -> (u64, Nanos) {
         let words = self.0.iter().map(|word| word.0.load(Ordering::Relaxed));
         let ages = words
             .filter(|word| *word > 0)
@@ -48,7 +48,7 @@ impl OpenOps {
     }
 }
 
-/// Where one blocking shard says what it has under way.
+/// Where one blocking shard publishes what it has under way.
 #[derive(Clone, Debug)]
 pub struct OpenOp {
     all: Arc<OpenOps>,
@@ -84,25 +84,25 @@ impl OpenOp {
     }
 }
 
-/// Looks at the end of each second of WARMUP and RUN what is open.
+/// Samples the open operations at the end of each second of WARMUP and RUN.
 pub(crate) struct OpenOpsSampler<'a> {
     all: &'a OpenOps,
     clock: &'a Clock,
     live: Option<&'a SyncSender<LiveEvents>>,
-    /// What the shards count into. Their seconds are told before ours: whoever listens takes
-    /// each second once, and in order.
+    /// The counters of the shards. Their seconds are sent before those of this sampler: the
+    /// receiver gets each second once, and in order.
     groups: &'a [Arc<SharedRecorder>],
-    /// Seconds count from here: RUN begins then at the latest.
+    /// Seconds count from here: the latest start of RUN.
     origin: Nanos,
     /// The second under way.
     second: i64,
     seen: Vec<Interval>,
-    /// How many of `seen` were told, or are not worth it.
+    /// How many of `seen` were reported, or are below the limit.
     reported_count: usize,
 }
 
 impl<'a> OpenOpsSampler<'a> {
-    /// From now on.
+    /// Starts sampling now.
     pub fn begin(
         all: &'a OpenOps,
         clock: &'a Clock,
@@ -122,15 +122,15 @@ impl<'a> OpenOpsSampler<'a> {
         }
     }
 
-    /// To be called more often than once a second.
-    pub fn look(&mut self) {
+    /// Must be called more often than once a second.
+    pub fn sample(&mut self) {
         let now = self.clock.now();
         let second = second_of(now, self.origin);
         if second <= self.second {
             return;
         }
         self.second = second;
-        let (open_count, age) = self.all.look(now);
+        let (open_count, age) = self.all.sample(now);
         if open_count > 0 && self.seen.len() < SECONDS_MAX {
             self.seen.push(Interval {
                 second: second - 1,
@@ -142,24 +142,24 @@ impl<'a> OpenOpsSampler<'a> {
         for group in self.groups {
             group.flush(now);
         }
-        self.flush(second - TELL_AFTER);
+        self.flush(second - REPORT_DELAY);
     }
 
-    /// Tells what was seen until a second, at the time when groups of procs tell theirs.
+    /// Reports what was seen until a second, at the time when groups of procs report theirs.
     fn flush(&mut self, until: i64) {
         while let Some(interval) = self.seen.get(self.reported_count) {
             if interval.second > until {
                 return;
             }
-            let is_news = interval.open_age_max_ns >= AGE_MIN.0;
-            if let Some(live) = self.live.filter(|_| is_news) {
+            let is_reported = interval.open_age_max_ns >= AGE_MIN.0;
+            if let Some(live) = self.live.filter(|_| is_reported) {
                 let _ = live.try_send(LiveEvents::Second(interval.clone()));
             }
             self.reported_count += 1;
         }
     }
 
-    /// The load is over: tells the rest, and puts what was seen into the series. RUN began
+    /// The load is over: reports the rest, and adds what was seen to the series. RUN began
     /// at `run_start`.
     pub fn finish(mut self, stats: &mut PointStats, run_start: Nanos) {
         self.flush(i64::MAX);
@@ -189,7 +189,7 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     #[test]
-    fn seconds_say_what_blocks_and_for_how_long() {
+    fn seconds_have_the_open_operations_and_their_age() {
         let clock = Clock::virtual_at_zero();
         let all = OpenOps::new(3);
         let (live, words) = sync_channel(64);
@@ -207,18 +207,18 @@ mod tests {
             if ms == 45 {
                 shards[1].end();
             }
-            watch.look();
+            watch.sample();
         }
-        let told = |words: &std::sync::mpsc::Receiver<LiveEvents>| -> Vec<_> {
+        let reported = |words: &std::sync::mpsc::Receiver<LiveEvents>| -> Vec<_> {
             let of = |word| match word {
                 LiveEvents::Second(i) => (i.second, i.open_count, i.open_age_max_ns / 1_000_000),
                 other => panic!("{other:?}"),
             };
             words.try_iter().map(of).collect()
         };
-        // The first is open for half a second then, which is no news.
+        // The first has been open for half a second then, which is below the limit.
         let first = [(-1, 1, 1_500), (0, 2, 2_500), (1, 2, 3_500), (2, 1, 2_600)];
-        assert_eq!(told(&words), first);
+        assert_eq!(reported(&words), first);
         let mut stats = PointStats {
             intervals: [-1, 0, 1, 9]
                 .map(|second| Interval {
@@ -230,7 +230,7 @@ mod tests {
             ..PointStats::default()
         };
         watch.finish(&mut stats, Nanos::from_secs(1));
-        assert_eq!(told(&words), [(3, 1, 3_600)]);
+        assert_eq!(reported(&words), [(3, 1, 3_600)]);
         let series = stats.intervals.iter();
         let series: Vec<_> = series
             .map(|i| {
@@ -252,9 +252,9 @@ mod tests {
     }
 
     /// A server that answers for a moment and then not for seconds: the second with the
-    /// answers is told before those without any, though its proc is inside a system call.
+    /// answers is reported before those without, though its proc is inside a system call.
     #[test]
-    fn seconds_with_answers_are_told_before_later_ones_without() {
+    fn seconds_with_answers_are_reported_before_later_ones_without() {
         let second = Nanos::from_secs(1).0;
         let at = |tenths: u64| Nanos(second + tenths * second / 10);
         let latest = RunTimes {
@@ -289,19 +289,22 @@ mod tests {
                 let _ = proc.roll(at(tenth));
                 shard.begin(at(tenth));
             }
-            watch.look();
+            watch.sample();
         }
-        let told: Vec<(i64, u64)> = words
+        let reported: Vec<(i64, u64)> = words
             .try_iter()
             .map(|word| match word {
                 LiveEvents::Second(i) => (i.second, i.success_count),
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert!(told.is_sorted_by_key(|(second, _)| *second), "{told:?}");
-        let answers: Vec<i64> = told.iter().filter(|t| t.1 > 0).map(|t| t.0).collect();
-        assert_eq!(answers, [0, 5, 10], "{told:?}");
-        assert!(told.len() > 9, "{told:?}");
+        assert!(
+            reported.is_sorted_by_key(|(second, _)| *second),
+            "{reported:?}"
+        );
+        let answers: Vec<i64> = reported.iter().filter(|t| t.1 > 0).map(|t| t.0).collect();
+        assert_eq!(answers, [0, 5, 10], "{reported:?}");
+        assert!(reported.len() > 9, "{reported:?}");
     }
 
     fn answered(done: Nanos) -> FinishedOp {
@@ -325,15 +328,15 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_intended_at_the_ends_of_time_is_seen() {
+    fn an_operation_intended_at_the_extreme_times_is_seen() {
         let all = OpenOps::new(1);
         let shard = OpenOp::of(&all, 0);
-        assert_eq!(all.look(Nanos(5)), (0, Nanos::ZERO));
+        assert_eq!(all.sample(Nanos(5)), (0, Nanos::ZERO));
         shard.begin(Nanos::ZERO);
-        assert_eq!(all.look(Nanos(5)), (1, Nanos(5)));
+        assert_eq!(all.sample(Nanos(5)), (1, Nanos(5)));
         shard.begin(Nanos::MAX);
-        assert_eq!(all.look(Nanos(5)), (1, Nanos::ZERO));
-        // A shard without a word says nothing.
+        assert_eq!(all.sample(Nanos(5)), (1, Nanos::ZERO));
+        // A shard without a word publishes nothing.
         OpenOp::of(&all, 1).begin(Nanos::ZERO);
     }
 }

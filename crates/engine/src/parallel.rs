@@ -1,15 +1,15 @@
-//! Work on several things at once, within a time limit.
+//! Work on several items in parallel, within a time limit.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Things that are looked at side by side.
-const SIDE_BY_SIDE: usize = 16;
+/// Items that are worked on in parallel.
+const PARALLEL_MAX: usize = 16;
 
-/// Works on things side by side, on threads that are left to themselves where they
-/// take too long; `None` for what was not ready in time. In the order of the things.
+/// Works on items in parallel; threads that take too long are not waited for.
+/// `None` for what was not ready in time. In the order of the items.
 pub fn each_within<I: Send + 'static, T: Send + 'static>(
     items: Vec<I>,
     limit: Duration,
@@ -19,7 +19,7 @@ pub fn each_within<I: Send + 'static, T: Send + 'static>(
     let queue: VecDeque<(usize, I)> = items.into_iter().enumerate().collect();
     let (queue, work) = (Arc::new(Mutex::new(queue)), Arc::new(work));
     let (sender, done) = channel();
-    for _ in 0..SIDE_BY_SIDE.min(count) {
+    for _ in 0..PARALLEL_MAX.min(count) {
         let (queue, work, sender) = (queue.clone(), work.clone(), sender.clone());
         let body = move || {
             while let Some((at, item)) = next(&queue) {
@@ -38,7 +38,7 @@ pub fn each_within<I: Send + 'static, T: Send + 'static>(
     {
         results[at] = Some(result);
     }
-    // What nobody has begun by now is not to be begun any more.
+    // Items that no thread has begun by now are dropped.
     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
     results
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_too_long_is_left() {
+    fn slow_items_are_not_waited_for() {
         let began = Instant::now();
         let results = each_within(vec![1u64, 30_000, 3], Duration::from_millis(300), |ms| {
             std::thread::sleep(Duration::from_millis(ms));

@@ -1,4 +1,4 @@
-//! A proc's names that come and go: which exist, which are free.
+//! The names that a proc creates and removes: which exist, which are free.
 //!
 //! An operation takes a name out of the pool while it is in flight, so that no
 //! two operations in flight touch the same one, and puts it back as existing or

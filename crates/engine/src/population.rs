@@ -29,9 +29,9 @@ pub struct Task {
     pub action: Action,
     /// Bytes that it writes.
     pub bytes: u64,
-    /// The proc's books.
-    pub hold: PendingEffect,
-    /// The phase may go on though it fails: closing what a connection may have lost.
+    /// The change to the proc's state when its outcome is known.
+    pub effect: PendingEffect,
+    /// The phase may continue though it fails: closing what a connection may have lost.
     pub may_fail: bool,
     /// The classical directory that it removes: the proc's own, or one in it.
     pub removes: Option<Option<u32>>,

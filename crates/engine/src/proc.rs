@@ -1,5 +1,5 @@
-//! One proc: its identity, its random stream, its schedule, its figures; and what
-//! it is told to do for an operation. What it works on is its slice.
+//! One proc: its identity, its random stream, its schedule, its figures, and the
+//! actions of its operations. What it works on is its slice.
 
 use crate::driver::Action;
 use crate::schedule::Schedule;
@@ -11,7 +11,7 @@ use filermark_model::sequence::Step;
 use filermark_model::stats::{ProcOp, ProcStats};
 use filermark_model::{Mix, Nanos, Op, Rng};
 
-/// What must be put right when an operation's outcome is known.
+/// The change to the proc's state when an operation's outcome is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingEffect {
     /// Nothing.
@@ -19,7 +19,7 @@ pub enum PendingEffect {
     /// A name was to be made.
     Make(PoolId, u16),
     /// A name was to be removed.
-    UndoCreate(PoolId, u16),
+    Remove(PoolId, u16),
     /// A small file was to move from one name to another.
     Move(u16, u16),
     /// Bytes were to be appended to a file: index, offset, length.
@@ -77,9 +77,9 @@ impl Operations {
 /// Cards of a deck: one per percent of a mix.
 const CARDS: usize = 100;
 
-/// Makes draws come out as the mix says also where there are few of them: a shuffled
+/// Makes draws match the mix also where there are few of them: a shuffled
 /// deck with a card for every percent, dealt to its end. Procs of composites may do
-/// one operation a second, and five minutes of that would miss shares of a few
+/// one operation a second; in five minutes, independent draws would miss shares of a few
 /// percent by chance.
 #[derive(Clone, Debug)]
 pub struct Deck {
@@ -135,7 +135,7 @@ pub struct Proc {
     pub free_since: Nanos,
     /// What it works on.
     pub slice: Slice,
-    /// Its figures per operation, in the order of the mix; empty where nobody asks.
+    /// Its figures per operation, in the order of the mix; empty where they are not needed.
     pub ops: Vec<ProcOp>,
     /// Operations that ended since it began, WARMUP included.
     pub ended_count: u64,
@@ -165,7 +165,7 @@ impl Proc {
     }
 
     /// Whether it has a start before `end` that was not made yet.
-    pub fn is_owed(&self, end: Nanos) -> bool {
+    pub fn is_due_before(&self, end: Nanos) -> bool {
         !self.schedule.is_unlimited() && self.schedule.next() < end
     }
 

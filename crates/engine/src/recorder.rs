@@ -1,5 +1,5 @@
-//! Where a shard counts: per operation, per second, per error. Takes all of its
-//! memory at the start.
+//! Counters of a shard: per operation, per second, per error. All of its
+//! memory is allocated at the start.
 
 use crate::driver::{Outcome, Status};
 use crate::run_times::saved_seconds;
@@ -8,18 +8,18 @@ use filermark_model::stats::Interval;
 use filermark_model::{Latency, Mix, Nanos, Op, OpStats, PointStats};
 use std::sync::mpsc::SyncSender;
 
-/// Different (operation, failure) pairs that are told apart; more count as the last.
+/// Distinct (operation, failure) pairs that are counted separately; more count as the last.
 const ERROR_KINDS_MAX: usize = 64;
 /// Seconds of time series that are kept.
 pub(crate) const SECONDS_MAX: usize = 100_000;
 
-/// What a shard tells while it works; dropped when nobody keeps up.
+/// What a shard reports while it works; dropped when the receiver is too slow.
 #[derive(Clone, Debug)]
 pub enum LiveEvents {
     /// A second of WARMUP or RUN is over. Its number counts from the latest instant at
     /// which RUN might begin.
     Second(Interval),
-    /// INIT or CLEANUP went on: tasks and bytes done since the last word.
+    /// INIT or CLEANUP made progress: tasks and bytes done since the last event.
     Population {
         /// Tasks done.
         task_count: u64,
@@ -41,7 +41,7 @@ pub struct PaceCounts {
     pub backlog_max: u64,
 }
 
-/// An operation that has ended, and the figures that it is in: it may be in none.
+/// An operation that has ended, and which figures count it: possibly none.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedOp {
     /// Which operation.
@@ -99,8 +99,8 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// The same for procs without a schedule: one histogram is written per operation
-    /// and not four. Each of `proc_count` procs has one operation at a time under way.
+    /// Figures of procs without a schedule: one histogram is written per operation
+    /// instead of four. Each of `proc_count` procs has one operation at a time under way.
     pub(crate) fn unpaced(mix: &Mix, proc_count: usize) -> Self {
         Self {
             unpaced: true,
@@ -192,8 +192,8 @@ impl Figures {
         }
     }
 
-    /// Counts an operation that failed. What was never answered was waited for all
-    /// the same: that is its response time at least.
+    /// Counts an operation that failed. The wait for an operation that was never answered
+    /// counts: it is a lower bound of its response time.
     #[cold]
     fn count_failed(&mut self, now: &mut Interval, ended: &FinishedOp) {
         let status = ended.outcome.status;
@@ -212,7 +212,7 @@ impl Figures {
         }
     }
 
-    /// Counts an operation that was not seen to end: it had waited for so long.
+    /// Counts an operation that was not seen to end, with the time that it had waited.
     #[cold]
     pub(crate) fn count_unseen(&mut self, op: Op, waited: Nanos, why: UnfinishedOp) {
         let Some(stats) = &mut self.ops[op.index()] else {
@@ -314,7 +314,7 @@ impl Recorder {
         }
     }
 
-    /// Says when RUN will begin at the latest; the series starts at `now`.
+    /// Sets the latest start of RUN; the series starts at `now`.
     pub fn begin(&mut self, now: Nanos, latest_run_start: Nanos) {
         self.origin = latest_run_start;
         let second = second_of(now, latest_run_start);
@@ -325,13 +325,13 @@ impl Recorder {
         self.current_second = Replies::none(second);
     }
 
-    /// WARMUP is over, RUN began then: forgets what was counted but the series by second.
+    /// WARMUP is over, RUN began then: resets all counters but the series by second.
     pub fn begin_run(&mut self, run_start: Nanos) {
         self.saved_seconds = saved_seconds(self.origin, run_start);
         self.figures.clear();
     }
 
-    /// So many operations are under way, the oldest for so long: for the second that ends.
+    /// Records the number of open operations and the age of the oldest for the second that ends.
     pub fn note_open(&mut self, count: u64, oldest: Nanos) {
         self.current.open_count = count;
         self.current.open_age_max_ns = oldest.0;
@@ -356,9 +356,9 @@ impl Recorder {
             if self.intervals.len() < self.intervals.capacity() {
                 self.intervals.push(done);
             }
-            let heard = std::mem::replace(&mut self.current_second, Replies::none(next));
+            let replies = std::mem::replace(&mut self.current_second, Replies::none(next));
             if self.replies.len() < self.replies.capacity() {
-                self.replies.push(heard);
+                self.replies.push(replies);
             }
         }
         let next = self.origin.0 as i128 + (second as i128 + 1) * 1_000_000_000;
@@ -374,7 +374,7 @@ impl Recorder {
         }
     }
 
-    /// The oldest operation that is still under way was intended then.
+    /// Sets when the oldest operation that is still under way was intended.
     pub fn note_open_since(&mut self, since: Nanos) {
         self.current_second.note(since, since, false);
     }

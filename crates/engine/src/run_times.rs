@@ -2,9 +2,9 @@
 //!
 //! A warm-up of fixed length is known from the beginning. One that lasts until the
 //! server is steady has a latest end, and is ended earlier by [`Timetable::end_warmup`]
-//! while load is made: the shards look at one atomic word in each turn of WARMUP. A RUN
+//! while load is made: the shards read one atomic word in each turn of WARMUP. A RUN
 //! that lasts until the data set was touched has a latest end, too, and is ended earlier
-//! by [`Timetable::end_run`]; only in such a RUN the shards go on looking.
+//! by [`Timetable::end_run`]; only in such a RUN the shards continue to read it.
 
 use filermark_model::Nanos;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct RunTimes {
     pub run_end: Nanos,
 }
 
-/// When RUN begins, by all that have to know it.
+/// When RUN begins, for all that depend on it.
 #[derive(Clone, Debug)]
 pub struct RunStart(Arc<AtomicU64>);
 
@@ -32,7 +32,7 @@ impl RunStart {
         Nanos(self.0.load(Ordering::Relaxed))
     }
 
-    /// Moves it to an earlier instant; a later one changes nothing.
+    /// Moves it to an earlier instant; a later one is ignored.
     pub fn advance_to(&self, at: Nanos) {
         self.0.fetch_min(at.0, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl From<Nanos> for RunStart {
     }
 }
 
-/// The instants of a load point whose RUN may be called before the latest instant that
+/// The instants of a load point whose RUN may begin before the latest instant that
 /// was planned. Copies share the instant.
 #[derive(Clone, Debug)]
 pub struct Timetable {
@@ -95,7 +95,7 @@ impl Timetable {
         self.run_length.is_some()
     }
 
-    /// RUN takes so long; a longer RUN than was known is no news.
+    /// Sets the length of RUN; a longer one than the known one is ignored.
     pub fn end_run(&self, length: Nanos) {
         if let Some(known) = &self.run_length {
             known.fetch_min(length.0, Ordering::Relaxed);
@@ -113,8 +113,8 @@ impl Timetable {
         self.run_start.clone()
     }
 
-    /// WARMUP takes so long and not longer: so many whole seconds less than it might.
-    /// A length that is no such number is rounded up to one.
+    /// Sets the length of WARMUP: so many whole seconds less than the maximum.
+    /// A length that is not such a number is rounded up to one.
     pub fn end_warmup(&self, warmup: Nanos) {
         let longest = self.latest.run_start.since(self.latest.warmup_start);
         let saved = Nanos(longest.since(warmup).0 / SECOND * SECOND);
@@ -125,7 +125,7 @@ impl Timetable {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Seconds that RUN began before the latest instant: what their numbers grow by.
+/// How many seconds before the latest instant RUN began: the offset of their numbers.
 pub(crate) fn saved_seconds(latest: Nanos, run_start: Nanos) -> i64 {
     (latest.since(run_start).0 / SECOND) as i64
 }
@@ -156,7 +156,7 @@ mod tests {
         );
         table.end_warmup(at(900_000));
         table.end_warmup(Nanos::MAX);
-        assert_eq!(other.times(), times, "later is no news");
+        assert_eq!(other.times(), times, "a later end is ignored");
         table.end_warmup(Nanos::ZERO);
         assert_eq!(other.times().run_start, at(500));
     }

@@ -1,14 +1,14 @@
 //! The absolute schedule of one proc: when each operation is intended to start.
 //!
-//! Intended starts never move because an earlier operation was slow; how late
-//! the actual start is gets measured. With uniform arrivals each slot of the
+//! Intended starts never move because an earlier operation was slow; the delay
+//! of the actual start is measured. With uniform arrivals each slot of the
 //! mean gap holds exactly one start, anywhere in it, so the rate is exact over
-//! any span of whole gaps and gaps lie between none and twice the mean.
+//! any span of whole gaps, and gaps are between none and twice the mean.
 
 use filermark_model::plan::Arrivals;
 use filermark_model::{Nanos, Rng};
 
-/// Produces intended starts, rising.
+/// Produces intended starts, ascending.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
     arrivals: Arrivals,
@@ -53,19 +53,19 @@ impl Schedule {
         self.next
     }
 
-    /// Goes on to the one after.
+    /// Advances to the next start.
     #[inline]
     pub fn advance(&mut self, rng: &mut Rng) {
         self.draw(rng);
     }
 
-    /// Begins anew at `start`, as if nothing had been missed.
+    /// Starts again at `start`, as if nothing had been missed.
     pub fn rebase(&mut self, start: Nanos, rng: &mut Rng) {
         self.at_ns = start.0 as f64;
         self.draw(rng);
     }
 
-    /// How many starts lie between the next one and `now`, about.
+    /// About how many starts are between the next one and `now`.
     pub fn waiting_at(&self, now: Nanos) -> u64 {
         if now < self.next || self.is_unlimited() {
             return 0;

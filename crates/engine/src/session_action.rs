@@ -1,14 +1,14 @@
-//! What a driver of a protocol with open files (SMB) is asked to do.
+//! Actions of a driver of a protocol with open files (SMB).
 //!
-//! A file or directory is named by the directory that it is in, which the driver knows
-//! as an object, and its name there. What an open leads to is kept under a number of
+//! A file or directory is named by the directory that it is in, which the driver keeps
+//! as an object, and its name there. The result of an open is kept under a number of
 //! the proc's own ([`HandleId`]): one per walker of the proc's sequence of operations,
 //! so that a number is taken again only after its file was closed.
 
 use crate::action::ObjectId;
 use crate::name::Name;
 
-/// A number for something open, per proc, from 0.
+/// The number of an open file or directory, per proc, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandleId(pub u32);
 
@@ -21,7 +21,7 @@ pub struct ProcPath {
     pub name: Option<Name>,
 }
 
-/// What something is opened for.
+/// The purpose of an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OpenFor {
     /// Attributes and the security descriptor; a file or a directory.
@@ -30,27 +30,27 @@ pub enum OpenFor {
     Read,
     /// Reading and writing.
     Update,
-    /// Writing anew: cut to nothing.
+    /// Writing, after truncation to zero bytes.
     Replace,
-    /// A new file that goes when it is closed.
+    /// A new file that is deleted when it is closed.
     Temporary,
 }
 
-/// What is set about an open file.
+/// What is set on an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttributeChange {
     /// Times and attributes.
     Times,
     /// Its size, in bytes.
     Size(u64),
-    /// That it goes when it is closed.
+    /// Delete on close.
     Delete,
 }
 
-/// A request on what is open, or on a path. `file` is the file's number for its
+/// A request on an open file, or on a path. `file` is the file's number for its
 /// contents (see [`crate::data::DataSource`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the fields are the words of the protocol")]
+#[allow(missing_docs, reason = "the fields are the terms of the protocol")]
 pub enum SessionAction {
     Echo,
     Open {
@@ -77,7 +77,7 @@ pub enum SessionAction {
     Flush {
         handle: HandleId,
     },
-    /// Locks a range exclusively, without waiting; or gives it back.
+    /// Locks a range exclusively, without waiting; or unlocks it.
     Lock {
         handle: HandleId,
         offset: u64,
@@ -98,29 +98,29 @@ pub enum SessionAction {
         place: ProcPath,
     },
     QueryFs,
-    /// The first part of a listing, by a pattern that everything fits.
+    /// The first part of a listing, with a pattern that matches all names.
     Find {
         dir: ObjectId,
     },
-    /// Preparation: cuts a file that nobody has open to a size, in bytes.
+    /// Preparation: truncates a file that is not open to a size, in bytes.
     Truncate {
         place: ProcPath,
         size: u64,
     },
 }
 
-/// What a driver of a protocol with open files is given: an operation, or a task of INIT
+/// The task of a driver of a protocol with open files: an operation, or a task of INIT
 /// or CLEANUP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are those of the actions")]
 pub enum SessionTask {
     /// An operation.
     Operation(SessionAction),
-    /// Makes the proc's own directory; one that is there is fine.
+    /// Makes the proc's own directory; it may exist.
     MakeProcDir,
     /// Removes it.
     RemoveProcDir,
-    /// Makes a directory, which is kept under `object`; one that is there is fine.
+    /// Makes a directory, which is kept under `object`; it may exist.
     MakeDir {
         dir: ObjectId,
         name: Name,
@@ -130,6 +130,6 @@ pub enum SessionTask {
     RemoveDir { dir: ObjectId, name: Name },
     /// Removes a file.
     RemoveFile { dir: ObjectId, name: Name },
-    /// Makes a file, or empties one that is there, and fills it.
+    /// Makes a file, or truncates an existing one, and fills it.
     Fill { dir: ObjectId, name: Name },
 }

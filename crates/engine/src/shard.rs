@@ -1,6 +1,6 @@
 //! A shard: one thread that drives many procs through one [`ShardDriver`].
 //!
-//! The proc loop is written once, here, for socket drivers (requests queue and
+//! There is one proc loop, here, for socket drivers (requests queue and
 //! complete later), blocking drivers (requests are done when submitted) and the
 //! simulated ones of the tests. Nothing in it allocates or locks per operation
 //! once a run is under way.
@@ -33,15 +33,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-/// Longest time that a shard goes without looking at the stop flag.
-const GLANCE: Nanos = Nanos::from_millis(100);
-/// Lost operations in a row, without one success, after which a server is gone.
+/// Longest time between two checks of the stop flag.
+const STOP_CHECK_INTERVAL: Nanos = Nanos::from_millis(100);
+/// Lost operations in a row, without one success, after which a server counts as gone.
 const LOST_IN_A_ROW: u32 = 3;
 
-/// Why a phase ended before its time.
+/// Why a phase ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PhaseError {
-    /// The driver, or the server through it, gave up.
+    /// The driver failed, or the server did not answer.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// INIT took longer than INIT_TIMEOUT.
@@ -49,7 +49,7 @@ pub enum PhaseError {
         "INIT was not finished within {0} s (INIT_TIMEOUT); raise it, lower the load, or see why the server fills slowly"
     )]
     InitTimeout(u64),
-    /// Somebody wished to stop.
+    /// A stop was requested.
     #[error("stopped on request")]
     Stopped,
     /// A thread of the generator died.
@@ -57,7 +57,7 @@ pub enum PhaseError {
     Died(String),
 }
 
-/// What a shard is made of.
+/// A shard.
 pub struct Shard {
     pub(crate) driver: Box<dyn ShardDriver>,
     pub(crate) clock: Clock,
@@ -73,7 +73,7 @@ pub struct Shard {
     live_places: Vec<usize>,
     /// Requests block this thread.
     blocking: bool,
-    /// Where it is said what blocks it.
+    /// Where the operation that blocks it is published.
     open_op: Option<OpenOp>,
     slots: Slots,
     done: Vec<Completion>,
@@ -83,7 +83,7 @@ pub struct Shard {
     consecutive_timeouts: u32,
 }
 
-/// What a shard is given at its start.
+/// The parts of a shard.
 pub struct ShardParts {
     /// Its use of the driver.
     pub driver: Box<dyn ShardDriver>,
@@ -91,7 +91,7 @@ pub struct ShardParts {
     pub explain: Arc<dyn crate::driver::LoadDriver>,
     /// The agent's clock.
     pub clock: Clock,
-    /// The agent's wish to stop.
+    /// The agent's request to stop.
     pub stop: StopFlag,
     /// Its procs.
     pub procs: Vec<ShardProc>,
@@ -101,13 +101,13 @@ pub struct ShardParts {
     pub pacing: Pacing,
     /// The run's seed.
     pub seed: u64,
-    /// Where to tell how it goes.
+    /// Where to report progress.
     pub live: Option<SyncSender<LiveEvents>>,
-    /// Where to count every proc's operations, if anybody looks.
+    /// Where to count every proc's operations, if heartbeats are needed.
     pub live_counts: Option<Arc<LiveCounts>>,
-    /// Whether requests block: memory is taken sparingly, wake-ups are rare.
+    /// Whether requests block: memory is used sparingly, wake-ups are rare.
     pub blocking: bool,
-    /// Where a shard whose requests block says what is under way, if anybody looks.
+    /// Where a shard whose requests block publishes what is under way, if it is read.
     pub open_op: Option<OpenOp>,
 }
 
@@ -184,7 +184,7 @@ impl Shard {
         counters
     }
 
-    /// Submits `action` for a proc with its books in `work`. Gives the outcome
+    /// Submits `action` for a proc with the pending effect in `work`. Gives the outcome
     /// where the driver has it at once.
     #[inline]
     fn submit(&mut self, request: Request) -> Option<Outcome> {
@@ -198,7 +198,7 @@ impl Shard {
         }
     }
 
-    /// Tries again what found no room.
+    /// Submits again what the driver had no capacity for.
     fn submit_deferred(&mut self) {
         for _ in 0..self.deferred.len() {
             let request = self.deferred.swap_remove(0);
@@ -215,7 +215,7 @@ impl Shard {
         }
     }
 
-    /// Notices when a server does not answer any more.
+    /// Notices when a server has stopped answering.
     fn watch_losses(&mut self, proc: usize, status: Status, phase: &str) -> Result<(), PhaseError> {
         match status {
             Status::TimedOut | Status::Disconnected => self.consecutive_timeouts += 1,
@@ -233,7 +233,7 @@ impl Shard {
         Err(self.server_gone(proc, phase))
     }
 
-    /// What is said when a server has gone.
+    /// The error when a server has gone.
     fn server_gone(&self, proc: usize, phase: &str) -> PhaseError {
         PhaseError::Driver(DriverError {
             place: self.hosts.get(proc).cloned().unwrap_or_default(),
@@ -243,13 +243,13 @@ impl Shard {
         })
     }
 
-    /// Explains a failed outcome in words.
+    /// Describes a failed outcome.
     fn status_text(&self, status: Status) -> String {
         status_text(&*self.explain, status)
     }
 }
 
-/// Explains a failed outcome in words.
+/// Describes a failed outcome.
 pub fn status_text(driver: &dyn crate::driver::LoadDriver, status: Status) -> String {
     match status {
         Status::Ok => "ok".into(),

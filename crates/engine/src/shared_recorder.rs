@@ -1,9 +1,9 @@
 //! Counting for blocking shards: each has one proc and a thread, and there may be
 //! thousands, so histograms are shared by groups of them.
 //!
-//! A proc keeps what it measured in a small batch of its own and hands it over when
+//! A proc keeps what it measured in a small batch of its own and adds it to the group when
 //! that is full or a second is over: no lock and no allocation per operation, and a
-//! proc takes a few kilobytes and not the megabytes of its histograms.
+//! proc takes a few kilobytes instead of the megabytes of its histograms.
 
 use crate::driver::Status;
 use crate::recorder::{
@@ -16,11 +16,11 @@ use filermark_model::{Mix, Nanos, Op, PointStats};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Operations that a proc keeps to itself.
+/// Operations that a proc keeps in its batch.
 const BATCH: usize = 128;
-/// A second is told when it has been over for so long, in seconds: procs hand over
-/// once a second, or when they wake.
-pub(crate) const TELL_AFTER: i64 = 2;
+/// A second is reported when it has been over for so long, in seconds: procs add their
+/// batches once a second, or when they wake.
+pub(crate) const REPORT_DELAY: i64 = 2;
 
 /// What a group of procs counts into.
 pub struct SharedRecorder {
@@ -55,16 +55,16 @@ pub struct GroupSetup<'a> {
     pub background: bool,
     /// None of them has a schedule.
     pub unpaced: bool,
-    /// How many they are.
+    /// How many procs there are.
     pub proc_count: usize,
     /// Seconds of WARMUP and RUN.
     pub seconds: usize,
-    /// Where each second is told.
+    /// Where each second is reported.
     pub live: Option<SyncSender<LiveEvents>>,
 }
 
 impl SharedRecorder {
-    /// Counters of a group; takes all of its memory.
+    /// Counters of a group; allocates all of its memory.
     pub fn new(setup: GroupSetup<'_>, latest: RunTimes) -> Arc<Self> {
         let first_second = second_of(latest.warmup_start, latest.run_start);
         let seconds = setup.seconds.saturating_add(16).min(SECONDS_MAX);
@@ -94,10 +94,10 @@ impl SharedRecorder {
         })
     }
 
-    /// Tells the seconds that have been over for a while, also where all procs are inside
-    /// system calls and hand nothing over.
+    /// Reports the seconds that have been over for a while, also where all procs are inside
+    /// system calls and add no batch.
     pub(crate) fn flush(&self, now: Nanos) {
-        self.lock().tell(now);
+        self.lock().report_seconds(now);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -112,7 +112,7 @@ struct Sample {
     measured: bool,
 }
 
-/// One proc's way into the counters of its group.
+/// The connection of one proc to the counters of its group.
 pub struct Batch {
     shared: Arc<SharedRecorder>,
     samples: Vec<Sample>,
@@ -136,7 +136,7 @@ impl Batch {
         inner.saved_seconds = saved_seconds(inner.origin, run_start);
     }
 
-    /// Keeps an operation that has ended.
+    /// Adds an operation that has ended.
     #[inline]
     pub fn record(&mut self, ended: &FinishedOp) {
         self.samples.push(Sample {
@@ -159,14 +159,14 @@ impl Batch {
         }
     }
 
-    /// The oldest operation that is still under way was intended then.
+    /// Sets when the oldest operation that is still under way was intended.
     pub fn note_open_since(&mut self, since: Nanos) {
         if let Some(last) = self.shared.lock().replies.last_mut() {
             last.note(since, since, false);
         }
     }
 
-    /// Hands over what was kept; gives the instant at which the current second ends.
+    /// Adds the batch to the group; gives the instant at which the current second ends.
     pub fn roll(&mut self, now: Nanos) -> Nanos {
         let origin = self.hand_over(now);
         let second = second_of(now, origin);
@@ -179,12 +179,12 @@ impl Batch {
         for sample in self.samples.drain(..) {
             inner.count(&sample);
         }
-        inner.tell(now);
+        inner.report_seconds(now);
         inner.origin
     }
 
-    /// Hands over the rest. The last proc of a group gives its figures; the others
-    /// give none.
+    /// Adds the rest. The last proc of a group returns its figures; the others
+    /// return none.
     pub fn finish(mut self, now: Nanos, text: impl Fn(Status) -> String) -> PointStats {
         self.hand_over(now);
         let mut inner = self.shared.lock();
@@ -192,7 +192,7 @@ impl Batch {
         if inner.open_count > 0 {
             return PointStats::default();
         }
-        inner.tell(Nanos::MAX);
+        inner.report_seconds(Nanos::MAX);
         let Some(figures) = inner.figures.take() else {
             return PointStats::default();
         };
@@ -258,11 +258,11 @@ impl Inner {
         }
     }
 
-    /// Tells the seconds that have been over for a while.
-    fn tell(&mut self, now: Nanos) {
+    /// Reports the seconds that have been over for a while.
+    fn report_seconds(&mut self, now: Nanos) {
         let until = match now {
             Nanos::MAX => i64::MAX,
-            now => second_of(now, self.origin) - TELL_AFTER,
+            now => second_of(now, self.origin) - REPORT_DELAY,
         };
         while let Some(interval) = self.intervals.get(self.reported_count) {
             if interval.second > until {
@@ -271,7 +271,7 @@ impl Inner {
             let empty = interval.success_count + interval.error_count == 0;
             if let Some(live) = self.live.as_ref().filter(|_| !empty) {
                 let second = LiveEvents::Second(interval.clone());
-                // The next time: the length of RUN may depend on it.
+                // Sent next time: the length of RUN may depend on it.
                 if let Err(TrySendError::Full(_)) = live.try_send(second) {
                     return;
                 }
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_sums_up_and_only_its_last_proc_tells() {
+    fn a_group_sums_up_and_only_its_last_proc_returns_it() {
         let mix = Mix::new([(Op::Stat, 100.0)]).unwrap();
         let (live, words) = std::sync::mpsc::sync_channel(64);
         let setup = GroupSetup {
@@ -353,7 +353,7 @@ mod tests {
             .map(|i| (i.second, i.success_count))
             .collect();
         assert_eq!(seconds, [(-1, 2), (0, 400)]);
-        let told: Vec<_> = words.try_iter().collect();
-        assert_eq!(told.len(), 2);
+        let reported: Vec<_> = words.try_iter().collect();
+        assert_eq!(reported.len(), 2);
     }
 }

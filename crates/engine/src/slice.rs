@@ -12,7 +12,7 @@ use filermark_model::{Nanos, Op, Rng};
 use std::sync::Arc;
 use tree::TreeSlice;
 
-/// A proc's slice, with the rules that it follows.
+/// A proc's slice, with its rules.
 #[derive(Debug)]
 pub enum Slice {
     /// Of the one file set that all procs of a run share.
@@ -22,7 +22,7 @@ pub enum Slice {
 }
 
 impl Slice {
-    /// The operation that comes next, where the slice itself says so: its operations
+    /// The next operation, where the slice determines it: its operations
     /// follow a sequence.
     #[inline]
     pub fn next_op(&mut self, rng: &mut Rng) -> Option<Op> {
@@ -35,7 +35,7 @@ impl Slice {
         }
     }
 
-    /// Decides on which objects `op` works, at about `now`.
+    /// Selects the objects that `op` works on, at about `now`.
     #[inline]
     pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> ChosenAction {
         match self {
@@ -44,18 +44,18 @@ impl Slice {
         }
     }
 
-    /// Puts the books right after an operation; `end` is the outcome's.
+    /// Updates the state after an operation; `end` is the outcome's.
     #[inline]
-    pub fn settle(&mut self, rng: &mut Rng, hold: PendingEffect, worked: bool, end: bool) {
-        match (self, hold) {
+    pub fn settle(&mut self, rng: &mut Rng, effect: PendingEffect, worked: bool, end: bool) {
+        match (self, effect) {
             (_, PendingEffect::None) => {}
-            (Self::Classic(set, slice), hold) => slice.settle(rng, hold, worked, end, set),
-            (Self::Tree(tree), PendingEffect::Tree(hold)) => tree.settle(hold, worked),
+            (Self::Classic(set, slice), effect) => slice.settle(rng, effect, worked, end, set),
+            (Self::Tree(tree), PendingEffect::Tree(effect)) => tree.settle(effect, worked),
             (Self::Tree(_), _) => {}
         }
     }
 
-    /// Nothing of it exists any more.
+    /// Resets the state: nothing of it exists any more.
     pub fn forget(&mut self) {
         match self {
             Self::Classic(set, slice) => slice.forget_names(set.layout),
@@ -77,7 +77,7 @@ impl Slice {
         }
     }
 
-    /// The classical slice, where it is one.
+    /// The classical slice, if it is one.
     pub fn classic(&self) -> Option<&ClassicSlice> {
         match self {
             Self::Classic(_, slice) => Some(slice),
@@ -85,7 +85,7 @@ impl Slice {
         }
     }
 
-    /// The same, to be changed.
+    /// The classical slice, mutable.
     pub fn classic_mut(&mut self) -> Option<&mut ClassicSlice> {
         match self {
             Self::Classic(_, slice) => Some(slice),
@@ -93,7 +93,7 @@ impl Slice {
         }
     }
 
-    /// The tree, where it is one.
+    /// The tree, if it is one.
     pub fn tree(&self) -> Option<&TreeSlice> {
         match self {
             Self::Classic(..) => None,
@@ -101,7 +101,7 @@ impl Slice {
         }
     }
 
-    /// The same, to be changed.
+    /// The tree, mutable.
     pub fn tree_mut(&mut self) -> Option<&mut TreeSlice> {
         match self {
             Self::Classic(..) => None,

@@ -1,4 +1,4 @@
-//! What belongs to one operating system, one module each.
+//! Code for one operating system, one module each.
 
 #[cfg(target_os = "linux")]
 mod linux;

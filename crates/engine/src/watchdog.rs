@@ -1,15 +1,15 @@
 //! Notices that its own process stood still: stopped, its host suspended, or without a
 //! processor for long.
 //!
-//! A thread sleeps for [`INTERVAL`] and looks how late it woke up. What is later than
-//! [`GAP_MIN`] is a gap, in which no thread of the process can be trusted to have done
+//! A thread sleeps for [`INTERVAL`] and measures how late it woke up. What is later than
+//! [`GAP_MIN`] is a gap, in which no thread of the process can be assumed to have done
 //! what was due. The clock that time is measured by stands while the host is suspended;
-//! the distance to the one that does not is looked at as well. A stop is seen shorter
+//! the distance to the one that does not is checked as well. A stop is measured shorter
 //! than it was, by [`INTERVAL`] at most: it may begin anywhere in a sleep.
 //!
-//! | module | room |
+//! | module | contents |
 //! |---|---|
-//! | `gaps` | how late each look is, without a thread or a clock |
+//! | `gaps` | the lateness of each check, without a thread or a clock |
 //! | `host` | what Linux counts: stolen time, throttling, page faults |
 
 mod gaps;
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks. One costs about 27 us on a busy virtual machine, so all together
+/// Between two checks. One costs about 27 us on a busy virtual machine, so all together
 /// 0.14 % of one processor.
 pub const INTERVAL: Nanos = Nanos::from_millis(20);
 
@@ -46,15 +46,15 @@ struct State {
     run_start: RunStart,
     gaps: StallDetector,
     counters: HostCounters,
-    /// What the counters said when RUN began.
+    /// The counters at the start of RUN.
     at_start: Option<host::Counts>,
 }
 
 impl Watchdog {
-    /// Begins to watch; what counts begins at `run_start` of `clock`.
+    /// Starts watching; counting starts at `run_start` of `clock`.
     ///
     /// # Errors
-    /// There is no thread.
+    /// The thread could not start.
     pub fn begin(clock: &Clock, run_start: impl Into<RunStart>) -> io::Result<Self> {
         let run_start = run_start.into();
         let state = State {
@@ -69,10 +69,10 @@ impl Watchdog {
         };
         let state = Arc::new(Mutex::new(state));
         let (over, ended) = channel::<()>();
-        let (watched, looking) = (state.clone(), clock.clone());
+        let (watched, check_clock) = (state.clone(), clock.clone());
         let work = move || {
             loop {
-                let wait = lock(&watched).look(&looking);
+                let wait = lock(&watched).check(&check_clock);
                 match ended.recv_timeout(wait) {
                     Err(RecvTimeoutError::Timeout) => {}
                     _ => return,
@@ -93,8 +93,8 @@ impl Watchdog {
     /// What was seen, up to now.
     pub fn finish(self) -> Stalls {
         let mut state = lock(&self.state);
-        // The process may just have gone on, and this thread be quicker than the other.
-        state.look(&self.clock);
+        // The process may just have continued, with this thread running before the other.
+        state.check(&self.clock);
         let mut stalls = state.gaps.stalls();
         if let Some(before) = &state.at_start {
             let now = state.counters.read();
@@ -114,11 +114,11 @@ impl Drop for Watchdog {
 }
 
 impl State {
-    /// Takes in one look; how long to sleep till the next one.
-    fn look(&mut self, clock: &Clock) -> Duration {
+    /// Makes one check; returns how long to sleep until the next one.
+    fn check(&mut self, clock: &Clock) -> Duration {
         let now = clock.now();
         self.gaps.begin_run_at(self.run_start.get());
-        self.gaps.look(now, sys::suspended());
+        self.gaps.check(now, sys::suspended());
         if self.at_start.is_none() && now >= self.gaps.run_start() {
             self.at_start = Some(self.counters.read());
         }
@@ -133,7 +133,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first reading is what later ones are held against, so it must not be too small.
+/// The first reading is compared with later ones, so it must not be too small.
 fn suspended_at_first() -> Nanos {
     (0..3).map(|_| sys::suspended()).max().unwrap_or_default()
 }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_ends_when_it_is_asked_and_counts_from_the_beginning_of_run() {
+    fn it_ends_on_request_and_counts_from_the_beginning_of_run() {
         let clock = Clock::real();
         let watchdog = Watchdog::begin(&clock, Nanos::MAX).expect("a thread");
         assert_eq!(watchdog.finish(), Stalls::default(), "RUN did not begin");

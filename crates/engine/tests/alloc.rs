@@ -1,8 +1,8 @@
 //! Nothing is allocated per operation: hundreds of thousands of them, closed and open,
-//! answered at once and later, take nothing from the heap once it is warm.
+//! answered at once and later, allocate nothing on the heap after a warm-up.
 //!
 //! A test binary of its own, because a counting allocator counts everything.
-#![allow(unsafe_code)] // A global allocator that counts can't be written without.
+#![allow(unsafe_code)] // A global allocator that counts needs unsafe code.
 
 use filermark_engine::assign_procs::classic_procs;
 use filermark_engine::clock::Clock;
@@ -27,7 +27,7 @@ use std::sync::mpsc::sync_channel;
 struct Counting;
 
 thread_local! {
-    // Per thread: tests run beside each other.
+    // Per thread: tests run in parallel.
     static TAKEN: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -36,7 +36,7 @@ fn count() {
     let _ = TAKEN.try_with(|taken| taken.set(taken.get() + 1));
 }
 
-// SAFETY: every call is handed to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -59,10 +59,10 @@ const WARM: u64 = 50_000;
 const COUNTED: u64 = 150_000;
 const PROCS: u32 = 64;
 
-/// Takes a microsecond of virtual time per request, and notes the heap.
+/// Takes a microsecond of virtual time per request, and records the allocations.
 struct Server {
     clock: Clock,
-    /// Every so many requests one is answered at once; the others wait for `poll`.
+    /// One in this many requests is answered at once; the others wait for `poll`.
     at_once_every: u64,
     count: u64,
     waiting: Vec<Completion>,
@@ -147,14 +147,14 @@ fn allocations(mode: PacingMode, at_once_every: u64, rate_per_proc: f64) -> u64 
     let benchmark = Benchmark::shipped("general-nfs3").expect("shipped");
     let clock = Clock::virtual_at_zero();
     let marks = Rc::new(Marks::default());
-    // Nobody listens: what does not fit is dropped.
+    // Events are not received: what does not fit is dropped.
     let (live, _words) = sync_channel(4);
     let mut shard = Shard::new(ShardParts {
         driver: Box::new(Server {
             clock: clock.clone(),
             at_once_every,
             count: 0,
-            // Fewer than may be in flight with open pacing: some find no room.
+            // Fewer than may be in flight with open pacing: some are deferred.
             waiting: Vec::with_capacity(256),
             marks: marks.clone(),
         }),

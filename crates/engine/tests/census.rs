@@ -1,5 +1,5 @@
-//! What compressors and deduplication find in file contents, by programs that others
-//! wrote (Debian's zstd and lz4). The drivers' own tests show that they write these
+//! What compressors and deduplication find in file contents, by third-party
+//! programs (Debian's zstd and lz4). The drivers' own tests show that they write these
 //! contents and no others.
 
 use filermark_engine::data::{BLOCK, DataSource, SECTOR, VerifyLevel};
@@ -27,7 +27,7 @@ fn written(data: &DataSource, bytes: usize, record: usize) -> Vec<u8> {
     out
 }
 
-/// The length of what a program makes of these bytes.
+/// The length of the output of a program for these bytes.
 fn packed(program: &str, options: &[&str], bytes: &[u8]) -> usize {
     let mut child = Command::new(program)
         .args(options)
@@ -63,7 +63,7 @@ fn what_is_declared_incompressible_is_and_no_sector_repeats() {
     assert!(duplicates < 0.1, "{duplicates}");
 }
 
-/// Percent that is left of records of a length, each compressed alone.
+/// Percent that remains of records of a length, each compressed alone.
 fn left_pcnt(dir: &Path, program: &str, options: &[&str], data: &DataSource, record: usize) -> f64 {
     let count = (2 * MIB / record).clamp(2, 64);
     let names: Vec<_> = (0..count).map(|n| dir.join(format!("{n}"))).collect();

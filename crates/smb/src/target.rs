@@ -72,7 +72,7 @@ impl Target {
             let found = (host.as_str(), port).to_socket_addrs();
             found.map(Iterator::collect::<Vec<_>>)
         };
-        let all = interrupt_guard::apart(look_up)
+        let all = interrupt_guard::run_interruptible(look_up)
             .unwrap_or_else(|| Err(std::io::Error::other("stopped on request")))
             .map_err(|e| fail(e.to_string(), "check the name in MNT_POINTS"))?;
         let wanted = |a: &SocketAddr| match plan.ip {

@@ -4,7 +4,7 @@ use crate::figure::{Bar, Figure, Figures};
 use crate::measured::{Measured, MeasuredOrReason};
 use crate::plan::{Bench, plan};
 use crate::server::{ServerProcess, ServerSpec};
-use filermark_engine::sys::sharpen_timers;
+use filermark_engine::sys::minimize_timer_slack;
 use filermark_model::{Latency, Nanos};
 use filermark_net::{Reactor, Ready};
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ struct BareSleep {
 
 impl BareSleep {
     fn new() -> Result<Self, String> {
-        sharpen_timers();
+        minimize_timer_slack();
         Ok(Self {
             reactor: Reactor::new().map_err(failed)?,
             ready: Vec::new(),

@@ -9,7 +9,7 @@ use filermark_model::benchmark::Work;
 use filermark_model::composite::Component;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
 
-/// Changes the components as the parameters say. `procs` is how many procs there
+/// Changes the components as the parameters require. `procs` is how many procs there
 /// are at the largest load point: in all, and on the client that has most.
 pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, procs: (u64, u64)) {
     let values = r.values;
@@ -51,21 +51,21 @@ pub(crate) fn change(r: &mut Reading<'_>, benchmark: &mut Benchmark, procs: (u64
     }
 }
 
-/// Whether DIR_COUNT and FILES_PER_DIR count: not where the rc file has both as
-/// every rc file of 2014 does.
+/// Whether DIR_COUNT and FILES_PER_DIR count: not where the rc file sets both to the
+/// values of the rc files of 2014.
 fn counts_of_2014(r: &mut Reading<'_>) -> bool {
     let values = r.values;
     let as_shipped = |(parameter, n): (&Param<Option<u32>>, u32)| {
         let in_file = matches!(values.place(parameter), SourceLocation::At { .. });
         in_file && values.get(parameter) == Some(n)
     };
-    // As every rc file of 2014 has them, where the benchmark's own figures count in their
-    // place (sources.md 3.1 and 3.3).
+    // Every rc file of 2014 has them, and they are ignored there in favor of the benchmark's
+    // own figures (sources.md 3.1 and 3.3).
     let of_2014 = [(&params::DIR_COUNT, 10), (&params::FILES_PER_DIR, 100)];
     if !of_2014.into_iter().all(as_shipped) {
         return true;
     }
-    let text = "DIR_COUNT=10 and FILES_PER_DIR=100, as in every rc file of 2014, stand aside \
+    let text = "DIR_COUNT=10 and FILES_PER_DIR=100, as in every rc file of 2014, are ignored \
                 for the benchmark's own figures, as they did there";
     r.reports.note(Rule::NotStandard, Severity::Note, text);
     false
@@ -103,7 +103,7 @@ fn file_size(reports: &mut Reports, components: &mut [Component], bytes: u64, gi
 }
 
 /// Scales the files by CLIENT_MEM and AGGR_CAP where the benchmark is one of
-/// netmist's single workloads: one component, as fast as it goes.
+/// netmist's single workloads: one component, as fast as possible.
 fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) {
     let values = r.values;
     let given: Vec<&GivenValue> = [&params::CLIENT_MEM, &params::AGGR_CAP]
@@ -137,7 +137,7 @@ fn scaled(r: &mut Reading<'_>, components: &mut [Component], procs: (u64, u64)) 
     }
 }
 
-/// CLIENT_MEM and AGGR_CAP without effect; 1g is what every rc file of 2014 has.
+/// CLIENT_MEM and AGGR_CAP without effect; 1g is the value in every rc file of 2014.
 fn fixed_sizes(reports: &mut Reports, given: &[&GivenValue]) {
     let changed = given
         .iter()

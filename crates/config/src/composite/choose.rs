@@ -1,4 +1,4 @@
-//! Which benchmark a run is: a classical one, or a composite.
+//! Determines which benchmark a run is: a classical one, or a composite.
 
 use crate::definitions::{
     defines_composites, shipped_registry, take_definitions, unknown_benchmark,
@@ -13,11 +13,11 @@ use filermark_model::registry::{Registry, RegistryError};
 use filermark_model::{Benchmark, Finding, Rule, Severity};
 use std::path::Path;
 
-/// What BENCHMARK and BENCHMARK_FILE say.
+/// The choice of BENCHMARK and BENCHMARK_FILE.
 pub(crate) enum BenchmarkChoice {
-    /// A classical benchmark, or nothing that is known: the classical rooms go on.
+    /// A classical benchmark, or an unknown one: handled by the classical modules.
     Classic,
-    /// A composite; `None`: it is wrong, as told.
+    /// A composite; `None`: it is wrong, as reported.
     Composite(Option<Box<ChosenBenchmark>>),
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct ChosenBenchmark {
     pub definition: Benchmark,
     /// With the workload objects of WORKLOAD_FILE in it.
     pub benchmark: Benchmark,
-    /// What there is to say so far.
+    /// Findings so far.
     pub findings: Vec<Finding>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> BenchmarkChoice {
             return BenchmarkChoice::Composite(None);
         }
     };
-    // A benchmark that is unknown is taken for the kind that the other parameters belong to.
+    // A benchmark that is unknown is assumed to be of the kind that the other parameters belong to.
     let mounts = &params::CLIENT_MOUNTPOINTS;
     let like_composite = values.given(mounts).is_some() || values.is_bad(mounts);
     match registry.composite(&name) {
@@ -102,7 +102,7 @@ pub(crate) fn choose(r: &mut Reading<'_>, work_dir: &Path) -> BenchmarkChoice {
 enum OwnDefinitions {
     /// It is not set.
     None,
-    /// A classical definition (or none at all), which the classical rooms read.
+    /// A classical definition (or none at all), which the classical modules read.
     Classic,
     /// Composites or workload objects: the file's path and its text.
     Composites(String, String),
@@ -120,12 +120,12 @@ fn own_text(values: &Values, sources: &Sources) -> OwnDefinitions {
     }
 }
 
-/// Whether a definition file is of the 2014 kind, which is to be converted first.
+/// Whether a definition file is of the 2014 kind, which must be converted first.
 fn is_xml(text: &str) -> bool {
     text.trim_start().starts_with('<')
 }
 
-/// The definition, and the same with the objects of WORKLOAD_FILE.
+/// The definition, and the definition with the objects of WORKLOAD_FILE.
 fn changed(
     r: &mut Reading<'_>,
     definition: Benchmark,
@@ -181,7 +181,7 @@ fn changed(
     }))
 }
 
-/// Puts what a text defines into the registry; gives the names of its workloads.
+/// Adds what a text defines to the registry; returns the names of its workloads.
 pub(crate) fn take_objects(
     reports: &mut Reports,
     path: &str,

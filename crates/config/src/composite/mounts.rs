@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// Linux's PATH_MAX, less what the names below the mount point take.
 const PATH_BYTES_MAX: usize = 3_000;
-/// The most mistakes that are told.
+/// The most mistakes that are reported.
 const ERRORS_MAX: usize = 50;
 
 /// A client and a directory on it.
@@ -21,7 +21,7 @@ pub struct ClientMount {
     pub path: String,
 }
 
-/// Takes `client:/path` or `[address]:/path` apart; an address keeps its brackets, and a
+/// Splits `client:/path` or `[address]:/path`; an address keeps its brackets, and a
 /// client may be a range.
 fn split_client_mount(word: &str) -> Result<(&str, &str), HostWordError> {
     let wrong = |what: &str, hint: &str| {
@@ -72,14 +72,14 @@ pub(crate) fn check_path(path: &str) -> Result<(), HostWordError> {
     }
     if path.len() > PATH_BYTES_MAX || path.chars().any(char::is_control) {
         return Err((
-            "has a path that cannot be".into(),
+            "has an invalid path".into(),
             format!("a path has {PATH_BYTES_MAX} bytes at most and no control characters"),
         ));
     }
     Ok(())
 }
 
-/// What is found, and whether it is too much already.
+/// The mount points found so far, and whether they are too many.
 struct MountProblems<'a> {
     naming: &'a ClientNames,
     mounts: Vec<ClientMount>,
@@ -87,7 +87,7 @@ struct MountProblems<'a> {
 }
 
 impl MountProblems<'_> {
-    /// Takes in the clients of a word, each with these paths.
+    /// Adds the clients of a word, each with these paths.
     fn take(&mut self, clients: &str, paths: &[&str]) -> Result<(), HostWordError> {
         let names = self
             .naming
@@ -129,16 +129,16 @@ fn parse_file(
         let mut words = line.split_whitespace().take_while(|w| !w.starts_with('#'));
         let Some(client) = words.next() else { continue };
         let place = SourceLocation::line(file, i + 1, 1);
-        let mut complain = |(message, hint): HostWordError| {
+        let mut report = |(message, hint): HostWordError| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
-        // Words as CLIENT_MOUNTPOINTS itself has them are taken, too.
+        // Words in the form of CLIENT_MOUNTPOINTS itself are accepted, too.
         if client.contains(":/") {
             for word in std::iter::once(client).chain(words) {
                 let taken =
                     split_client_mount(word).and_then(|(client, path)| found.take(client, &[path]));
                 if let Err(wrong) = taken {
-                    complain(wrong);
+                    report(wrong);
                 }
             }
             continue;
@@ -149,21 +149,21 @@ fn parse_file(
             any = true;
             match check_path(path) {
                 Ok(()) => paths.push(path),
-                Err((what, hint)) => complain((format!("'{}' {what}", quoted(path)), hint)),
+                Err((what, hint)) => report((format!("'{}' {what}", quoted(path)), hint)),
             }
         }
         if let Err(wrong) = found.take(client, &paths) {
-            complain(wrong);
+            report(wrong);
         }
         if !any {
             let message = format!("client {} has no directory", quoted(client));
-            complain((message, "write: client path [path ...]".into()));
+            report((message, "write: client path [path ...]".into()));
         }
     }
 }
 
 /// Resolves CLIENT_MOUNTPOINTS: all of its directories in their order; `None`:
-/// something is wrong, which is told.
+/// something is wrong, which is reported.
 pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
     let (values, sources) = (r.values, r.sources);
     let place = values.place(&params::CLIENT_MOUNTPOINTS);
@@ -199,7 +199,7 @@ pub(crate) fn client_mounts(r: &mut Reading<'_>) -> Option<Vec<ClientMount>> {
                 }
                 Err(why) => {
                     let message = format!(
-                        "CLIENT_MOUNTPOINTS={} is no client:/path, and a file of that name {why}",
+                        "CLIENT_MOUNTPOINTS={} is not client:/path, and a file of that name {why}",
                         quoted(file)
                     );
                     let hint = "write client:/path, or name a file with 'client path ...' lines";
@@ -279,8 +279,8 @@ mod tests {
         let bad = [
             ("localhost", "is not client:/path"),
             ("localhost:mnt", "is not client:/path"),
-            (":/mnt", "has no client name"),
-            ("a b:/mnt", "has no client name"),
+            (":/mnt", "has an invalid client name"),
+            ("a b:/mnt", "has an invalid client name"),
             ("-a:/mnt", "begins with '-'"),
             ("::1:/mnt", "without brackets"),
             ("[::1:/mnt", "closing bracket"),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_clients_is_told_by_line() {
+    fn mistakes_in_a_file_of_clients_have_their_line() {
         let auto = naming("auto", None);
         let mut found = MountProblems {
             naming: &auto,
@@ -323,15 +323,15 @@ mod tests {
         assert_eq!(texts.join(" "), "c1/a ::1/b c2/a");
         let text = "localhost\nlocalhost x\n-nv3 /mnt\nc[1-3 /x\n";
         parse_file("f", text, &mut found, &mut errors);
-        let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        assert!(said[0].starts_with("f:1:1: client localhost has no directory"));
-        assert!(said[1].starts_with("f:2:1: 'x' has a path that does not begin"));
-        assert!(said[2].starts_with("f:3:1: '-nv3' has a client name that begins with '-'"));
-        assert!(said[3].starts_with("f:4:1: 'c[1-3' has no closing bracket"));
+        let messages: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        assert!(messages[0].starts_with("f:1:1: client localhost has no directory"));
+        assert!(messages[1].starts_with("f:2:1: 'x' has a path that does not begin"));
+        assert!(messages[2].starts_with("f:3:1: '-nv3' has a client name that begins with '-'"));
+        assert!(messages[3].starts_with("f:4:1: 'c[1-3' has no closing bracket"));
     }
 
     #[test]
-    fn what_is_too_much_is_told_before_it_is_made() {
+    fn too_many_mount_points_are_refused_before_they_are_made() {
         let auto = naming("auto", None);
         let mut found = MountProblems {
             naming: &auto,

@@ -1,4 +1,4 @@
-//! Load points and procs of a composite: who does what, where, at which load.
+//! Load points and procs of a composite: which proc works where, at which load.
 
 use super::mounts::ClientMount;
 use crate::error::SourceLocation;
@@ -77,10 +77,10 @@ pub(crate) fn mount_point(client: &str, path: &str) -> MountPoint {
     }
 }
 
-/// All procs of so many units, in the order in which they come into play: unit by
+/// All procs of so many units, in the order in which they are added: unit by
 /// unit, component by component. The k-th proc of a component works in directory
-/// k + (procs of the components before it in a unit), round the list, so that the
-/// components are spread over the clients alike.
+/// k + (procs of the components before it in a unit), modulo the length of the list, so
+/// that the components are spread over the clients evenly.
 pub(crate) fn procs(
     units: u64,
     work: &CompositeWork,

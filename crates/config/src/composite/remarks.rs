@@ -1,4 +1,4 @@
-//! What there is to say about a composite run: changed parameters, parameters
+//! Findings of a composite run: changed parameters, parameters
 //! without effect, load points, memory.
 
 use crate::given::{GivenValue, Values};
@@ -10,9 +10,9 @@ use filermark_model::units::counted;
 use filermark_model::{Benchmark, Bytes, Finding, Rule, Severity};
 use std::collections::HashSet;
 
-/// Whether it is a parameter that changes a composite in a way that [`super::change`] tells.
-fn is_told_by_change(parameter: &Parameter) -> bool {
-    let told: [&Parameter; 6] = [
+/// Whether it is a parameter that changes a composite in a way that [`super::change`] reports.
+fn is_reported_by_change(parameter: &Parameter) -> bool {
+    let reported: [&Parameter; 6] = [
         &params::FILE_SIZE,
         &params::DIR_COUNT,
         &params::FILES_PER_DIR,
@@ -20,7 +20,7 @@ fn is_told_by_change(parameter: &Parameter) -> bool {
         &params::AGGR_CAP,
         &params::DRIVER,
     ];
-    told.iter().any(|p| p.is(parameter))
+    reported.iter().any(|p| p.is(parameter))
 }
 
 /// Findings about the parameters themselves.
@@ -33,13 +33,13 @@ pub(super) fn changes(values: &Values, definition: &Benchmark) -> Vec<Finding> {
 }
 
 fn fixed(given: &GivenValue, definition: &Benchmark) -> Option<Finding> {
-    match is_told_by_change(given.parameter) {
+    match is_reported_by_change(given.parameter) {
         true => None,
         false => not_standard(given, definition),
     }
 }
 
-/// A parameter that does nothing in a composite run; `with` says in which.
+/// A parameter that has no effect in a composite run; `with` describes the run.
 pub(crate) fn idle_with(given: &GivenValue, with: &str) -> Option<Finding> {
     let p = given.parameter;
     let foreign = !p.scope.holds(Family::Composite);
@@ -55,14 +55,14 @@ pub(crate) fn idle_with(given: &GivenValue, with: &str) -> Option<Finding> {
     Some(Finding::new(Rule::NotStandard, Severity::Note, text))
 }
 
-/// Workloads that want a client without attribute caching.
+/// Workloads that require a client without attribute caching.
 pub(crate) fn attribute_cache(benchmark: &Benchmark) -> Option<Finding> {
     let components = benchmark.composite()?.components.iter();
     let wants = components.filter(|c| c.workload.attributes.no_attribute_cache);
     let names: Vec<&str> = wants.map(|c| c.workload.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         let text = format!(
-            "{}: by its description the client keeps no attributes: mount NFS with noac (actimeo=0), SMB with actimeo=0",
+            "{}: its description requires a client without attribute caching: mount NFS with noac (actimeo=0), SMB with actimeo=0",
             names.join(", ")
         );
         Finding::new(Rule::Lacking, Severity::Note, text)
@@ -86,8 +86,8 @@ pub(super) fn idle_clients(procs: &[ProcPlan], clients: usize) -> Option<Finding
     (idle > 0).then(|| Finding::new(Rule::ProcLoad, Severity::Note, text))
 }
 
-/// More memory wanted of this host than it has; `here` is the share of the procs that
-/// run on it, from 0 to 1. What the other clients have is not known here.
+/// More memory needed of this host than it has; `here` is the share of the procs that
+/// run on it, from 0 to 1. The memory of the other clients is not known here.
 pub(super) fn memory(
     points: &[LoadPoint],
     benchmark: &Benchmark,
@@ -107,7 +107,7 @@ pub(super) fn memory(
         false => "; this host has".to_owned(),
     };
     let text = format!(
-        "the largest load wants {} of client memory ({per_unit} MiB per {}){of_it} {}",
+        "the largest load needs {} of client memory ({per_unit} MiB per {}){of_it} {}",
         mib(units * per_unit),
         benchmark.unit,
         Bytes(host.mem_bytes?)

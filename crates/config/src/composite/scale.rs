@@ -10,10 +10,10 @@
 
 /// File sizes are whole multiples of this, in bytes.
 const STEP_BYTES: u64 = 8 << 10;
-/// What netmist takes for CLIENT_MEM and AGGR_CAP where nobody says (sources.md 3.1).
+/// netmist's values of CLIENT_MEM and AGGR_CAP where they are not set (sources.md 3.1).
 pub(crate) const MEM_BYTES_DEFAULT: u64 = 1 << 30;
 
-/// What file sizes are scaled by.
+/// The figures that file sizes are scaled by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     /// Memory of a client, in bytes.
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_larger_share_counts_and_odd_figures_do_no_harm() {
+    fn the_larger_share_counts_and_extreme_figures_are_accepted() {
         let scale = Scale {
             client_mem_bytes: GIB,
             aggregate_bytes: 100 * GIB,

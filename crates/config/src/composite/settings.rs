@@ -1,4 +1,4 @@
-//! Settings of a composite run that stand by themselves: the driver, the scripts,
+//! Independent settings of a composite run: the driver, the scripts,
 //! the time service, the heartbeat.
 
 use crate::drivers::{DriverRequest, driver_of, driver_of_word};
@@ -89,7 +89,7 @@ pub(crate) fn port(service: &str) -> Result<u16, (String, String)> {
     port_in(service, &text)
 }
 
-/// The same with the text of /etc/services.
+/// As [`port`], with the text of /etc/services.
 fn port_in(service: &str, services: &str) -> Result<u16, (String, String)> {
     if service.is_empty() {
         return Ok(PIT_PORT);
@@ -98,7 +98,7 @@ fn port_in(service: &str, services: &str) -> Result<u16, (String, String)> {
         return match service.parse::<u16>() {
             Ok(port) if port > 0 => Ok(port),
             _ => Err((
-                "is no port".into(),
+                "is not a port".into(),
                 "give 1 to 65535, or a name from /etc/services".into(),
             )),
         };
@@ -113,11 +113,11 @@ fn port_in(service: &str, services: &str) -> Result<u16, (String, String)> {
             .any(|n| n.eq_ignore_ascii_case(service));
         (is && protocol.eq_ignore_ascii_case("tcp")).then(|| port.parse::<u16>().ok())?
     });
-    // The manual's own name for it, where nobody has put it into the file.
+    // The manual's own name for it, where /etc/services does not have it.
     let known = service.eq_ignore_ascii_case("PIT").then_some(PIT_PORT);
     named.or(known).ok_or_else(|| {
         (
-            "is no TCP service in /etc/services".into(),
+            "is not a TCP service in /etc/services".into(),
             format!("give the port's number, e.g. {PIT_PORT}"),
         )
     })

@@ -11,24 +11,24 @@ use filermark_model::plan::DriverPlan;
 
 /// What a driver adds to the parameters.
 pub(crate) struct DriverParams {
-    /// Its name, as plans have it.
+    /// Its name in plans.
     pub name: &'static str,
     /// Its protocol in a word, for the reference: `NFS`; empty: none.
     pub title: &'static str,
     /// The letter that marks its parameters in the list of all.
     pub letter: char,
-    /// Its parameters, but those that stand among the ones of 2008 or of every run.
+    /// Its parameters, except those that are declared among the ones of 2008 or of every run.
     pub parameters: &'static [&'static Parameter],
     /// How mount points of classical benchmarks are written; `None`: it has no such benchmarks.
     pub mounts: Option<&'static MountSyntax>,
-    /// The parameter that chooses among its protocols, beside DRIVER and FS_PROTOCOL.
+    /// The parameter that chooses among its protocols, in addition to DRIVER and FS_PROTOCOL.
     pub version: Option<VersionChoice>,
-    /// In the head of a template: what has to be set beside LOAD, PROCS and MNT_POINTS; empty:
-    /// nothing.
+    /// In the head of a template: what must be set in addition to LOAD, PROCS and MNT_POINTS;
+    /// empty: nothing.
     pub must_be_set: &'static str,
     /// Refuses parameters that no run of its protocols can have, whichever driver makes the load.
     pub refuse: fn(&mut Reading<'_>),
-    /// Makes its settings. Errors are reported, and have some value.
+    /// Makes its settings. Errors are reported, and the settings then have some value.
     pub settings: fn(&mut Reading<'_>, &DriverRequest<'_>) -> DriverPlan,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct VersionChoice {
     pub protocol: fn(&Values) -> Option<Protocol>,
 }
 
-/// What the settings of a driver are made for.
+/// The input for the settings of a driver.
 pub(crate) struct DriverRequest<'a> {
     /// The protocol of the benchmark.
     pub protocol: Protocol,
@@ -70,7 +70,7 @@ impl DriverParams {
         }
     }
 
-    /// Whether it does the operations of any protocol: DRIVER alone chooses it.
+    /// Whether it supports the operations of any protocol: DRIVER alone chooses it.
     pub fn is_for_all(&self) -> bool {
         protocols().all(|protocol| protocol.driver() != self.name)
     }

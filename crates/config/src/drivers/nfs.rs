@@ -16,10 +16,10 @@ const GROUPS_MAX: usize = 16;
 /// RFC 5531, appendix A: bytes of the machine name in AUTH_SYS.
 const MACHINE_NAME_BYTES_MAX: usize = 255;
 /// Connections with a reserved source port: the engine takes ports from 512 to 1023,
-/// less some that others hold.
+/// less some that are in use.
 const RESVPORTS_MAX: u32 = 500;
 
-/// What it adds to the parameters. They stand among those of 2008 and Filermark's own
+/// What it adds to the parameters. They are declared among those of 2008 and Filermark's own
 /// (`params/classic.rs`, `params/filermark.rs`).
 pub(super) static DRIVER: DriverParams = DriverParams {
     title: "NFS",
@@ -103,7 +103,7 @@ fn nfs(r: &mut Reading<'_>, request: &DriverRequest<'_>) -> NfsPlan {
     }
 }
 
-/// The most that a READ or WRITE carries, in bytes, and why; `None`: what the server says.
+/// The most that a READ or WRITE carries, in bytes, and why; `None`: the server determines it.
 const fn transfer_limit(version: NfsVersion, transport: Transport) -> Option<(u32, &'static str)> {
     let why = match version {
         NfsVersion::V2 => "NFS version 2 carries no more (RFC 1094, MAXDATA)",
@@ -115,7 +115,7 @@ const fn transfer_limit(version: NfsVersion, transport: Transport) -> Option<(u3
     }
 }
 
-/// What becomes of the largest transfer that is asked for, with a note where it is less.
+/// Limits the largest transfer that is requested, with a note where it is less.
 fn cut(
     reports: &mut Reports,
     asked: Option<u32>,
@@ -127,7 +127,7 @@ fn cut(
     };
     if bytes > limit {
         let text = format!(
-            "BLOCK_SIZE={} is cut to {}: {why}",
+            "BLOCK_SIZE={} is reduced to {}: {why}",
             bytes >> 10,
             limit >> 10
         );
@@ -138,12 +138,12 @@ fn cut(
 
 fn groups(r: &mut Reading<'_>) -> Vec<u32> {
     let words = r.values.get(&params::NFS_GROUPS);
-    let mut complain = |message: String| {
+    let mut report = |message: String| {
         let hint = "give group numbers with blanks between them, 16 at most";
         r.refuse(&params::NFS_GROUPS, message, hint);
     };
     if words.len() > GROUPS_MAX {
-        complain(format!(
+        report(format!(
             "NFS_GROUPS lists {} groups; AUTH_SYS carries {GROUPS_MAX}",
             words.len()
         ));
@@ -152,8 +152,8 @@ fn groups(r: &mut Reading<'_>) -> Vec<u32> {
     for word in words {
         match word.parse() {
             Ok(gid) => groups.push(gid),
-            Err(_) => complain(format!(
-                "'{}' in NFS_GROUPS is no group number",
+            Err(_) => report(format!(
+                "'{}' in NFS_GROUPS is not a group number",
                 quoted(&word)
             )),
         }

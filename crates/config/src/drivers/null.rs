@@ -1,4 +1,4 @@
-//! The driver that answers every operation at once: it has no parameters.
+//! The driver that completes every operation at once: it has no parameters.
 
 use super::entry::DriverParams;
 use filermark_model::plan::{DriverPlan, NullPlan};

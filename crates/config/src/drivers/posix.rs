@@ -5,8 +5,8 @@ use crate::params::{self, Param};
 use crate::reading::{Reading, reuse};
 use filermark_model::plan::{DriverPlan, PosixPlan};
 
-/// What it adds to the parameters. Those of 2014 and Filermark's own for composites stand with
-/// them (`params/composite.rs`).
+/// What it adds to the parameters. Those of 2014 and Filermark's own for composites are declared
+/// together (`params/composite.rs`).
 pub(super) static DRIVER: DriverParams = DriverParams::new(PosixPlan::DRIVER, settings);
 
 fn settings(r: &mut Reading<'_>, _: &DriverRequest<'_>) -> DriverPlan {

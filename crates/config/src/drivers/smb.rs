@@ -1,4 +1,4 @@
-//! Parameters of the SMB driver: dialects and protection, who logs in, how calls go.
+//! Parameters of the SMB driver: dialects and protection, login, calls.
 
 mod dialects;
 mod login;
@@ -12,7 +12,7 @@ use crate::params;
 use crate::reading::Reading;
 use filermark_model::plan::{DriverPlan, SmbPlan};
 
-/// What it adds to the parameters. USERNAME, PASSWORD and DOMAIN stand among those of 2008
+/// What it adds to the parameters. USERNAME, PASSWORD and DOMAIN are declared among those of 2008
 /// (`params/classic.rs`).
 pub(super) static DRIVER: DriverParams = DriverParams {
     title: "SMB",
@@ -25,11 +25,11 @@ pub(super) static DRIVER: DriverParams = DriverParams {
     ..DriverParams::new(SmbPlan::DRIVER, settings)
 };
 
-/// UDP, which SMB does not have.
+/// Refuses UDP, which SMB does not have.
 fn refuse_udp(r: &mut Reading<'_>) {
     let values = r.values;
     if values.given(&params::TCP).is_some() && !values.get(&params::TCP) {
-        let message = "SMB goes over TCP alone".to_owned();
+        let message = "SMB works over TCP only".to_owned();
         let hint = "set TCP=on or leave it out";
         r.refuse(&params::TCP, message, hint);
     }

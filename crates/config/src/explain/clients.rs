@@ -1,5 +1,5 @@
 //! The clients in the text of `filermark plan`: what they do and how they are reached.
-//! Clients that are alike stand on one line.
+//! Clients with the same work are on one line.
 
 use crate::hosts::fold_hosts;
 use filermark_model::launch::{HostPlan, LaunchPlan, LauncherKind, OnLost};
@@ -12,8 +12,8 @@ use std::hash::Hash;
 /// The most lines that the work of the clients takes.
 const LINES_MAX: usize = 200;
 
-/// Things with the same mark together, in the order in which the marks come.
-fn alike<T, M: Eq + Hash + Clone>(all: impl Iterator<Item = (T, M)>) -> Vec<(Vec<T>, M)> {
+/// Groups items with equal marks, in the order in which the marks come.
+fn group_equal<T, M: Eq + Hash + Clone>(all: impl Iterator<Item = (T, M)>) -> Vec<(Vec<T>, M)> {
     let mut groups: Vec<(Vec<T>, M)> = Vec::new();
     let mut known: HashMap<M, usize> = HashMap::new();
     for (thing, mark) in all {
@@ -28,14 +28,14 @@ fn alike<T, M: Eq + Hash + Clone>(all: impl Iterator<Item = (T, M)>) -> Vec<(Vec
     groups
 }
 
-/// Writes who works where: for every client its name, and for every place ("on srv:/x")
-/// the number of its procs there.
+/// Writes which client works where: for every client its name, and for every place ("on
+/// srv:/x") the number of its procs there.
 pub(super) fn work<'a>(
     out: &mut String,
     clients: impl Iterator<Item = (&'a str, Vec<(String, u64)>)>,
 ) -> std::fmt::Result {
     let mut lines = 0;
-    let groups = alike(clients);
+    let groups = group_equal(clients);
     for (number, (names, places)) in groups.iter().enumerate() {
         if lines >= LINES_MAX {
             let rest = groups[number..].iter().map(|(names, _)| names.len());
@@ -63,7 +63,7 @@ fn names_of(names: &[&str]) -> String {
     }
 }
 
-/// Writes how the clients are reached; nothing where all there is is this host.
+/// Writes how the clients are reached; nothing where this host is the only one.
 pub(super) fn reach(out: &mut String, plan: &LaunchPlan) -> std::fmt::Result {
     let is_local = |h: &HostPlan| h.launcher == LauncherKind::Local;
     if plan.hosts.len() <= 1 && plan.hosts.iter().all(is_local) {
@@ -72,7 +72,7 @@ pub(super) fn reach(out: &mut String, plan: &LaunchPlan) -> std::fmt::Result {
     writeln!(out, "\nHow the clients are reached")?;
     let mark = |h: &HostPlan| (h.launcher, h.user.clone(), h.program.clone());
     let hosts = plan.hosts.iter().map(|h| (h.client.as_str(), mark(h)));
-    for (names, (launcher, user, program)) in alike(hosts) {
+    for (names, (launcher, user, program)) in group_equal(hosts) {
         let mut how = way(launcher, plan);
         if let Some(user) = user {
             how += &format!(", user {user}");
@@ -88,7 +88,7 @@ pub(super) fn reach(out: &mut String, plan: &LaunchPlan) -> std::fmt::Result {
     let copied = plan.hosts.iter().any(|h| h.launcher == LauncherKind::Ssh);
     let install = match (copied, plan.install) {
         (true, true) => "the program is copied to clients that lack this version; ",
-        (true, false) => "the program has to be there already (INSTALL=off); ",
+        (true, false) => "the program must be there already (INSTALL=off); ",
         (false, _) => "",
     };
     let lost = match plan.on_lost {

@@ -10,7 +10,7 @@ use filermark_model::{Bytes, RunPlan};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Files that are made a second: over a network, and on a disk of one's own.
+/// Files that are made a second: over a network, and on a local disk.
 const FILES_PER_S: [f64; 2] = [1_000.0, 10_000.0];
 
 pub(super) fn write_all(
@@ -33,7 +33,7 @@ pub(super) fn write_all(
     if let Some(clock) = &plan.clock_service {
         writeln!(
             out,
-            "Clock       held against {} port {}",
+            "Clock       compared with {} port {}",
             clock.host, clock.port
         )?;
     }
@@ -45,7 +45,7 @@ pub(super) fn write_all(
     remarks(out, plan)
 }
 
-/// What becomes of the files.
+/// How the file set is made and removed.
 fn files(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
     let fileset = match (plan.fileset.reuse, plan.fileset.keep) {
         (true, false) => "kept from point to point, removed at the end",
@@ -67,7 +67,7 @@ fn files(out: &mut String, plan: &RunPlan) -> std::fmt::Result {
 }
 
 fn components(out: &mut String, plan: &RunPlan, work: &CompositeWork) -> std::fmt::Result {
-    // netmist has no unit of load: its components tell how many procs there are.
+    // netmist has no unit of load: its components give the number of procs.
     let per = match plan.points.first() {
         Some(point) if point.units > 0.0 => format!(" per {}", plan.benchmark.unit),
         _ => String::new(),

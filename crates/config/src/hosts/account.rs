@@ -1,14 +1,14 @@
-//! Users and programs on client hosts: texts that end on a command line of ssh, whose
-//! far end is a shell.
+//! Users and programs on client hosts: texts that are used on a command line of ssh, whose
+//! remote end is a shell.
 
 use super::HostWordError;
 
-/// More is no login name; Linux takes 32, directories of users more.
+/// No login name is longer; Linux allows 32, directories of users more.
 const USER_BYTES_MAX: usize = 256;
 /// Linux's PATH_MAX.
 const PATH_BYTES_MAX: usize = 4_095;
 
-/// Whether a text can be a user on a client: `spec`, `DOMAIN\spec`, `spec@domain`.
+/// Checks a user on a client: `spec`, `DOMAIN\spec`, `spec@domain`.
 ///
 /// # Errors
 /// (what is wrong, what to try).
@@ -19,18 +19,18 @@ pub(crate) fn check_user(user: &str) -> Result<(), HostWordError> {
         return wrong("begins with '-', as options do");
     }
     let ok = |c: char| c.is_alphanumeric() || "._-@+\\".contains(c);
-    // A backslash at the end would quote what follows on the far side.
+    // A backslash at the end would quote what follows on the remote side.
     if user.is_empty()
         || user.len() > USER_BYTES_MAX
         || !user.chars().all(ok)
         || user.ends_with('\\')
     {
-        return wrong("is no user name that can be");
+        return wrong("is not a valid user name");
     }
     Ok(())
 }
 
-/// Whether a text can be the path of a program on a client.
+/// Checks the path of a program on a client.
 ///
 /// # Errors
 /// (what is wrong, what to try).
@@ -40,11 +40,11 @@ pub(crate) fn check_program(path: &str) -> Result<(), HostWordError> {
     if path.starts_with('-') {
         return wrong("begins with '-', as options do");
     }
-    // No = either: before a slash it would be an assignment.
+    // Nor =: before a slash it would be an assignment.
     let below_home = path.strip_prefix("~/").unwrap_or(path);
     let ok = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
     if below_home.is_empty() || path.len() > PATH_BYTES_MAX || !below_home.chars().all(ok) {
-        return wrong("has a character that the shell over there would not take as it is");
+        return wrong("has a character that is special to the shell of the client");
     }
     if path.ends_with('/') {
         return wrong("is a directory, not a program");

@@ -1,4 +1,4 @@
-//! Names as ranges again, so that a thousand of them fit a line.
+//! Compresses names to ranges, so that a thousand of them fit on a line.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ struct Range {
 }
 
 impl Range {
-    /// Takes the next number in, where it goes on from the last.
+    /// Adds the next number, if it continues from the last.
     fn takes(&mut self, digits: &str) -> bool {
         let number = |t: &str| t.parse::<u32>().ok();
         let next = number(&self.last).and_then(|n| n.checked_add(1));
@@ -43,8 +43,8 @@ impl Range {
 }
 
 /// Writes names as a host list that [`expand_hosts`](super::expand_hosts) reads:
-/// `nv[01-16],c[1-3,7]`. Names of one family are put together where the first of them
-/// stands.
+/// `nv[01-16],c[1-3,7]`. Names of one family are combined at the place of the
+/// first of them.
 pub fn fold_hosts<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut families: Vec<NameGroup> = Vec::new();
     let mut known: HashMap<(&str, &str), usize> = HashMap::new();
@@ -85,7 +85,7 @@ impl NameGroup {
     }
 }
 
-/// A name's last number, and what stands before and after it; IPv6 addresses and names
+/// A name's last number, and the text before and after it; IPv6 addresses and names
 /// that begin with their only number have none.
 fn split(name: &str) -> (&str, &str, &str) {
     let whole = (name, "", "");

@@ -11,7 +11,7 @@ const DIGITS_MAX: usize = 9;
 const WORD_BYTES_MAX: usize = CLIENTS_MAX * (DIGITS_MAX + 1);
 const EXAMPLE: &str = "write a name, an address, or a range: nv[01-16], c[1-3,7]";
 
-/// One word of a host list, read; stands for [`CLIENTS_MAX`] names at most.
+/// One parsed word of a host list; stands for [`CLIENTS_MAX`] names at most.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
@@ -28,7 +28,7 @@ enum Part {
 struct Range {
     first: u32,
     last: u32,
-    /// Digits that every number is filled up to with zeros.
+    /// The number of digits to which every number is padded with zeros.
     width: usize,
 }
 
@@ -89,7 +89,7 @@ impl Pattern {
         self.count
     }
 
-    /// All names, in the order of the numbers; the last brackets turn fastest.
+    /// All names, in the order of the numbers; the last brackets vary fastest.
     pub fn names(&self) -> Vec<String> {
         let mut names = vec![String::new()];
         for part in &self.parts {
@@ -177,7 +177,7 @@ fn range(text: &str) -> Result<Range, HostWordError> {
         digits && (1..=DIGITS_MAX).contains(&t.len())
     };
     if !is_number(first) || !is_number(last) {
-        return wrong("which is no number and no range", EXAMPLE);
+        return wrong("which is neither a number nor a range", EXAMPLE);
     }
     let padded = |t: &str| t.len() > 1 && t.starts_with('0');
     let is_padded = padded(first) || padded(last);
@@ -195,13 +195,13 @@ fn range(text: &str) -> Result<Range, HostWordError> {
         width: if is_padded { first.len() } else { 0 },
     };
     match range.first > range.last {
-        true => wrong("which runs backwards", "write the smaller number first"),
+        true => wrong("which is descending", "write the smaller number first"),
         false => Ok(range),
     }
 }
 
 /// The words of a list: blanks end a word anywhere, commas outside of the brackets of
-/// a host name. (What follows `:/` is a path, whose brackets mean nothing.)
+/// a host name. (What follows `:/` is a path, whose brackets have no meaning.)
 pub(crate) fn split_words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for blank_free in text.split_whitespace() {
@@ -237,7 +237,7 @@ pub fn expand_hosts(text: &str) -> Result<Vec<String>, HostWordError> {
         if names.len() + pattern.count() > CLIENTS_MAX {
             return Err((
                 format!("there are more than {CLIENTS_MAX} hosts"),
-                "that is the most".into(),
+                "that is the maximum".into(),
             ));
         }
         names.extend(pattern.names());
@@ -286,14 +286,14 @@ mod tests {
             ("nv01-16]", "has a ] without its ["),
             ("nv[1]]", "has a ] without its ["),
             ("c[1-3, 7]", "'c[1-3,' has no closing bracket"),
-            ("c[]", "has '' in its brackets, which is no number"),
-            ("c[a-b]", "has 'a-b' in its brackets, which is no number"),
-            ("c[1-2-3]", "which is no number and no range"),
-            ("c[-1]", "which is no number"),
-            ("c[[1]]", "which is no number"),
-            ("c[3-1]", "which runs backwards"),
+            ("c[]", "has '' in its brackets, which is neither"),
+            ("c[a-b]", "has 'a-b' in its brackets, which is neither"),
+            ("c[1-2-3]", "which is neither a number nor a range"),
+            ("c[-1]", "which is neither"),
+            ("c[[1]]", "which is neither"),
+            ("c[3-1]", "which is descending"),
             ("c[01-1]", "whose ends have different numbers of digits"),
-            ("c[1-4294967296]", "which is no number"),
+            ("c[1-4294967296]", "which is neither"),
             ("c[1-999999999]", "stands for 999999999 hosts"),
             (
                 "c[0-99999][0-99999][0-99999][0-99999][0-99999]",
@@ -306,7 +306,7 @@ mod tests {
             ("[::1", "has no closing bracket"),
             ("-x[1-3]", "begins with '-'"),
             ("4", "has a number where"),
-            ("a;b", "has no client name that can be"),
+            ("a;b", "has an invalid client name"),
             ("[localhost]", "has no IPv6 address"),
             ("[a:b]", "has no IPv6 address"),
         ];

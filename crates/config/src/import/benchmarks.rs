@@ -14,7 +14,7 @@ use filermark_model::text::one_line;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Directories and files of a workload that says nothing, as in the rc files of 2014
+/// Directories and files of a workload that sets none, as in the rc files of 2014
 /// (docs/src/reference/parameters.md, DIR_COUNT and FILES_PER_DIR).
 const DIR_COUNT_2014: &str = "10";
 const FILES_PER_DIR_2014: &str = "100";
@@ -23,7 +23,7 @@ const FILES_PER_DIR_2014: &str = "100";
 const NOTES_MAX: usize = 1_000;
 const BENCHMARKS_MAX: usize = 1_000;
 
-/// Thresholds and the figures here that they are.
+/// Thresholds and the names of the same figures here.
 const THRESHOLDS: [(&str, &str); 3] = [
     ("proc oprate", "proc_pcnt_min"),
     ("global oprate", "achieved_pcnt_min"),
@@ -42,7 +42,7 @@ pub(super) fn import_xml(file: &str, text: &str) -> Result<ConvertedFile, Config
             quoted(&root.name)
         );
         let hint = match root.name.contains("sfs") || root.name.contains("submission") {
-            true => "a submission is made anew by 'filermark subedit', its report by 'report'",
+            true => "make a new submission with 'filermark subedit', and its report with 'report'",
             false => "give a file of benchmark definitions of the 2014 kind (benchmarks.xml)",
         };
         return Err(ConfigError::new(
@@ -118,7 +118,7 @@ fn benchmarks<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
 struct Writer<'a> {
     file: &'a str,
     registry: &'a Registry,
-    /// The components that ship, by workload, for what the file does not say.
+    /// The components that ship, by workload, for what the file does not set.
     shipped: BTreeMap<String, Component>,
     notes: Vec<String>,
     out: String,
@@ -193,7 +193,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Client memory is no part of the XML: that of the shipped benchmark of this name.
+    /// Client memory is not part of the XML: it is that of the shipped benchmark of this name.
     fn memory(&mut self, name: &str, line: usize) {
         let shipped = self.registry.composite(name).ok();
         match shipped.as_ref().and_then(|b| b.composite()) {
@@ -203,9 +203,7 @@ impl Writer<'_> {
             }
             None => self.note(
                 line,
-                format!(
-                    "what {name} takes of the clients' memory is not in the file; none is reckoned"
-                ),
+                format!("the clients' memory that {name} uses is not in the file; none is assumed"),
             ),
         }
     }
@@ -253,7 +251,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Thresholds are in percent; a share of 1 is probably meant otherwise.
+    /// Thresholds are in percent; a share of 1 probably means another value.
     fn low_threshold(&mut self, node: &Node, kind: &str, value: &str) {
         if value.parse::<f64>().is_ok_and(|x| x > 0.0 && x <= 1.0) {
             let text = format!("threshold '{kind}' of {value} is taken as percent; check it");
@@ -315,7 +313,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The figures of a workload; what it does not override, its benchmark may.
+    /// The figures of a workload; it takes those that it does not override from its benchmark.
     fn parts(&mut self, node: &Node) -> BenchmarkParts {
         let mut parts = BenchmarkParts::default();
         for child in &node.children {
@@ -333,8 +331,8 @@ impl Writer<'_> {
         parts
     }
 
-    /// Takes one override in; of a benchmark's own, others are told elsewhere.
-    fn part(&mut self, child: &Node, parts: &mut BenchmarkParts, tell: bool) {
+    /// Adds one override; those of a benchmark are reported elsewhere (`report` is `false`).
+    fn part(&mut self, child: &Node, parts: &mut BenchmarkParts, report: bool) {
         let name = child.title().unwrap_or_default().to_ascii_uppercase();
         match name.as_str() {
             "FILE_SIZE" => parts.file_kib = self.kib(child),
@@ -342,19 +340,19 @@ impl Writer<'_> {
             "DIR_COUNT" => parts.dir_count = self.count(child, &name),
             "OPRATE" => parts.rate = self.number(child, &name, "op/s"),
             "INSTANCES" => parts.instances = self.count(child, &name),
-            _ if tell => self.no_equivalent(child, &name),
+            _ if report => self.no_equivalent(child, &name),
             _ => {}
         }
     }
 
-    /// Says what to do with an override that definitions have no place for.
+    /// Notes what to do with an override that has no place in definitions.
     fn no_equivalent(&mut self, child: &Node, name: &str) {
         let shown = quoted(name);
         if may_be_secret(name) {
             let text = format!("{shown} is not copied; see PASSWORD_FILE");
             return self.note(child.line, text);
         }
-        // Of an unknown name nobody knows whether its value is a secret.
+        // The value of an unknown name may be a secret.
         let value = match Parameter::find(name) {
             Some(_) => quoted(child.value()),
             None => "...".to_owned(),
@@ -379,7 +377,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The same of what is counted.
+    /// As `number`, for counts.
     fn count(&mut self, node: &Node, what: &str) -> Option<String> {
         match node.value().trim().parse::<u32>() {
             Ok(n) if n > 0 => Some(n.to_string()),
@@ -391,7 +389,7 @@ impl Writer<'_> {
         let (what, text) = (quoted(what), quoted(node.value()));
         self.note(
             node.line,
-            format!("{what}='{text}' is no {kind}, and left out"),
+            format!("{what}='{text}' is not a {kind}, and left out"),
         );
         None
     }
@@ -403,21 +401,21 @@ impl Writer<'_> {
         if let Some(bytes) = bytes.filter(|b| *b > 0) {
             return Some((bytes as f64 / 1024.0).to_string());
         }
-        let text = format!("FILE_SIZE='{}' is no size, and left out", quoted(text));
+        let text = format!("FILE_SIZE='{}' is not a size, and left out", quoted(text));
         self.note(node.line, text);
         None
     }
 
-    /// Reads back what was written; gives what is wrong with it.
+    /// Reads back what was written; returns what is wrong with it.
     fn unusable(&self) -> Vec<String> {
         let mut registry = self.registry.clone();
         let wrong = registry.take_toml("the new file", &self.out).err();
-        let told = wrong.into_iter().flatten();
-        told.map(|e| e.to_string()).collect()
+        let errors = wrong.into_iter().flatten();
+        errors.map(|e| e.to_string()).collect()
     }
 }
 
-/// Overrides that belong to workloads, also where the benchmark has them for all of its own.
+/// Overrides that belong to workloads, also where the benchmark has them for all its workloads.
 const PER_COMPONENT: [&str; 5] = [
     "FILE_SIZE",
     "FILES_PER_DIR",

@@ -1,4 +1,4 @@
-//! What a conversion makes.
+//! The result of a conversion.
 
 /// A converted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,12 +11,12 @@ pub struct ConvertedFile {
     pub text: String,
     /// What has no equivalent, and what was assumed; with file and line.
     pub notes: Vec<String>,
-    /// Why what was made cannot be used as it is; empty: it can, or it is an rc file, which
-    /// may lack what the command line gives.
+    /// Why the result cannot be used as it is; empty: it can, or it is an rc file, which
+    /// may need values from the command line.
     pub unusable: Vec<String>,
 }
 
-/// What a conversion makes.
+/// The format of the result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConvertedFormat {
     /// An rc file.

@@ -1,5 +1,5 @@
-//! rc files of earlier generations: what Filermark knows is taken over, the rest becomes
-//! notes.
+//! rc files of earlier generations: parameters that Filermark has are taken over, the others
+//! become notes.
 
 use super::made::{ConvertedFile, ConvertedFormat};
 use crate::definitions::benchmark_names;
@@ -10,19 +10,19 @@ use crate::params::{Kind, Parameter, StandardValue};
 use crate::rc::{Assignment, may_be_secret, parse_rc};
 use filermark_model::text::one_line;
 
-/// Where composites work, and its name in files of 2020.
+/// The directories of composites, and the name of this parameter in files of 2020.
 const MOUNTS: &str = "CLIENT_MOUNTPOINTS";
 const UNIX_MOUNTS: &str = "UNIX_CLIENT_MOUNTPOINTS";
 
-/// Parameters by which the rc files of the 2020 generation are known.
+/// Parameters that identify the rc files of the 2020 generation.
 const OF_2020: [&str; 4] = ["UNIX_CLIENT_", "WINDOWS_", "PDSM_", "NETMIST_LICENSE"];
 
-/// What becomes of an assignment.
+/// The outcome of an assignment.
 enum AssignmentOutcome {
     Keep(&'static Parameter),
     /// Not taken over, for this reason.
     Drop(String),
-    /// Left empty: as if it was not there.
+    /// Left empty: as if it did not exist.
     Empty,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn import_rc(file: &str, text: &str) -> ConvertedFile {
             kept.push((MOUNTS, value));
             continue;
         }
-        match fate(a) {
+        match outcome_of(a) {
             AssignmentOutcome::Empty => {}
             AssignmentOutcome::Drop(why) => notes.push(format!("{}: {why}", a.location)),
             AssignmentOutcome::Keep(p) => {
@@ -56,7 +56,7 @@ pub(super) fn import_rc(file: &str, text: &str) -> ConvertedFile {
             }
         }
     }
-    benchmark_of_then(&generation, &rc.assignments, &mut kept, &mut notes);
+    benchmark_before_2008(&generation, &rc.assignments, &mut kept, &mut notes);
     let mut out = format!("# {} of {}, converted.\n", "An rc file", generation.name());
     if !notes.is_empty() {
         out.push_str("#\n# Notes of the conversion:\n");
@@ -94,7 +94,7 @@ fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
     match hints::benchmark(&value, known.iter().map(String::as_str)) {
         Some(near) => {
             notes.push(format!(
-                "{}: BENCHMARK={} became {near}, the benchmark here that is nearest to it",
+                "{}: BENCHMARK={} became {near}, the most similar benchmark here",
                 a.location,
                 quoted(&value)
             ));
@@ -104,7 +104,7 @@ fn taken(p: &Parameter, a: &Assignment, notes: &mut Vec<String>) -> String {
     }
 }
 
-fn fate(a: &Assignment) -> AssignmentOutcome {
+fn outcome_of(a: &Assignment) -> AssignmentOutcome {
     let name = a.name.to_ascii_uppercase();
     if a.value.trim().is_empty() {
         return AssignmentOutcome::Empty;
@@ -119,7 +119,7 @@ fn fate(a: &Assignment) -> AssignmentOutcome {
         }
     }
     let Some(p) = Parameter::find(&name) else {
-        // Its value is not shown: nobody knows whether it is a secret.
+        // Its value is not shown: it may be a secret.
         let hint = hints::parameter_near(&name).map_or(String::new(), |h| format!("; {h}"));
         let name = quoted(&name);
         return AssignmentOutcome::Drop(format!("{name} is not known here, and left out{hint}"));
@@ -150,8 +150,8 @@ fn unix_mounts(assignments: &[Assignment]) -> Option<&Assignment> {
     set(UNIX_MOUNTS).filter(|_| set(MOUNTS).is_none())
 }
 
-/// Files before 2008 name no benchmark: the version of NFS says which.
-fn benchmark_of_then(
+/// Files before 2008 name no benchmark: it follows from the version of NFS.
+fn benchmark_before_2008(
     generation: &Generation,
     assignments: &[Assignment],
     kept: &mut Vec<(&str, String)>,
@@ -172,7 +172,7 @@ fn benchmark_of_then(
     kept.insert(0, ("BENCHMARK", benchmark.to_owned()));
 }
 
-/// Which generation an rc file is of.
+/// The generation of an rc file.
 enum Generation {
     Older,
     Of2008,
@@ -207,13 +207,13 @@ impl Generation {
     }
 }
 
-/// A value as [`parse_rc`] reads it back to the same.
+/// A value in a form that [`parse_rc`] reads back to the same.
 pub(super) fn written(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,@%+[]".contains(c);
     if !value.is_empty() && value.chars().all(plain) {
         return value.to_owned();
     }
-    // Within single quotes nothing is special; a single quote itself stands in double ones.
+    // Within single quotes nothing is special; a single quote itself is put in double ones.
     let mut out = String::new();
     for (i, piece) in value.split('\'').enumerate() {
         if i > 0 {

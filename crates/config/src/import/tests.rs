@@ -10,7 +10,7 @@ fn made(text: &str) -> ConvertedFile {
     }
 }
 
-/// As facts of the 2014 kit tell it (docs/src/howto/from-older-tools.md).
+/// By the facts of the 2014 kit (docs/src/howto/from-older-tools.md).
 const EDA: &str = include_str!("../../tests/fixtures/benchmarks.xml");
 
 #[test]
@@ -53,7 +53,7 @@ fn xml_definitions_become_a_definition_file_with_the_same_figures() {
 }
 
 #[test]
-fn what_the_xml_does_not_say_is_named() {
+fn what_the_xml_does_not_have_is_named() {
     let text = "<benchmark><name>A-B</name><workload name='EDA_BACKEND'/>\
                 <workload><name>MINE</name><override_parm><name>FILE_SIZE</name>\
                 <value>4096</value></override_parm></workload></benchmark>";
@@ -77,7 +77,7 @@ fn what_cannot_be_converted_is_refused_with_the_reason() {
     for (text, want) in [
         ("", "old: the file is empty"),
         ("hello", "old: this is of no known kind"),
-        ("<a><b></a>", "old:1:1: this is no well-formed XML"),
+        ("<a><b></a>", "old:1:1: this is not well-formed XML"),
         (
             "<a><benchmark name='x'>",
             "old:1:1: the file ends too early",
@@ -98,8 +98,8 @@ fn what_cannot_be_converted_is_refused_with_the_reason() {
             "YAML definition of the 2020 kind",
         ),
     ] {
-        let said = import("old", text).unwrap_err().to_string();
-        assert!(said.contains(want), "{text}: {said}");
+        let message = import("old", text).unwrap_err().to_string();
+        assert!(message.contains(want), "{text}: {message}");
     }
     let deep = "<a>".repeat(40);
     assert!(
@@ -178,7 +178,7 @@ fn rc_files_of_every_generation_are_taken_over() {
 }
 
 #[test]
-fn what_an_rc_file_loses_is_told_with_its_line_and_no_password() {
+fn what_an_rc_file_loses_has_a_note_with_its_line_and_no_password() {
     let made = made("LOAD=1\nRSH=rsh\nFROB=1\nPASSWORD='my geheim'\nRUNTIME=x\nX Y\nLOAD=2\n");
     let notes = made.notes.join("\n");
     for part in [
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_much(text in any::<String>(), xml in "(<(benchmark|workload|/benchmark|a name='x')>|[a-z&;]{0,5}|\n){0,40}") {
+    fn no_text_makes_import_panic(text in any::<String>(), xml in "(<(benchmark|workload|/benchmark|a name='x')>|[a-z&;]{0,5}|\n){0,40}") {
         let _ = import("old", &text);
         let _ = import("old", &xml);
         let _ = import("old", &format!("A={text}"));
@@ -226,7 +226,7 @@ fn figures_of_xml_are_checked_and_secrets_not_copied() {
     assert_eq!(made.unusable, Vec::<String>::new());
     let notes = made.notes.join("\n");
     for part in [
-        "instances='1.5' is no whole number from 1 on, and left out",
+        "instances='1.5' is not a whole number from 1 on, and left out",
         "PASSWORD is not copied",
         "TOKEN=... has no equivalent",
         "threshold 'global oprate' of 0.95 is taken as percent; check it",
@@ -258,7 +258,7 @@ fn blanks_of_arguments_are_kept() {
     );
 }
 
-/// Time and notes stay within bounds, whatever a file repeats.
+/// Time and the number of notes are limited, however often a file repeats something.
 #[test]
 fn a_large_file_gives_no_more_than_its_share_of_notes() {
     let overrides = "<override_parm name='FILE_SIZE'>x</override_parm>".repeat(2000);

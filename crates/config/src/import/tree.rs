@@ -1,5 +1,5 @@
-//! XML as a tree of elements. The file is somebody else's: no document type, no entities
-//! but XML's own, and limits of depth and size.
+//! XML as a tree of elements. The file is untrusted: no document type, no entities
+//! except XML's own, and limits of depth and size.
 
 use crate::error::{ConfigError, SourceLocation, quoted};
 use quick_xml::Reader;
@@ -31,7 +31,7 @@ impl Node {
         found.map(|(_, value)| value.trim())
     }
 
-    /// What an element calls itself: the attribute `name`, a child `<name>`, or its text.
+    /// The name of an element: the attribute `name`, a child `<name>`, or its text.
     pub fn title(&self) -> Option<&str> {
         let child = || self.children.iter().find(|c| c.name == "name");
         let named = self.attribute("name").or_else(|| child().map(Node::value));
@@ -49,7 +49,7 @@ impl Node {
     }
 }
 
-/// Reads a whole document; gives an element without a name that holds its root, or all
+/// Reads a whole document; returns an element without a name that has its root, or all
 /// elements of a file that has several.
 pub(super) fn read(file: &str, text: &str) -> Result<Node, ConfigError> {
     let mut parser = Parser {
@@ -99,7 +99,7 @@ impl Parser<'_> {
         loop {
             let event = match self.reader.read_event() {
                 Ok(event) => event,
-                Err(e) => return Err(self.error(format!("this is no well-formed XML: {e}"))),
+                Err(e) => return Err(self.error(format!("this is not well-formed XML: {e}"))),
             };
             match event {
                 Event::Start(start) => self.begin(&start)?,
@@ -144,7 +144,7 @@ impl Parser<'_> {
         for attribute in start.attributes() {
             let attribute = match attribute {
                 Ok(attribute) => attribute,
-                Err(e) => return Err(self.error(format!("this is no well-formed XML: {e}"))),
+                Err(e) => return Err(self.error(format!("this is not well-formed XML: {e}"))),
             };
             let name = attribute.key.as_ref().to_ascii_lowercase();
             attributes.push((name, plain(&attribute.value)));
@@ -161,7 +161,7 @@ impl Parser<'_> {
     fn end(&mut self) -> Result<(), ConfigError> {
         match self.open.as_slice() {
             [_, .., _] => {}
-            _ => return Err(self.error("an element ends that has not begun")),
+            _ => return Err(self.error("an end tag has no start tag")),
         }
         if let Some(mut node) = self.open.pop() {
             node.text = node.text.trim().to_owned();
@@ -195,7 +195,7 @@ fn entity(name: &str) -> Option<char> {
     }
 }
 
-/// An attribute's value with its entities written out; what is none stays as it is.
+/// An attribute's value with its entities replaced; an unknown one stays as it is.
 fn plain(text: &str) -> String {
     let mut pieces = text.split('&');
     let mut out = pieces.next().unwrap_or_default().to_owned();

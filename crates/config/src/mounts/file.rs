@@ -7,9 +7,9 @@ use filermark_model::plan::ClientPlan;
 use filermark_model::units::counted;
 use std::collections::{HashMap, HashSet};
 
-/// The most clients that a file may know; a run need not have them all.
+/// The most clients that a file may have; a run need not have them all.
 const FILE_CLIENTS_MAX: usize = 10 * CLIENTS_MAX;
-/// The most mistakes of a file that are told.
+/// The most mistakes of a file that are reported.
 const ERRORS_MAX: usize = 50;
 
 /// A mount point file, read.
@@ -47,7 +47,7 @@ pub(crate) fn parse_mount_file(
             continue;
         };
         let place = SourceLocation::line(file, i + 1, 1);
-        let mut complain = |message: String, hint: String| {
+        let mut report = |message: String, hint: String| {
             errors.push(ConfigError::new(place.clone(), message, hint));
         };
         let mut mounts = Vec::new();
@@ -56,25 +56,25 @@ pub(crate) fn parse_mount_file(
             word_count += 1;
             match (syntax.parse)(word) {
                 Ok(mount) => mounts.push(mount),
-                Err((message, hint)) => complain(message, hint),
+                Err((message, hint)) => report(message, hint),
             }
         }
         let names = match Pattern::parse(clients) {
             Ok(pattern) => pattern.names(),
             Err((what, hint)) => {
-                complain(format!("'{}' {what}", quoted(clients)), hint);
+                report(format!("'{}' {what}", quoted(clients)), hint);
                 continue;
             }
         };
         if found.of_client.len() + names.len() > FILE_CLIENTS_MAX {
             let message = format!("there are more than {FILE_CLIENTS_MAX} clients in the file");
-            complain(message, format!("a run has {CLIENTS_MAX} at most"));
+            report(message, format!("a run has {CLIENTS_MAX} at most"));
             break;
         }
         for name in names {
             if found.of_client.contains_key(&key(&name)) {
                 let hint = "put all its mount points on one line";
-                complain(
+                report(
                     format!("client {} has a line already", quoted(&name)),
                     hint.into(),
                 );
@@ -92,7 +92,7 @@ pub(crate) fn parse_mount_file(
 }
 
 impl MountFile {
-    /// Deals the lines out: each client has one, with PROCS mount points.
+    /// Assigns the lines: each client has one, with PROCS mount points.
     pub fn deal(
         &self,
         file: &str,
@@ -102,7 +102,7 @@ impl MountFile {
     ) -> Vec<ClientPlan> {
         let mut plans = Vec::new();
         let mut without = Vec::new();
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         for client in clients {
             let Some(number) = self.of_client.get(&key(client)) else {
                 without.push(client.as_str());
@@ -118,7 +118,7 @@ impl MountFile {
                     name: client.clone(),
                     mounts: mounts.iter().map(|w| w.mount.clone()).collect(),
                 });
-            } else if told.insert(number) {
+            } else if reported.insert(number) {
                 errors.push(ConfigError::new(
                     place.clone(),
                     format!(
@@ -166,10 +166,10 @@ mod tests {
             &mut errors,
         );
         file.deal("mounts", &["a".into(), "c".into()], 2, &mut errors);
-        let said: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        assert!(said[0].starts_with("mounts:2:1: client a has a line already"));
-        assert!(said[1].starts_with("mounts:3:1: mount point 's/3' is not host:/path"));
-        assert!(said[2].starts_with("mounts:1:1: client a has 1 mount point, PROCS is 2"));
-        assert!(said[3].starts_with("mounts: there is no line for client c"));
+        let messages: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        assert!(messages[0].starts_with("mounts:2:1: client a has a line already"));
+        assert!(messages[1].starts_with("mounts:3:1: mount point 's/3' is not host:/path"));
+        assert!(messages[2].starts_with("mounts:1:1: client a has 1 mount point, PROCS is 2"));
+        assert!(messages[3].starts_with("mounts: there is no line for client c"));
     }
 }

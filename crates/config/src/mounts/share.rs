@@ -1,4 +1,4 @@
-//! SMB shares in MNT_POINTS: `\\server\share\directory`, the same with slashes, and
+//! SMB shares in MNT_POINTS: `\\server\share\directory`, also with slashes, and
 //! `smb://server:port/share/directory`.
 
 use super::{MountWord, check_server, percent_decoded, split_authority};
@@ -7,15 +7,15 @@ use filermark_model::plan::MountPoint;
 
 /// MS-FSCC 2.1.6: characters of a share's name.
 const SHARE_CHARS_MAX: usize = 80;
-/// MS-FSCC 2.1.6: what no share's name has, beside control characters.
+/// MS-FSCC 2.1.6: characters that no share's name has, in addition to control characters.
 const SHARE_FORBIDDEN: &str = "\"/\\[]:|<>+=;,*?";
 /// MS-FSCC 2.1.5.2: UTF-16 units of a name in a path.
 const NAME_UNITS_MAX: usize = 255;
-/// MS-FSCC 2.1.5.2: what no name has, beside control characters.
+/// MS-FSCC 2.1.5.2: characters that no name has, in addition to control characters.
 const NAME_FORBIDDEN: &str = "\"\\/:|<>*?";
-/// UTF-16 units of the directory; what we make in it needs room as well.
+/// UTF-16 units of the directory; the names that we create in it need space as well.
 const DIRECTORY_UNITS_MAX: usize = 1024;
-/// Shares that hold no files of a file server's.
+/// Shares that have no files of a file server.
 const NO_FILES: [&str; 2] = ["IPC$", "ADMIN$"];
 
 /// What to try when nothing better is known.
@@ -29,12 +29,12 @@ type ShareError = (&'static str, &'static str);
 /// # Errors
 /// (what is wrong, what to try).
 pub fn parse_share(word: &str) -> Result<MountWord, (String, String)> {
-    let told = |(what, hint): ShareError| {
+    let with_word = |(what, hint): ShareError| {
         let message = format!("mount point '{}' {what}", shown(word));
         (message, hint.to_owned())
     };
-    let (host, port, path) = split(word).map_err(told)?;
-    let path = checked_path(&path).map_err(told)?;
+    let (host, port, path) = split(word).map_err(with_word)?;
+    let path = checked_path(&path).map_err(with_word)?;
     let mount = MountPoint {
         host: host.to_owned(),
         path,
@@ -42,7 +42,7 @@ pub fn parse_share(word: &str) -> Result<MountWord, (String, String)> {
     Ok(MountWord { mount, port })
 }
 
-/// A word as messages may show it: somebody may have put a password into a URL.
+/// A word as messages may show it: a URL may contain a password.
 pub(super) fn shown(word: &str) -> String {
     if let Some((scheme, rest)) = word.split_once("://") {
         let authority = rest.split(['/', '\\']).next().unwrap_or_default();
@@ -76,7 +76,7 @@ fn split(word: &str) -> Result<(&str, Option<u16>, String), ShareError> {
         return Err(match word.starts_with('\\') {
             true => ("begins with one backslash", FORM),
             false => (
-                "is no share of an SMB server, and SMB is to be measured",
+                "is not a share of an SMB server, and SMB is to be measured",
                 r"write \\server\share; for NFS set FS_PROTOCOL=nfs",
             ),
         });
@@ -137,13 +137,13 @@ fn checked_path(path: &str) -> Result<String, ShareError> {
 
 fn check_share(share: &str) -> Result<(), ShareError> {
     if NO_FILES.iter().any(|name| name.eq_ignore_ascii_case(share)) {
-        let hint = "name a share with room for the file set";
+        let hint = "name a share with space for the file set";
         return Err(("names a share for administration, not for files", hint));
     }
     let forbidden = |c: char| c.is_control() || SHARE_FORBIDDEN.contains(c);
     match share.chars().count() > SHARE_CHARS_MAX || share.contains(forbidden) {
         true => Err((
-            "has a share name that cannot be",
+            "has an invalid share name",
             "a share's name has 80 characters at most and none of \" [ ] : | < > + = ; , * ?",
         )),
         false => Ok(()),
@@ -155,11 +155,11 @@ fn check_name(name: &str) -> Result<(), ShareError> {
         return Err(("has an empty part in its path", FORM));
     }
     let forbidden = |c: char| c.is_control() || NAME_FORBIDDEN.contains(c);
-    // Servers drop blanks and dots at the end, and have then another name.
+    // Servers remove blanks and dots at the end, so the name would be another one.
     let is_dropped = name.ends_with(['.', ' ']);
     match name.encode_utf16().count() > NAME_UNITS_MAX || name.contains(forbidden) || is_dropped {
         true => Err((
-            "has a directory name that SMB cannot carry",
+            "has a directory name that is not possible with SMB",
             "a name has 255 characters at most, none of \" : | < > * ?, and no dot or blank at its end",
         )),
         false => Ok(()),
@@ -213,16 +213,16 @@ mod tests {
         let deep = format!(r"\\s\x{}", r"\1234567".repeat(140));
         let wide = format!(r"\\s\x\{}", "ü".repeat(256));
         let bad = [
-            ("server:/export", "is no share of an SMB server"),
-            ("[::1]:/export", "is no share of an SMB server"),
+            ("server:/export", "is not a share of an SMB server"),
+            ("[::1]:/export", "is not a share of an SMB server"),
             ("nfs://server/x", "set FS_PROTOCOL=nfs"),
             (r"\server\share", "begins with one backslash"),
             (r"\\\\server\\share", "has its backslashes doubled"),
             (r"\\server", "names no share"),
             (r"\\server\", "names no share"),
             ("smb://server", "names no share"),
-            (r"\\\share", "no host name"),
-            (r"\\ser ver\share", "no host name"),
+            (r"\\\share", "no valid host name"),
+            (r"\\ser ver\share", "no valid host name"),
             (
                 r"\\server:4450\share",
                 "smb://server:port/share, or set SMB_PORT",
@@ -234,17 +234,17 @@ mod tests {
             (r"\\[::1]x\share", "between the bracket"),
             (r"\\s\ipc$", "for administration"),
             (r"\\s\ADMIN$\x", "for administration"),
-            (r"\\s\a:b", "share name that cannot be"),
-            (&long, "share name that cannot be"),
-            (r"\\s\x\a?", "SMB cannot carry"),
-            (r"\\s\x\..\y", "SMB cannot carry"),
+            (r"\\s\a:b", "invalid share name"),
+            (&long, "invalid share name"),
+            (r"\\s\x\a?", "not possible with SMB"),
+            (r"\\s\x\..\y", "not possible with SMB"),
             (r"\\s\x\a\\b", "an empty part"),
             (&deep, "too long a directory"),
-            (&wide, "SMB cannot carry"),
+            (&wide, "not possible with SMB"),
             ("smb://s:0/x", "has a port"),
             ("smb://::1/x", "without brackets"),
             ("smb://s/%zz", "%-escape"),
-            ("smb://s/a%00b", "share name that cannot be"),
+            ("smb://s/a%00b", "invalid share name"),
         ];
         for (word, want) in bad {
             let got = shown_as(word);

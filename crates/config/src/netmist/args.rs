@@ -1,4 +1,4 @@
-//! netmist's command line as it was given, and the parameters that it stands for.
+//! netmist's command line as it was given, and the parameters that it sets.
 
 use super::flags::{Effect, Flag};
 use crate::error::{SourceLocation, quoted};
@@ -9,9 +9,9 @@ use crate::sources::Sources;
 /// The command line: the flags as they were given, and Filermark's own options.
 #[derive(Clone, Debug)]
 pub struct NetmistArgs {
-    /// Letters and values (empty for switches), in order; a later one wins.
+    /// Letters and values (empty for switches), in order; a later one has precedence.
     pub given: Vec<(char, String)>,
-    /// `--exact-time`: RUN is as long as `-t` says, whatever the data set.
+    /// `--exact-time`: RUN takes the time of `-t`, whatever the data set.
     pub exact_time: bool,
     /// Other parameters (`-o NAME=VALUE`, `--suffix` ...) and this host.
     pub sources: Sources,
@@ -44,7 +44,7 @@ impl NetmistArgs {
         words
     }
 
-    /// All parameters: those that flags stand for, what `-o` sets, netmist's defaults.
+    /// All parameters: those that flags set, those of `-o`, netmist's defaults.
     pub(super) fn values(&self, reports: &mut Reports) -> Values {
         let mut sources = self.sources.clone();
         let own = std::mem::take(&mut sources.overrides);
@@ -68,7 +68,7 @@ impl NetmistArgs {
     }
 }
 
-/// What netmist has where nobody says otherwise, and an rc file has not.
+/// netmist's defaults, where they differ from those of an rc file.
 const DEFAULTS: [(&str, &str); 7] = [
     ("CLIENT_MEM", "1g"),
     ("AGGR_CAP", "1g"),
@@ -79,7 +79,7 @@ const DEFAULTS: [(&str, &str); 7] = [
     ("SUFFIX", "netmist"),
 ];
 
-/// The number of a flag that is no parameter.
+/// The number of a flag that does not set a parameter.
 pub(super) fn number<T>(
     reports: &mut Reports,
     args: &NetmistArgs,
@@ -92,7 +92,7 @@ pub(super) fn number<T>(
     if found.is_none() {
         reports.refuse(
             SourceLocation::Option(format!("-{letter}")),
-            format!("'{}' is not what -{letter} wants", quoted(text)),
+            format!("'{}' is not valid for -{letter}", quoted(text)),
             format!("give {want}"),
         );
     }

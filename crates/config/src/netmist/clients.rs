@@ -1,4 +1,4 @@
-//! The clients of a token file: which hosts its lines mean, and who works there.
+//! The clients of a token file: the hosts of its lines, and their procs.
 
 use super::args::{NetmistArgs, number};
 use super::tokens::TokenLine;
@@ -10,7 +10,7 @@ use crate::reading::Reports;
 use filermark_model::plan::IpChoice;
 use filermark_model::{Finding, Rule, Severity};
 
-/// The address family for the way to the clients (`-y`).
+/// The address family for the connections to the clients (`-y`).
 pub(super) fn ip(reports: &mut Reports, args: &NetmistArgs) -> IpChoice {
     let version = |text: &str| match text {
         "6" => Some(IpChoice::V6),
@@ -59,7 +59,7 @@ pub(super) fn in_allocation(
     all
 }
 
-/// That passwords are of no use.
+/// The finding that passwords have no effect.
 pub(super) fn passwords(lines: &[TokenLine]) -> Option<Finding> {
     let line = lines.iter().find(|l| l.has_password)?;
     let text = format!(

@@ -14,7 +14,7 @@ pub struct Flag {
     pub effect: Effect,
     /// What it is, in one line.
     pub one_line: &'static str,
-    /// What else there is to know.
+    /// Further details.
     pub long_help: &'static str,
 }
 
@@ -23,11 +23,11 @@ pub struct Flag {
 pub enum Effect {
     /// Its value becomes this parameter's.
     Parameter(&'static str),
-    /// These parameters get these values.
+    /// Sets these parameters to these values.
     Sets(&'static [(&'static str, &'static str)]),
-    /// What the rooms of netmist do themselves.
+    /// Handled by the modules of netmist.
     Own,
-    /// It is of the past.
+    /// Has no effect.
     Idle,
 }
 
@@ -58,7 +58,7 @@ impl Flag {
         self
     }
 
-    /// Looks one up by its letter.
+    /// Finds one by its letter.
     pub fn find(letter: char) -> Option<&'static Self> {
         FLAGS.iter().find(|f| f.letter == letter)
     }
@@ -68,7 +68,7 @@ impl Flag {
 pub const FLAGS: &[Flag] = &[
     value('t', "time", "SECONDS", Effect::Parameter("RUNTIME"), "Least time to measure [default: 300]").help(
         "The run is made longer where the data set would not be read and written once in that \
-         time, up to 24 hours; without a rate it goes on until they were, up to 4 hours; \
+         time, up to 24 hours; without a rate it continues until they were, up to 4 hours; \
          --exact-time keeps it as it is.",
     ),
     value('w', "warmup", "SECONDS", Effect::Parameter("WARMUP_TIME"), "Time to warm up before that [default: 300]"),
@@ -79,9 +79,9 @@ pub const FLAGS: &[Flag] = &[
         "The files of a proc are made so large that those of all procs on a client exceed its memory.",
     ),
     value('B', "aggregate", "SIZE", Effect::Parameter("AGGR_CAP"), "Least data set of all procs, with k, m, g or t [default: 1g]"),
-    switch('G', "heartbeat", Effect::Sets(&[("HEARTBEAT_NOTIFICATIONS", "on")]), "Tell the rate of a proc every minute"),
+    switch('G', "heartbeat", Effect::Sets(&[("HEARTBEAT_NOTIFICATIONS", "on")]), "Report the rate of a proc every minute"),
     value('O', "op-rate", "RATE", Effect::Own, "Requested operations per second [default: as many as possible]").help(
-        "Shared alike by the procs whose line in the token file has no Oprate of its own.",
+        "Divided equally among the procs whose line in the token file has no Oprate of its own.",
     ),
     switch('N', "bands", Effect::Own, "Show the latency bands"),
     value('q', "heartbeat-log", "FILE", Effect::Own, "Log all heartbeats to this file"),
@@ -90,37 +90,37 @@ pub const FLAGS: &[Flag] = &[
     ),
     value('T', "dirs", "COUNT", Effect::Parameter("DIR_COUNT"), "Directories per proc [default: 10]"),
     value('g', "token-file", "FILE", Effect::Own, "The token file: clients, directories, workloads"),
-    switch('i', "info", Effect::Own, "Show what would run, and end"),
-    value('d', "procs-per-client", "COUNT", Effect::Own, "Procs on each client [default: as the token file has them]").help(
-        "What a client's memory is divided by when file sizes are chosen. The token file says \
-         how many procs there are; a -d that differs from it is told.",
+    switch('i', "info", Effect::Own, "Show what would run, and exit"),
+    value('d', "procs-per-client", "COUNT", Effect::Own, "Procs on each client [default: as in the token file]").help(
+        "What a client's memory is divided by when file sizes are chosen. The token file gives \
+         the number of procs; a -d that differs from it gets a warning.",
     ),
     switch('k', "kill", Effect::Own, "Stop what is left of a test on all clients; runs nothing").help(
         "On the clients of the token file; only what belongs to Filermark and to the user. The \
          same as 'filermark stop'. What -K has left is removed with the flags of that run, or \
          with --force.",
     ),
-    switch('v', "version-info", Effect::Own, "Show the version, and end"),
+    switch('v', "version-info", Effect::Own, "Show the version, and exit"),
     switch('D', "install", Effect::Own, "Install the program on the clients; runs nothing").help(
         "On those of the token file that lack this very version, at Execpath or where Filermark \
          keeps its programs. The same as 'filermark install'; a run does it by itself, too.",
     ),
-    value('H', "pit-host", "HOST", Effect::Parameter("PIT_SERVER"), "Host of a time service to hold the clock against"),
+    value('H', "pit-host", "HOST", Effect::Parameter("PIT_SERVER"), "Host of a time service to compare the clock with"),
     value('S', "pit-service", "SERVICE", Effect::Parameter("PIT_PORT"), "Its port, or its name in /etc/services [default: 2010]"),
-    switch('E', "export", Effect::Own, "Print the workload objects in the text form, and end").help(
-        "Those that -I brings are printed with their changes.",
+    switch('E', "export", Effect::Own, "Print the workload objects in the text form, and exit").help(
+        "Those of -I are printed with their changes.",
     ),
     value('I', "import", "FILE", Effect::Parameter("WORKLOAD_FILE"), "Take workload objects from this file, as -E writes it"),
     switch('F', "no-fsync", Effect::Sets(&[("DISABLE_FSYNCS", "on")]), "Never call fsync"),
-    value('U', "client-logs", "DIR", Effect::Parameter("NETMIST_LOGS"), "Directory of the clients' logs [default: beside the results]"),
+    value('U', "client-logs", "DIR", Effect::Parameter("NETMIST_LOGS"), "Directory of the clients' logs [default: next to the results]"),
     value('l', "log", "FILE", Effect::Own, "Send a copy of the output to this file"),
     switch('K', "keep", Effect::Sets(&[("UNLINK_FILES", "off"), ("KEEP", "on")]), "Leave the files, for the next run to use").help(
-        "The next run has to have the same suffix and another --dir; files that have the right size already are not made anew.",
+        "The next run must have the same suffix and another --dir; files that have the right size already are not made again.",
     ),
     switch('u', "rsh", Effect::Idle, "Use rsh and rcp; without effect").help(
         "SSH is used instead, by the user's own client and configuration.",
     ),
-    value('y', "ip-version", "VERSION", Effect::Own, "IP version towards the clients: 6, or 4").help(
+    value('y', "ip-version", "VERSION", Effect::Own, "IP version of the connections to the clients: 6, or 4").help(
         "The servers are reached through their mounts, whatever their addresses.",
     ),
     switch('Y', "access-list", Effect::Sets(&[("FILE_ACCESS_LIST", "on")]), "Write how often every file was accessed to the client log"),

@@ -31,7 +31,7 @@ use filermark_model::{
 };
 use std::path::{Path, PathBuf};
 
-/// Whether it is a parameter of rc files that the token file takes the place of.
+/// Whether it is a parameter of rc files that the token file replaces.
 fn is_by_tokens(parameter: &Parameter) -> bool {
     let by_tokens: [&Parameter; 6] = [
         &params::LOAD,
@@ -77,8 +77,8 @@ impl Dialect for Netmist<'_> {
 
         let (clients, all) = deal(&mut r.reports, &lines, &objects, total_rate);
         let most = procs::most_per_client(&all, clients.len());
-        if let Some(told) = per_client.filter(|n| *n != most) {
-            r.reports.findings.push(differs(told, most));
+        if let Some(given) = per_client.filter(|n| *n != most) {
+            r.reports.findings.push(differs(given, most));
         }
         let scale = Scale {
             client_mem_bytes: values.get(&params::CLIENT_MEM),
@@ -124,7 +124,7 @@ impl Dialect for Netmist<'_> {
         notes.chain(memory_note(plan)).collect()
     }
 
-    /// Flags that are no parameters.
+    /// Flags that set no parameter.
     fn settings(&self) -> Vec<(String, String)> {
         let value = |letter: char| {
             let value = self.args.value(letter)?;
@@ -146,7 +146,7 @@ impl Dialect for Netmist<'_> {
     }
 }
 
-/// What there is to say about flags and parameters that do nothing.
+/// Findings about flags and parameters that have no effect.
 fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
     let note = |text: String| Finding::new(Rule::NotStandard, Severity::Note, text);
     let mut findings = Vec::new();
@@ -159,7 +159,7 @@ fn remarks(args: &NetmistArgs, values: &Values) -> Vec<Finding> {
     for given in values.all() {
         if is_by_tokens(given.parameter) {
             findings.push(note(format!(
-                "{} has no effect: the token file says who does what",
+                "{} has no effect: the token file defines the work of every client",
                 given.shown()
             )));
         } else {
@@ -182,7 +182,7 @@ fn objects(lines: &[TokenLine], registry: &Registry) -> Option<Objects> {
         of_line: Vec::new(),
     };
     for line in lines {
-        // Told with the mistakes of the token file, or its definition is.
+        // Reported with the mistakes of the token file, or of the definition.
         let Ok(object) = registry.workload(&line.workload) else {
             return None;
         };
@@ -240,9 +240,9 @@ fn deal(
     (clients, all)
 }
 
-fn differs(told: u32, most: u32) -> Finding {
+fn differs(given: u32, most: u32) -> Finding {
     let text = format!(
-        "-d {told}, but the token file has {} on a client; file sizes follow -d",
+        "-d {given}, but the token file has {} on a client; file sizes follow -d",
         counted(u64::from(most), "proc")
     );
     Finding::new(Rule::Resources, Severity::Warning, text)
@@ -312,14 +312,14 @@ fn point(all: &[ProcPlan]) -> LoadPoint {
     }
 }
 
-/// Heartbeats, when they are to be told or logged.
+/// The interval of heartbeats, when they are to be shown or logged.
 fn heartbeat(args: &NetmistArgs, values: &Values) -> Option<Nanos> {
     let every = Nanos::from_secs_f64(values.get(&params::HEARTBEAT_S));
     let wanted = values.get(&params::HEARTBEAT_NOTIFICATIONS) || args.has('q');
     wanted.then_some(every)
 }
 
-/// Where netmist's own outputs go.
+/// The files of netmist's own outputs.
 fn output(args: &NetmistArgs, values: &Values) -> NetmistOutput {
     let path = |text: Option<&str>| text.map(|t| Path::new(t).to_owned());
     NetmistOutput {

@@ -1,8 +1,8 @@
-//! The token file: who works where on what (manual N, section 9).
+//! The token file: which client works on what, and where (manual N, section 9).
 //!
 //! `Key=value` words in any order, one line per proc (or per `Instances`); blanks
 //! around the `=`, quotes around a value with blanks, `#` begins a comment. A
-//! `Password` may stand on a line of its own below the line that it belongs to.
+//! `Password` may be on a line of its own below the line that it belongs to.
 
 mod lines;
 mod scan;
@@ -15,13 +15,13 @@ use lines::{Lines, ParsedLine};
 use scan::{Scan, Word};
 use std::collections::HashSet;
 
-/// The most mistakes that are told.
+/// The most mistakes that are reported.
 const ERRORS_MAX: usize = 50;
 
 /// A line of the token file.
 #[derive(Clone, PartialEq)]
 pub struct TokenLine {
-    /// The client's name; a line whose client is a range stands here once for each.
+    /// The client's name; a line whose client is a range is here once for each.
     pub client: String,
     /// The user on the client, where the line names one.
     pub user: Option<String>,
@@ -37,14 +37,14 @@ pub struct TokenLine {
     pub instances: u32,
     /// Whether it has a password, which is not kept.
     pub has_password: bool,
-    /// Where the line begins.
+    /// The place of the line.
     pub location: SourceLocation,
-    /// Where the workload's name stands.
+    /// The place of the workload's name.
     pub workload_location: SourceLocation,
 }
 
 impl std::fmt::Debug for TokenLine {
-    /// Everything but the password, which is not even kept.
+    /// Everything but the password, which is not stored.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for TokenLine {
     }
 }
 
-/// Reads a token file; `file` is what messages call it.
+/// Reads a token file; `file` is its name in messages.
 ///
 /// # Errors
 /// Everything that is wrong with it, up to 50 mistakes.
@@ -62,7 +62,7 @@ pub fn parse_tokens(file: &str, text: &str) -> Result<Vec<TokenLine>, Vec<Config
     parse_known(file, text, &|_| None)
 }
 
-/// The same with what is wrong with the name of a workload, which is told once a name.
+/// As [`parse_tokens`], with a check of workload names; each wrong name is reported once.
 pub(super) fn parse_known(
     file: &str,
     text: &str,
@@ -71,7 +71,7 @@ pub(super) fn parse_known(
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut errors = Vec::new();
     let mut entries: Vec<(SourceLocation, Vec<Word>)> = Vec::new();
-    // Whether the line above is wrong, so that a password below it belongs to nothing.
+    // Whether the line above is wrong: then a password below it is not checked.
     let mut after_wrong = false;
     for (i, line) in text.lines().enumerate() {
         if errors.len() >= ERRORS_MAX {
@@ -109,7 +109,7 @@ pub(super) fn parse_known(
             break;
         }
     }
-    lines.complain(file, &mut errors);
+    lines.report(file, &mut errors);
     let lines = lines.found;
     if lines.is_empty() && errors.is_empty() {
         errors.push(ConfigError::new(
@@ -140,7 +140,7 @@ fn words(file: &str, line: usize, text: &str, errors: &mut Vec<ConfigError>) -> 
         }
         match scan.word() {
             Ok(word) if words.iter().any(|w: &Word| w.key == word.key) => {
-                let message = format!("{} stands twice on the line", word.key);
+                let message = format!("{} is twice on the line", word.key);
                 errors.push(ConfigError::new(
                     word.location,
                     message,
@@ -150,7 +150,7 @@ fn words(file: &str, line: usize, text: &str, errors: &mut Vec<ConfigError>) -> 
             Ok(word) => words.push(word),
             Err(error) => {
                 errors.push(error);
-                // What follows a quote that is never closed cannot be told apart.
+                // The words after a quote that is never closed cannot be separated.
                 if errors.len() >= ERRORS_MAX || scan.is_at_end() {
                     return words;
                 }
@@ -159,7 +159,7 @@ fn words(file: &str, line: usize, text: &str, errors: &mut Vec<ConfigError>) -> 
     }
 }
 
-/// Makes a line of its words; its clients apart.
+/// Makes a line of its words, without its clients.
 fn line_of(
     place: SourceLocation,
     words: Vec<Word>,
@@ -189,7 +189,7 @@ fn line_of(
         Ok(pattern) => Some(pattern),
         Err((what, hint)) => {
             let what = match what == NO_NAME {
-                true => "is no host name that can be",
+                true => "is not a valid host name",
                 false => &what,
             };
             wrong(word, what, &hint);
@@ -216,7 +216,7 @@ fn line_of(
         None => {
             wrong(
                 word,
-                "is no rate",
+                "is not a rate",
                 "give operations per second, e.g. Oprate=10",
             );
             None
@@ -228,7 +228,7 @@ fn line_of(
             Ok(n) if (1..=PROCS_MAX).contains(&u64::from(n)) => n,
             _ => {
                 let hint = format!("give a whole number from 1 to {PROCS_MAX}");
-                wrong(word, "is no number of copies", &hint);
+                wrong(word, "is not a number of copies", &hint);
                 1
             }
         },

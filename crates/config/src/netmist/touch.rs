@@ -1,4 +1,4 @@
-//! How long RUN has to be so that the data set is used, not only made.
+//! How long RUN must be so that the data set is used, not only made.
 
 use crate::reading::Reports;
 use filermark_model::composite::Component;
@@ -6,19 +6,19 @@ use filermark_model::plan::{PhasePlan, ProcPlan};
 use filermark_model::transfer_bytes::MovedBytes;
 use filermark_model::{Benchmark, Bytes, Nanos, Rule, Severity};
 
-/// What operations move differs by chance: RUN is so long that the data set is touched
+/// The bytes of operations differ at random: RUN is so long that the data set is touched
 /// also where they move less, by so many standard errors.
 const STD_ERRORS: f64 = 4.0;
-/// The same of the files of a tree, which may be smaller than they should be; each proc has
-/// its own, and they differ.
+/// Standard errors for the sizes of the files of a tree, which may be smaller than intended;
+/// each proc has its own, and they differ.
 const TREE_STD_ERRORS: f64 = 3.0;
 /// The longest that RUN is made so that the data set is touched, in seconds.
 const RUNTIME_S_MAX: f64 = 86_400.0;
-/// The longest that RUN goes on where no rate is asked for, in seconds `[own]`.
+/// The longest RUN where no rate is requested, in seconds `[own]`.
 const OPEN_RUNTIME_S_MAX: f64 = 14_400.0;
 
 /// Makes RUN so long that as many bytes are moved as the data set has (manual N,
-/// section 10: the benchmark enforces a minimum run time). Whether it does at all.
+/// section 10: the benchmark enforces a minimum run time). Returns whether it does.
 pub(super) fn touch(
     reports: &mut Reports,
     benchmark: &Benchmark,
@@ -32,7 +32,7 @@ pub(super) fn touch(
     let mut note = |severity, text: String| {
         reports.note(Rule::DataTouched, severity, text);
     };
-    // What is in the background is not in the result, and is not to be touched.
+    // Background work is not in the result, and its trees need not be touched.
     let counts = |p: &&ProcPlan| !work.is_background(p.component);
     let moved: Vec<MovedBytes> = work.components.iter().map(least_moved).collect();
     let measured = || all.iter().filter(counts);
@@ -50,14 +50,14 @@ pub(super) fn touch(
         Some((p.ops_per_sec?.0, *moved))
     };
     let asked = phases.runtime.as_secs_f64();
-    // Without a rate the time is known only when it has passed.
+    // Without a rate the time is not known in advance.
     let Some(rates) = measured().map(rate).collect::<Option<Vec<_>>>() else {
         let most = OPEN_RUNTIME_S_MAX.max(asked);
         phases.runtime_max = Some(Nanos::from_secs_f64(most));
         note(
             Severity::Note,
             format!(
-                "RUN takes {asked} s and goes on until the data set of {} has been read and written once, \
+                "RUN takes {asked} s and continues until the data set of {} has been read and written once, \
                  {most} s at most (Filermark's own limit; --exact-time: {asked} s)",
                 Bytes(data as u64),
             ),
@@ -83,7 +83,7 @@ pub(super) fn touch(
         false => note(
             Severity::Warning,
             format!(
-                "RUN takes {:.0} s, the most that there is, but {at_rate}: the load point will not count; \
+                "RUN takes {:.0} s, the maximum, but {at_rate}: the load point will not count; \
                  lower -b, -B, -Q or -T, or take --exact-time",
                 phases.runtime.as_secs_f64()
             ),
@@ -92,7 +92,7 @@ pub(super) fn touch(
     true
 }
 
-/// What an operation moves, on a tree whose files are smaller than they should be.
+/// The bytes that an operation moves, on a tree whose files are smaller than intended.
 fn least_moved(component: &Component) -> MovedBytes {
     let moved = component.moved_per_op();
     let least = (1.0 - TREE_STD_ERRORS * component.moved_doubt()).max(0.25);
@@ -102,8 +102,8 @@ fn least_moved(component: &Component) -> MovedBytes {
     }
 }
 
-/// How many seconds operations of these rates take until so many bytes are moved: though
-/// only the least share of the rate is achieved that counts, and chance is against it.
+/// How many seconds operations of these rates take until so many bytes are moved: with
+/// the least share of the rate that counts as achieved, and unfavorable random deviations.
 fn seconds_to_move(bytes: f64, rates: &[(f64, MovedBytes)], achieved_pcnt_min: f64) -> f64 {
     let sum =
         |of: &dyn Fn(&MovedBytes) -> f64| rates.iter().map(|(rate, m)| rate * of(m)).sum::<f64>();
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chance_and_a_rate_that_is_just_enough_are_reckoned_with() {
+    fn random_deviations_and_the_least_rate_are_included() {
         let moved = |mean_bytes: f64, mean_square: f64| MovedBytes {
             mean_bytes,
             mean_square,
@@ -131,7 +131,7 @@ mod tests {
         assert!((seconds_to_move(0.95e6, &even, 95.0) - 10.0).abs() < 1e-9);
         let procs = [(50.0, moved(1000.0, 0.0)), (100.0, moved(500.0, 0.0))];
         assert!((seconds_to_move(1e6, &procs, 100.0) - 10.0).abs() < 1e-9);
-        // One in a hundred moves 100 kB: in t seconds t of them come, give or take.
+        // One in a hundred moves 100 kB: about t of them in t seconds.
         let rare = [(100.0, moved(1000.0, 1e8))];
         let t = seconds_to_move(1e6, &rare, 100.0);
         assert!(

@@ -10,14 +10,14 @@ use filermark_model::workload::{Attributes, HotSpot, WorkloadError};
 use filermark_model::{Mix, Op, WorkloadObject};
 use std::collections::BTreeMap;
 
-/// What the lines have said so far.
+/// The attributes read so far.
 pub(super) struct DefinitionBuilder {
     pub name: String,
     /// The line of its name, from 1.
     pub line: usize,
-    /// Its name is wrong; then nothing is said of it as a whole.
+    /// Its name is wrong; then nothing is reported of it as a whole.
     pub is_unnamed: bool,
-    /// Parts that have a wrong line: their totals say nothing.
+    /// Parts that have a wrong line: their totals are not checked.
     bad: Vec<TotalOf>,
     /// The line of each key.
     lines: BTreeMap<Key, usize>,
@@ -68,8 +68,8 @@ impl DefinitionBuilder {
         }
     }
 
-    /// The line of this key is wrong.
-    pub fn spoil_key(&mut self, key: Key) {
+    /// Marks the line of this key as wrong.
+    pub fn mark_key_wrong(&mut self, key: Key) {
         match key {
             Key::Share(_) => self.bad.push(TotalOf::Mix),
             Key::Slot(table, ..) => self.bad.push(TotalOf::Transfers(table)),
@@ -77,8 +77,8 @@ impl DefinitionBuilder {
         }
     }
 
-    /// A line that is none begins with this word.
-    pub fn spoil(&mut self, first: &str) {
+    /// Marks the part of an invalid line that begins with this word as wrong.
+    pub fn mark_wrong(&mut self, first: &str) {
         let is = |known: &str| first.eq_ignore_ascii_case(known);
         let parts = [
             ("percent", TotalOf::Mix),
@@ -89,11 +89,11 @@ impl DefinitionBuilder {
         self.bad.extend(part.map(|(_, part)| *part));
     }
 
-    /// Takes a line's value.
+    /// Sets a line's value.
     pub fn set(&mut self, key: Key, value: &str, line: usize) -> Result<(), ValueError> {
         if let Some(first) = self.lines.insert(key, line) {
             return Err((
-                format!("'{}' stands in line {first} already", key.text()),
+                format!("'{}' is in line {first} already", key.text()),
                 "give every attribute of a workload one line".into(),
             ));
         }
@@ -163,8 +163,8 @@ impl DefinitionBuilder {
         let is_sound = |part| !self.bad.contains(&part);
         let mix = Mix::new(self.shares.iter().copied()).map_err(|e| {
             let hint = "correct the 'Percent' lines of its operations";
-            let told = (WorkloadError::of_mix(name, &e).to_string(), hint.into());
-            wrong.extend(Some(told).filter(|_| is_sound(TotalOf::Mix)));
+            let error = (WorkloadError::of_mix(name, &e).to_string(), hint.into());
+            wrong.extend(Some(error).filter(|_| is_sound(TotalOf::Mix)));
         });
         let mut transfers = |table| {
             self.table(table).map_err(|all| {
@@ -210,7 +210,7 @@ impl DefinitionBuilder {
             _ => None,
         });
         let count = numbers.max().unwrap_or(0);
-        let tell = |reason: TransferError| {
+        let located = |reason: TransferError| {
             let hint = match reason {
                 TransferError::Count(_) => format!("write '{key} elem 0 xfer min size 8192' etc."),
                 TransferError::Slot { slot, .. } => {
@@ -228,8 +228,8 @@ impl DefinitionBuilder {
         let slots = &slots[..count];
         let faults = TransferTable::slot_faults(slots);
         match faults.is_empty() {
-            true => TransferTable::new(slots.to_vec()).map_err(|reason| vec![tell(reason)]),
-            false => Err(faults.into_iter().map(tell).collect()),
+            true => TransferTable::new(slots.to_vec()).map_err(|reason| vec![located(reason)]),
+            false => Err(faults.into_iter().map(located).collect()),
         }
     }
 

@@ -9,8 +9,8 @@ use filermark_model::workload::{Attributes, FsType, RandDist};
 use filermark_model::{Op, WorkloadObject};
 use std::fmt::{Display, Write as _};
 
-/// All of them, one after the other. What [`parse`](super::parse())
-/// reads from it is the same again.
+/// All of them, one after the other. [`parse`](super::parse()) reads the same
+/// objects from it.
 pub fn export<'a>(objects: impl IntoIterator<Item = &'a WorkloadObject>) -> String {
     let mut out = String::new();
     for object in objects {

@@ -1,4 +1,4 @@
-//! The lines of the text form: what each is called and what it sets.
+//! The lines of the text form: the name of each and what it sets.
 
 use filermark_model::Op;
 use filermark_model::transfer::SLOTS_MAX;
@@ -73,7 +73,7 @@ pub(super) enum HotSpotField {
     Move,
 }
 
-/// The operations, as an export has them; those that the seed's example has not are
+/// The operations in the order of an export; those that the seed's example lacks are
 /// written only where they are used.
 pub(super) const OPERATIONS: &[(Op, &str, bool)] = &[
     (Op::Read, "Percent read", true),
@@ -104,7 +104,7 @@ pub(super) const OPERATIONS: &[(Op, &str, bool)] = &[
     (Op::Custom2, "Percent custom2", false),
 ];
 
-/// The other lines, but for those of the slots.
+/// The other lines, except those of the slots.
 const OTHERS: &[(Key, &str)] = &[
     (
         Key::Figure(PercentAttribute::Commit),
@@ -139,10 +139,10 @@ const OTHERS: &[(Key, &str)] = &[
 /// The line that begins a workload.
 pub(super) const NAME: &str = "Workload name";
 
-/// What a key is, or why it is none.
+/// The result of looking up a key.
 pub(super) enum KeyLookup {
     Key(Key),
-    /// A slot line whose number is none from 0 to 15.
+    /// A slot line whose number is not from 0 to 15.
     SlotNumber,
     Unknown,
 }
@@ -193,14 +193,14 @@ impl Key {
     }
 }
 
-/// The words of all lines but those of the slots.
+/// The words of all lines except those of the slots.
 pub(super) fn known() -> impl Iterator<Item = &'static str> {
     let operations = OPERATIONS.iter().map(|(_, text, _)| *text);
     let others = OTHERS.iter().map(|(_, text)| *text);
     operations.chain(others).chain([NAME])
 }
 
-/// A slot line, when these words can only be one.
+/// A slot line, if these words can only be one.
 fn slot(words: &[&str]) -> Option<KeyLookup> {
     let [table, elem, number, xfer, part @ ..] = words else {
         return None;

@@ -1,4 +1,4 @@
-//! The text form, read: all that is wrong at once, line by line.
+//! The parser of the text form: reports all mistakes at once, line by line.
 
 use super::draft::{DefinitionBuilder, ValueError};
 use super::keys::{Key, KeyLookup, known};
@@ -11,7 +11,7 @@ const ERRORS_MAX: usize = 50;
 /// Most workloads in one file.
 const WORKLOADS_MAX: usize = 1_000;
 
-/// Reads workload objects; `file` is what messages call it. Blanks and the case of
+/// Reads workload objects; `file` is its name in messages. Blanks and the case of
 /// letters do not matter; lines that begin with `#` are comments. What has no line is
 /// 0 or the attribute's default.
 ///
@@ -110,7 +110,7 @@ impl DefinitionReader<'_> {
         let found = Key::find(key);
         if let (KeyLookup::SlotNumber | KeyLookup::Unknown, Some(draft)) = (&found, &mut self.draft)
         {
-            draft.spoil(words[0]);
+            draft.mark_wrong(words[0]);
         }
         match found {
             KeyLookup::Key(key) => self.set(number, line, words, key, value),
@@ -135,13 +135,13 @@ impl DefinitionReader<'_> {
         value: &str,
     ) -> Result<(), (usize, ValueError)> {
         let Some(draft) = &mut self.draft else {
-            let message = "this stands before the first 'Workload name'".to_owned();
+            let message = "this is before the first 'Workload name'".to_owned();
             let hint = "begin every workload with 'Workload name NAME'".to_owned();
             return Err((column(line, words, 0), (message, hint)));
         };
         let at = words.len().saturating_sub(1);
         draft.set(key, value, number).map_err(|wrong| {
-            draft.spoil_key(key);
+            draft.mark_key_wrong(key);
             (column(line, words, at), wrong)
         })
     }
@@ -169,7 +169,7 @@ impl DefinitionReader<'_> {
             let hint = "begin with what `filermark workload export METADATA` prints".to_owned();
             self.push(1, 1, (message, hint));
         }
-        // Totals are told when their workload ends, at the line where it begins.
+        // Totals are checked at the end of a workload and reported at the line where it begins.
         self.errors.sort_by(|a, b| a.location.cmp(&b.location));
         if self.errors.len() >= ERRORS_MAX {
             self.errors.truncate(ERRORS_MAX);
@@ -195,12 +195,12 @@ fn column(line: &str, words: &[&str], at: usize) -> usize {
         .map_or(1, |before| before.chars().count() + 1)
 }
 
-/// What to say of a line that is none.
+/// The error for an invalid line.
 fn unknown(words: &[&str], key: &[&str]) -> ValueError {
     let whole = words.join(" ");
     if let KeyLookup::Key(key) = Key::find(words) {
         let message = format!("'{}' has no value", key.text());
-        return (message, "write the value behind it".into());
+        return (message, "write the value after it".into());
     }
     let text = key.join(" ");
     let slot = matches!(words.get(1), Some(w) if w.eq_ignore_ascii_case("elem"));

@@ -6,7 +6,7 @@ use filermark_model::workload::{Attributes, HotSpot};
 use filermark_model::{Mix, Op, WorkloadObject};
 use proptest::prelude::*;
 
-/// Shares that total 100 within what is allowed.
+/// Shares whose total is 100 within the tolerance.
 fn shares(count: usize) -> impl Strategy<Value = Vec<f64>> {
     let weights = proptest::collection::vec(prop_oneof![Just(0u32), 1u32..1000], count);
     weights.prop_map(|weights| {
@@ -92,13 +92,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_on_the_way_out_and_back(object in objects()) {
+    fn nothing_is_lost_in_an_export_and_import(object in objects()) {
         prop_assert_eq!(object.check(), Ok(()));
         let text = export([&object]);
         let again = parse("w", &text).unwrap();
         prop_assert_eq!(&again, std::slice::from_ref(&object));
         prop_assert_eq!(export(&again), text);
-        // The other form loses nothing either.
+        // The TOML form loses nothing either.
         let mut registry = Registry::default();
         registry.put_workload(object.clone());
         let toml = registry.workload_toml(&object.name).unwrap();

@@ -61,9 +61,9 @@ fn an_export_has_the_lines_of_the_manual() {
     );
 }
 
-/// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+/// Also writes them to the folder of FILERMARK_FUZZ_SEEDS, for ci/fuzz.
 #[test]
-fn the_shipped_ones_survive_the_way_out_and_back() {
+fn the_shipped_ones_survive_an_export_and_import() {
     let registry = Registry::shipped();
     if let Some(corpus) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
         let folder = std::path::Path::new(&corpus).join("netmist_text");
@@ -76,7 +76,7 @@ fn the_shipped_ones_survive_the_way_out_and_back() {
     let again = parse("all", &text).unwrap();
     assert!(again.iter().eq(registry.workloads()));
     assert_eq!(export(&again), text);
-    // Our own lines stand only where they say something.
+    // Our own lines are written only where they differ from the default.
     let count = |line: &str| text.lines().filter(|l| l.starts_with(line)).count();
     assert_eq!(count("Hot spot"), 3);
     assert_eq!(count("Random align"), 2);
@@ -114,8 +114,8 @@ fn blanks_case_comments_and_missing_lines_do_not_matter() {
     assert_eq!(w.attributes.random_align_bytes, 4096);
 }
 
-/// What is said of the shipped VDI after a change of its text.
-fn said(from: &str, to: &str) -> Vec<String> {
+/// The errors in the shipped VDI after a change of its text.
+fn errors_of(from: &str, to: &str) -> Vec<String> {
     let text = export([&shipped("VDI")]);
     let changed = text.replacen(from, to, 1);
     assert_ne!(changed, text, "{from}");
@@ -126,7 +126,7 @@ fn said(from: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_expectation() {
+fn mistakes_are_reported_with_line_and_expectation() {
     let cases = [
         (
             "Percent read 5\n",
@@ -206,7 +206,7 @@ fn mistakes_are_told_with_line_and_expectation() {
         (
             "Percent direct 0",
             "Percent osync 0",
-            "w:122:15: 'Percent osync' stands in line 121 already; give every",
+            "w:122:15: 'Percent osync' is in line 121 already; give every",
         ),
         (
             "FS Type POSIX",
@@ -221,7 +221,7 @@ fn mistakes_are_told_with_line_and_expectation() {
         (
             "Workload name VDI\n",
             "",
-            "w:1:1: this stands before the first 'Workload name'; begin every",
+            "w:1:1: this is before the first 'Workload name'; begin every",
         ),
         (
             "Workload name VDI\n",
@@ -240,18 +240,18 @@ fn mistakes_are_told_with_line_and_expectation() {
         ),
     ];
     for (from, to, want) in cases {
-        let got = said(from, to);
+        let got = errors_of(from, to);
         assert!(got[0].starts_with(want), "{to}: {got:?}");
     }
 }
 
 #[test]
-fn all_mistakes_are_told_in_order_and_no_endless_list() {
+fn all_mistakes_are_reported_in_order_up_to_a_limit() {
     let text = "Workload name A\nPercent read 1\nWorkload name B\nPercent raed 1\nBackground 7\n\
          Workload name A_2\n";
     let errors = parse("w", text).unwrap_err();
     let lines: Vec<String> = errors.iter().map(|e| e.location.to_string()).collect();
-    // A and A_2 have neither a whole mix nor tables; B has two bad lines, one of them in
+    // A and A_2 have neither a complete mix nor tables; B has two bad lines, one of them in
     // its mix, and no tables.
     assert_eq!(
         lines,
@@ -276,10 +276,10 @@ fn all_mistakes_are_told_in_order_and_no_endless_list() {
     );
 }
 
-/// A wrong line of the mix, a slot of the reads and a total of the writes have nothing to
-/// do with each other: all are told, and no total of a part that has a wrong line.
+/// A wrong line of the mix, a slot of the reads and a total of the writes are independent:
+/// all are reported, but no total of a part that has a wrong line.
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let text = export([&shipped("VDI")]);
     let changed = text
         .replacen("Percent read 5\n", "Percent raed 5\n", 1)
@@ -299,19 +299,19 @@ fn all_mistakes_are_told_at_once() {
             1,
         )
         .replacen("Percent compress 30", "Percent compress 300", 1);
-    let told = parse("w", &changed).expect_err("five mistakes");
-    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
-    let with = |what: &str| told.iter().filter(|t| t.contains(what)).count();
-    assert_eq!(with("'Percent raed 5' is not a line"), 1, "{told:#?}");
-    assert_eq!(with("'430' is not a number"), 1, "{told:#?}");
+    let errors = parse("w", &changed).expect_err("five mistakes");
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let with = |what: &str| errors.iter().filter(|t| t.contains(what)).count();
+    assert_eq!(with("'Percent raed 5' is not a line"), 1, "{errors:#?}");
+    assert_eq!(with("'430' is not a number"), 1, "{errors:#?}");
     assert_eq!(
         with("write transfer sizes: total 99 percent"),
         1,
-        "{told:#?}"
+        "{errors:#?}"
     );
-    assert_eq!(with("'300' is not a number"), 1, "{told:#?}");
-    assert_eq!(told.len(), 4, "{told:#?}");
-    // Slots that make no sense are told all.
+    assert_eq!(with("'300' is not a number"), 1, "{errors:#?}");
+    assert_eq!(errors.len(), 4, "{errors:#?}");
+    // All invalid slots are reported.
     let changed = text
         .replacen(
             "Read elem 6 xfer max size 8192",
@@ -323,6 +323,6 @@ fn all_mistakes_are_told_at_once() {
             "Read elem 8 xfer min size 16385",
             1,
         );
-    let told = parse("w", &changed).expect_err("two slots");
-    assert_eq!(told.len(), 2, "{told:#?}");
+    let errors = parse("w", &changed).expect_err("two slots");
+    assert_eq!(errors.len(), 2, "{errors:#?}");
 }

@@ -27,14 +27,14 @@ pub(super) fn detect(line: &str) -> bool {
         || lower == "nfsv3:"
 }
 
-/// What the lines that come are.
+/// The kind of the following lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     /// `fast`: NAME : COUNT.
     Counts(Version),
     /// `v3_full`, `v4_full`: NAME TOTAL ERROR ... | latencies.
     Table(Version),
-    /// Of another protocol, or words.
+    /// Of another protocol, or text.
     Other,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
                         taken.put(version, name.trim(), calls, number)?;
                     }
                 } else if !line.is_empty() {
-                    return Err(strange(line, number));
+                    return Err(malformed(line, number));
                 }
             }
             Section::Table(version) => row(line, number, version, taken)?,
@@ -101,8 +101,8 @@ fn row(line: &str, number: usize, version: Version, taken: &mut Taken) -> Result
     }
 }
 
-fn strange(line: &str, number: usize) -> Wrong {
-    let message = format!("'{}' is no line of ganesha_stats", quoted(line));
+fn malformed(line: &str, number: usize) -> Wrong {
+    let message = format!("'{}' is not a line of ganesha_stats", quoted(line));
     Wrong::at(number, message, "take the line out")
 }
 

@@ -1,4 +1,4 @@
-//! JSON: what `ganesha_stats json` tells with `fast`, `v3_full` and `v4_full`, and plain
+//! JSON: the output of `ganesha_stats json` with `fast`, `v3_full` and `v4_full`, and plain
 //! objects of operations and counts, as `filermark serve --json` prints.
 
 use super::names::{self, Version};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     let object: Map<String, Value> = serde_json::from_str(text).map_err(|e| {
         let hint = "give what `ganesha_stats json fast` prints";
-        Wrong::at(e.line(), format!("this is no JSON: {e}"), hint)
+        Wrong::at(e.line(), format!("this is not JSON: {e}"), hint)
     })?;
     for (key, version) in [("NFSv3", Version::V3), ("NFSv4", Version::V4)] {
         if let Some(Value::Object(counts)) = object.get(key) {
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
         }
     }
     match serves_both {
-        // Beside those of version 2 the others are of version 3, whatever their names say.
+        // Next to those of version 2 the others are of version 3, whatever their names.
         true => counts
             .iter()
             .try_for_each(|(name, calls, line)| taken.put(Version::V3, name, *calls, *line))?,

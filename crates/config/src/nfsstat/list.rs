@@ -4,7 +4,7 @@ use super::names::{self, Version};
 use super::types::{Taken, Wrong, count};
 use crate::error::{nearest, quoted};
 
-/// A line of `nfsstat -l`: the version, whose it is, the operation, the count.
+/// A line of `nfsstat -l`: the version, the side, the operation, the count.
 fn parts(line: &str) -> Option<(Version, &str, &str, &str)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let ["nfs", version, whose, name, calls] = words.as_slice() else {
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
             if taken.counts.is_empty() {
                 continue;
             }
-            let message = format!("'{}' is no line of nfsstat -l", quoted(line));
+            let message = format!("'{}' is not a line of nfsstat -l", quoted(line));
             return Err(Wrong::at(number, message, "take the line out"));
         };
         match whose {
@@ -58,7 +58,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     words.next().is_none().then_some((name, calls))
 }
 
-/// Whether a line names an operation, or nearly, and has a count.
+/// Whether a line has the name of an operation, or a similar one, and a count.
 pub(super) fn is_plain(line: &str) -> bool {
     let Some((name, calls)) = pair(line) else {
         return false;
@@ -68,7 +68,7 @@ pub(super) fn is_plain(line: &str) -> bool {
     is_head(line) || counts && (names::is_known(name) || near(name).is_some())
 }
 
-/// The line that may stand over a table.
+/// The line that may be above a table.
 fn is_head(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     matches!(pair(&lower), Some(("op" | "operation", "count" | "calls")))
@@ -79,7 +79,7 @@ fn near(name: &str) -> Option<&'static str> {
     nearest(name, all.copied())
 }
 
-/// Reads a plain table. What its names are must be known: people write it.
+/// Reads a plain table. Its names must be known, since people write it.
 pub(super) fn read_plain(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     let mut counts: Vec<(String, u64, usize)> = Vec::new();
     for (line, number) in text.lines().map(str::trim).zip(1..) {

@@ -14,38 +14,38 @@ pub(super) fn detect(line: &str) -> bool {
     line.starts_with(METRIC)
 }
 
-/// Reads such a text. Other metrics are passed over.
+/// Reads such a text. Other metrics are ignored.
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         let Some(rest) = line.strip_prefix(METRIC) else {
             continue;
         };
-        let strange = || {
-            let message = format!("'{}' is no such metric", quoted(line));
+        let malformed = || {
+            let message = format!("'{}' is not such a metric", quoted(line));
             Wrong::at(number, message, "give the page as node_exporter serves it")
         };
-        let (labels, value) = rest.split_once('}').ok_or_else(strange)?;
+        let (labels, value) = rest.split_once('}').ok_or_else(malformed)?;
         let label = |key: &str| {
             let mut pairs = labels.split(',').filter_map(|pair| pair.split_once('='));
             let (_, value) = pairs.find(|(k, _)| k.trim() == key)?;
             value.trim().strip_prefix('"')?.strip_suffix('"')
         };
         let version = label("proto").and_then(|v| v.parse().ok());
-        let version = version.and_then(Version::of).ok_or_else(strange)?;
-        let name = label("method").ok_or_else(strange)?;
+        let version = version.and_then(Version::of).ok_or_else(malformed)?;
+        let name = label("method").ok_or_else(malformed)?;
         // A time may follow the value.
-        let value = value.split_whitespace().next().ok_or_else(strange)?;
+        let value = value.split_whitespace().next().ok_or_else(malformed)?;
         taken.put(
             version,
             name,
-            parse_count(value).ok_or_else(strange)?,
+            parse_count(value).ok_or_else(malformed)?,
             number,
         )?;
     }
     Ok(())
 }
 
-/// A metric's value as the count that it is.
+/// A metric's value as a count.
 fn parse_count(value: &str) -> Option<u64> {
     let value: f64 = value.parse().ok()?;
     let is_count = (0.0..=EXACT_MAX).contains(&value) && value.fract() == 0.0;

@@ -1,5 +1,5 @@
-//! From counts to a mix: which version, what each operation of it becomes in the
-//! benchmark, and shares that add up.
+//! From counts to a mix: the version, the benchmark's operation for each counted one,
+//! and shares that add up.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::names::Version;
@@ -51,10 +51,10 @@ pub struct Difference {
     pub other_share: f64,
 }
 
-/// A mix, and what became of the counts on the way.
+/// A mix, and how the counts were converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MixOfCounts {
-    /// What the statistics are called.
+    /// The name of the statistics.
     pub file: String,
     /// Their layout.
     pub dialect: Dialect,
@@ -62,7 +62,7 @@ pub struct MixOfCounts {
     pub version: Version,
     /// Versions that were not, with their calls.
     pub others: Vec<(Version, u128)>,
-    /// Calls of COMPOUND, which is no operation itself (version 4).
+    /// Calls of COMPOUND, which is not an operation itself (version 4).
     pub compounds: Option<u64>,
     /// Operations that were counted, of the mix or not.
     pub counted: u128,
@@ -70,12 +70,12 @@ pub struct MixOfCounts {
     pub shares: Vec<Share>,
     /// Those that are not in the mix, most calls first.
     pub omitted: Vec<LeftOut>,
-    /// What was counted as something else; sentences.
+    /// Operations that were counted as others; sentences.
     pub remarks: Vec<String>,
 }
 
 impl Statistics {
-    /// What was called between an earlier look at the same server and this one.
+    /// The calls between an earlier snapshot of the same server and this one.
     ///
     /// # Errors
     /// A counter went backwards, or the two have no version in common.
@@ -95,13 +95,13 @@ impl Statistics {
                 *is = is.checked_sub(*was).ok_or_else(|| {
                     let message = format!(
                         "{name} of version {number} has {is} calls here and had {was} in {}: the \
-                         counters began anew in between (a restart, nfsstat -z, an overflow), or \
+                         counters were reset in between (a restart, nfsstat -z, an overflow), or \
                          the two files are in the wrong order",
                         earlier.file
                     );
                     wrong(
                         message,
-                        "take both looks again, without a restart in between",
+                        "take both snapshots again, without a restart in between",
                     )
                 })?;
             }
@@ -137,16 +137,16 @@ impl Statistics {
     }
 
     /// The mix of a version, or else of that with the most calls, for a benchmark that
-    /// knows `ops`.
+    /// has `ops`.
     ///
     /// # Errors
-    /// There is nothing of that version, or nothing of it that a mix can have.
+    /// There is no call of that version, or no operation that a mix can have.
     pub fn mix(&self, version: Option<Version>, ops: &[Op]) -> Result<MixOfCounts, ConfigError> {
         let wrong = |message: String, hint: &str| {
             ConfigError::new(SourceLocation::File(self.file.clone()), message, hint)
         };
         let called = Version::ALL.into_iter().filter(|v| self.calls(*v) > 0);
-        // The newest of those with equally many.
+        // The newest of those with equal counts.
         let most = called.clone().max_by_key(|v| self.calls(*v));
         let version = match version {
             Some(asked) if self.calls(asked) == 0 => {
@@ -166,7 +166,7 @@ impl Statistics {
         };
         let none = BTreeMap::new();
         let counts = self.versions.get(&version).unwrap_or(&none);
-        // A version 2 mix is for version 2: what that lacks is left out and told.
+        // A version 2 mix is for version 2: operations that it lacks are left out and reported.
         let of_version: Vec<Op> = match version {
             Version::V2 => ops
                 .iter()
@@ -216,7 +216,7 @@ impl Statistics {
     }
 }
 
-/// Counts, sorted by what becomes of them.
+/// Counts, sorted by their use in the mix.
 #[derive(Default)]
 struct SortedCounts {
     ops: BTreeMap<Op, u128>,
@@ -234,7 +234,7 @@ impl SortedCounts {
             }
             sorted.counted += u128::from(*calls);
             let of = |name: &str| counts.get(name).copied().unwrap_or(0);
-            // What CREATE has made has to go, too, by REMOVE.
+            // What CREATE has made must be removed, too, by REMOVE.
             let split = match (version, name.as_str()) {
                 (Version::V4, "open") => Some(SplitOperation {
                     to: Op::Create,
@@ -294,8 +294,8 @@ impl SortedCounts {
     }
 }
 
-/// An operation that does two things, which no statistics tell apart. OPEN finds a file by
-/// its name, and makes it where the caller says so; REMOVE removes a file or a directory.
+/// An operation with two functions, which no statistics distinguish. OPEN finds a file by
+/// its name, and creates it if the caller requests that; REMOVE removes a file or a directory.
 /// On a server that does not grow, as many are made as removed.
 struct SplitOperation {
     to: Op,
@@ -304,11 +304,11 @@ struct SplitOperation {
     rest: Op,
 }
 
-/// The operations that an operation of a version is like, the best first.
+/// The operations that are similar to an operation of a version, the best first.
 fn likes(version: Version, name: &str) -> impl Iterator<Item = Op> {
     let others: &[Op] = match (version, name) {
         (Version::V4, "lookupp") => &[Op::Lookup],
-        // Directories and other objects without data; the statistics do not tell them apart.
+        // Directories and other objects without data; the statistics do not distinguish them.
         (Version::V4, "create") => &[Op::Mkdir],
         // It lists names with attributes.
         (Version::V4, "readdir") => &[Op::Readdirplus, Op::Readdir],
@@ -322,7 +322,7 @@ fn likes(version: Version, name: &str) -> impl Iterator<Item = Op> {
     others.iter().copied().chain(same)
 }
 
-/// Shares that add up to the whole: what is lost by rounding goes to those that lost most.
+/// Shares that add up to the whole: the loss of rounding goes to those that lost most.
 fn shares(ops: &BTreeMap<Op, u128>) -> Vec<Share> {
     let total: u128 = ops.values().sum();
     if total == 0 {
@@ -351,7 +351,7 @@ impl MixOfCounts {
     /// The mix.
     ///
     /// # Errors
-    /// None that is known: the shares add up.
+    /// None is known: the shares add up.
     pub fn mix(&self) -> Result<Mix, MixError> {
         Mix::new(self.shares.iter().map(|s| (s.op, s.percent())))
     }
@@ -361,12 +361,12 @@ impl MixOfCounts {
         self.shares.iter().map(|s| s.calls).sum()
     }
 
-    /// How many percent of what was counted so many are.
+    /// The percentage of so many calls of all that were counted.
     pub fn percent_of_counted(&self, calls: u128) -> f64 {
         100.0 * calls as f64 / self.counted.max(1) as f64
     }
 
-    /// Operations that are in the mix with a share of nothing: too rare.
+    /// Operations that are in the mix with a share of zero: too rare.
     pub fn rare(&self) -> impl Iterator<Item = &Share> {
         self.shares.iter().filter(|s| s.thousandths == 0)
     }
@@ -383,7 +383,7 @@ impl MixOfCounts {
             .collect()
     }
 
-    /// What these statistics are, in a few words.
+    /// A short description of these statistics.
     pub fn what(&self) -> String {
         let number = self.version.number();
         let name = self.dialect.name();
@@ -396,7 +396,7 @@ impl MixOfCounts {
         }
     }
 
-    /// What was left out, in a few words; `None`: nothing.
+    /// A short description of what was left out; `None`: nothing.
     pub fn omitted_text(&self) -> Option<String> {
         if self.omitted.is_empty() {
             return None;

@@ -47,7 +47,7 @@ impl Version {
 }
 
 /// The names of operations in the order of their procedures' numbers; `names` has those of
-/// procedures that are no operations.
+/// procedures that are not operations.
 const fn numbered<const COUNT: usize>(
     mut names: [&'static str; COUNT],
     ops: &[Op],
@@ -162,7 +162,7 @@ const V4: [&str; 73] = [
 /// The procedures of version 4 itself (RFC 7530, section 15).
 pub(super) const V4_PROCEDURES: [&str; 2] = ["null", "compound"];
 
-/// Other spellings, without what [`alike`] drops: of nfsstat on Linux, on BSD and on
+/// Other spellings, without what [`same_name`] drops: of nfsstat on Linux, on BSD and on
 /// Solaris.
 const ALSO: &[(Version, &str, &str)] = &[
     (Version::V2, "statfs", "fsstat"),
@@ -192,9 +192,9 @@ const ALSO: &[(Version, &str, &str)] = &[
 /// The longest name that is kept, in characters.
 const NAME_CHARS_MAX: usize = 32;
 
-/// Whether two names are one, but for what tools add or leave out: capitals, underscores,
-/// strokes. Hostile files have many names, so nothing is allocated.
-fn alike(a: &str, b: &str) -> bool {
+/// Whether two names are equal except for what tools add or leave out: capitals, underscores,
+/// hyphens. Malformed files may have many names, so nothing is allocated.
+fn same_name(a: &str, b: &str) -> bool {
     fn plain(name: &str) -> impl Iterator<Item = u8> {
         let bytes = name.bytes().filter(u8::is_ascii_alphanumeric);
         bytes.map(|b| b.to_ascii_lowercase())
@@ -202,11 +202,11 @@ fn alike(a: &str, b: &str) -> bool {
     plain(a).eq(plain(b))
 }
 
-/// The RFC's name for what a tool of a version calls `name`.
+/// The RFC's name for a tool's `name` in a version.
 pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
     let also = ALSO
         .iter()
-        .find(|(v, other, _)| *v == version && alike(other, name));
+        .find(|(v, other, _)| *v == version && same_name(other, name));
     if let Some((_, _, name)) = also {
         return Some(name);
     }
@@ -215,10 +215,10 @@ pub(super) fn known(version: Version, name: &str) -> Option<&'static str> {
         Version::V2 | Version::V3 => &[],
     };
     let all = version.names().iter().chain(procedures);
-    all.copied().find(|n| alike(n, name))
+    all.copied().find(|n| same_name(n, name))
 }
 
-/// The RFC's name, or the tool's own where the RFCs have none: newer ones may know more.
+/// The RFC's name, or the tool's own where the RFCs have none: newer tools may have more.
 pub(super) fn named(version: Version, name: &str) -> String {
     known(version, name).map_or_else(
         || sanitize(&name.to_lowercase(), NAME_CHARS_MAX),
@@ -231,7 +231,7 @@ pub(super) fn is_known(name: &str) -> bool {
     Version::ALL.into_iter().any(|v| known(v, name).is_some())
 }
 
-/// The version whose names these are, where nothing says it: those of version 2 have
+/// The version of these names, where the text does not give it: those of version 2 have
 /// ROOT or WRITECACHE, those of version 4 something that version 3 lacks.
 pub(super) fn version_of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Version {
     let is_of = |version: Version, name: &str| known(version, name).is_some();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_tell_the_version() {
+    fn the_version_follows_from_the_names() {
         let of = |names: &str| version_of(names.split(' '));
         assert_eq!(of("getattr read write"), Version::V3);
         assert_eq!(of("getattr root read"), Version::V2);

@@ -4,7 +4,7 @@ use super::names::{V4_FIRST, V4_PROCEDURES, Version};
 use super::types::{Taken, Wrong, count};
 use crate::error::quoted;
 
-/// The most operations of version 4 that a line may tell of.
+/// The most operations of version 4 that a line may have.
 const V4_OPS_MAX: usize = 512;
 
 /// Whether a line shows that the text is of this kind.
@@ -15,7 +15,7 @@ pub(super) fn detect(line: &str) -> bool {
         && words.next().is_some_and(|w| w.parse::<u64>().is_ok())
 }
 
-/// Reads such a text. Lines of other counters are passed over.
+/// Reads such a text. Lines of other counters are ignored.
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     if of_a_client(text) {
         return Err(Wrong::whole_file(
@@ -60,8 +60,8 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether a client's kernel wrote it: it tells of three RPC counters, a server of five,
-/// and of its threads and its reply cache.
+/// Whether a client's kernel wrote it: it has three RPC counters, a server five,
+/// and lines for its threads and its reply cache.
 fn of_a_client(text: &str) -> bool {
     let has = |key: &str| {
         text.lines()
@@ -74,7 +74,7 @@ fn of_a_client(text: &str) -> bool {
     few && !has("th") && !has("rc")
 }
 
-/// The counts of a line; the first number says how many there are.
+/// The counts of a line; the first number is how many there are.
 fn counts<'a>(
     words: &mut impl Iterator<Item = &'a str>,
     line: &str,
@@ -82,13 +82,13 @@ fn counts<'a>(
     len: usize,
 ) -> Result<Vec<u64>, Wrong> {
     let cut = "give the file as it is: cat /proc/net/rpc/nfsd";
-    let told = count(words.next().unwrap_or("nothing"), number)?;
+    let expected = count(words.next().unwrap_or("nothing"), number)?;
     let counts = words
         .map(|w| count(w, number))
         .collect::<Result<Vec<_>, _>>()?;
-    if counts.len() as u64 != told {
+    if counts.len() as u64 != expected {
         let message = format!(
-            "'{}' has {} counts and says {told}",
+            "'{}' has {} counts and declares {expected}",
             quoted(line.get(..20).unwrap_or(line)),
             counts.len()
         );

@@ -1,4 +1,4 @@
-//! `nfsstat -s` as SunOS, Solaris, the BSDs and Linux print it: under a heading come rows
+//! `nfsstat -s` as SunOS, Solaris, the BSDs and Linux print it: below a heading are rows
 //! of names, each over a row of counts, with or without shares in percent. nhfsstone took
 //! its mixes in this form.
 
@@ -24,7 +24,7 @@ pub(super) fn detect(line: &str) -> bool {
                 >= NAMES_MIN
 }
 
-/// What a line without counts begins.
+/// The kind of a line without counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TableHeading {
     /// NFS calls of the server, of a version or of what follows.
@@ -42,7 +42,7 @@ enum TableHeading {
 /// Where the reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
-    /// Before the first heading: rows without one count, and anything else may stand here.
+    /// Before the first heading: rows without counts, and other lines are allowed here.
     Start,
     /// Below a heading of the server's NFS calls.
     Calls(Option<Version>),
@@ -85,7 +85,7 @@ fn is_names(line: &str) -> bool {
     !line.is_empty() && line.split_whitespace().all(is_name)
 }
 
-/// A row of names that waits for its counts.
+/// A row of names whose counts follow.
 struct Row<'a> {
     line: usize,
     names: Vec<&'a str>,
@@ -95,7 +95,7 @@ struct Row<'a> {
 pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     let mut section = Section::Start;
     let mut row: Option<Row<'_>> = None;
-    // Rows below a heading without a version; together their names tell it.
+    // Rows below a heading without a version; it follows from all of their names.
     let mut open: Vec<(String, u64, usize)> = Vec::new();
     let mut client = false;
     for (line, number) in text.lines().map(str::trim).zip(1..) {
@@ -148,7 +148,7 @@ pub(super) fn read(text: &str, taken: &mut Taken) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Where a heading leads.
+/// The section below a heading.
 fn below(section: Section, heading: TableHeading) -> Section {
     match (heading, section) {
         (TableHeading::Server(version), _) => Section::Calls(version),

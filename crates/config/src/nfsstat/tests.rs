@@ -1,4 +1,4 @@
-//! Every layout, and what is said of texts that are none.
+//! Tests of every layout, and of the errors for other texts.
 
 use super::types::NAMES_MAX;
 use super::*;
@@ -14,7 +14,7 @@ fn statistics(text: &str) -> Statistics {
     read_statistics("s", text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn said(text: &str) -> String {
+fn error_of(text: &str) -> String {
     match read_statistics("s", text) {
         Ok(read) => panic!("{read:?}"),
         Err(e) => e.to_string(),
@@ -27,7 +27,7 @@ fn calls(read: &Statistics, version: Version, name: &str) -> u64 {
 }
 
 #[test]
-fn linux_tells_the_same_in_every_layout() {
+fn linux_has_the_same_counts_in_every_layout() {
     let kernel = statistics(fixture!("linux-proc.txt"));
     assert_eq!(kernel.dialect, Dialect::Kernel);
     for (text, dialect, versions) in [
@@ -86,7 +86,7 @@ fn what_a_real_client_did_over_version_4_is_found_again() {
 }
 
 #[test]
-fn a_real_kernel_tells_the_same_in_every_layout() {
+fn a_real_kernel_has_the_same_counts_in_every_layout() {
     let kernel = statistics(fixture!("linux-kernel-3-proc.txt")).mix(None, Op::NFS3);
     let kernel = kernel.unwrap();
     assert_eq!((kernel.version, kernel.counted), (Version::V3, 492));
@@ -132,7 +132,7 @@ fn other_systems_are_read() {
 }
 
 #[test]
-fn ganesha_tells_the_same_in_every_layout() {
+fn ganesha_has_the_same_counts_in_every_layout() {
     let fast = statistics(fixture!("ganesha-fast.txt"));
     assert_eq!(calls(&fast, Version::V3, "create"), 1_290);
     assert_eq!(calls(&fast, Version::V3, "commit"), 1_168);
@@ -162,12 +162,12 @@ fn ganesha_tells_the_same_in_every_layout() {
             "{\"NFSv3\": {\"READ\": -1}}",
             "the count of 'READ' is -1, and not",
         ),
-        ("{\n\"NFSv3\": {", "s:2:1: this is no JSON"),
+        ("{\n\"NFSv3\": {", "s:2:1: this is not JSON"),
     ] {
-        let said = said(text);
+        let error = error_of(text);
         assert!(
-            said.contains(words) && said.contains("ganesha_stats") || said.contains("-1"),
-            "{said}"
+            error.contains(words) && error.contains("ganesha_stats") || error.contains("-1"),
+            "{error}"
         );
     }
 }
@@ -212,15 +212,15 @@ fn plain_tables_are_read() {
         2
     );
     assert_eq!(
-        said("read 1\nreed 2\n"),
+        error_of("read 1\nreed 2\n"),
         "s:2:1: there is no operation 'reed'; did you mean read?"
     );
-    assert!(said("read 1\nread write 2\n").starts_with("s:2:1: 'read write 2' is not an"));
-    assert!(said("read 1\nwrite 2%\n").starts_with("s:2:1: '2%' is no count"));
+    assert!(error_of("read 1\nread write 2\n").starts_with("s:2:1: 'read write 2' is not an"));
+    assert!(error_of("read 1\nwrite 2%\n").starts_with("s:2:1: '2%' is not a count"));
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn what_is_wrong_is_reported_with_its_line() {
     let rows = |counts: &str| format!("Server nfs v3:\nnull getattr setattr lookup\n{counts}\n");
     for (text, want) in [
         (
@@ -229,7 +229,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "\nhello\n".into(),
-            "s:2:1: 'hello' begins no statistics that are known",
+            "s:2:1: 'hello' does not begin any known statistics",
         ),
         (
             "SFS MIXFILE VERSION 2\nread 100%".into(),
@@ -249,14 +249,14 @@ fn what_is_wrong_is_said_with_its_line() {
             rows("1 2 99999999999999999999 4"),
             "s:3:1: 99999999999999999999 calls are more than any counter holds",
         ),
-        (rows("1 2 1.5 4"), "s:3:1: '1.5' is no count"),
+        (rows("1 2 1.5 4"), "s:3:1: '1.5' is not a count"),
         (
             rows("1 2 3 4\n$ exit"),
             "s:4:1: '$ exit' is neither names nor counts",
         ),
         (
             rows("1 2 3 4\n") + &rows("2 3 4 5"),
-            "s:7:1: null of version 3 has been counted in line 3 already; the file holds two",
+            "s:7:1: null of version 3 has been counted in line 3 already; the file has two",
         ),
         (
             fixture!("linux-c.txt").into(),
@@ -272,7 +272,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "proc3 22 1 2\n".into(),
-            "s:1:1: 'proc3 22 1 2' has 2 counts and says 22",
+            "s:1:1: 'proc3 22 1 2' has 2 counts and declares 22",
         ),
         (
             "proc3 2 1 2\n".into(),
@@ -288,16 +288,16 @@ fn what_is_wrong_is_said_with_its_line() {
             "s:1:1: 'node_nfsd_requests_total{",
         ),
     ] {
-        let said = said(&text);
-        assert!(said.starts_with(want), "{said}\nnot {want}");
+        let error = error_of(&text);
+        assert!(error.starts_with(want), "{error}\nnot {want}");
     }
     let long = "x\n".repeat(LINES_MAX + 1);
-    assert!(said(&long).starts_with("s: there are more than"));
+    assert!(error_of(&long).starts_with("s: there are more than"));
     let many: String = (0..=NAMES_MAX)
         .map(|i| format!("nfs v3 server x{i}: 1\n"))
         .collect();
-    assert!(said(&many).contains("more than 1000 operations"));
-    let shown = said("\u{1b}[2J\u{202e}evil\n");
+    assert!(error_of(&many).contains("more than 1000 operations"));
+    let shown = error_of("\u{1b}[2J\u{202e}text\n");
     assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
 }
 
@@ -325,7 +325,7 @@ fn shares_add_up_and_rare_ones_are_named() {
 }
 
 #[test]
-fn version_2_has_two_that_nobody_may_call() {
+fn version_2_has_two_that_no_client_may_call() {
     let read = statistics("getattr 90\nroot 4\nwrcache 6\nread 0\n");
     let mix = read.mix(None, Op::NFS3).unwrap();
     assert_eq!(mix.version, Version::V2);
@@ -340,7 +340,7 @@ fn version_2_has_two_that_nobody_may_call() {
 }
 
 #[test]
-fn version_4_becomes_what_it_is_like() {
+fn operations_of_version_4_become_similar_ones() {
     let read = statistics(fixture!("linux-s.txt"));
     // Version 3 has more calls than there are COMPOUNDs.
     assert_eq!(read.mix(None, Op::NFS3).unwrap().version, Version::V3);
@@ -376,14 +376,14 @@ fn version_4_becomes_what_it_is_like() {
 }
 
 #[test]
-fn the_difference_of_two_looks_is_taken() {
+fn the_difference_of_two_snapshots_is_taken() {
     let later = statistics(fixture!("linux-s.txt"));
     let earlier = statistics(fixture!("linux-proc-earlier.txt"));
     let between = later.since(&earlier).unwrap();
     assert_eq!(calls(&between, Version::V3, "read"), 1_941_590 - 485_397);
     let e = earlier.since(&later).unwrap_err().to_string();
-    assert!(e.contains("began anew in between"), "{e}");
-    // What an idle minute leaves.
+    assert!(e.contains("reset in between"), "{e}");
+    // The counts of an idle minute.
     let none = later.since(&later).unwrap().mix(None, Op::NFS3);
     assert!(none.unwrap_err().to_string().contains("every count is 0"));
     let v2 = statistics("read 1\nroot 0\n");
@@ -392,7 +392,7 @@ fn the_difference_of_two_looks_is_taken() {
 }
 
 #[test]
-fn the_mix_file_says_where_it_came_from() {
+fn the_mix_file_names_its_source() {
     let read = read_statistics("server.txt", fixture!("linux-s.txt")).unwrap();
     let made = read.mix(Some(Version::V4), Op::NFS3).unwrap();
     let text = mix_file(&made, Some("before.txt"));

@@ -1,4 +1,4 @@
-//! A mix of counts as a mix file, with where it came from.
+//! A mix of counts as a mix file, with its source.
 
 use super::mix::MixOfCounts;
 use super::types::MIXFILE_HEADER;
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The longest line of a comment, in characters.
 const LINE_CHARS: usize = 96;
 
-/// The mix file; `earlier` is what the counts are the difference to.
+/// The mix file; `earlier` is the snapshot that was subtracted from the counts.
 pub fn mix_file(made: &MixOfCounts, earlier: Option<&str>) -> String {
     let mut out = format!("{MIXFILE_HEADER}\n");
     comment(&mut out, &format!("From {}: {}.", made.file, made.what()));

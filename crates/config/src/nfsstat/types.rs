@@ -1,10 +1,10 @@
-//! What all layouts are read into, and how mistakes in them are told.
+//! The type that all layouts are read into, and the errors in them.
 
 use super::names::{self, Version};
 use crate::error::quoted;
 use std::collections::BTreeMap;
 
-/// The first line of a mix file, to the letter.
+/// The exact first line of a mix file.
 pub const MIXFILE_HEADER: &str = "SFS MIXFILE VERSION 2";
 /// The most names with counts; the versions have 115 together.
 pub(super) const NAMES_MAX: usize = 1_000;
@@ -30,7 +30,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// What to call it.
+    /// Its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nfsstat => "output of nfsstat -s",
@@ -47,7 +47,7 @@ impl Dialect {
 /// Counts by the protocol's names, per version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// What messages call the text.
+    /// The name of the text in messages.
     pub file: String,
     /// Its layout.
     pub dialect: Dialect,
@@ -78,14 +78,14 @@ impl Wrong {
     }
 }
 
-/// What has been read so far.
+/// The counts that have been read so far.
 #[derive(Default)]
 pub(super) struct Taken {
     pub counts: BTreeMap<(Version, String), (u64, usize)>,
 }
 
 impl Taken {
-    /// Takes a count; `name` as the tool spells it.
+    /// Adds a count; `name` as the tool spells it.
     pub fn put(
         &mut self,
         version: Version,
@@ -108,13 +108,13 @@ impl Taken {
             Some((_, before)) => Err(Wrong::at(
                 line,
                 format!("{name} of version {number} has been counted in line {before} already"),
-                "the file holds two looks at the server, or two servers: keep one of them; give \
+                "the file has two snapshots of the server, or two servers: keep one of them; give \
                  an earlier one with --since",
             )),
         }
     }
 
-    /// Takes counts that nothing gives a version, but their names.
+    /// Adds counts whose version follows only from their names.
     pub fn put_all(&mut self, counts: &[(String, u64, usize)]) -> Result<(), Wrong> {
         let version = names::version_of(counts.iter().map(|(name, _, _)| name.as_str()));
         let mut counts = counts.iter();
@@ -144,8 +144,8 @@ pub(super) fn count(word: &str, line: usize) -> Result<u64, Wrong> {
         ),
         _ => Wrong::at(
             line,
-            format!("'{shown}' is no count"),
-            "give the output as the tool printed it, with nothing before, between or behind",
+            format!("'{shown}' is not a count"),
+            "give the output as the tool printed it, with no other text before, between or after it",
         ),
     })
 }

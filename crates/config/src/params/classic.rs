@@ -10,14 +10,14 @@ const fn p(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line)
 }
 
-/// One of the rc files before 2008 that Filermark knows and does nothing with.
+/// One of the rc files before 2008 that Filermark accepts and ignores.
 const fn older(one_line: &'static str) -> Parameter {
     p(Group::Legacy, Kind::Text, one_line)
         .older()
         .standard(StandardValue::NoEffect)
 }
 
-/// The largest load that is taken for meant, in op/s.
+/// The largest load that is accepted, in op/s.
 pub(crate) const LOAD_MAX: u64 = 1_000_000_000;
 /// The most load points of a sweep.
 pub(crate) const RUNS_MAX: u64 = 1_000;
@@ -117,7 +117,7 @@ parameters! {
     IPV6_ENABLE: IpChoice = p(
         Group::Server,
         choice::<IpChoice>(),
-        "Address family of server names: off IPv4, on IPv6, any what comes first",
+        "Address family of server names: off IPv4, on IPv6, any the first one found",
     )
     .default("any")
     .help(
@@ -142,7 +142,7 @@ parameters! {
     )
     .of_driver(SmbPlan::DRIVER)
     .example("bench")
-    .help("Without the domain, which is DOMAIN. SMB_AUTH tells when it is not needed.");
+    .help("Without the domain, which is DOMAIN. See SMB_AUTH for when it is not needed.");
     PASSWORD: Option<String> = p(
         Group::Server,
         Kind::Secret,
@@ -150,7 +150,7 @@ parameters! {
     )
     .of_driver(SmbPlan::DRIVER)
     .help(
-        "In the rc file only: a command line can be seen by everybody on the host, so \
+        "In the rc file only: a command line can be seen by all users of the host, so \
          -o PASSWORD=... is refused. The first of these that is given counts: PASSWORD_FILE, \
          PASSWORD, the environment variable FILERMARK_PASSWORD. Single quotes keep every \
          character as it is. No message, plan, record or log shows it, and agents get it \
@@ -194,7 +194,7 @@ parameters! {
     .help(
         "It is started with PRIME_MON_ARGS when RUN of a load point begins and is ended \
          (SIGTERM) when RUN ends; PRIME_MON_MODE=phases calls it at the begin and end of every \
-         phase instead. A name with a '/' that is not absolute is looked for beside the rc \
+         phase instead. A name with a '/' that is not absolute is looked for next to the rc \
          file. examples/sfs_ext_mon is one to start from.",
     );
     PRIME_MON_ARGS: Vec<String> = p(
@@ -265,14 +265,14 @@ parameters! {
     .example("my.mix")
     .standard(StandardValue::Unset)
     .help(
-        "Looked for in WORK_DIR, then beside the rc file. The first line is exactly \
+        "Looked for in WORK_DIR, then next to the rc file. The first line is exactly \
          'SFS MIXFILE VERSION 2'. Every other line is a comment with # in the first column, or \
          an operation's name and its share: 'getattr 26%' or 'link 0.004%', 100 in total. What \
-         `nfsstat -s` and its like print may stand in its place \
+         `nfsstat -s` and similar tools print may be given instead \
          (docs/src/reference/mix-files.md). Names: null getattr setattr lookup access readlink \
          read write create mkdir symlink mknod remove rmdir rename link readdir readdirplus \
          fsstat fsinfo pathconf commit. NFS version 2 has no access, mknod, readdirplus, fsinfo, \
-         pathconf and commit; its root and wrcache may have 0% alone. With SMB: echo \
+         pathconf and commit; its root and wrcache may have 0% only. With SMB: echo \
          lock query_security read query_fs query_file query_path set_file find write open close \
          flush, open and close have the same, and the sequence of operations is solved for the \
          mix anew (docs/src/reference/smb-workload.md).",
@@ -300,7 +300,7 @@ parameters! {
     .example("blocks")
     .standard(StandardValue::Unset)
     .help(
-        "Looked for in WORK_DIR, then beside the rc file. Every line is 'read KB PERCENT%' or \
+        "Looked for in WORK_DIR, then next to the rc file. Every line is 'read KB PERCENT%' or \
          'write KB PERCENT%', for example 'read 4 25%'; # begins a comment. The shares of the \
          reads add up to 100, and so do those of the writes; a kind without a line keeps the \
          benchmark's sizes.",
@@ -338,8 +338,8 @@ parameters! {
     .default("on")
     .help(
         "Over UDP every call and every reply is one datagram: lost ones are sent again after \
-         UDP_TIMEOUT_MS, and transfers are 32 KB at most. The generations up to 2001 knew both; \
-         a standard run of general-nfs3 goes over TCP, and the benchmarks after older \
+         UDP_TIMEOUT_MS, and transfers are 32 KB at most. The generations up to 2001 had both; \
+         a standard run of general-nfs3 uses TCP, and the benchmarks after older \
          generations leave it free.",
     )
     .standard(StandardValue::FixedButOlder("on"));
@@ -350,7 +350,7 @@ parameters! {
     )
     .example("4,8-10")
     .standard(StandardValue::Unset)
-    .help("Numbers and ranges between commas; the table below tells what each turns on.");
+    .help("Numbers and ranges between commas; the table below shows what each turns on.");
     DUMP: Option<String> = p(
         Group::Legacy,
         Kind::Text,
@@ -388,6 +388,6 @@ parameters! {
     .standard(StandardValue::NoEffect);
     RSH: Option<String> = older("No effect: clients are reached by ssh, see LAUNCHER and SSH_COMMAND");
     RCP: Option<String> = older("No effect: nothing is copied by rcp; see 'filermark install'");
-    FILESET_DELTA: Option<String> = older("No effect: the file set is as large as the load wants");
-    USE_RPC: Option<String> = older("No effect: prime and clients speak over ssh or TLS, see LAUNCHER");
+    FILESET_DELTA: Option<String> = older("No effect: the size of the file set follows from the load");
+    USE_RPC: Option<String> = older("No effect: prime and clients use ssh or TLS, see LAUNCHER");
 }

@@ -8,26 +8,26 @@ const fn p2014(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line).composite(Origin::Rc2014)
 }
 
-/// One of 2014 that Filermark knows and does nothing with.
+/// One of 2014 that Filermark accepts and ignores.
 const fn idle2014(one_line: &'static str) -> Parameter {
     p2014(Group::Legacy, Kind::Text, one_line).standard(StandardValue::NoEffect)
 }
 
-/// One of 2020 that Filermark knows and does nothing with.
+/// One of 2020 that Filermark accepts and ignores.
 const fn idle2020(one_line: &'static str) -> Parameter {
     Parameter::new(Group::Legacy, Kind::Text, one_line)
         .composite(Origin::Rc2020)
         .standard(StandardValue::NoEffect)
 }
 
-/// The same whose values are lists.
+/// One of 2020 that Filermark accepts and ignores, whose values are lists.
 const fn list2020(one_line: &'static str) -> Parameter {
     let mut parameter = idle2020(one_line);
     parameter.kind = Kind::List;
     parameter
 }
 
-/// One that is about Windows clients.
+/// One for Windows clients.
 const fn windows(kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(Group::Legacy, kind, one_line)
         .composite(Origin::Rc2020)
@@ -38,7 +38,7 @@ const fn own(group: Group, kind: Kind, one_line: &'static str) -> Parameter {
     Parameter::new(group, kind, one_line).composite(Origin::Filermark("0.1"))
 }
 
-/// The largest file, and the most memory or data that is taken for meant: 1 PiB.
+/// The largest file, and the most memory or data that is accepted: 1 PiB.
 pub(crate) const SIZE_MAX: u64 = 1 << 50;
 const SIZE: Kind = Kind::Size(1, SIZE_MAX);
 
@@ -53,14 +53,14 @@ parameters! {
         "A list with blanks or commas between its words, or the name of a file (relative to the \
          rc file) with lines 'client path [path ...]'; # begins a comment. nv[01-16]:/mnt stands \
          for sixteen of them, one after the other; 10000 clients at most. The file systems are \
-         mounted before the run. The procs of a component go round the list; a path that is \
+         mounted before the run. The procs of a component are assigned to the list in turn; a path that is \
          listed twice gets twice as many. IPv6 addresses of clients stand in brackets: \
          [::1]:/mnt. LAUNCHER says how clients other than this host are reached.",
     );
     FILE_SIZE: Option<u64> = p2014(
         Group::Workload,
         SIZE,
-        "File size of all components; not set: as the benchmark says",
+        "File size of all components; not set: that of the benchmark",
     )
     .example("16k")
     .standard(StandardValue::Unset)
@@ -68,13 +68,13 @@ parameters! {
     FILES_PER_DIR: Option<u32> = p2014(
         Group::Workload,
         Kind::Int(1, 1_000_000, "files"),
-        "Files in each bucket of each directory; not set: as the benchmark says",
+        "Files in each bucket of each directory; not set: those of the benchmark",
     )
     .example("100")
     .standard(StandardValue::Unset)
     .help(
-        "DIR_COUNT=10 and FILES_PER_DIR=100 stand together in every rc file of 2014, where the \
-         benchmark's own figures count in their place; here too, with a note. Any other value \
+        "DIR_COUNT=10 and FILES_PER_DIR=100 are both in every rc file of 2014, where the \
+         benchmark's own figures are used instead; here too, with a note. Any other value \
          counts, and the run is not standard.",
     );
     OPRATE_MULTIPLIER: f64 = p2014(
@@ -92,7 +92,7 @@ parameters! {
     .example("my_workloads")
     .standard(StandardValue::Unset)
     .help(
-        "Looked for in WORK_DIR, then beside the rc file. 'filermark workload export' (netmist -E) \
+        "Looked for in WORK_DIR, then next to the rc file. 'filermark workload export' (netmist -E) \
          prints one to start from.",
     );
     CLIENT_MEM: u64 = p2014(
@@ -144,7 +144,7 @@ parameters! {
     HEARTBEAT_NOTIFICATIONS: bool = p2014(
         Group::Output,
         Kind::Switch,
-        "Tell the rate of a proc every HEARTBEAT_S seconds",
+        "Report the rate of a proc every HEARTBEAT_S seconds",
     )
     .default("on");
     FILE_ACCESS_LIST: bool = p2014(
@@ -162,7 +162,7 @@ parameters! {
     PIT_SERVER: Option<String> = p2014(
         Group::Time,
         Kind::Text,
-        "Host of a time service to hold the clock against",
+        "Host of a time service to compare the clock with",
     )
     .example("timehost");
     PIT_PORT: String = p2014(
@@ -174,8 +174,8 @@ parameters! {
     .help("Used with PIT_SERVER. 'filermark clock' answers on such a port.");
     LATENCY_GRAPH: Option<String> = idle2014("No effect: every record has the latency histograms");
     USE_RSHRCP: Option<String> = idle2014("No effect: clients are reached by ssh");
-    BYTE_OFFSET: Option<String> = idle2014("No effect: offsets are as the workload says");
-    LOCAL_ONLY: Option<String> = idle2014("No effect: local and remote mounts are measured alike");
+    BYTE_OFFSET: Option<String> = idle2014("No effect: offsets follow from the workload");
+    LOCAL_ONLY: Option<String> = idle2014("No effect: local and remote mounts are measured in the same way");
     SOCK_DEBUG: Option<String> = idle2014("No effect; see DEBUG");
     TRACEDEBUG: Option<String> = idle2014("No effect; see DEBUG");
     INIT_RATE: Option<String> = idle2014("No effect: INIT fills as fast as the server takes it");

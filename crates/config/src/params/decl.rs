@@ -1,4 +1,4 @@
-//! What the declaration of a parameter says.
+//! The declaration of a parameter.
 
 use filermark_model::Benchmark;
 use filermark_model::benchmark::{FileSetRule, Protocol, Work};
@@ -13,19 +13,19 @@ pub struct Parameter {
     pub name: &'static str,
     /// Other names that mean the same.
     pub aliases: &'static [&'static str],
-    /// The chapter it stands in.
+    /// The chapter that it is in.
     pub group: Group,
     /// What its values look like.
     pub kind: Kind,
     /// Its value when it is not given; empty: none, or the benchmark's.
     pub default: &'static str,
-    /// What a standard run keeps it at.
+    /// Its value in a standard run.
     pub standard: StandardValue,
     /// A value to show in the template, for parameters that have no default.
     pub example: &'static str,
     /// What it is, in one line.
     pub one_line: &'static str,
-    /// What else there is to know.
+    /// Further details.
     pub long_help: &'static str,
     /// Where it comes from.
     pub origin: Origin,
@@ -46,7 +46,7 @@ pub enum Scope {
     Composite,
 }
 
-/// What a run is about, as far as parameters differ by it.
+/// The kind of a run, as far as parameters differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// A classical benchmark of this protocol.
@@ -56,7 +56,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// That of a benchmark.
+    /// The family of a benchmark.
     pub fn of(benchmark: &Benchmark) -> Self {
         match &benchmark.work {
             Work::Composite(_) => Self::Composite,
@@ -66,7 +66,7 @@ impl Family {
 }
 
 impl Scope {
-    /// Whether it takes in benchmarks of a family.
+    /// Whether it includes benchmarks of a family.
     pub fn holds(self, family: Family) -> bool {
         match (self, family) {
             (Self::Every, _) | (Self::Classic, Family::Classic(_)) => true,
@@ -141,7 +141,7 @@ fn protocols() -> impl Iterator<Item = Protocol> {
     Protocol::ALL.iter().copied()
 }
 
-/// What a standard run keeps a parameter at.
+/// The value of a parameter in a standard run.
 #[derive(Clone, Copy, Debug)]
 pub enum StandardValue {
     /// Anything: the run stays standard.
@@ -150,15 +150,15 @@ pub enum StandardValue {
     Fixed(&'static str),
     /// This value, but for benchmarks after an older generation, which leave it free.
     FixedButOlder(&'static str),
-    /// What the benchmark's definition says.
+    /// The figure of the benchmark's definition.
     Benchmark(fn(&Benchmark) -> f64),
-    /// What the benchmark's definition says, where it says something.
+    /// The figure of the benchmark's definition, where it has one.
     FigureOrFree(fn(&Benchmark) -> Option<f64>),
     /// The word that follows from the benchmark.
     Choice(fn(&Benchmark) -> &'static str),
     /// Not set.
     Unset,
-    /// Filermark accepts it and does nothing with it.
+    /// Filermark accepts and ignores it.
     NoEffect,
     /// Not built yet: any value is refused.
     Refused,
@@ -171,7 +171,7 @@ pub enum Group {
     Load,
     /// How client hosts are reached.
     Clients,
-    /// The server and how to get in.
+    /// The server and the login.
     Server,
     /// What a proc does.
     Workload,
@@ -181,9 +181,9 @@ pub enum Group {
     Transport,
     /// Result files and monitoring.
     Output,
-    /// What a load point is judged by.
+    /// Limits by which a load point is judged.
     Limits,
-    /// Names known from earlier generations that do nothing here, or not yet.
+    /// Names known from earlier generations that have no effect here, or are not built yet.
     Legacy,
 }
 
@@ -353,7 +353,7 @@ pub(super) fn rule(benchmark: &Benchmark, figure: fn(&FileSetRule) -> f64) -> f6
     benchmark.classic().map_or(f64::NAN, |c| figure(&c.fileset))
 }
 
-/// The same as text; `None`: this benchmark has no such figure.
+/// A figure as text; `None`: this benchmark has no such figure.
 fn figure(value: f64) -> Option<String> {
     (!value.is_nan()).then(|| value.to_string())
 }

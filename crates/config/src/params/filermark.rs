@@ -1,4 +1,4 @@
-//! Filermark's own parameters: what the 2008 generation had no name for.
+//! Filermark's own parameters, which the 2008 generation did not have.
 
 use super::decl::{Group, Kind, Parameter, StandardValue, WordList, rule};
 use super::value::{DriverWord, choice, parameters};
@@ -24,7 +24,7 @@ parameters! {
         "The benchmark, by name",
     )
     .default("general-nfs3")
-    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are its like over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are after the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
+    .help("A definition that ships with Filermark; it holds the mix, the sizes, the file set and the rules. general-nfs3 is the classical one, general-smb1 and general-smb2 are similar ones over SMB1 and over SMB 2 and 3 (not set: FS_PROTOCOL chooses among these); nfs2-1993, nfs2-1997, nfs3-1997 and nfs3-2001 are modelled on the older generations; SWBUILD, VDA, VDI, DATABASE, METADATA and others are composites, which work on mounted file systems.");
     IGNORE_UNKNOWN: bool = p(
         Group::Output,
         Kind::Switch,
@@ -39,7 +39,7 @@ parameters! {
     )
     .example("mine.toml")
     .standard(StandardValue::Unset)
-    .help("Relative to the rc file. A classical definition takes the place of BENCHMARK: start from crates/model/definitions/general-nfs3.toml and give it another name. A file with [[benchmark]] and [[workload]] tables adds composites, of which BENCHMARK chooses one.");
+    .help("Relative to the rc file. A classical definition replaces BENCHMARK: start from crates/model/definitions/general-nfs3.toml and give it another name. A file with [[benchmark]] and [[workload]] tables adds composites, of which BENCHMARK chooses one.");
     DRIVER: Option<DriverWord> = p(
         Group::Workload,
         Kind::Words(WordList::Drivers),
@@ -76,18 +76,18 @@ parameters! {
         "Refuse a run whose file set does not fit the file system",
     )
     .default("on")
-    .help("Before INIT the file set of the largest load point is held against the free space that the server states (FSSTAT, SMB, statvfs), less SPACE_RESERVE. off: for file systems that cannot state how much space they have; a shortage is only a warning then.");
+    .help("Before INIT the file set of the largest load point is compared with the free space that the server states (FSSTAT, SMB, statvfs), less SPACE_RESERVE. off: for file systems that cannot state how much space they have; a shortage is only a warning then.");
     SPACE_RESERVE: f64 = p(
         Group::Workload,
         Kind::Real(0.0, 90.0, "%"),
-        "Share of the file system that has to stay free",
+        "Share of the file system that must stay free",
     )
     .default("5")
     .help("Of the size that the server states; where it states none, of its free space. A filer that others use must not be filled.");
     SERVER_MEMORY: Option<u64> = p(
         Group::Workload,
         Kind::Size(1 << 20, 1 << 50),
-        "Memory of the server, to hold the working set against",
+        "Memory of the server, to compare the working set with",
     )
     .example("64g")
     .help("Declared, not measured. A note says where the working set of a load point fits into it, so that the server may answer from its memory.");
@@ -103,7 +103,7 @@ parameters! {
         "Let a load point grow the file set of the one before",
     )
     .default("on")
-    .help("on: it never shrinks; where the loads fall, the larger file set stays, but only the files of the load at hand are worked on. off: every load point makes its file set anew and removes it.");
+    .help("on: it never shrinks; where the loads fall, the larger file set stays, but only the files of the current load are used. off: every load point makes its own file set and removes it.");
     PACING: PacingMode = p(
         Group::Time,
         choice::<PacingMode>(),
@@ -118,7 +118,7 @@ parameters! {
     ARRIVALS: Arrivals = p(
         Group::Time,
         choice::<Arrivals>(),
-        "How intended starts lie around their mean gap",
+        "How intended starts are distributed around their mean gap",
     )
     .default("uniform")
     .standard(StandardValue::Fixed("uniform"))
@@ -142,7 +142,7 @@ parameters! {
     )
     .classic()
     .default("64")
-    .help("Over UDP 4, if nothing is given: what a server's socket has no room for is lost there.");
+    .help("Over UDP 4, if nothing is given: datagrams that do not fit into a server's socket buffer are lost.");
     CONNECTIONS: Connections = p(
         Group::Transport,
         Kind::WordOrInt("proc", 1, 65_535),
@@ -167,7 +167,7 @@ parameters! {
     )
     .of_driver(NfsPlan::DRIVER)
     .default("1100")
-    .help("Doubled with every retransmission, up to RPC_TIMEOUT_MS; after RPC_RETRIES of them the operation fails. 1100 is what kernel clients begin with (timeo=11). A retransmission has the same xid, so that the server knows it for what it is.");
+    .help("Doubled with every retransmission, up to RPC_TIMEOUT_MS; after RPC_RETRIES of them the operation fails. 1100 is what kernel clients begin with (timeo=11). A retransmission has the same xid, so that the server recognizes it.");
     RPC_RETRIES: u32 = p(
         Group::Transport,
         Kind::Int(0, 1000, "times"),
@@ -228,7 +228,7 @@ parameters! {
     RESVPORT: bool = p(
         Group::Server,
         Kind::Switch,
-        "Call from a source port below 1024, as exports without 'insecure' want",
+        "Call from a source port below 1024, as exports without 'insecure' require",
     )
     .of_driver(NfsPlan::DRIVER)
     .default("off")
@@ -285,7 +285,7 @@ parameters! {
     )
     .default("off")
     .example("p99>2s for 10s, errors>5%")
-    .help("Commas between conditions, each FIGURE>LIMIT for SECONDSs (not given: 10s). Figures, of every second of WARMUP and RUN and of all clients together: p99 (or p50, p99.9 ...) and mean of the service times, with a limit in s, ms or us; errors, the share of failed operations, with a limit in %. free<5% (or another share) looks at the free space of each server file system, where the server states it, every 5 s of INIT, WARMUP and RUN; where it does not, a warning says at the start that the condition cannot hold. A condition has to hold in so many seconds in a row; those of free space count on from INIT into WARMUP and RUN of a load point, and begin anew with the next one. Percentiles are taken by classes that double, at their lower bound: p99>2s holds from 2.1 s on. Seconds in which nothing is answered count with the time since the last reply. When a condition holds, the load stops, CLEANUP is done, the load point does not count (rule emergency-stop), and the exit code is 1.");
+    .help("Commas between conditions, each FIGURE>LIMIT for SECONDSs (not given: 10s). Figures, of every second of WARMUP and RUN and of all clients together: p99 (or p50, p99.9 ...) and mean of the service times, with a limit in s, ms or us; errors, the share of failed operations, with a limit in %. free<5% (or another share) is about the free space of each server file system, where the server states it, every 5 s of INIT, WARMUP and RUN; where it does not, a warning says at the start that the condition cannot hold. A condition has to hold in so many seconds in a row; those of free space count on from INIT into WARMUP and RUN of a load point, and start again with the next one. Percentiles are taken by classes that double, at their lower bound: p99>2s holds from 2.1 s on. Seconds in which nothing is answered count with the time since the last reply. When a condition holds, the load stops, CLEANUP is done, the load point does not count (rule emergency-stop), and the exit code is 1.");
     ERROR_PCNT_MAX: Option<f64> = p(
         Group::Limits,
         Kind::Real(0.0, 100.0, "percent"),

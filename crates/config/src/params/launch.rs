@@ -1,5 +1,5 @@
-//! The parameters of client hosts: how they are reached, and as whom. What they set
-//! goes into the launch plan; none of it is measured.
+//! The parameters of client hosts: how they are reached, and by which user. They
+//! are part of the launch plan; none of them is measured.
 
 use super::decl::{Group, Kind, Origin, Parameter};
 use super::value::{Launcher, choice, parameters};
@@ -23,7 +23,7 @@ parameters! {
     .default("auto")
     .help(
         "ssh: by the user's own OpenSSH client, with its keys, agent, jump hosts and \
-         configuration; no port but SSH's has to be open. slurm: by srun; the clients are nodes, \
+         configuration; only SSH's port must be open. slurm: by srun; the clients are nodes, \
          and 'slurm' as a client's name (or no CLIENTS at all) stands for all nodes of the \
          allocation that Filermark is started in. connect: the agents were started by hand \
          (filermark agent --listen ADDR), and AGENT_PORT of every client is connected to. \
@@ -35,7 +35,7 @@ parameters! {
         .alias(&["UNIX_USER"])
         .example("spec")
         .help(
-            "Not set: as SSH's own configuration says. It has no effect on this host, and with \
+            "Not set: that of SSH's own configuration. It has no effect on this host, and with \
              Slurm, whose allocation has its user. root is not needed for anything.",
         );
     EXEC_PATH: Option<String> = p2014(Kind::Path, "The program on clients reached by ssh or Slurm")
@@ -61,13 +61,13 @@ parameters! {
     .example("srun --partition=bench");
     INSTALL: bool = p(
         Kind::Switch,
-        "A run copies the program to clients that lack this very version",
+        "A run copies the program to clients that lack this version",
     )
     .default("on")
     .help("off: a client with another version ends the run with a message; 'filermark install' copies too.");
     ON_LOST: OnLost = p(
         choice::<OnLost>(),
-        "When a client is lost: end the run, or go on with the rest",
+        "When a client is lost: end the run, or continue with the others",
     )
     .default("end")
     .help("continue: the load points from then on are marked INVALID. Same as --on-lost.");
@@ -76,13 +76,13 @@ parameters! {
         "Longest that the agent on a client may take to start",
     )
     .default("60")
-    .help("From the beginning of its launch to its first word; a Slurm allocation that is still to be made takes its time.");
+    .help("From the beginning of its launch to its first message. Creating a Slurm allocation counts as well.");
     SECRET_FILE: Option<String> = p(
         Kind::Path,
         "LAUNCHER=connect or accept: the file with the keys of the prime",
     )
     .example("lab/prime.key")
-    .help("Relative to the rc file. 'filermark agent --make-keys DIR --clients LIST' makes it (DIR/prime.key), and a file for each client (DIR/client-NAME.key), which is moved there by a way that you trust. Without it no agent is spoken to.");
+    .help("Relative to the rc file. 'filermark agent --make-keys DIR --clients LIST' makes it (DIR/prime.key), and a file for each client (DIR/client-NAME.key), which you move there over a trusted channel. Without it no agent is connected to.");
     AGENT_PORT: u16 = p(
         Kind::Int(1, 65_535, "port"),
         "LAUNCHER=connect: where agents listen",

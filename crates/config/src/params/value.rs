@@ -1,4 +1,4 @@
-//! What the text of a parameter becomes: a checked value, and the type that it is read as.
+//! From the text of a parameter to a checked value, and the type that it is read as.
 
 use super::decl::{Kind, Parameter};
 use filermark_model::launch::OnLost;
@@ -33,7 +33,7 @@ impl<T> Deref for Param<T> {
 
 impl<T: FromValue> Param<T> {
     /// A declaration under its name. It does not compile where the kind of the declaration is
-    /// read as another type, or where the type wants a default and there is none.
+    /// read as another type, or where the type needs a default and there is none.
     pub const fn new(name: &'static str, mut declaration: Parameter) -> Self {
         declaration.name = name;
         assert!(is_read_as(&declaration.kind, &T::SHAPE));
@@ -78,7 +78,7 @@ pub(crate) enum Shape {
     WordOrReal(&'static str),
 }
 
-/// Whether the declaration of a parameter says what it is by itself.
+/// Whether the declaration of a parameter has a default, or needs none.
 pub(crate) enum Presence {
     Declared,
     Nothing,
@@ -96,7 +96,7 @@ pub(crate) trait FromValue: Sized + 'static {
 /// The type of one value.
 pub(crate) trait Single: Sized + 'static {
     const SHAPE: Shape;
-    /// In place of a default that is no value of its kind; a test keeps them all readable.
+    /// In place of a default that is not a value of its kind; a test checks that all are readable.
     const FALLBACK: Self;
     fn single(value: &Value) -> Option<Self>;
 }

@@ -1,4 +1,4 @@
-//! From what a dialect asks for to the plan of a run.
+//! From a dialect's demand to the plan of a run.
 
 use super::common::{debug, fileset, monitor, pacing, suffix};
 use crate::error::ConfigError;
@@ -15,27 +15,27 @@ use filermark_model::plan::{
 use filermark_model::{Benchmark, Finding, Nanos, RunPlan};
 use std::path::PathBuf;
 
-/// A way to say what a run is: rc files of classical benchmarks, those of composites,
+/// A form of describing a run: rc files of classical benchmarks, those of composites,
 /// netmist's command line.
 pub(crate) trait Dialect {
-    /// The address family for the way to the clients.
+    /// The address family of the connections to the clients.
     fn ip(&self, r: &mut Reading<'_>) -> IpChoice;
 
     /// Which work is to be done where; `None`: something is wrong, as reported.
     fn demand(&mut self, r: &mut Reading<'_>) -> Option<Demand>;
 
-    /// What there is to say about the plan when it is known how the clients are reached.
+    /// Findings about the plan when it is known how the clients are reached.
     fn remarks(&self, _plan: &RunPlan, _launch: &LaunchPlan, _r: &mut Reading<'_>) {}
 
-    /// What there is to say about the plan as a whole.
+    /// Findings about the plan as a whole.
     fn closing_remarks(&self, plan: &RunPlan) -> Vec<Finding>;
 
-    /// Settings for the record beside the parameters, by name.
+    /// Settings for the record in addition to the parameters, by name.
     fn settings(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Where netmist's own outputs go, when the user says so.
+    /// The files of netmist's own outputs, if the user gives any.
     fn output(&self, _r: &Reading<'_>) -> Option<NetmistOutput> {
         None
     }
@@ -44,7 +44,7 @@ pub(crate) trait Dialect {
     fn stop_command(&self, r: &Reading<'_>, suffix: &str) -> String;
 }
 
-/// What a dialect asks for: the parts of a plan that it reads in its own way.
+/// The parts of a plan that each dialect reads in its own way.
 pub(crate) struct Demand {
     /// With the changes of the parameters in it.
     pub benchmark: Benchmark,
@@ -58,14 +58,14 @@ pub(crate) struct Demand {
     pub phases: PhasePlan,
     /// When a load point counts.
     pub limits: Limits,
-    /// RUN has to touch the whole data set.
+    /// RUN must touch the whole data set.
     pub touch_all: bool,
     pub scripts: Option<ScriptsPlan>,
     pub clock_service: Option<ClockServicePlan>,
     pub heartbeat: Option<Nanos>,
 }
 
-/// Resolves what a dialect asks for.
+/// Resolves the demand of a dialect.
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the text.
@@ -121,7 +121,7 @@ fn assemble(dialect: &mut dyn Dialect, r: &mut Reading<'_>) -> Option<Resolved> 
         limits: demand.limits,
         stop_if: stop_if::stop_if(r),
         parameters,
-        // No slice, and no findings as long as more can be found.
+        // No slice; and findings may still be added.
         ..RunPlan::of(demand.benchmark, demand.driver)
     };
     dialect.remarks(&plan, &launch, r);

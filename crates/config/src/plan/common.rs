@@ -1,4 +1,4 @@
-//! Parts of the plan that runs of every kind have, and what is said of parameters in all
+//! Parts of the plan that runs of every kind have, and the findings about parameters in all
 //! of them.
 
 use crate::debug::parse_debug;
@@ -47,7 +47,7 @@ pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
     let name = values.get(&params::PRIME_MON_SCRIPT)?;
     let beside = sources.folder().join(&name);
     let script = if beside.is_file() {
-        // A bare name would be looked for in PATH.
+        // A bare name would be searched in PATH.
         match beside.parent() == Some(Path::new("")) {
             true => Path::new(".").join(&beside),
             false => beside,
@@ -57,7 +57,7 @@ pub(crate) fn monitor(r: &mut Reading<'_>) -> Option<MonitorPlan> {
             r.refuse(
                 &params::PRIME_MON_SCRIPT,
                 format!(
-                    "the program {} is not there",
+                    "the program {} does not exist",
                     quoted(&beside.display().to_string())
                 ),
                 "give its path from the rc file's folder or from /, or a name in PATH",
@@ -87,14 +87,14 @@ const SECRET_WORDS: &[&str] = &[
     "api_key",
 ];
 
-/// That the monitor's arguments look like a password: they are published with the result.
+/// A note that the monitor's arguments look like a password: they are published with the result.
 pub(crate) fn secret_note(plan: &RunPlan) -> Option<Finding> {
     let args = &plan.monitor.as_ref()?.args;
     let names_secret = |arg: &String| {
         let arg = arg.to_lowercase();
         SECRET_WORDS.iter().any(|word| arg.contains(word))
     };
-    // Many programs take a password so; a port is a number.
+    // Many programs take a password in this form; a port is a number.
     let is_value =
         |value: &str| !value.starts_with(['-', '/', '.']) && value.parse::<f64>().is_err();
     let is_after_p =
@@ -189,8 +189,8 @@ pub(crate) fn fileset(
     }
 }
 
-/// Over UDP fewer operations under way make the file set, unless it is said how many:
-/// what the server's socket has no room for is lost, and waits for a time-out.
+/// Over UDP fewer operations under way make the file set, unless the user sets how many:
+/// what does not fit into the server's socket buffer is lost, and waits for a time-out.
 fn init_window(values: &Values, transport: Option<Transport>) -> u32 {
     const DATAGRAMS: u32 = 4;
     let window = values.get(&params::INIT_WINDOW);
@@ -200,7 +200,7 @@ fn init_window(values: &Values, transport: Option<Transport>) -> u32 {
     }
 }
 
-/// Assignments that do not count: a later one in the same source has replaced them, or
+/// Assignments without effect: a later one in the same source has replaced them, or
 /// no parameter has their name.
 pub(crate) fn left_out(values: &Values) -> impl Iterator<Item = Finding> {
     let note = |text: String| Finding::new(Rule::NotStandard, Severity::Note, text);
@@ -221,7 +221,7 @@ pub(crate) fn left_out(values: &Values) -> impl Iterator<Item = Finding> {
     replaced.chain(unknown)
 }
 
-/// Whether a value switches something off that does nothing here anyway.
+/// Whether a value switches off a function that does not exist here.
 pub(crate) fn is_idle(given: &GivenValue) -> bool {
     ["0", "off", "no"].contains(&given.raw.as_str())
 }

@@ -1,4 +1,4 @@
-//! Several client hosts: who they are and how they are reached.
+//! Several client hosts: which they are and how they are reached.
 
 use crate::{LEAST, good, sources};
 use filermark_config::hosts::{expand_hosts, fold_hosts};
@@ -52,7 +52,7 @@ fn auto_is_this_host_directly_and_others_by_ssh() {
 }
 
 #[test]
-fn every_parameter_of_the_way_has_its_field() {
+fn every_launch_parameter_has_its_field() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("s"), "x").unwrap();
     let options = [
@@ -107,13 +107,13 @@ fn launchers_take_the_user_and_the_program_that_they_can_use() {
             "LOAD=800",
         ];
         let resolved = resolve(&sources(dir.path(), LEAST, &options)).unwrap();
-        let said = notes(&resolved);
+        let text = notes(&resolved);
         let all = resolved.launch.hosts.iter();
         let all: Vec<_> = all
             .map(|h| (h.launcher, h.user.is_some(), h.program.is_some()))
             .collect();
-        // What no client has a use for is told.
-        let idle = |text: &str| said.contains(&format!("{text} has no effect here"));
+        // Parameters that no client uses have a note.
+        let idle = |name: &str| text.contains(&format!("{name} has no effect here"));
         assert_eq!(idle("USER=me"), all.iter().all(|(_, user, _)| !user));
         assert_eq!(
             idle("EXEC_PATH=/tmp/netmist"),
@@ -260,7 +260,7 @@ fn composites_reach_their_clients_too() {
 }
 
 #[test]
-fn the_plan_tells_how_clients_are_reached() {
+fn the_plan_shows_how_clients_are_reached() {
     let mounts = "MNT_POINTS=srv:/a srv:/b";
     let options = [
         "CLIENTS=nv[01-16] localhost",
@@ -303,10 +303,10 @@ fn clients_that_differ_have_a_line_each_up_to_a_bound() {
     assert!(text.contains("  c[1-500]: ssh\n"), "{text}");
 }
 
-/// A thousand clients with a hundred procs each, in every dialect. The bound is a
-/// coarse one: debug builds on a busy machine.
+/// A thousand clients with a hundred procs each, in every dialect. The limit is
+/// coarse: debug builds on a busy machine.
 #[test]
-fn a_thousand_clients_are_resolved_in_no_time() {
+fn a_thousand_clients_are_resolved_quickly() {
     let timed = |what: &str, rc: &str, options: &[&str]| {
         let began = Instant::now();
         let resolved = good(rc, options);

@@ -51,7 +51,7 @@ SOCK_DEBUG=0
 TRACEDEBUG=0
 ";
 
-fn said(plan: &RunPlan, severity: Severity) -> Vec<&str> {
+fn texts_of(plan: &RunPlan, severity: Severity) -> Vec<&str> {
     let of = plan.findings.iter().filter(|f| f.severity == severity);
     of.map(|f| f.message.as_str()).collect()
 }
@@ -91,8 +91,8 @@ fn swbuild_has_the_procs_rates_and_data_of_the_published_row() {
     assert_eq!(plan.scripts.as_ref().unwrap().limit, Nanos::from_secs(60));
     assert!(plan.fileset.reuse && !plan.fileset.keep && !plan.fileset.touch_all);
     assert_eq!(plan.phases.runtime, Nanos::from_secs(300));
-    assert_eq!(said(plan, Severity::Warning), [""; 0]);
-    assert_eq!(said(plan, Severity::Note), [""; 0]);
+    assert_eq!(texts_of(plan, Severity::Warning), [""; 0]);
+    assert_eq!(texts_of(plan, Severity::Note), [""; 0]);
 }
 
 #[test]
@@ -110,14 +110,14 @@ fn the_published_rows_of_the_other_benchmarks() {
     assert_eq!(vdi.points[0].requested.0, 400.0);
     let database = good(LEAST, &["BENCHMARK=DATABASE"]).plan;
     assert_eq!(database.benchmark.composite().unwrap().components.len(), 2);
-    assert!(said(&database, Severity::Note)[0].contains("experimental"));
+    assert!(texts_of(&database, Severity::Note)[0].contains("experimental"));
 }
 
 #[test]
 fn an_rc_file_of_2014_is_a_standard_run() {
     let plan = good(RC_2014, &[]).plan;
-    assert_eq!(said(&plan, Severity::Warning), [""; 0]);
-    let notes = said(&plan, Severity::Note);
+    assert_eq!(texts_of(&plan, Severity::Warning), [""; 0]);
+    let notes = texts_of(&plan, Severity::Note);
     assert_eq!(notes.len(), 4, "{notes:#?}");
     assert!(
         notes
@@ -230,10 +230,10 @@ fn file_sizes_follow_from_the_procs_of_a_client() {
 }
 
 #[test]
-fn clients_without_procs_are_told() {
+fn clients_without_procs_have_a_note() {
     let mounts = "CLIENT_MOUNTPOINTS=c[1-12]:/mnt";
     let plan = good(LEAST, &["LOAD=2", "INCR_LOAD=", mounts]).plan;
-    let notes = said(&plan, Severity::Note).join("\n");
+    let notes = texts_of(&plan, Severity::Note).join("\n");
     assert!(
         notes.contains("2 of 12 clients have nothing to do: the largest load has 10 procs"),
         "{notes}"
@@ -254,7 +254,7 @@ fn every_change_of_the_definition_is_a_warning() {
         "COMPONENT_VARIANCE_MAX=9",
     ];
     let plan = good(LEAST, &options).plan;
-    let warned = said(&plan, Severity::Warning).join("\n");
+    let warned = texts_of(&plan, Severity::Warning).join("\n");
     for option in options {
         assert!(
             warned.contains(&format!("not standard: {option}")),
@@ -274,15 +274,15 @@ fn every_change_of_the_definition_is_a_warning() {
     assert_eq!(plan.points[0].requested.0, 500.0);
     assert_eq!(plan.procs[0].ops_per_sec.unwrap().0, 50.0);
     assert!(plan.fileset.sharing && plan.limits.component_variance_pcnt_max == 9.0);
-    // The same as defined is no change.
+    // The value of the definition is not a change.
     let same = good(
         LEAST,
         &["FILE_SIZE=16k", "DIR_COUNT=50", "OPRATE_MULTIPLIER=1"],
     )
     .plan;
-    assert_eq!(said(&same, Severity::Warning), [""; 0]);
+    assert_eq!(texts_of(&same, Severity::Warning), [""; 0]);
     let vda = good(LEAST, &["BENCHMARK=VDA", "FILE_SIZE=1m", "LOAD=1 2"]).plan;
-    assert!(said(&vda, Severity::Warning)[0].contains("(standard: 1.0 GiB)"));
+    assert!(texts_of(&vda, Severity::Warning)[0].contains("(standard: 1.0 GiB)"));
 }
 
 #[test]
@@ -293,32 +293,32 @@ fn files_are_scaled_by_memory_where_the_benchmark_lets_them() {
         (plan, bytes)
     };
     let metadata = ["BENCHMARK=METADATA", "LOAD=2", "INCR_LOAD="];
-    assert_eq!(of(&metadata).1, 24 << 10, "nobody asked for it");
+    assert_eq!(of(&metadata).1, 24 << 10, "not requested");
     // Two procs share 1 GiB: section 13's 528 KiB.
     let (plan, bytes) = of(&[&metadata[..], &["CLIENT_MEM=1g"]].concat());
     assert_eq!(bytes, 528 << 10);
-    assert!(said(&plan, Severity::Warning)[0].contains("file size 528.0 KiB from CLIENT_MEM"));
+    assert!(texts_of(&plan, Severity::Warning)[0].contains("file size 528.0 KiB from CLIENT_MEM"));
     assert_eq!(plan.points[0].requested.0, 0.0, "as fast as it goes");
     assert_eq!(plan.procs[0].ops_per_sec, None);
     let both = [&metadata[..], &["AGGR_CAP=1g", "FILE_SIZE=4k"]].concat();
     assert_eq!(of(&both).1, 4 << 10);
     let (fixed, bytes) = of(&["CLIENT_MEM=8g"]);
     assert_eq!(bytes, 16 << 10);
-    assert!(said(&fixed, Severity::Note)[0].contains("file sizes are fixed"));
+    assert!(texts_of(&fixed, Severity::Note)[0].contains("file sizes are fixed"));
 }
 
 #[test]
-fn parameters_of_the_other_dialect_are_told_and_do_nothing() {
+fn parameters_of_the_other_dialect_have_a_note_and_no_effect() {
     let others = ["PROCS=4", "MNT_POINTS=srv:/x", "BIOD_MAX_READS=3", "TCP=on"];
     let plan = good(LEAST, &others).plan;
-    let notes = said(&plan, Severity::Note).join("\n");
+    let notes = texts_of(&plan, Severity::Note).join("\n");
     for option in others {
         let want = format!("{option} has no effect with BENCHMARK=SWBUILD");
         assert!(notes.contains(&want), "{notes}");
     }
     let classic = format!("{}CLIENT_MEM=2g\nUNLINK_FILES=0\n", crate::LEAST);
     let plan = good(&classic, &[]).plan;
-    let notes = said(&plan, Severity::Note).join("\n");
+    let notes = texts_of(&plan, Severity::Note).join("\n");
     assert!(notes.contains("CLIENT_MEM=2g has no effect with BENCHMARK=general-nfs3"));
     assert!(!notes.contains("UNLINK_FILES"), "{notes}");
 }
@@ -328,7 +328,7 @@ fn a_password_is_shown_nowhere() {
     let resolved = good(&format!("{LEAST}PASSWORD=geheim\n"), &["USER=me"]);
     assert!(!format!("{resolved:?}").contains("geheim"));
     assert!(!explain(&resolved).contains("geheim"));
-    let notes = said(&resolved.plan, Severity::Note);
+    let notes = texts_of(&resolved.plan, Severity::Note);
     assert!(
         notes.contains(&"PASSWORD=(given) has no effect here"),
         "{notes:?}"
@@ -379,26 +379,26 @@ fn every_field_has_a_parameter() {
 }
 
 #[test]
-fn the_memory_of_the_host_is_held_against_the_load() {
-    // The tests' host has 8 GiB; a BUILD wants 400 MiB.
-    assert_eq!(said(&good(LEAST, &[]).plan, Severity::Warning), [""; 0]);
+fn the_memory_of_the_host_is_compared_with_the_load() {
+    // The tests' host has 8 GiB; a BUILD needs 400 MiB.
+    assert_eq!(texts_of(&good(LEAST, &[]).plan, Severity::Warning), [""; 0]);
     let plan = good(LEAST, &["LOAD=100", "INCR_LOAD="]).plan;
-    let warned = said(&plan, Severity::Warning);
+    let warned = texts_of(&plan, Severity::Warning);
     assert!(
         warned[0].contains("39.1 GiB of client memory (400 MiB per BUILD)"),
         "{warned:?}"
     );
-    // Only this host's share of the procs is held against its memory.
+    // Only this host's share of the procs is compared with its memory.
     let mounts = "CLIENT_MOUNTPOINTS=localhost:/mnt a:/mnt b:/mnt c:/mnt";
     let plan = good(LEAST, &["LOAD=100", "INCR_LOAD=", mounts]).plan;
-    let warned = said(&plan, Severity::Warning);
+    let warned = texts_of(&plan, Severity::Warning);
     assert!(
         warned[0].contains("(400 MiB per BUILD), 9.8 GiB of it on this host, which has 8.0 GiB"),
         "{warned:?}"
     );
     let mounts = "CLIENT_MOUNTPOINTS=a:/mnt b:/mnt c:/mnt";
     let plan = good(LEAST, &["LOAD=100", "INCR_LOAD=", mounts]).plan;
-    assert_eq!(said(&plan, Severity::Warning), [""; 0]);
+    assert_eq!(texts_of(&plan, Severity::Warning), [""; 0]);
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "CLIENT_MOUNTPOINTS=nv[3-1]:/a,nv3:/b",
-            "-o CLIENT_MOUNTPOINTS: 'nv[3-1]' has '3-1' in its brackets, which runs backwards",
+            "-o CLIENT_MOUNTPOINTS: 'nv[3-1]' has '3-1' in its brackets, which is descending",
         ),
         (
             "CLIENT_MOUNTPOINTS=a[1-9999]:/a,b[1-2]:/b",
@@ -435,7 +435,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "CLIENT_MOUNTPOINTS=nofile",
-            "-o CLIENT_MOUNTPOINTS: CLIENT_MOUNTPOINTS=nofile is no client:/path, and a file of that name is not there",
+            "-o CLIENT_MOUNTPOINTS: CLIENT_MOUNTPOINTS=nofile is not client:/path, and a file of that name does not exist",
         ),
         (
             "CLIENT_MOUNTPOINTS=box:\\\\srv\\x",
@@ -447,7 +447,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "FILE_SIZE=16",
-            "-o FILE_SIZE: FILE_SIZE=16 is no amount of data; write a number and k, m, g or t",
+            "-o FILE_SIZE: FILE_SIZE=16 is not an amount of data; write a number and k, m, g or t",
         ),
         (
             "FILES_PER_DIR=0",
@@ -459,7 +459,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "WORKLOAD_FILE=none",
-            "-o WORKLOAD_FILE: WORKLOAD_FILE=none is not there (looked for result/none",
+            "-o WORKLOAD_FILE: WORKLOAD_FILE=none does not exist (looked for result/none",
         ),
         (
             "DRIVER=nfs3",
@@ -487,14 +487,14 @@ fn one_wrong_option_gives_one_message() {
     let pit = ["PIT_SERVER=clock", "PIT_PORT=nosuchservice"];
     let got = bad(Path::new("/nowhere"), LEAST, &pit);
     assert!(
-        got[0].starts_with("-o PIT_PORT: PIT_PORT=nosuchservice is no TCP service"),
+        got[0].starts_with("-o PIT_PORT: PIT_PORT=nosuchservice is not a TCP service"),
         "{got:?}"
     );
 }
 
 /// Own composites and workload objects, in both forms.
 #[test]
-fn definitions_of_ones_own() {
+fn own_definitions() {
     let dir = tempfile::tempdir().unwrap();
     let own = "\
 [[benchmark]]
@@ -524,16 +524,16 @@ file_kib = 4
         (plan.benchmark.name.as_str(), plan.points[0].requested.0),
         ("MINE", 42.0)
     );
-    assert!(said(&plan, Severity::Warning)[0].contains("BENCHMARK_FILE"));
+    assert!(texts_of(&plan, Severity::Warning)[0].contains("BENCHMARK_FILE"));
     // The only one of the file needs no name.
     let plan = of(&["BENCHMARK_FILE=own.toml", "BENCHMARK="]);
     assert_eq!(plan.benchmark.name, "MINE");
     let plan = of(&["WORKLOAD_FILE=objects"]);
     let c = &plan.benchmark.composite().unwrap().components[0];
     assert_eq!(c.workload.attributes.osync_pcnt, 50.0);
-    assert!(said(&plan, Severity::Warning)[0].contains("not standard: WORKLOAD_FILE=objects"));
+    assert!(texts_of(&plan, Severity::Warning)[0].contains("not standard: WORKLOAD_FILE=objects"));
     let plan = of(&["WORKLOAD_FILE=objects", "BENCHMARK=VDI"]);
-    assert!(said(&plan, Severity::Note)[0].contains("has no workload of VDI: SWBUILD"));
+    assert!(texts_of(&plan, Severity::Note)[0].contains("has no workload of VDI: SWBUILD"));
 
     std::fs::write(
         dir.path().join("own.toml"),

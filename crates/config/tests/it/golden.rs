@@ -1,6 +1,6 @@
 //! Texts that are kept as files: shipped ones, and messages to look at.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p filermark-config` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p filermark-config` writes them again.
 
 use crate::{LEAST, bad, good, sources};
 use filermark_config::{
@@ -132,9 +132,9 @@ fn the_older_generations_have_their_templates_too() {
     let unknown = template_rc_of("nonsense").unwrap_err();
     assert!(unknown.contains("nfs2-1993, "), "{unknown}");
     assert!(unknown.contains("SWBUILD"), "{unknown}");
-    let said = |name| template_rc_of(name).unwrap_err();
-    assert!(said("laddis").ends_with("did you mean nfs2-1993?"));
-    assert!(said("nfs2-2997").ends_with("did you mean nfs2-1997?"));
+    let error = |name| template_rc_of(name).unwrap_err();
+    assert!(error("laddis").ends_with("did you mean nfs2-1993?"));
+    assert!(error("nfs2-2997").ends_with("did you mean nfs2-1997?"));
 }
 
 /// The run is the same; only the parameters that are given differ, and the text of the file.
@@ -146,7 +146,7 @@ fn assert_same_run(mut all: Resolved, brief: Resolved) {
     assert_eq!(all, brief);
 }
 
-/// A line of a template with what is commented out in effect; examples are left out.
+/// A line of a template with the commented value in effect; examples are left out.
 fn uncommented(line: &str) -> Option<String> {
     if line.contains("# e.g.") {
         return None;
@@ -230,7 +230,7 @@ fn the_plans_of_composites() {
     golden("plan_swbuild_changed.txt", &explain(&good(rc, &options)));
 }
 
-/// The lines of `plan` that tell of the load points' file sets.
+/// The lines of `plan` about the load points' file sets.
 fn fileset_lines(options: &[&str]) -> Vec<String> {
     let text = explain(&good(LEAST, options));
     let points = text.lines().skip_while(|line| !line.starts_with("point"));
@@ -252,7 +252,7 @@ fn a_reused_file_set_is_shown_not_to_shrink() {
     let down = fileset_lines(&["LOAD=80 160 80"]);
     assert_ne!(up[0], up[1]);
     assert_eq!(down[..2], up[..2]);
-    // The larger set is there, the smaller one is worked on.
+    // The larger set exists, the smaller one is used.
     let columns = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let (large, small, both) = (columns(&up[1]), columns(&up[0]), columns(&down[2]));
     assert_eq!(both[..3], large[..3]);
@@ -264,7 +264,7 @@ fn a_reused_file_set_is_shown_not_to_shrink() {
 }
 
 #[test]
-fn what_is_made_beside_the_io_files_is_counted() {
+fn files_other_than_the_io_files_are_counted() {
     let files = |options: &[&str]| -> u64 {
         let text = explain(&good(LEAST, options));
         let line = text.lines().find(|l| l.starts_with("Space")).unwrap();
@@ -286,7 +286,7 @@ fn what_is_made_beside_the_io_files_is_counted() {
     let io = good(LEAST, &counts)
         .plan
         .io_file_count(filermark_model::OpsPerSec(80.0));
-    // Per proc: its own directory, and half of at least 16 names that come and go.
+    // Per proc: its own directory, and half of at least 16 names that are created and removed.
     assert_eq!(files(&counts) - io, 8 * (1 + 2 + 3 + 4 + 8));
     assert_eq!(files(&more) - io, 8 * (1 + 2 + 3 + 40 + 20));
 }

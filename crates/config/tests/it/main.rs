@@ -1,5 +1,5 @@
-//! From text to plan, as a user meets it: whole rc files, files beside them,
-//! the texts that are shipped.
+//! From text to plan, as for a user: whole rc files, files next to them,
+//! and the shipped texts.
 
 mod clients;
 mod composites;

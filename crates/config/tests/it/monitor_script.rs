@@ -15,7 +15,7 @@ fn call(dir: &Path, phase: &str, event: &str, suffix: &str) -> ExitStatus {
 }
 
 fn alive(pid: &str) -> bool {
-    // A process that was ended may stay as a zombie where nobody reaps orphans.
+    // A process that was ended may stay as a zombie where no init process reaps orphans.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')')
         .next()

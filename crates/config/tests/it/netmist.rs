@@ -73,7 +73,7 @@ fn bad(tokens: &str, line: &str) -> Vec<String> {
     }
 }
 
-fn said(plan: &RunPlan, severity: Severity) -> Vec<&str> {
+fn texts_of(plan: &RunPlan, severity: Severity) -> Vec<&str> {
     let of = plan.findings.iter().filter(|f| f.severity == severity);
     of.map(|f| f.message.as_str()).collect()
 }
@@ -125,10 +125,10 @@ fn no_rate_limit() {
         (75.0, 95.0, 0.0)
     );
     assert_eq!(plan.heartbeat, None);
-    assert_eq!(said(&plan, Severity::Warning), [""; 0]);
-    let notes = said(&plan, Severity::Note);
-    let told = "RUN takes 300 s and goes on until the data set of 5.0 GiB has been read and written once, 14400 s at most";
-    assert!(notes.iter().any(|n| n.starts_with(told)), "{notes:?}");
+    assert_eq!(texts_of(&plan, Severity::Warning), [""; 0]);
+    let notes = texts_of(&plan, Severity::Note);
+    let want = "RUN takes 300 s and continues until the data set of 5.0 GiB has been read and written once, 14400 s at most";
+    assert!(notes.iter().any(|n| n.starts_with(want)), "{notes:?}");
 }
 
 /// The second: with a rate, which lengthens RUN so that the data set is touched.
@@ -137,12 +137,12 @@ fn a_rate_limit() {
     let plan = good(ONE, "netmist -d 1 -b 1g -B 1g -O 1000 -g client_list");
     assert_eq!(plan.points[0].requested.0, 1000.0);
     assert_eq!(plan.procs[0].ops_per_sec.unwrap().0, 1000.0);
-    let notes = said(&plan, Severity::Note);
+    let notes = texts_of(&plan, Severity::Note);
     assert!(
         notes[0].contains("instead of 300 s: the data set of 5.0 GiB"),
         "{notes:?}"
     );
-    // 5 x 1000 x 1056 KiB over 950 op/s of some 6 KB each, and a little for chance.
+    // 5 x 1000 x 1056 KiB over 950 op/s of some 6 KB each, and a little for random deviations.
     let s = plan.phases.runtime.as_secs_f64();
     assert!((900.0..1000.0).contains(&s), "{s}");
     let exact = good(ONE, "netmist --exact-time -O 1000 -g client_list");
@@ -191,16 +191,16 @@ Clientname=127.0.0.1   Username=root  Workdir=/tmp2   Execpath=/tmp/netmist  Wor
     );
     let clients: Vec<u32> = four.procs.iter().map(|p| p.client).collect();
     assert_eq!(clients, [0, 1, 0, 1], "in the order of the lines");
-    // One name for both: then -d 1 does not fit, which is told.
+    // One name for both: then -d 1 does not fit, which is a warning.
     let same = tokens.replace("127.0.0.1", "localhost");
     let plan = good(
         &same,
         "netmist -d 1 -b 1g -B 1g -O 1000 -t 600 -w 600 -g client_list",
     );
-    assert!(said(&plan, Severity::Warning)[0].contains("-d 1, but the token file has 2 procs"));
+    assert!(texts_of(&plan, Severity::Warning)[0].contains("-d 1, but the token file has 2 procs"));
 }
 
-/// The same command lines with the token files as printed, as `plan` would tell them.
+/// The plans of these command lines with the token files as printed.
 #[test]
 fn the_plans_of_the_manuals_command_lines() {
     let two = "Clientname=localhost  Username=root  Workdir=/tmp  Execpath=/tmp/netmist  Workload=METADATA\n";
@@ -280,7 +280,7 @@ fn file_sizes_count_the_procs_of_a_client_not_those_of_the_run() {
     assert_eq!((plan.procs.len(), plan.procs_per_client), (10, 2));
     let work = plan.benchmark.composite().unwrap();
     assert_eq!(work.components[0].file_bytes, 528 << 10);
-    assert_eq!(said(&plan, Severity::Warning), [""; 0]);
+    assert_eq!(texts_of(&plan, Severity::Warning), [""; 0]);
     let set = plan.data_set(plan.points[0]);
     // "Total initial file space 25781 MiBytes, total max file space 30937 MiBytes": five
     // kinds of files with data, of which those of append may double.
@@ -326,7 +326,7 @@ Clientname=localhost Workdir=/m Workload=METADATA Username=root
     ];
     assert_eq!(hosts, want);
     assert_eq!(found.launch.ip, IpChoice::V6);
-    let notes = said(&found.plan, Severity::Note).join("\n");
+    let notes = texts_of(&found.plan, Severity::Note).join("\n");
     assert!(
         notes.contains(
             "/client_list:2:1) has no effect and is not kept: clients are reached with SSH"
@@ -394,8 +394,8 @@ Clientname=localhost Workdir=/mnt Workload=stream_vod
 fn a_data_set_that_takes_more_than_a_day() {
     let plan = good(ONE, "netmist -O 1 -g client_list");
     assert_eq!(plan.phases.runtime, seconds(86_400));
-    assert!(said(&plan, Severity::Warning)[0].contains("will not count"));
-    // A longer wish is kept.
+    assert!(texts_of(&plan, Severity::Warning)[0].contains("will not count"));
+    // A longer requested time is kept.
     let plan = good(ONE, "netmist -O 1 -t 100000 -g client_list");
     assert_eq!(plan.phases.runtime, seconds(100_000));
 }
@@ -421,11 +421,11 @@ fn every_other_flag_has_its_field() {
     assert!(output.bands);
     assert_eq!(found.suffix, "mine");
     assert_eq!(found.launch.ip, IpChoice::V6);
-    let notes = said(plan, Severity::Note).join("\n");
+    let notes = texts_of(plan, Severity::Note).join("\n");
     for want in [
         "-r (Record size; deprecated",
         "-u (Use rsh and rcp; without effect): SSH is used instead",
-        "LOAD=5 has no effect: the token file says",
+        "LOAD=5 has no effect: the token file defines",
         "PROCS=3 has no effect with netmist",
     ] {
         assert!(notes.contains(want), "{want}: {notes}");
@@ -438,23 +438,20 @@ fn wrong_command_lines_give_one_message() {
         ("netmist", "netmist: -g is not given; name a token file"),
         (
             "netmist -g nowhere",
-            "-g: the token file nowhere is not there",
+            "-g: the token file nowhere does not exist",
         ),
         (
             "netmist -g client_list -O fast",
-            "-O: 'fast' is not what -O wants; give operations per second",
+            "-O: 'fast' is not valid for -O; give operations per second",
         ),
-        (
-            "netmist -g client_list -O 0",
-            "-O: '0' is not what -O wants",
-        ),
+        ("netmist -g client_list -O 0", "-O: '0' is not valid for -O"),
         (
             "netmist -g client_list -d 0",
-            "-d: '0' is not what -d wants; give a whole number from 1 on",
+            "-d: '0' is not valid for -d; give a whole number from 1 on",
         ),
         (
             "netmist -g client_list -b 1",
-            "-b: CLIENT_MEM=1 is no amount of data; write a number and k, m, g or t",
+            "-b: CLIENT_MEM=1 is not an amount of data; write a number and k, m, g or t",
         ),
         (
             "netmist -g client_list -t 5k",
@@ -466,7 +463,7 @@ fn wrong_command_lines_give_one_message() {
         ),
         (
             "netmist -g client_list -I nowhere",
-            "-I: the file nowhere is not there",
+            "-I: the file nowhere does not exist",
         ),
         (
             "netmist -g client_list -o RUNTIM=5",
@@ -474,11 +471,11 @@ fn wrong_command_lines_give_one_message() {
         ),
         (
             "netmist -g client_list -y 5",
-            "-y: '5' is not what -y wants; give 6 (or 4)",
+            "-y: '5' is not valid for -y; give 6 (or 4)",
         ),
         (
             "netmist -g client_list -H c -S nosuchservice",
-            "-S: PIT_PORT=nosuchservice is no TCP service",
+            "-S: PIT_PORT=nosuchservice is not a TCP service",
         ),
     ];
     for (line, want) in cases {
@@ -489,7 +486,7 @@ fn wrong_command_lines_give_one_message() {
 }
 
 #[test]
-fn token_lines_that_cannot_be_served_are_told_by_line() {
+fn token_lines_that_cannot_be_used_are_reported_by_line() {
     let tokens = "\
 Clientname=client1 Workdir=/tmp Workload=METADATA
 Clientname=client1 Workdir=/tmp Workload=METADTA
@@ -523,9 +520,9 @@ fn a_load_that_is_all_in_the_background_is_refused() {
         let line = "netmist -g client_list -I objects";
         resolve_netmist(&args(dir.path(), line)).map_err(|e| e[0].to_string())
     };
-    let said = found(ONE).err().unwrap_or_default();
+    let error = found(ONE).err().unwrap_or_default();
     assert_eq!(
-        said,
+        error,
         "-g: all workloads are in the background: nothing would be measured; \
          set 'Background 0' in one of them at least"
     );
@@ -536,19 +533,19 @@ fn a_load_that_is_all_in_the_background_is_refused() {
 
 #[test]
 fn dashes_of_word_processors_are_recognized() {
-    let said = |words: &[&str]| {
+    let errors = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
         let errors = unexpected_args(&words);
         errors.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let got = said(&["\u{2013}K", "\u{2013}N", "x"]);
+    let got = errors(&["\u{2013}K", "\u{2013}N", "x"]);
     assert_eq!(got.len(), 2);
     assert!(
         got[0].contains("begins with a typographical dash; type -K"),
         "{got:?}"
     );
-    assert_eq!(said(&["x"]).len(), 1);
-    assert_eq!(said(&[]).len(), 0);
+    assert_eq!(errors(&["x"]).len(), 1);
+    assert_eq!(errors(&[]).len(), 0);
 }
 
 #[test]
@@ -557,10 +554,10 @@ fn objects_for_export_are_those_that_ship() {
     assert!(registry.workload_names().contains(&"SWBUILD"));
 }
 
-/// Mistakes of the workloads and of the token file, all at once: unknown workloads beside
-/// other mistakes, but not where the file that may define them is wrong.
+/// Mistakes of the workloads and of the token file, all at once: unknown workloads together
+/// with other mistakes, but not where the file that may define them is wrong.
 #[test]
-fn mistakes_of_all_kinds_are_told_together() {
+fn mistakes_of_all_kinds_are_reported_together() {
     let tokens = "\
 Clientname=a Workdir=mnt Workload=METADTA
 Clientname=b Workdir=/mnt Workload=METADATA Oprate=x
@@ -571,7 +568,7 @@ Clientname=c Workdir=/mnt Workload=METADTA
     assert_eq!(with("client_list:1:"), 2, "{got:#?}");
     assert_eq!(with("there is no workload 'METADTA'"), 1, "{got:#?}");
     assert_eq!(with("client_list:2:"), 1, "{got:#?}");
-    assert_eq!(with("'x' is not what -d wants"), 1, "{got:#?}");
+    assert_eq!(with("'x' is not valid for -d"), 1, "{got:#?}");
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     file(

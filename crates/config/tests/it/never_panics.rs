@@ -11,7 +11,7 @@ use filermark_model::benchmark::Protocol;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// Text that looks enough like an rc file to get far.
+/// Text that is similar to an rc file, to reach deeper code.
 fn rc_like() -> impl Strategy<Value = String> {
     let names: Vec<&str> = Parameter::all().map(|p| p.name).collect();
     let values = prop_oneof![
@@ -32,7 +32,7 @@ fn rc_like() -> impl Strategy<Value = String> {
     proptest::collection::vec(line, 0..30).prop_map(|lines| lines.concat())
 }
 
-/// Text that looks enough like a token file to get far.
+/// Text that is similar to a token file, to reach deeper code.
 fn tokens_like() -> impl Strategy<Value = String> {
     let keys = [
         "Clientname",
@@ -62,7 +62,7 @@ fn tokens_like() -> impl Strategy<Value = String> {
     proptest::collection::vec(word, 0..20).prop_map(|words| words.concat())
 }
 
-/// Text that looks enough like a server's statistics to get far.
+/// Text that is similar to a server's statistics, to reach deeper code.
 fn statistics_like() -> impl Strategy<Value = String> {
     let lines = [
         "Server nfs v3:",
@@ -104,7 +104,7 @@ fn statistics_like() -> impl Strategy<Value = String> {
     proptest::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
 }
 
-/// What a text that may be statistics becomes.
+/// Reads a text that may be statistics, and checks the result.
 fn check_statistics(text: &str) {
     let _ = read_mix("s", text, Protocol::Nfs3);
     let Ok(statistics) = read_statistics("s", text) else {
@@ -116,7 +116,7 @@ fn check_statistics(text: &str) {
     let Ok(made) = statistics.mix(None, Op::NFS3) else {
         return;
     };
-    // What is made is a mix file, with the shares that were made.
+    // The result is a mix file, with the computed shares.
     let file = mix_file(&made, None);
     let mix = parse_mixfile("made", &file, Protocol::Nfs3).expect(&file);
     assert_eq!(mix, made.mix().expect("a mix"));
@@ -132,8 +132,8 @@ fn check(text: &str) {
         Err(errors) => {
             assert!(!errors.is_empty());
             for error in errors {
-                let said = error.to_string();
-                assert!(!said.chars().any(char::is_control), "{said:?}");
+                let message = error.to_string();
+                assert!(!message.chars().any(char::is_control), "{message:?}");
             }
         }
     }
@@ -155,7 +155,7 @@ proptest! {
         for start in ["", "\\\\", "//", "smb://", "\\\\[", "smb://["] {
             if let Ok(word) = mounts::parse_share(&format!("{start}{text}")) {
                 assert!(word.mount.is_share());
-                // What is shown is read again as the same, up to blanks, which lists cannot have.
+                // The shown form is read again as the same, except for blanks, which lists cannot have.
                 let again = mounts::parse_share(&word.mount.to_string()).unwrap();
                 assert_eq!(again.mount, word.mount);
             }

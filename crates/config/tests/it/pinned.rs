@@ -80,7 +80,7 @@ fn the_plans_of_all_shipped_benchmarks() {
     golden("pinned_benchmarks.txt", &text);
 }
 
-/// What every kind of run reads, with no value as it is by itself.
+/// Parameters that every kind of run reads, with values other than the defaults.
 const EVERYWHERE: &str = "SUFFIX=mine
 WORK_DIR=there
 PRIME_MON_SCRIPT=monitor
@@ -109,7 +109,7 @@ ERROR_PCNT_MAX=45
 STALL_PCNT_MAX=46
 COMPONENT_VARIANCE_MAX=47
 STOP_IF=\"p99>2s\"
-USER=somebody
+USER=tester
 EXEC_PATH=/opt/filermark
 SSH_COMMAND=\"ssh -v\"
 SRUN_COMMAND=\"srun -v\"
@@ -179,7 +179,7 @@ SCRIPTS=on
 PROCS=3
 ";
 
-/// [`EVERYWHERE`] without what the name says and without the file that is not there.
+/// [`EVERYWHERE`] without the parameters that `name` sets and without the missing file.
 fn everywhere() -> String {
     let lines = EVERYWHERE.lines();
     let lines = lines.filter(|l| !l.starts_with("PASSWORD_FILE") && !l.starts_with("SECRET_FILE"));
@@ -266,7 +266,7 @@ fn without_folders(text: &str) -> String {
     shown.collect::<Vec<_>>().join(&FILE[1..])
 }
 
-/// What the plan's types are by themselves is what the parameters say that nobody sets.
+/// The defaults of the plan's types are those of the parameters.
 #[test]
 fn the_defaults_of_the_plan_are_those_of_the_parameters() {
     let driver = |rc: &str| good(&format!("LOAD=80\nPROCS=4\n{rc}"), &[]).plan;

@@ -14,7 +14,7 @@ fn nfs3(plan: &RunPlan) -> &NfsPlan {
     }
 }
 
-fn said(findings: &[Finding], severity: Severity) -> Vec<&str> {
+fn texts_of(findings: &[Finding], severity: Severity) -> Vec<&str> {
     let of = findings.iter().filter(|f| f.severity == severity);
     of.map(|f| f.message.as_str()).collect()
 }
@@ -46,8 +46,8 @@ fn the_least_rc_file_gives_a_standard_run() {
     assert_eq!((nfs.biod_max_reads, nfs.biod_max_writes), (2, 2));
     assert_eq!((nfs.block_size_max, nfs.ip), (None, IpChoice::Any));
     assert_eq!(nfs.connections, Connections::PerProc);
-    assert_eq!(said(&plan.findings, Severity::Warning), [""; 0]);
-    let notes = said(&plan.findings, Severity::Note);
+    assert_eq!(texts_of(&plan.findings, Severity::Warning), [""; 0]);
+    let notes = texts_of(&plan.findings, Severity::Note);
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("not classical: all 8 procs use the one mount point srv:/export"));
     assert_eq!(resolved.suffix, "sfs");
@@ -196,7 +196,7 @@ fn changed_standard_parameters_are_findings_with_their_figures() {
         ],
     )
     .plan;
-    let warned = said(&plan.findings, Severity::Warning);
+    let warned = texts_of(&plan.findings, Severity::Warning);
     assert_eq!(
         warned,
         [
@@ -220,7 +220,7 @@ fn notes_about_what_does_nothing_or_counts_twice() {
     );
     let plan = good(&rc, &["SEED=6"]).plan;
     assert_eq!(plan.seed, 6);
-    let notes = said(&plan.findings, Severity::Note).join("\n");
+    let notes = texts_of(&plan.findings, Severity::Note).join("\n");
     assert!(notes.contains("DUMP=on has no effect here"), "{notes}");
     assert!(
         !notes.contains("PRIME_SLEEP") && !notes.contains("SFS_DIR"),
@@ -237,12 +237,12 @@ fn notes_about_what_does_nothing_or_counts_twice() {
 }
 
 #[test]
-fn loads_as_a_list_are_rounded_too_and_it_is_told() {
+fn loads_as_a_list_are_rounded_too_with_a_note() {
     let plan = good(LEAST, &["LOAD=100 300 700"]).plan;
     let requested: Vec<f64> = plan.points.iter().map(|p| p.requested.0).collect();
     assert_eq!(requested, [96.0, 296.0, 696.0]);
     assert_eq!(plan.points[2].entered.0, 700.0);
-    let notes = said(&plan.findings, Severity::Note).join("\n");
+    let notes = texts_of(&plan.findings, Severity::Note).join("\n");
     assert!(
         notes.contains("INCR_LOAD=80 is not used: LOAD lists the load points"),
         "{notes}"
@@ -300,7 +300,7 @@ fn the_null_driver_needs_no_server() {
     let plan = good("LOAD=100\nPROCS=2\nDRIVER=null", &[]).plan;
     assert_eq!(plan.driver, DriverPlan::NULL);
     assert_eq!(plan.clients[0].mounts.len(), 2);
-    let warned = said(&plan.findings, Severity::Warning);
+    let warned = texts_of(&plan.findings, Severity::Warning);
     assert_eq!(warned, ["not standard: DRIVER=null (standard: nfs3)"]);
 }
 
@@ -348,7 +348,7 @@ fn files_beside_the_rc_file_change_the_benchmark() {
         plan.monitor.unwrap().script,
         dir.path().join("monitor").to_str().unwrap()
     );
-    let warned = said(&plan.findings, Severity::Warning).join("\n");
+    let warned = texts_of(&plan.findings, Severity::Warning).join("\n");
     assert!(
         warned.contains("MIXFILE=mix (standard: not set)"),
         "{warned}"
@@ -359,7 +359,7 @@ fn files_beside_the_rc_file_change_the_benchmark() {
         "an own definition has its own standard: {warned}"
     );
 
-    // WORK_DIR is looked in before the rc file's folder.
+    // WORK_DIR is searched before the rc file's folder.
     let work = dir.path().join("work");
     std::fs::create_dir(&work).unwrap();
     std::fs::write(work.join("mix"), "SFS MIXFILE VERSION 2\nnull 100%\n").unwrap();
@@ -371,7 +371,7 @@ fn files_beside_the_rc_file_change_the_benchmark() {
 }
 
 #[test]
-fn defaults_fill_only_what_nobody_gives() {
+fn defaults_apply_only_to_parameters_that_are_not_given() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("mounts"), "localhost a:/1 b:/2 c:/3\n").unwrap();
     let of = |rc: &str, option: &str| {
@@ -390,13 +390,13 @@ fn defaults_fill_only_what_nobody_gives() {
     let (_, plan) = of("LOAD=90\nPROCS=9\n", "MNT_POINTS=a:/1");
     let plan = plan.unwrap();
     assert_eq!((plan.procs_per_client, plan.points[0].entered.0), (9, 90.0));
-    // What is wrong stays wrong, and is told once.
+    // What is wrong stays wrong, and is reported once.
     let (_, wrong) = of("PROCS=many\n", "MNT_POINTS=a:/1");
     let wrong = wrong.unwrap_err();
     assert_eq!(wrong.len(), 1, "{wrong:?}");
     let (count, wrong) = of("", "MNT_POINTS=nowhere");
     assert_eq!(count, 0);
-    assert!(wrong.unwrap_err()[0].message.contains("is not there"));
+    assert!(wrong.unwrap_err()[0].message.contains("does not exist"));
 }
 
 #[test]
@@ -442,11 +442,11 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
         of(&["BENCHMARK=nfs3-2001", "DRIVER=nfs3", "BLOCK_SIZE=4"]),
         (old("nfs3-2001"), v3, tcp, Some(4_096))
     );
-    // Of the older ones a standard run may go over either.
+    // A standard run of the older ones may use either.
     let warned = |options: &[&str]| {
         let findings = good(LEAST, options).plan.findings;
-        let said = said(&findings, Severity::Warning);
-        said.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        let texts = texts_of(&findings, Severity::Warning);
+        texts.into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let older = ["BENCHMARK=nfs3-2001", "TCP=off", "UDP_TIMEOUT_MS=500"];
     assert_eq!(warned(&older), [""; 0]);
@@ -461,12 +461,12 @@ fn versions_and_transports_of_nfs_follow_from_benchmark_and_rc() {
 }
 
 #[test]
-fn a_block_size_that_cannot_be_is_cut_and_told() {
+fn a_block_size_that_is_too_large_is_reduced_with_a_note() {
     let of = |options: &[&str]| {
         let plan = good(LEAST, options).plan;
-        let notes = said(&plan.findings, Severity::Note);
-        let told = notes.iter().any(|note| note.contains("BLOCK_SIZE"));
-        (nfs3(&plan).block_size_max, told)
+        let notes = texts_of(&plan.findings, Severity::Note);
+        let has_note = notes.iter().any(|note| note.contains("BLOCK_SIZE"));
+        (nfs3(&plan).block_size_max, has_note)
     };
     assert_eq!(of(&["BLOCK_SIZE=64"]), (Some(65_536), false));
     assert_eq!(of(&["BLOCK_SIZE=64", "TCP=off"]), (Some(32_768), true));
@@ -474,7 +474,7 @@ fn a_block_size_that_cannot_be_is_cut_and_told() {
     assert_eq!(of(&["BLOCK_SIZE=64", "NFS_VERSION=2"]), (Some(8_192), true));
 }
 
-/// Arguments of the monitor that look like a secret are told, and not repeated.
+/// Arguments of the monitor that look like a secret have a note that does not repeat them.
 #[test]
 fn arguments_of_a_monitor_that_look_like_a_password_are_noted() {
     let noted = |args: &str| {
@@ -483,8 +483,8 @@ fn arguments_of_a_monitor_that_look_like_a_password_are_noted() {
         let findings = good(LEAST, &options).plan.findings;
         let about = findings.iter().filter(|f| f.rule == Rule::Script);
         let messages: Vec<_> = about.map(|f| f.message.clone()).collect();
-        let is_told = messages.iter().any(|m| m.contains("s3cret"));
-        assert!(!is_told, "{messages:?}");
+        let is_shown = messages.iter().any(|m| m.contains("s3cret"));
+        assert!(!is_shown, "{messages:?}");
         messages.len() == 1
     };
     for args in [

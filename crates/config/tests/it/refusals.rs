@@ -1,4 +1,4 @@
-//! What bad texts are answered with: one plain sentence each.
+//! The errors for bad texts: one plain sentence each.
 
 use crate::{LEAST, bad, sources};
 use filermark_config::{Sources, resolve};
@@ -66,7 +66,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "CLIENTS=me@host",
-            "-o CLIENTS: 'me@host' in CLIENTS has no client name that can be",
+            "-o CLIENTS: 'me@host' in CLIENTS has an invalid client name",
         ),
         (
             "CLIENTS=4",
@@ -95,7 +95,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "LAUNCHER=connect",
-            "-o LAUNCHER: LAUNCHER=connect wants keys by which both sides know each other, and SECRET_FILE is not set; make them: filermark agent --make-keys DIR",
+            "-o LAUNCHER: LAUNCHER=connect needs keys to authenticate both sides, and SECRET_FILE is not set; make them: filermark agent --make-keys DIR",
         ),
         ("ON_LOST=stop", "-o ON_LOST: ON_LOST=stop is not one of"),
         (
@@ -120,29 +120,29 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "PRIME_LISTEN=20049",
-            "-o PRIME_LISTEN: PRIME_LISTEN=20049 is no address with a port; give an address",
+            "-o PRIME_LISTEN: PRIME_LISTEN=20049 is not an address with a port; give an address",
         ),
         (
             "PRIME_LISTEN=prime:20049",
-            "-o PRIME_LISTEN: PRIME_LISTEN=prime:20049 is no address with a port",
+            "-o PRIME_LISTEN: PRIME_LISTEN=prime:20049 is not an address with a port",
         ),
         (
             "PRIME_ADDRESS=prime:20049",
-            "-o PRIME_ADDRESS: PRIME_ADDRESS=prime:20049 is no host name and no address; give it without a port",
+            "-o PRIME_ADDRESS: PRIME_ADDRESS=prime:20049 is neither a host name nor an address; give it without a port",
         ),
         (
             "PRIME_ADDRESS=--x",
-            "-o PRIME_ADDRESS: PRIME_ADDRESS=--x is no host name",
+            "-o PRIME_ADDRESS: PRIME_ADDRESS=--x is neither a host name",
         ),
         ("USER=-l", "-o USER: USER=-l begins with '-', as options do"),
-        ("USER=a b", "-o USER: USER=a b is no user name that can be"),
+        ("USER=a b", "-o USER: USER=a b is not a valid user name"),
         (
             "UNIX_USER=$(id)",
-            "-o UNIX_USER: USER=$(id) is no user name that can be",
+            "-o UNIX_USER: USER=$(id) is not a valid user name",
         ),
         (
             "EXEC_PATH=/bin/sh -c",
-            "-o EXEC_PATH: EXEC_PATH=/bin/sh -c has a character that the shell over there",
+            "-o EXEC_PATH: EXEC_PATH=/bin/sh -c has a character that is special to the shell",
         ),
         (
             "EXEC_PATH=/tmp/$(id)",
@@ -154,7 +154,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "MNT_POINTS=export",
-            "-o MNT_POINTS: MNT_POINTS=export is no mount point, and a file",
+            "-o MNT_POINTS: MNT_POINTS=export is not a mount point, and a file",
         ),
         (
             "MNT_POINTS=\\\\s\\share",
@@ -175,11 +175,11 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "DEBUG=3-99",
-            "-o DEBUG: DEBUG=3-99: '99' is no flag from 1 to 13",
+            "-o DEBUG: DEBUG=3-99: '99' is not a flag from 1 to 13",
         ),
         (
             "MIXFILE=none.mix",
-            "-o MIXFILE: MIXFILE=none.mix is not there (looked for result/none.mix",
+            "-o MIXFILE: MIXFILE=none.mix does not exist (looked for result/none.mix",
         ),
         (
             "BENCHMARK=genral",
@@ -187,7 +187,7 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "BENCHMARK_FILE=x.toml",
-            "-o BENCHMARK_FILE: BENCHMARK_FILE=x.toml is not there",
+            "-o BENCHMARK_FILE: BENCHMARK_FILE=x.toml does not exist",
         ),
         (
             "DIR_COUNT=10000",
@@ -207,11 +207,11 @@ fn one_wrong_option_gives_one_message() {
         ),
         (
             "NFS_GROUPS=1 x",
-            "-o NFS_GROUPS: 'x' in NFS_GROUPS is no group number",
+            "-o NFS_GROUPS: 'x' in NFS_GROUPS is not a group number",
         ),
         (
             "PRIME_MON_SCRIPT=./no",
-            "-o PRIME_MON_SCRIPT: the program /nowhere/./no is not there",
+            "-o PRIME_MON_SCRIPT: the program /nowhere/./no does not exist",
         ),
         (
             "CONNECTIONS=many",
@@ -226,7 +226,7 @@ fn one_wrong_option_gives_one_message() {
 }
 
 #[test]
-fn what_is_missing_is_told_together() {
+fn what_is_missing_is_reported_together() {
     let got = bad(Path::new("/nowhere"), "", &[]);
     let names = [
         "LOAD is not set",
@@ -271,7 +271,7 @@ fn options_that_contradict_each_other() {
 }
 
 #[test]
-fn agents_started_by_hand_need_keys_that_are_there() {
+fn agents_started_by_hand_need_existing_keys() {
     let dir = tempfile::tempdir().unwrap();
     let got = bad(dir.path(), LEAST, &["LAUNCHER=accept"]);
     assert_eq!(got.len(), 2, "{got:#?}");
@@ -283,7 +283,7 @@ fn agents_started_by_hand_need_keys_that_are_there() {
     assert!(got[0].contains("leaves the port open"), "{got:?}");
     let path = dir.path().join("s").display().to_string();
     let want = format!(
-        "the key file {path} is not there; make the files: filermark agent --make-keys DIR"
+        "the key file {path} does not exist; make the files: filermark agent --make-keys DIR"
     );
     assert!(got[1].contains(&want), "{got:?}");
 }
@@ -302,7 +302,7 @@ fn procs_of_all_clients_are_counted() {
 }
 
 #[test]
-fn many_mistakes_in_a_list_are_told_up_to_a_bound() {
+fn many_mistakes_in_a_list_are_reported_up_to_a_limit() {
     let list = |word: &str| format!("CLIENTS={}", format!("{word} ").repeat(100_000));
     let got = bad(Path::new("/nowhere"), LEAST, &[&list("a;b")]);
     assert!((1..=51).contains(&got.len()), "{}", got.len());
@@ -311,7 +311,7 @@ fn many_mistakes_in_a_list_are_told_up_to_a_bound() {
 }
 
 #[test]
-fn files_are_told_by_line() {
+fn mistakes_in_files_are_reported_by_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).display().to_string();
     let write = |name: &str, text: &[u8]| std::fs::write(dir.path().join(name), text).unwrap();
@@ -326,7 +326,7 @@ fn files_are_told_by_line() {
         ),
         (
             "BLOCK_FILE=blocks",
-            format!("{}:1:1: '64000000' is no size", path("blocks")),
+            format!("{}:1:1: '64000000' is not a size", path("blocks")),
         ),
         (
             "BENCHMARK_FILE=toml",
@@ -348,7 +348,7 @@ fn files_are_told_by_line() {
 }
 
 #[test]
-fn an_own_benchmark_must_make_sense() {
+fn an_own_benchmark_must_be_valid() {
     let dir = tempfile::tempdir().unwrap();
     let general = filermark_model::benchmark::SHIPPED[0].1;
     let text = general.replace("mb_per_op = 120.0", "mb_per_op = nan");
@@ -373,17 +373,17 @@ fn an_own_benchmark_must_make_sense() {
 }
 
 #[test]
-fn an_rc_file_that_is_not_there() {
+fn a_missing_rc_file() {
     let error = Sources::from_rc(Some(Path::new("/nowhere/sfs_rc"))).unwrap_err();
-    let said = error.to_string();
+    let message = error.to_string();
     assert!(
-        said.starts_with("/nowhere/sfs_rc: the rc file cannot be opened:"),
-        "{said}"
+        message.starts_with("/nowhere/sfs_rc: the rc file cannot be opened:"),
+        "{message}"
     );
     let mut sources = Sources::from_rc(None).unwrap();
-    let said = sources.set_option("RUNTIME").unwrap_err().to_string();
+    let message = sources.set_option("RUNTIME").unwrap_err().to_string();
     assert!(
-        said.starts_with("-o RUNTIME: there is no '='; write -o NAME=VALUE"),
-        "{said}"
+        message.starts_with("-o RUNTIME: there is no '='; write -o NAME=VALUE"),
+        "{message}"
     );
 }

@@ -1,4 +1,4 @@
-//! SMB in rc files: who logs in, by which dialect, how protected, and where the password is.
+//! SMB in rc files: login, dialects, protection, and the sources of the password.
 
 use crate::{LEAST, bad, good, sources};
 use filermark_config::{explain, mount_point_count, resolve};
@@ -128,11 +128,11 @@ fn mount_points_as_the_seed_writes_them() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_at_its_line() {
+fn what_does_not_fit_is_reported_at_its_line() {
     // The line is added as the ninth.
     let at = "sfs_rc:9:1: ";
     let two = [
-        ("MNT_POINTS=srv:/export", "is no share of an SMB server"),
+        ("MNT_POINTS=srv:/export", "is not a share of an SMB server"),
         (
             "FS_PROTOCOL=nfs\nBENCHMARK=general-smb2",
             "the benchmark general-smb2 is for SMB 2 and 3; leave FS_PROTOCOL or",
@@ -156,15 +156,15 @@ fn what_does_not_fit_is_told_at_its_line() {
         ),
         (
             "SMB_DIALECT=3.1.1-2.1",
-            "begins above its end; write SMB_DIALECT=2.1-3.1.1",
+            "starts above its end; write SMB_DIALECT=2.1-3.1.1",
         ),
         (
             "SMB_SIGNING=aes-gmac\nSMB_DIALECT=2.1-3.0.2",
-            "SMB_SIGNING=aes-gmac cannot be had with SMB 2.1-3.0.2; set SMB_DIALECT=3.1.1",
+            "SMB_SIGNING=aes-gmac is not available with SMB 2.1-3.0.2; set SMB_DIALECT=3.1.1",
         ),
         (
             "SMB_SIGNING=hmac-sha256\nSMB_DIALECT=3.0",
-            "SMB_SIGNING=hmac-sha256 cannot be had with SMB 3.0",
+            "SMB_SIGNING=hmac-sha256 is not available with SMB 3.0",
         ),
         (
             "SMB_SIGNING=maybe",
@@ -172,29 +172,29 @@ fn what_does_not_fit_is_told_at_its_line() {
         ),
         (
             "SMB_ENCRYPTION=required\nSMB_DIALECT=2.0.2-2.1",
-            "SMB_ENCRYPTION=required cannot be had with SMB 2.0.2-2.1; set SMB_DIALECT=3.0-3.1.1",
+            "SMB_ENCRYPTION=required is not available with SMB 2.0.2-2.1; set SMB_DIALECT=3.0-3.1.1",
         ),
         (
             "SMB_ENCRYPTION=aes-256-gcm\nSMB_DIALECT=3.0",
-            "cannot be had with SMB 3.0; set SMB_DIALECT=3.1.1",
+            "is not available with SMB 3.0; set SMB_DIALECT=3.1.1",
         ),
         (
             "SMB_SIGNING=hmac-sha256\nSMB_DIALECT=2.1-3.0.2\nSMB_ENCRYPTION=required",
-            "SMB_SIGNING=hmac-sha256 cannot be had with SMB 3.0-3.0.2",
+            "SMB_SIGNING=hmac-sha256 is not available with SMB 3.0-3.0.2",
         ),
         ("SMB_PORT=0", "SMB_PORT=0 is out of bounds"),
         ("SMB_AUTH=basic", "SMB_AUTH=basic is not one of the choices"),
         (
             "USERNAME=LAB\\me",
-            "USERNAME=LAB\\me has a backslash in it; write the part before it to DOMAIN",
+            "USERNAME=LAB\\me contains a backslash; write the part before it to DOMAIN",
         ),
-        ("DOMAIN=a/b", "DOMAIN=a/b cannot be a name"),
+        ("DOMAIN=a/b", "DOMAIN=a/b is not a valid name"),
         (
             "PASSWORD_FILE=nowhere.password",
             "PASSWORD_FILE=nowhere.password cannot be opened",
         ),
-        ("MIXFILE=a.mix", "MIXFILE=a.mix is not there"),
-        ("TCP=off", "SMB goes over TCP alone"),
+        ("MIXFILE=a.mix", "MIXFILE=a.mix does not exist"),
+        ("TCP=off", "SMB works over TCP only"),
     ];
     for (line, want) in two {
         let got = errors(&smb2(line));
@@ -211,7 +211,7 @@ fn what_does_not_fit_is_told_at_its_line() {
         ),
         (
             "SMB_ENCRYPTION=required",
-            "SMB_ENCRYPTION=required cannot be had with SMB NT1; leave it out: SMB1 has no encryption",
+            "SMB_ENCRYPTION=required is not available with SMB NT1; leave it out: SMB1 has no encryption",
         ),
         (
             "SMB_SIGNING=aes-cmac",
@@ -232,7 +232,7 @@ fn what_does_not_fit_is_told_at_its_line() {
 fn who_logs_in_and_who_cannot() {
     let with = |lines: &str| format!("{SMB2}{LOAD}{SHARE}{lines}");
     let wrong = [
-        ("", "parameters: USERNAME is not set, and NTLM wants one"),
+        ("", "parameters: USERNAME is not set, and NTLM needs one"),
         ("PASSWORD=geheim\n", "parameters: USERNAME is not set"),
         (
             "USERNAME=me\n",
@@ -244,7 +244,7 @@ fn who_logs_in_and_who_cannot() {
         ),
         (
             "SMB_AUTH=guest\nUSERNAME=me\n",
-            "sfs_rc:8:1: USERNAME is set, and SMB_AUTH=guest logs in without",
+            "sfs_rc:8:1: USERNAME is set, and SMB_AUTH=guest logs in without it",
         ),
         (
             "SMB_AUTH=anonymous\nPASSWORD=geheim\n",
@@ -252,11 +252,11 @@ fn who_logs_in_and_who_cannot() {
         ),
         (
             "SMB_AUTH=anonymous\nSMB_SIGNING=required\n",
-            "sfs_rc:8:1: SMB_SIGNING=required cannot be had with SMB_AUTH=anonymous: such a session has no key",
+            "sfs_rc:8:1: SMB_SIGNING=required is not available with SMB_AUTH=anonymous: such a session has no key",
         ),
         (
             "SMB_AUTH=guest\nSMB_ENCRYPTION=aes-128-gcm\n",
-            "sfs_rc:8:1: SMB_ENCRYPTION=aes-128-gcm cannot",
+            "sfs_rc:8:1: SMB_ENCRYPTION=aes-128-gcm is not available",
         ),
         (
             "SMB_AUTH=kerberos\nPASSWORD=geheim\n",
@@ -295,23 +295,22 @@ fn a_protection_chooses_among_the_dialects() {
     );
     assert_eq!(of("SMB_SIGNING=aes-gmac\n"), (Dialect::V311, Dialect::V311));
     let narrowed = plan(&smb2("SMB_ENCRYPTION=aes-128-gcm\nSMB_DIALECT=2.1-3.1.1\n"));
-    let note = narrowed
-        .findings
-        .iter()
-        .any(|f| f.message == "of SMB_DIALECT=2.1-3.1.1 only 3.1.1 can protect messages as wanted");
+    let note = narrowed.findings.iter().any(|f| {
+        f.message == "of SMB_DIALECT=2.1-3.1.1 only 3.1.1 can protect messages as required"
+    });
     assert!(note, "{:?}", narrowed.findings);
 }
 
 #[test]
 fn parameters_of_the_other_protocol_are_noted() {
-    let said = |plan: &RunPlan| -> Vec<String> {
+    let notes_of = |plan: &RunPlan| -> Vec<String> {
         let notes = plan
             .findings
             .iter()
             .filter(|f| f.severity == Severity::Note);
         notes.map(|f| f.message.clone()).collect()
     };
-    let notes = said(&plan(&smb2(
+    let notes = notes_of(&plan(&smb2(
         "NFS_PORT=2049\nSYMLINK_COUNT=5\nRESVPORT=on\n",
     )));
     for name in ["NFS_PORT=2049", "SYMLINK_COUNT=5", "RESVPORT=on"] {
@@ -321,7 +320,7 @@ fn parameters_of_the_other_protocol_are_noted() {
     let plan = plan(&smb2("SYMLINK_COUNT=5\n"));
     assert_eq!(plan.benchmark.classic().unwrap().fileset.symlink_count, 0);
     let nfs = good(&format!("{LEAST}{LOGIN}SMB_PORT=445\n"), &[]).plan;
-    let notes = said(&nfs);
+    let notes = notes_of(&nfs);
     for name in ["USERNAME=me", "PASSWORD=(given)", "SMB_PORT=445"] {
         let want = format!("{name} has no effect with BENCHMARK=general-nfs3");
         assert!(notes.contains(&want), "{notes:?}");
@@ -351,28 +350,32 @@ fn where_the_password_comes_from() {
     assert_eq!(word(&resolved(&plain, environment, &[])), " of the rc file");
     let both = resolved(&plain, environment, &["PASSWORD_FILE=smb.password"]);
     assert_eq!(word(&both), "of the file");
-    let said = |plan: &RunPlan, text: &str| plan.findings.iter().any(|f| f.message.contains(text));
-    assert!(said(&both, "PASSWORD has no effect: PASSWORD_FILE is set"));
+    let has_note =
+        |plan: &RunPlan, text: &str| plan.findings.iter().any(|f| f.message.contains(text));
+    assert!(has_note(
+        &both,
+        "PASSWORD has no effect: PASSWORD_FILE is set"
+    ));
 
     use std::os::unix::fs::PermissionsExt;
     let mode = |mode| {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         resolved(&rc("PASSWORD_FILE=smb.password\n"), None, &[])
     };
-    assert!(said(
+    assert!(has_note(
         &mode(0o644),
         "others can read PASSWORD_FILE=smb.password"
     ));
-    assert!(!said(&mode(0o600), "others can read"));
+    assert!(!has_note(&mode(0o600), "others can read"));
 }
 
 #[test]
-fn bad_password_files_are_told_without_their_text() {
+fn bad_password_files_are_reported_without_their_text() {
     let dir = tempfile::tempdir().unwrap();
     let long = "geheim".repeat(50);
     let cases: [(&[u8], &str); 5] = [
-        (b"", "has nothing in its first line"),
-        (b"\ngeheim", "has nothing in its first line"),
+        (b"", "has an empty first line"),
+        (b"\ngeheim", "has an empty first line"),
         (b"geheim\xff", "is not UTF-8 text"),
         (
             b"gehe\x1bim",
@@ -409,11 +412,11 @@ fn a_password_is_shown_nowhere() {
     assert!(!format!("{sources:?}").contains("geheim"));
     let resolved = resolve(&sources).unwrap();
     assert_eq!(driver(&resolved.plan).password.reveal(), Some("geheim"));
-    let said = format!("{resolved:?}{}", explain(&resolved));
-    assert!(!said.contains("geheim"), "{said}");
+    let shown = format!("{resolved:?}{}", explain(&resolved));
+    assert!(!shown.contains("geheim"), "{shown}");
     let json = serde_json::to_string(&resolved.plan).unwrap();
     assert!(!json.contains("geheim") && json.contains(r#"["PASSWORD","(given)"]"#));
-    // Wrong lines around it show nothing of it either.
+    // Errors in lines around it do not show it either.
     for line in [
         "PASSWORD=\"geheim",
         "PASSWORD geheim",
@@ -449,7 +452,7 @@ fn another_mix_has_another_sequence() {
         let wanted = plan.benchmark.mix.percent(op);
         assert!((percent - wanted).abs() < 1e-6, "{op}: {percent}");
     }
-    assert!(said_of(&plan).contains("MIXFILE=my.mix (standard: not set)"));
+    assert!(warnings_of(&plan).contains("MIXFILE=my.mix (standard: not set)"));
     for (shares, want) in [
         (
             "open 20%\nclose 10%\nread 70%\n",
@@ -470,13 +473,13 @@ fn another_mix_has_another_sequence() {
     }
 }
 
-fn said_of(plan: &RunPlan) -> String {
+fn warnings_of(plan: &RunPlan) -> String {
     let texts = plan.findings.iter().map(|f| f.message.as_str());
     texts.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn a_definition_of_ones_own_has_a_sequence_of_its_own() {
+fn an_own_definition_has_its_own_sequence() {
     let dir = tempfile::tempdir().unwrap();
     let write = |text: &str| std::fs::write(dir.path().join("own.toml"), text).unwrap();
     let shipped = filermark_model::benchmark::SHIPPED;
@@ -517,8 +520,11 @@ fn the_null_driver_needs_neither_share_nor_user() {
         assert_eq!(plan.driver, DriverPlan::NULL);
         assert_eq!(plan.benchmark.protocol, want);
         let not_standard = |f: &&filermark_model::Finding| f.severity > Severity::Note;
-        let said: Vec<_> = plan.findings.iter().filter(not_standard).collect();
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert_eq!(said[0].message, "not standard: DRIVER=null (standard: smb)");
+        let texts: Vec<_> = plan.findings.iter().filter(not_standard).collect();
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        assert_eq!(
+            texts[0].message,
+            "not standard: DRIVER=null (standard: smb)"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What plans say of trial sizes, of uniform access and of too few clients.
+//! Findings of plans about trial sizes, uniform access and too few clients.
 
 use crate::{LEAST, good, sources};
 use filermark_config::{explain, resolve};
@@ -53,7 +53,7 @@ fn accessed_pcnt(plan: &RunPlan, point: &LoadPoint) -> f64 {
 }
 
 #[test]
-fn the_accessed_share_is_kept_from_a_hundred_files_on_or_told() {
+fn the_accessed_share_is_kept_from_a_hundred_files_on_or_has_a_finding() {
     let (mut kept, mut off_count) = (0, 0);
     for seed in 1..40 {
         // 102 files at 80 op/s, 1,024 at 800.
@@ -67,9 +67,13 @@ fn the_accessed_share_is_kept_from_a_hundred_files_on_or_told() {
             }
         }
         let worst = plan.points.iter().map(off).fold(0.0, f64::max);
-        let told = found(&plan, Rule::AccessedShare);
-        assert_eq!(told.len(), usize::from(worst > 2.0), "seed {seed}: {worst}");
-        for finding in told {
+        let findings = found(&plan, Rule::AccessedShare);
+        assert_eq!(
+            findings.len(),
+            usize::from(worst > 2.0),
+            "seed {seed}: {worst}"
+        );
+        for finding in findings {
             let value = finding.value.expect("a figure");
             assert!((value - worst).abs() < 1e-9, "{value} for {worst}");
             assert_eq!(
@@ -113,7 +117,7 @@ fn a_mix_without_reads_has_no_cut_reads() {
     }
 }
 
-/// Of what the first files alone would tell it was 5.5 %.
+/// By the first files alone it would be 5.5 %.
 #[test]
 fn a_standard_run_with_many_procs_cuts_no_reads() {
     let many = good(LEAST, &["LOAD=160000", "PROCS=3200"]).plan;
@@ -126,18 +130,18 @@ fn a_standard_run_with_many_procs_cuts_no_reads() {
 
 /// Manual M, section 3.3: the uniform access rule.
 #[test]
-fn procs_that_are_spread_unevenly_are_told() {
+fn procs_that_are_spread_unevenly_have_a_warning() {
     let warnings = |options: &[&str]| -> Vec<String> {
         let resolved = good(LEAST, options);
-        let told = found(&resolved.plan, Rule::UniformAccess);
-        assert!(told.iter().all(|f| f.severity == Severity::Warning));
+        let findings = found(&resolved.plan, Rule::UniformAccess);
+        assert!(findings.iter().all(|f| f.severity == Severity::Warning));
         let text = explain(&resolved);
         assert_eq!(
             text.contains("not uniform, see the notes"),
-            !told.is_empty(),
+            !findings.is_empty(),
             "{text}"
         );
-        told.iter().map(|f| f.message.clone()).collect()
+        findings.iter().map(|f| f.message.clone()).collect()
     };
     let even = "MNT_POINTS=t:/1 t:/2 t:/3 t:/4 t:/1 t:/2 t:/3 t:/4";
     assert_eq!(warnings(&[even]), [""; 0]);
@@ -147,47 +151,50 @@ fn procs_that_are_spread_unevenly_are_told() {
         ["access is not uniform: in all 3 procs work on file system t:/2, 2 procs on t:/3"]
     );
     let text = explain(&good(LEAST, &[three]));
-    let said = "Access      in all: 3 file systems with 2 to 3 procs each, 1 server or address with 8 procs";
+    let line = "Access      in all: 3 file systems with 2 to 3 procs each, 1 server or address with 8 procs";
     assert!(
         text.split_whitespace()
             .collect::<Vec<_>>()
             .join(" ")
-            .contains(&said.split_whitespace().collect::<Vec<_>>().join(" ")),
+            .contains(&line.split_whitespace().collect::<Vec<_>>().join(" ")),
         "{text}"
     );
     // Two clients with two procs each: the first sees only one of the file systems.
     let two = ["CLIENTS=c1 c2", "PROCS=2", "MNT_POINTS=t:/1 t:/1 t:/1 t:/4"];
-    let told = warnings(&two).join("\n");
+    let text = warnings(&two).join("\n");
     for words in [
         "in all 3 procs work on file system t:/1, 1 proc on t:/4",
         "client c1 works on 1 of 2 file systems, client c2 on 2",
     ] {
-        assert!(told.contains(words), "{told}");
+        assert!(text.contains(words), "{text}");
     }
     // One client sees one of two servers.
     let servers = ["CLIENTS=c1 c2", "PROCS=2", "MNT_POINTS=a:/1 a:/2 a:/1 b:/2"];
-    let told = warnings(&servers).join("\n");
-    assert!(told.contains("client c1 works on 1 of 2 servers or addresses, client c2 on 2"));
+    let text = warnings(&servers).join("\n");
+    assert!(text.contains("client c1 works on 1 of 2 servers or addresses, client c2 on 2"));
     let shared = ["CLIENTS=c1 c2", "PROCS=2", "MNT_POINTS=a:/1 b:/1"];
     assert_eq!(warnings(&shared), [""; 0]);
 }
 
 /// Guide V: at least two NFS clients; its mix and its 50 ms are nfs2-1993's.
 #[test]
-fn the_older_generations_ask_for_two_load_generators() {
+fn the_older_generations_require_two_load_generators() {
     let one = good(LEAST, &["BENCHMARK=nfs2-1993"]);
-    let told = found(&one.plan, Rule::LoadGenerators);
-    assert_eq!((told[0].value, told[0].limit), (Some(1.0), Some(2.0)));
-    assert!(explain(&one).contains("nfs2-1993 asks for 2 load generators at least"));
+    let findings = found(&one.plan, Rule::LoadGenerators);
+    assert_eq!(
+        (findings[0].value, findings[0].limit),
+        (Some(1.0), Some(2.0))
+    );
+    assert!(explain(&one).contains("nfs2-1993 requires 2 load generators at least"));
     let two = good(LEAST, &["BENCHMARK=nfs2-1993", "CLIENTS=c1 c2"]);
     assert!(found(&two.plan, Rule::LoadGenerators).is_empty());
     assert!(found(&good(LEAST, &[]).plan, Rule::LoadGenerators).is_empty());
     let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = flat(explain(&one));
-    assert!(said.contains("50 ms of the vendor's guide"), "{said}");
+    let text = flat(explain(&one));
+    assert!(text.contains("50 ms of the vendor's guide"), "{text}");
     assert!(
-        said.contains("are those of this benchmark; nfs2-1997 has others"),
-        "{said}"
+        text.contains("are those of this benchmark; nfs2-1997 has others"),
+        "{text}"
     );
     let later = flat(explain(&good(LEAST, &["BENCHMARK=nfs2-1997"])));
     assert!(later.contains("are those of nfs2-1993"), "{later}");

@@ -113,7 +113,7 @@ pub trait RunDirBackend {
 
     /// Whether somebody wishes to stop; then emptying a directory ends with an error.
     fn is_stopped(&self) -> bool {
-        filermark_engine::interrupt_guard::is_wished()
+        filermark_engine::interrupt_guard::stop_requested()
     }
 }
 

@@ -67,7 +67,7 @@ pub struct SystemWatch;
 impl LeaseWatch for SystemWatch {
     fn pause(&self, time: Duration) -> bool {
         filermark_engine::interrupt_guard::sleep(time);
-        !filermark_engine::interrupt_guard::is_wished()
+        !filermark_engine::interrupt_guard::stop_requested()
     }
 
     fn waiting(&self, sentence: &str) {

@@ -1,29 +1,29 @@
-//! Whether a sector is what was written.
+//! Checks whether a sector is what was written.
 //!
-//! Most are of one generation, and that is all. A sector that is not is cut where writes
-//! began or ended within it ([`Seams`](super::seams::Seams)); each piece is of one
+//! Most sectors are of one generation. A sector that is not is cut where writes
+//! began or ended within it ([`Cuts`]); each piece is of one
 //! generation. A piece with a whole word shows it, and then all of its bytes are compared.
-//! One without is shorter than 15 bytes and cannot be decided: its bytes are not counted
-//! as compared. Where writes may be torn, a piece is compared word by word.
+//! A piece without one is shorter than 15 bytes and cannot be decided: its bytes are not
+//! counted as compared. Where writes may be torn, a piece is compared word by word.
 
 use super::compared::CheckOutcome;
 use super::generation_set::{Candidates, SectorEnd};
 use super::sector::{SECTOR, Sector};
 use super::write_boundaries::Cuts;
 
-/// Words of a sector that may show no generation where it is not known which writes there
-/// were: fewer of them cannot be told from what several short writes leave.
+/// Words of a sector that may show no generation where it is not known which writes
+/// were made: fewer of them cannot be distinguished from what several short writes leave.
 const UNKNOWN_WORDS_MAX: usize = 8;
 
-/// How the generations of a sector may lie in it.
+/// How the generations of a sector may be arranged in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GenerationMix {
     /// They change only at these places.
     Cut(Cuts),
     /// Also at others, but not twice in a word or in neighbouring words: writes may have
-    /// overlapped, or their fate is not known. With the generations that are accepted.
+    /// overlapped, or their outcome is not known. With the generations that are accepted.
     Torn(Cuts, Candidates),
-    /// Anywhere: others have written too.
+    /// Anywhere: other procs have written too.
     Any,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct SectorPart<'a> {
 }
 
 impl SectorPart<'_> {
-    /// Whether it is of one generation that is accepted, in all its bytes.
+    /// Whether all of its bytes are of one accepted generation.
     #[inline(always)]
     pub(super) fn check_whole(
         &self,
@@ -62,7 +62,7 @@ impl SectorPart<'_> {
         }
     }
 
-    /// Whether it is a mixture that there may be.
+    /// Whether it is an allowed mixture.
     pub(super) fn check_mixture(
         &self,
         mixture: GenerationMix,
@@ -87,7 +87,7 @@ impl SectorPart<'_> {
         checked
     }
 
-    /// The first word, which all generations have, and the zeros.
+    /// Checks the first word, which all generations have, and the zeros.
     fn check_names_and_zeros(&self) -> CheckOutcome {
         let first = self.sector.word(0, 0).to_le_bytes();
         let named = self.from.min(8)..self.end().min(8);
@@ -99,7 +99,7 @@ impl SectorPart<'_> {
         }
     }
 
-    /// A piece that is of one generation, or of several of these where it may be torn.
+    /// Checks a piece that is of one generation, or of several of these where it may be torn.
     fn check_piece(
         &self,
         (from, to): (usize, usize),
@@ -108,7 +108,7 @@ impl SectorPart<'_> {
     ) -> CheckOutcome {
         let from = from.max(8);
         let words = from.div_ceil(8)..to / 8;
-        let Some(telling) = words.clone().find(|at| *at > 1) else {
+        let Some(shown) = words.clone().find(|at| *at > 1) else {
             if !words.contains(&1) {
                 return CheckOutcome::NOTHING;
             }
@@ -125,7 +125,7 @@ impl SectorPart<'_> {
                 },
             };
         };
-        if let Some(generation) = self.generation_of(telling)
+        if let Some(generation) = self.generation_of(shown)
             && accepts(generation)
         {
             let mut whole = [0; SECTOR];
@@ -144,7 +144,7 @@ impl SectorPart<'_> {
         }
     }
 
-    /// A piece whose generation may change anywhere, but not twice in a word or in
+    /// Checks a piece whose generation may change anywhere, but not twice in a word or in
     /// neighbouring words.
     fn check_torn(&self, (from, to): (usize, usize), accepted: Candidates) -> CheckOutcome {
         let mut checked = CheckOutcome::NOTHING;
@@ -186,8 +186,8 @@ impl SectorPart<'_> {
         }))
     }
 
-    /// A word, or a part of one, that begins with one generation and ends with another
-    /// one: those that the words beside it show. Where there is no whole word beside it,
+    /// Checks a word, or a part of one, that begins with one generation and ends with
+    /// another: those that the adjacent words show. Where no whole word is adjacent,
     /// any that is accepted may be; then the bytes do not count as compared. Nor do they
     /// where the generations of a side are too many to be tried.
     fn check_split(
@@ -202,7 +202,7 @@ impl SectorPart<'_> {
             let word = |generation| self.sector.word(from / 8, generation).to_le_bytes();
             candidates.matching(self.bytes(from, to), within, side, word)
         };
-        // One generation that explained a whole word would be shown by it.
+        // A generation that explains a whole word is shown by it.
         let untried = length.min(7);
         let sides = [(beside[0], SectorEnd::Begin), (beside[1], SectorEnd::End)];
         let by_shown = sides.map(|(shown, side)| shown.and_then(|shown| matching(shown, side)));
@@ -224,7 +224,7 @@ impl SectorPart<'_> {
         }
     }
 
-    /// Words that others have written too.
+    /// Checks words that other procs have written too.
     fn check_any(&self, accepts: &mut impl FnMut(u64) -> bool) -> CheckOutcome {
         let mut checked = CheckOutcome::NOTHING;
         let words = self.from.div_ceil(8).max(1)..self.end().min(self.solid) / 8;
@@ -245,8 +245,8 @@ impl SectorPart<'_> {
         checked
     }
 
-    /// Whether a word begins as the generation of the word before, and ends as another
-    /// one, which the word behind has.
+    /// Whether a word begins with the generation of the word before it, and ends with
+    /// the one of the word after it.
     fn is_boundary(&self, at: usize, before: Option<u64>) -> bool {
         let (Some(before), Some(after)) = (before, self.generation_of(at + 1)) else {
             return false;
@@ -259,7 +259,7 @@ impl SectorPart<'_> {
         before != after && (1..8).any(is_split)
     }
 
-    /// The generation that a word which lies in the part was written with.
+    /// The generation that a word in the part was written with.
     fn generation_of(&self, at: usize) -> Option<u64> {
         let word = <[u8; 8]>::try_from(self.bytes(at * 8, at * 8 + 8)).ok()?;
         self.sector.generation_of(at, u64::from_le_bytes(word))

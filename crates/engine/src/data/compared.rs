@@ -1,24 +1,24 @@
-//! What comes of comparing.
+//! The results of comparisons.
 
-/// What came of a comparison.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct CheckOutcome {
-    /// Nothing wrong was seen.
+    /// No difference was found.
     pub good: bool,
     /// Bytes that were compared.
     pub bytes: u64,
 }
 
-/// What came of comparing bytes that were read.
+/// The result of comparing bytes that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct CompareOutcome {
-    /// Nothing wrong was seen.
+    /// No difference was found.
     pub good: bool,
     /// Bytes that were compared.
     pub bytes: u64,
-    /// Bytes of which nothing can be said, right or wrong.
+    /// Bytes that cannot be decided, right or wrong.
     pub undecided_bytes: u64,
 }
 
@@ -38,7 +38,7 @@ impl CheckOutcome {
         bytes: 0,
     };
 
-    /// The same and another comparison.
+    /// Adds another comparison.
     pub fn add(&mut self, other: Self) {
         self.good &= other.good;
         self.bytes += other.bytes;

@@ -13,7 +13,7 @@ pub(super) struct Candidates {
     step: u64,
 }
 
-/// Which end of some bytes.
+/// An end of a range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectorEnd {
     Begin,
@@ -66,7 +66,7 @@ impl Candidates {
     }
 
     /// How many bytes on one side of `read` one of the generations explains at most: those
-    /// that lie from `within` on in the `word` it writes. `None`: there are too many
+    /// from `within` on in the `word` that it writes. `None`: there are too many
     /// generations to try them.
     pub(super) fn matching(
         &self,

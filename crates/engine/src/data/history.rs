@@ -1,12 +1,12 @@
-//! Generations: every write has its own, and what has been written lately is known, so
+//! Generations: every write has its own, and recent writes are recorded, so
 //! that a read of older data is noticed.
 //!
 //! One per shard, on its thread. For a range that only one proc writes, a read may show
 //! the last write that was acknowledged before the read began, or one that was issued
 //! since; nothing older. That is exact for the writes that the table still holds; for
 //! others any generation that this shard has issued is right. After a write that failed
-//! or had to be sent again, its bytes may still arrive at any time: from then on the
-//! generations of that proc's writes from this one on are all right.
+//! or had to be sent again, its bytes may still arrive at any time: from then on all
+//! generations of that proc's writes from this one on are right.
 
 use super::check::GenerationMix;
 use super::compared::CompareOutcome;
@@ -35,12 +35,12 @@ const SINGLE: u64 = 1 << 63;
 pub struct WriteMark {
     /// What its data is made with.
     pub generation: u64,
-    /// The oldest write of the proc that was not certainly over when this one began.
+    /// The oldest write of the proc that may not have ended when this one began.
     oldest: u64,
 }
 
 impl WriteMark {
-    /// Data of this generation goes again while the write is under way.
+    /// Data of this generation is sent again while the write is under way.
     pub fn lower(&mut self, generation: u64) {
         self.oldest = self.oldest.min(generation);
     }
@@ -49,7 +49,7 @@ impl WriteMark {
 /// The writes of a proc.
 #[derive(Clone, Copy, Debug, Default)]
 struct Writes {
-    /// Under way, or of unknown fate.
+    /// Under way, or of unknown outcome.
     open_count: u64,
     /// The oldest of these, and of those that began with them.
     oldest: u64,
@@ -63,25 +63,25 @@ struct Written {
     event: u64,
 }
 
-/// See the module.
+/// The generations of a shard's writes, and the recent writes.
 #[derive(Debug)]
 pub struct History {
     data: Arc<DataSource>,
-    /// The last generation that was given out.
+    /// The last generation that was assigned.
     last: u64,
     procs: Vec<Writes>,
-    /// By hash of file and place; the newer one stays. Empty before the first write.
+    /// By hash of file and place; the newer one replaces the older. Empty before the first write.
     written: Vec<Written>,
     ranges: usize,
     /// Writes that have ended.
     event: u64,
     sampling: Sampling,
-    /// Writes of a proc have overlapped, or one's fate is not known.
+    /// Writes of a proc have overlapped, or the outcome of one is not known.
     may_tear: bool,
 }
 
 impl History {
-    /// For a shard of so many procs.
+    /// For a shard with this many procs.
     pub fn new(data: Arc<DataSource>, proc_count: usize) -> Self {
         Self {
             last: first_generation(&data),
@@ -103,8 +103,8 @@ impl History {
         &self.data
     }
 
-    /// Whether a read of wrong data has failed. Where only samples are compared, it is
-    /// counted: how many of the wrong reads would fail were chance.
+    /// Whether a read of wrong data counts as failed. Where only samples are compared, it is
+    /// only counted: how many of the wrong reads would fail is random.
     pub fn fails_reads(&self) -> bool {
         self.data.checking == VerifyLevel::All
     }
@@ -113,11 +113,11 @@ impl History {
     #[inline]
     pub fn begin_write(&mut self, proc: u32, range: (u64, u64, u64)) -> WriteMark {
         let (file, offset, length) = range;
-        self.data.common.seams.note_write(file, offset, length);
+        self.data.common.boundaries.note_write(file, offset, length);
         self.begin_fill(proc)
     }
 
-    /// A proc begins to write a file that is made anew: nothing else is in its sectors,
+    /// A proc begins to write a new file: nothing else is in its sectors,
     /// until a write begins in one.
     #[inline]
     pub fn begin_fill(&mut self, proc: u32) -> WriteMark {
@@ -143,8 +143,8 @@ impl History {
         }
     }
 
-    /// It has ended; `certain`: all of it is on the server, and nothing of it is still on
-    /// its way.
+    /// A write has ended; `certain`: all of it is on the server, and no part of it can
+    /// still arrive.
     pub fn end_write(
         &mut self,
         proc: u32,
@@ -187,8 +187,8 @@ impl History {
         }
     }
 
-    /// Data of a write of a proc that was over goes again, since the server lost it: until
-    /// [`Self::end_again`] it counts as under way, and those that are must be
+    /// Data of a write that had ended is sent again, since the server lost it: until
+    /// [`Self::end_again`] it counts as under way, and the writes under way must be
     /// [lowered](WriteMark::lower).
     pub fn begin_again(&mut self, proc: u32, generation: u64) {
         self.may_tear = true;
@@ -202,7 +202,7 @@ impl History {
         writes.open_count += 1;
     }
 
-    /// It is there again; `certain`: nothing of it is still on its way.
+    /// The data is stored again; `certain`: no part of it can still arrive.
     pub fn end_again(&mut self, proc: u32, certain: bool) {
         if let Some(writes) = self.procs.get_mut(proc as usize)
             && certain
@@ -211,13 +211,13 @@ impl History {
         }
     }
 
-    /// Where in the order of writes a read begins.
+    /// The position of a read in the order of writes.
     #[inline]
     pub fn begin_read(&self) -> u64 {
         self.event
     }
 
-    /// Compares what a read that began at `since` brought: all of it, a sector or nothing.
+    /// Compares what a read that began at `since` returned: all of it, a sector or nothing.
     #[inline]
     pub fn check(&mut self, since: u64, file: u64, offset: u64, data: &[u8]) -> CompareOutcome {
         let part = self.part(offset, data.len());
@@ -242,11 +242,11 @@ impl History {
         }
     }
 
-    /// Compares all of what a read that began at `since` brought.
+    /// Compares all of what a read that began at `since` returned.
     pub fn compare(&self, since: u64, file: u64, offset: u64, data: &[u8]) -> CompareOutcome {
         let is_reused = self.data.is_reused(file);
         let mixture = |sector| {
-            let cuts = || self.data.common.seams.of(file, sector);
+            let cuts = || self.data.common.boundaries.of(file, sector);
             match self.data.overlapping || self.may_tear {
                 _ if is_reused || self.data.shared => GenerationMix::Any,
                 true => {
@@ -285,7 +285,7 @@ impl History {
     }
 }
 
-/// What the generations of a new history follow on.
+/// The generation that those of a new history follow.
 fn first_generation(data: &DataSource) -> u64 {
     let epochs = data.common.epochs.fetch_add(1, Ordering::Relaxed);
     u64::from(data.first_epoch.wrapping_add(epochs) % EPOCHS) << COUNT_BITS

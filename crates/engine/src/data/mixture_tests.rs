@@ -1,5 +1,5 @@
-//! Whatever writes of any length leave is right, and every changed byte in a piece with
-//! a whole word is noticed.
+//! Any state that writes of any length leave is right, and every changed byte in a piece
+//! with a whole word is noticed.
 
 use super::*;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ impl Written {
         }
     }
 
-    /// A write, of which as much arrives as is said.
+    /// A write of which only the range `arrives` is stored.
     fn write(&mut self, (from, to): (usize, usize), arrives: std::ops::Range<usize>) {
         let range = (FILE, from as u64, (to - from) as u64);
         let mark = self.history.begin_write(0, range);
@@ -56,7 +56,7 @@ impl Written {
         (self.history).compare(since, FILE, from as u64, &self.bytes[from..to])
     }
 
-    /// What the file would hold if it were of one generation, for each that was given out.
+    /// What the file would hold if it were of one generation, for each that was assigned.
     fn images(&mut self) -> Vec<Vec<u8>> {
         let last = self.history.begin_fill(1).generation;
         let image = |generation| {
@@ -80,8 +80,8 @@ impl Written {
         (from..=to).any(|split| has(from, split) && has(split, to))
     }
 
-    /// Whether the piece that a byte lies in has a whole word that tells its generation.
-    fn is_told(&self, at: usize) -> bool {
+    /// Whether the piece that a byte is in has a whole word that shows its generation.
+    fn shows_generation(&self, at: usize) -> bool {
         let from = *self.cuts.iter().rfind(|cut| **cut <= at).unwrap();
         let to = *self.cuts.iter().find(|cut| **cut > at).unwrap();
         (from.div_ceil(8)..to / 8).any(|word| word * 8 % SECTOR >= HEADER)
@@ -110,10 +110,10 @@ proptest! {
         }
         prop_assert!(written.check(0, SIZE).good);
         prop_assert!(written.check(read.0, read.1).good);
-        let told = (0..SIZE).filter(|at| written.is_told(*at)).count();
+        let shown = (0..SIZE).filter(|at| written.shows_generation(*at)).count();
         let compared = written.check(0, SIZE).bytes as usize;
-        prop_assert!(compared >= told, "{compared} of {told}");
-        for at in (0..SIZE).filter(|at| written.is_told(*at)).collect::<Vec<_>>() {
+        prop_assert!(compared >= shown, "{compared} of {shown}");
+        for at in (0..SIZE).filter(|at| written.shows_generation(*at)).collect::<Vec<_>>() {
             written.bytes[at] ^= change;
             prop_assert!(!written.check(0, SIZE).good, "byte {at}");
             written.bytes[at] ^= change;
@@ -123,7 +123,7 @@ proptest! {
     /// Where the last write ended is not known: what arrived of it is right, and so is
     /// what was there before.
     #[test]
-    fn a_write_of_unknown_fate_may_be_torn(
+    fn a_write_of_unknown_outcome_may_be_torn(
         key: u64,
         overlapping: bool,
         writes in prop::collection::vec(range(), 0..20),
@@ -170,7 +170,7 @@ proptest! {
         written.write(last, from..(from + part).min(to));
         prop_assert!(written.check(0, SIZE).good);
         let images = written.images();
-        for at in (0..SIZE).filter(|at| written.is_told(*at)).collect::<Vec<_>>() {
+        for at in (0..SIZE).filter(|at| written.shows_generation(*at)).collect::<Vec<_>>() {
             written.bytes[at] ^= change;
             let sector = at / SECTOR * SECTOR;
             let is_found = !written.check(sector, sector + SECTOR).good;
@@ -180,7 +180,7 @@ proptest! {
     }
 }
 
-/// However many generations there may be: any tear of one write is right, and a spoiled
+/// With any number of generations: any tear of one write is right, and a changed
 /// word is not.
 #[test]
 fn words_at_the_borders_of_sectors_are_compared_with_open_pacing() {
@@ -217,7 +217,7 @@ fn words_at_the_borders_of_sectors_are_compared_with_open_pacing() {
 }
 
 /// A torn word at the end of what is read, and more generations than are tried: its bytes
-/// may be those of any of them. They do not count as compared, and the record says so.
+/// may be those of any of them. They do not count as compared, and are recorded as undecided.
 #[test]
 fn bytes_of_too_many_generations_are_undecided() {
     let mut written = Written::new(3, true);
@@ -242,8 +242,8 @@ fn bytes_of_too_many_generations_are_undecided() {
     assert_eq!((short.bytes, short.undecided_bytes), (0, 13));
 }
 
-/// The second word names half of a generation: with very many shards before it, too many
-/// generations have it. What it is torn with is not compared then.
+/// The second word names half of a generation: with very many earlier shards, too many
+/// generations have it. The other side of the tear is not compared then.
 #[test]
 fn generations_with_one_half_may_be_too_many() {
     let data = DataSource::new(3, VerifyLevel::All).overlapping(true);
@@ -255,10 +255,10 @@ fn generations_with_one_half_may_be_too_many() {
             data: &read[8..],
             solid: SECTOR,
         };
-        let seams = write_boundaries::SectorSeams::default();
+        let boundaries = write_boundaries::WriteBoundaries::default();
         let last = 20_000 << 32 | 9;
         let mixture = GenerationMix::Torn(
-            seams.of(FILE, 0),
+            boundaries.of(FILE, 0),
             generation_set::Candidates::range(0, last),
         );
         part.check_mixture(mixture, &mut |generation| generation <= last)
@@ -269,8 +269,8 @@ fn generations_with_one_half_may_be_too_many() {
     assert!(whole.good && whole.bytes == SECTOR as u64 - 8, "{whole:?}");
     let mut other = [0; SECTOR];
     data.fill(FILE, 0, 7, &mut other);
-    // The first bytes of the third word belong to a generation that its neighbour names in
-    // part only, the last ones are of no generation beside it.
+    // The first bytes of the third word are of a generation that its neighbour names in
+    // part only, the last ones are of no adjacent generation.
     read[16..20].copy_from_slice(&other[16..20]);
     let torn = part(&read);
     assert!(torn.good && torn.bytes == SECTOR as u64 - 16, "{torn:?}");

@@ -1,9 +1,9 @@
-//! Which replies to reads are compared, and which sector of them, where not all are.
+//! Selects which replies to reads are compared, and which sector of them, where not all are.
 //!
 //! Comparing may take [`SHARE_MAX`] of the processor time of a thread. Where its operations
 //! cost so little that a sector of each reply would be more than that, one of several replies
-//! is drawn. What comparing takes is measured, since a sector that several writes have touched
-//! takes many times what another one does.
+//! is drawn. The cost of a comparison is measured, since a sector that several writes have
+//! touched costs many times as much as another one.
 
 use super::sector::SECTOR_BYTES;
 use crate::sys::thread_cpu;
@@ -12,15 +12,15 @@ use filermark_model::rng::mix64;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What comparing a sector is taken to cost before it is measured.
+/// The assumed cost of comparing a sector before it is measured.
 const SECTOR_COST: Nanos = Nanos(60);
-/// Most that a comparison is taken to have cost: the thread may have been interrupted.
+/// Most that a comparison is assumed to have cost: the thread may have been interrupted.
 const COST_MAX: Duration = Duration::from_micros(200);
-/// Share of the processor time that comparing may take: below the 2 % that are promised.
+/// Share of the processor time that comparing may take: below the documented 2 %.
 const SHARE_MAX: f64 = 0.015;
-/// Replies between two looks at the processor time.
+/// Replies between two measurements of the processor time.
 const PERIOD: u32 = 1_024;
-/// One of so many comparisons is measured; so many make a mean.
+/// One in this many comparisons is measured; the mean is over as many measurements.
 const TIMED_PART: u64 = 8;
 const TIMED_MIN: u32 = 4;
 
@@ -29,15 +29,15 @@ const TIMED_MIN: u32 = 4;
 pub(super) struct Sampling {
     /// Replies that were drawn for; decides the draws.
     turn: u64,
-    /// One of so many replies is compared.
+    /// One in this many replies is compared.
     stride: u32,
-    /// Replies until the next look at the processor time.
+    /// Replies until the next measurement of the processor time.
     left: u32,
-    /// Processor time of the thread at the last look.
-    looked_at: Nanos,
+    /// Processor time of the thread at the last measurement.
+    measured_at: Nanos,
     /// What a comparison costs.
     cost: Nanos,
-    /// Comparisons that were measured since that was found, and what they took.
+    /// Comparisons that were measured since then, and the time that they took.
     timed: (u32, Duration),
     /// Whether the comparison that was drawn last is to be measured.
     is_timed: bool,
@@ -49,7 +49,7 @@ impl Sampling {
             turn: 0,
             stride: 1,
             left: PERIOD,
-            looked_at: Nanos::ZERO,
+            measured_at: Nanos::ZERO,
             cost: SECTOR_COST,
             timed: (0, Duration::ZERO),
             is_timed: false,
@@ -62,7 +62,7 @@ impl Sampling {
         self.is_timed
     }
 
-    /// It took so long.
+    /// Records the time that the comparison took.
     pub(super) fn note_cost(&mut self, took: Duration) {
         self.timed.0 += 1;
         self.timed.1 += took.min(COST_MAX);
@@ -74,7 +74,7 @@ impl Sampling {
     pub(super) fn draw(&mut self, offset: u64, len: usize) -> Range<usize> {
         self.left -= 1;
         if self.left == 0 {
-            self.look(thread_cpu());
+            self.end_period(thread_cpu());
         }
         self.turn = self.turn.wrapping_add(1);
         let drawn = mix64(self.turn);
@@ -96,17 +96,17 @@ impl Sampling {
 
     /// A period has ended: the stride follows from the processor time that it took.
     #[cold]
-    fn look(&mut self, now: Nanos) {
+    fn end_period(&mut self, now: Nanos) {
         let (count, took) = self.timed;
         if count >= TIMED_MIN {
             self.cost = Nanos(took.as_nanos() as u64 / u64::from(count));
             self.timed = (0, Duration::ZERO);
         }
-        // Of the first period it is not known when it began.
-        if self.looked_at != Nanos::ZERO {
-            self.stride = stride(now.since(self.looked_at), self.cost);
+        // The start of the first period is not known.
+        if self.measured_at != Nanos::ZERO {
+            self.stride = stride(now.since(self.measured_at), self.cost);
         }
-        self.looked_at = now;
+        self.measured_at = now;
         self.left = PERIOD;
     }
 }
@@ -130,8 +130,8 @@ mod tests {
         assert_eq!(of_op(0), PERIOD, "a clock that stands still");
     }
 
-    /// Comparing stays below 2 % of the processor time, whatever an operation costs and
-    /// whatever comparing does.
+    /// Comparing takes less than 2 % of the processor time, whatever an operation or a
+    /// comparison costs.
     #[test]
     fn a_share_of_the_processor_time_is_not_exceeded() {
         let of_comparing = [20, 60, 500, 5_000];
@@ -143,7 +143,7 @@ mod tests {
             for n in 0..400 * PERIOD {
                 cpu = cpu + Nanos(op);
                 if sampling.left == 1 {
-                    sampling.look(cpu);
+                    sampling.end_period(cpu);
                     sampling.left += 1;
                 }
                 if sampling.draw(0, 4_096).is_empty() {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// A thread that was interrupted while it compared goes on comparing.
+    /// Comparing continues after a thread was interrupted during a comparison.
     #[test]
     fn an_interruption_is_forgotten() {
         let mut sampling = Sampling::new();
@@ -170,7 +170,7 @@ mod tests {
         for n in 0..2_000 * PERIOD {
             cpu = cpu + Nanos(1_000);
             if sampling.left == 1 {
-                sampling.look(cpu);
+                sampling.end_period(cpu);
                 sampling.left += 1;
             }
             let is_drawn = !sampling.draw(0, 4_096).is_empty();

@@ -8,7 +8,7 @@
 //! | 2 to 63 | a word of the pool, exclusive or the key of (run, file, sector, generation) |
 //!
 //! The pool's place follows from file and sector, the key from the generation too, by
-//! functions that can be inverted. So each word tells the generation that it was written
+//! functions that can be inverted. So each word shows the generation that it was written
 //! with, and a sector that two writes share can be checked word by word.
 
 use filermark_model::rng::{Rng, mix64, unmix64};
@@ -29,7 +29,7 @@ pub const GENERATION_LIMIT: u64 = 1 << 56;
 const LINE_WORDS: usize = 8;
 const LINES: usize = WORDS / LINE_WORDS;
 /// Lines at which a sector may begin in the pool: 64 KiB, which stays in a core's
-/// second-level cache beside the buffers.
+/// second-level cache together with the buffers.
 const PLACES: usize = 1 << 10;
 
 /// A cache line of the pool.
@@ -79,7 +79,7 @@ impl RunKey {
     }
 
     /// File (all of it), sector and generation (their low halves) that a sector's first
-    /// two words name. What no run wrote gives arbitrary numbers.
+    /// two words name. Words that no run wrote give arbitrary numbers.
     pub(super) const fn decode(self, words: [u64; 2]) -> (u64, u32, u32) {
         let one = unmix64(words[0]) ^ self.first;
         let two = unmix64(words[1]) ^ self.second ^ words[0];
@@ -87,7 +87,7 @@ impl RunKey {
     }
 }
 
-/// See [`RunKey::file`].
+/// The key of a file, of [`RunKey::file`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileKey {
     run: RunKey,
@@ -156,8 +156,8 @@ impl Sector<'_> {
         out[8..HEADER].copy_from_slice(&self.second_word(generation).to_le_bytes());
     }
 
-    /// Whether a whole sector, of whose bytes only the first `solid` matter, is what one
-    /// generation wrote; gives it.
+    /// The generation of a whole sector, if one generation wrote it; only the first
+    /// `solid` of its bytes are checked.
     #[inline(always)]
     pub(super) fn read_whole(&self, data: &[u8; SECTOR], solid: usize) -> Option<u64> {
         let (words, _) = data.as_chunks::<8>();
@@ -171,7 +171,7 @@ impl Sector<'_> {
         let mut wrong = read(0) ^ self.first_word | read(1) ^ self.second_word(generation);
         if whole == WORDS {
             let (lines, _) = data.as_chunks::<{ LINE_WORDS * 8 }>();
-            // The two words of the header are no words of the pool.
+            // The two words of the header are not words of the pool.
             for (at, word) in words.iter().enumerate().take(LINE_WORDS).skip(2) {
                 wrong |= u64::from_le_bytes(*word) ^ self.pool_word(at) ^ key;
             }

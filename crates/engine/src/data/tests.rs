@@ -15,9 +15,9 @@ fn bytes(data: &DataSource, file: u64, offset: u64, generation: u64, len: usize)
 
 /// Whether a range passes where these generations are right.
 fn passes(data: &DataSource, file: u64, offset: u64, read: &[u8], right: &[u64]) -> bool {
-    let seams = |sector| GenerationMix::Cut(data.common.seams.of(file, sector));
+    let boundaries = |sector| GenerationMix::Cut(data.common.boundaries.of(file, sector));
     let accepts = |_, generation| right.contains(&generation);
-    data.check(file, offset, read, seams, accepts).good
+    data.check(file, offset, read, boundaries, accepts).good
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_two_writes_left_passes_and_nothing_else() {
             !is_within || cut <= 8,
             "{cut}"
         );
-        data.common.seams.note_write(5, 0, cut as u64);
+        data.common.boundaries.note_write(5, 0, cut as u64);
         assert!(passes(&data, 5, 0, &mixed, &[3, 9]), "{cut}");
         if (24..4_000).contains(&cut) {
             assert!(!passes(&data, 5, 0, &mixed, &[3]), "{cut}");
@@ -169,14 +169,14 @@ fn what_is_stale_is_noticed() {
     let last = history.begin_read();
     assert!(read(&mut history, last, one.generation) && read(&mut history, last, two.generation));
     assert!(!read(&mut history, last, second));
-    // Nobody knows what became of it: it and all that follow are right.
+    // The outcome is not known: this write and all that follow are right.
     let lost = history.begin_write(1, range);
     history.end_write(1, lost, range, false);
     let third = write(&mut history);
     let end = history.begin_read();
     assert!(read(&mut history, end, lost.generation) && read(&mut history, end, third));
     assert!(!read(&mut history, end, two.generation));
-    // Other procs are not concerned.
+    // Other procs are not affected.
     let other = history.begin_write(0, (6, 0, 512));
     history.end_write(0, other, (6, 0, 512), true);
     let newest = history.begin_write(0, (6, 0, 512));
@@ -205,7 +205,7 @@ fn shared_files_show_any_write_and_samples_are_sectors() {
     assert!(!history.check(0, 5, 0, &[0; 4_096]).good);
 }
 
-/// Any generation, by others too; but no garbage, and no other file's.
+/// Any generation is right, also of other procs; but no garbage, and no other file's data.
 #[test]
 fn shared_files_hold_no_garbage() {
     let data = Arc::new(DataSource::new(KEY, VerifyLevel::All).shared(true));

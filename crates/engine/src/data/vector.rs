@@ -1,5 +1,5 @@
-//! Whole sectors, with the processor's wider registers where it has them (AVX2 takes
-//! half the time of what every x86-64 has). The only unsafe code of the contents.
+//! Whole sectors, with the processor's wider registers where it has them (AVX2 takes half
+//! the time of baseline x86-64). The only unsafe code of this module.
 #![allow(unsafe_code)]
 
 use super::check::SectorPart;
@@ -17,7 +17,7 @@ pub(super) fn write(
 ) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, the only thing that the function asks for.
+        // SAFETY: the processor has AVX2, the only requirement of the function.
         return unsafe { write_avx2(file, pool, first, generation, out) };
     }
     write_any(file, pool, first, generation, out);
@@ -36,7 +36,7 @@ fn write_any(file: FileKey, pool: &Pool, first: u64, generation: u64, out: &mut 
     }
 }
 
-/// Whether a part of a sector is of one generation that is accepted, in all its bytes.
+/// Whether all bytes of a part of a sector are of one accepted generation.
 #[inline]
 pub(super) fn check_whole(
     part: &SectorPart<'_>,
@@ -44,7 +44,7 @@ pub(super) fn check_whole(
 ) -> Option<CheckOutcome> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, the only thing that the function asks for.
+        // SAFETY: the processor has AVX2, the only requirement of the function.
         return unsafe { check_whole_avx2(part, accepts) };
     }
     part.check_whole(accepts)

@@ -9,7 +9,7 @@ use filermark_model::rng::hash3;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lines of the set: 8 MiB, made with the first write that needs them.
+/// Lines of the set: 8 MiB, allocated by the first write that needs them.
 const LINES: usize = 1 << 17;
 const LINE_WORDS: usize = SECTOR / 64;
 
@@ -18,11 +18,11 @@ const LINE_WORDS: usize = SECTOR / 64;
 #[repr(align(64))]
 struct Line([AtomicU64; LINE_WORDS]);
 
-/// See the module.
+/// The set of places where writes began or ended within sectors.
 #[derive(Debug, Default)]
-pub(super) struct SectorSeams(OnceLock<Box<[Line]>>);
+pub(super) struct WriteBoundaries(OnceLock<Box<[Line]>>);
 
-impl SectorSeams {
+impl WriteBoundaries {
     /// Notes where a write to a file begins and ends.
     #[inline]
     pub(super) fn note_write(&self, file: u64, offset: u64, length: u64) {
@@ -48,7 +48,7 @@ impl SectorSeams {
         }
     }
 
-    /// Those within a sector.
+    /// The noted places within a sector.
     pub(super) fn of(&self, file: u64, sector: u64) -> Cuts {
         let Some(lines) = self.0.get() else {
             return Cuts::default();
@@ -70,7 +70,7 @@ fn places(file: u64, sector: u64) -> [usize; 2] {
 pub(super) struct Cuts([u64; LINE_WORDS]);
 
 impl Cuts {
-    /// The first one behind a byte of the sector; its end, if there is none.
+    /// The first place after a byte of the sector; its end, if there is none.
     pub(super) fn next(&self, behind: usize) -> usize {
         let mut at = behind + 1;
         while at < SECTOR {
@@ -94,28 +94,28 @@ mod tests {
 
     #[test]
     fn places_are_those_of_their_sector() {
-        let seams = SectorSeams::default();
-        assert_eq!(seams.of(1, 1), Cuts::default());
-        seams.note_write(1, 1_024, 512);
-        assert!(seams.0.get().is_none(), "whole sectors need nothing");
-        seams.note_write(1, 513, 1_000);
-        seams.note_write(1, 1_023, 63);
-        seams.note_write(1, u64::MAX, 7);
-        assert_eq!(all(seams.of(1, 1)), [1, 511]);
-        assert_eq!(all(seams.of(1, 2)), [62, 489]);
-        assert_eq!(all(seams.of(1, 0)), [0; 0]);
-        assert_eq!(all(seams.of(2, 1)), [0; 0]);
+        let boundaries = WriteBoundaries::default();
+        assert_eq!(boundaries.of(1, 1), Cuts::default());
+        boundaries.note_write(1, 1_024, 512);
+        assert!(boundaries.0.get().is_none(), "whole sectors need nothing");
+        boundaries.note_write(1, 513, 1_000);
+        boundaries.note_write(1, 1_023, 63);
+        boundaries.note_write(1, u64::MAX, 7);
+        assert_eq!(all(boundaries.of(1, 1)), [1, 511]);
+        assert_eq!(all(boundaries.of(1, 2)), [62, 489]);
+        assert_eq!(all(boundaries.of(1, 0)), [0; 0]);
+        assert_eq!(all(boundaries.of(2, 1)), [0; 0]);
     }
 
     /// Many sectors with a few places each: most others have none.
     #[test]
     fn others_add_few_places() {
-        let seams = SectorSeams::default();
+        let boundaries = WriteBoundaries::default();
         for sector in 0..1_000_000 {
-            seams.note_write(sector % 1_000, sector * SECTOR_BYTES + sector % 500 + 1, 5);
+            boundaries.note_write(sector % 1_000, sector * SECTOR_BYTES + sector % 500 + 1, 5);
         }
         let added: usize = (0..1_000)
-            .map(|sector| all(seams.of(5_000, sector)).len())
+            .map(|sector| all(boundaries.of(5_000, sector)).len())
             .sum();
         assert!(added < 4_000, "{added}");
     }

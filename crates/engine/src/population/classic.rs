@@ -1,7 +1,7 @@
-//! INIT and CLEANUP of a classical file set as streams of tasks, in an order that a server can follow:
+//! INIT and CLEANUP of a classical file set as streams of tasks, in an order that a server can carry out:
 //! directories before what is in them, and the other way round.
 //!
-//! Within a stage the tasks go round the procs, so that all connections work.
+//! Within a stage the tasks alternate between the procs, so that all connections work.
 
 use super::{Next, Task};
 use crate::driver::{Action, ObjectId, PROC_DIR};
@@ -28,16 +28,16 @@ enum Stage {
     Restore,
     Files,
     Barrier,
-    UnmakePools,
-    UnmakeSmall,
-    UnmakeSymlinks,
-    UnmakeFiles,
-    UnmakeDirOwners,
-    UnmakeDirs,
-    UnmakeProcOwner,
-    UnmakeProcDirs,
-    /// The owner files of directories that stay, because something is in them: what
-    /// sweeps up afterwards is to know them.
+    RemovePools,
+    RemoveSmall,
+    RemoveSymlinks,
+    RemoveFiles,
+    RemoveDirOwners,
+    RemoveDirs,
+    RemoveProcOwner,
+    RemoveProcDirs,
+    /// The owner files of directories that stay, because something is in them: a later
+    /// clean-up must be able to recognize them.
     RewriteOwners,
 }
 
@@ -63,18 +63,18 @@ const FILL: &[Stage] = &[
 const EMPTY: &[Stage] = &[
     Stage::Close,
     Stage::Barrier,
-    Stage::UnmakePools,
-    Stage::UnmakeSmall,
-    Stage::UnmakeSymlinks,
-    Stage::UnmakeFiles,
+    Stage::RemovePools,
+    Stage::RemoveSmall,
+    Stage::RemoveSymlinks,
+    Stage::RemoveFiles,
     Stage::Barrier,
-    Stage::UnmakeDirOwners,
+    Stage::RemoveDirOwners,
     Stage::Barrier,
-    Stage::UnmakeDirs,
+    Stage::RemoveDirs,
     Stage::Barrier,
-    Stage::UnmakeProcOwner,
+    Stage::RemoveProcOwner,
     Stage::Barrier,
-    Stage::UnmakeProcDirs,
+    Stage::RemoveProcDirs,
     Stage::Barrier,
     Stage::RewriteOwners,
 ];
@@ -193,12 +193,12 @@ impl ClassicWalk {
             Stage::Churn => first_time * u32::from(layout.churn),
             Stage::Known | Stage::Restore => made * proc.files.len() as u32,
             Stage::Files => proc.files.scanned(),
-            Stage::UnmakePools => self.pool_names.get(at).map_or(0, |n| n.len() as u32),
-            Stage::UnmakeSmall => layout.small,
-            Stage::UnmakeSymlinks => layout.symlinks,
-            Stage::UnmakeFiles => proc.files_made,
-            Stage::UnmakeDirOwners | Stage::UnmakeDirs => layout.dirs,
-            Stage::UnmakeProcOwner | Stage::UnmakeProcDirs => 1,
+            Stage::RemovePools => self.pool_names.get(at).map_or(0, |n| n.len() as u32),
+            Stage::RemoveSmall => layout.small,
+            Stage::RemoveSymlinks => layout.symlinks,
+            Stage::RemoveFiles => proc.files_made,
+            Stage::RemoveDirOwners | Stage::RemoveDirs => layout.dirs,
+            Stage::RemoveProcOwner | Stage::RemoveProcDirs => 1,
             Stage::RewriteOwners => proc.dirs_left.len() as u32,
         }
     }
@@ -218,10 +218,10 @@ impl ClassicWalk {
         let dir = PROC_DIR;
         let dir_name = Name::new(NameKind::Dir, item);
         let owner = Name::new(NameKind::Owner, 0);
-        let removes = if stage == Stage::UnmakeDirs {
+        let removes = if stage == Stage::RemoveDirs {
             Some(Some(item))
         } else {
-            (stage == Stage::UnmakeProcDirs).then_some(None)
+            (stage == Stage::RemoveProcDirs).then_some(None)
         };
         let action = match stage {
             Stage::Barrier => return None,
@@ -255,7 +255,7 @@ impl ClassicWalk {
             Stage::Known => find(item as usize, proc, set)?,
             Stage::Restore => return restore(at, item as usize, proc, set),
             Stage::Files => return fill_file(at, item, proc, set),
-            Stage::UnmakePools => {
+            Stage::RemovePools => {
                 let (pool, slot) = self.pool_names[at][item as usize];
                 let (_, name) = proc.pool_name(pool, slot, layout);
                 match name.kind.is_dir() {
@@ -263,29 +263,29 @@ impl ClassicWalk {
                     false => Action::Remove { dir, name },
                 }
             }
-            Stage::UnmakeSmall => Action::Remove { dir, name: small },
-            Stage::UnmakeSymlinks => Action::Remove { dir, name: symlink },
-            Stage::UnmakeFiles => Action::Remove {
+            Stage::RemoveSmall => Action::Remove { dir, name: small },
+            Stage::RemoveSymlinks => Action::Remove { dir, name: symlink },
+            Stage::RemoveFiles => Action::Remove {
                 dir: layout.dir_of(item),
                 name: Name::new(NameKind::File, item),
             },
-            Stage::UnmakeDirOwners => Action::Remove {
+            Stage::RemoveDirOwners => Action::Remove {
                 dir: layout.dir(item),
                 name: owner,
             },
-            Stage::UnmakeProcOwner => Action::Remove { dir, name: owner },
+            Stage::RemoveProcOwner => Action::Remove { dir, name: owner },
             Stage::RewriteOwners => owner_file(proc, set, *proc.dirs_left.get(item as usize)?),
-            Stage::UnmakeDirs => Action::Rmdir {
+            Stage::RemoveDirs => Action::Rmdir {
                 dir,
                 name: dir_name,
             },
-            Stage::UnmakeProcDirs => Action::RemoveProcDir { name: proc_name },
+            Stage::RemoveProcDirs => Action::RemoveProcDir { name: proc_name },
         };
         Some(Task {
             proc: at,
             action,
             bytes: 0,
-            hold: PendingEffect::None,
+            effect: PendingEffect::None,
             may_fail: stage == Stage::Close,
             removes,
         })
@@ -341,13 +341,13 @@ fn fill_file(at: usize, local: u32, proc: &mut ClassicSlice, set: &ClassicSet) -
             size: bytes,
         },
         bytes,
-        hold: PendingEffect::None,
+        effect: PendingEffect::None,
         may_fail: false,
         removes: None,
     })
 }
 
-/// A driver that works on handles has to look up a file that it made without one. Over SMB
+/// A driver that works on handles must look up a file that it made without one. With SMB
 /// files are opened by name.
 fn find(index: usize, proc: &ClassicSlice, set: &ClassicSet) -> Option<Action> {
     let local = proc.files.get(index).local;
@@ -386,7 +386,7 @@ fn restore(at: usize, index: usize, proc: &mut ClassicSlice, set: &ClassicSet) -
         proc: at,
         action,
         bytes: 0,
-        hold: PendingEffect::None,
+        effect: PendingEffect::None,
         may_fail: false,
         removes: None,
     })

@@ -40,7 +40,7 @@ impl TreeWalk {
                     tree.begin(self.emptying);
                 }
                 match self.emptying {
-                    true => tree.unmake(),
+                    true => tree.next_removal(),
                     false => tree.make(),
                 }
             });
@@ -54,7 +54,7 @@ impl TreeWalk {
                     proc: self.proc,
                     action: Action::File(action),
                     bytes,
-                    hold: PendingEffect::None,
+                    effect: PendingEffect::None,
                     may_fail: false,
                     removes: None,
                 });

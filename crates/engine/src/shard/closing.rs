@@ -1,15 +1,15 @@
-//! The end of RUN: work that was due in it is caught up with, replies are waited for,
+//! The end of RUN: overdue work is started, replies are waited for,
 //! and what is still open then is counted with the time that it had waited.
 
 use super::load::{LoadState, SILENCE_MAX};
-use super::{GLANCE, PhaseError, Shard, SlotWork, slots::Slot};
+use super::{PhaseError, STOP_CHECK_INTERVAL, Shard, SlotWork, slots::Slot};
 use crate::recorder::UnfinishedOp;
 use filermark_model::plan::PacingMode;
 use filermark_model::{Nanos, Op};
 
 /// How long replies are waited for when RUN is over.
 pub const DRAIN: Nanos = Nanos::from_secs(15);
-/// How long the server may take after RUN to make stable what it has only promised. With
+/// How long the server may take after RUN to make unstable writes stable. With
 /// [`DRAIN`] it is less than the minute that the prime waits for the figures of RUN.
 pub const STABLE_MAX: Nanos = Nanos::from_secs(40);
 /// Work that was due in RUN is still started for this part of RUN after its end, and
@@ -18,11 +18,11 @@ pub const STABLE_MAX: Nanos = Nanos::from_secs(40);
 const CATCH_UP_DIVISOR: u64 = 10;
 
 impl Shard {
-    /// Sees the operations that were intended in RUN to their ends, as far as they
-    /// come within the drain.
+    /// Waits for the end of the operations that were intended in RUN, as far as they
+    /// end within the drain.
     ///
     /// # Errors
-    /// The server is gone, or somebody wished to stop.
+    /// The server is gone, or a stop was requested.
     pub(super) fn close_run(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
         let begin = self.clock.now();
         let window = load.times.run_end.since(load.times.run_start);
@@ -32,20 +32,20 @@ impl Shard {
         let run_end = load.times.run_end;
         let procs = &self.procs;
         load.due
-            .retain(|due| procs[due.0.1 as usize].is_owed(run_end));
+            .retain(|due| procs[due.0.1 as usize].is_due_before(run_end));
         let closed = self.catch_up(load, catch_up_end, drain_end);
         if closed.is_ok() {
             self.count_unseen(load, catch_up_end);
         }
         let left_over = self.drain(self.clock.now());
         if closed.is_ok() {
-            // A server that leaves operations open is not waited for once more.
+            // A server that leaves operations open is not waited for again.
             let limit = match left_over {
                 0 => STABLE_MAX,
                 _ => DRAIN,
             };
-            // What is not confirmed is counted, also where the driver can wait no more. As in
-            // `catch_up`, whether the server is gone is for the next phase to say.
+            // What is not confirmed is counted, also where the driver cannot wait. As in
+            // `catch_up`, the next phase determines whether the server is gone.
             let _ = self.driver.make_stable(self.clock.now() + limit);
         }
         closed
@@ -62,28 +62,28 @@ impl Shard {
         loop {
             let now = self.clock.now();
             load.now = now;
-            let is_owed = now < catch_up_end && !load.due.is_empty();
-            if now >= drain_end || (self.slots.len() == 0 && !is_owed) {
+            let is_due = now < catch_up_end && !load.due.is_empty();
+            if now >= drain_end || (self.slots.len() == 0 && !is_due) {
                 return Ok(());
             }
             if self.stop.is_raised() {
                 return Err(PhaseError::Stopped);
             }
             self.submit_deferred();
-            if is_owed {
+            if is_due {
                 self.start_due(load, now);
             }
             self.driver.flush();
-            let starts = is_owed && !load.due.is_empty() && self.deferred.is_empty();
+            let starts = is_due && !load.due.is_empty() && self.deferred.is_empty();
             let wait = match starts || !self.done.is_empty() {
                 true => now,
-                false => drain_end.min(now + GLANCE),
+                false => drain_end.min(now + STOP_CHECK_INTERVAL),
             };
             if self.driver.poll(wait, &mut self.done).is_err() {
                 return Ok(());
             }
-            // Losses are counted. Whether the server is gone is for the next phase to
-            // say: RUN was measured to its end.
+            // Losses are counted. The next phase determines whether the server is
+            // gone: RUN was measured to its end.
             let _ = self.take_completions(load);
             if self.slots.len() > 0 && now.since(load.last_answer) > SILENCE_MAX {
                 return Err(self.server_gone(0, "RUN"));
@@ -119,8 +119,8 @@ impl Shard {
         }
         for at in 0..self.procs.len() {
             let proc = &self.procs[at];
-            // As long as its proc was busy it could not start; and not after the
-            // catching up.
+            // It could not start while its proc was busy; and not after the
+            // time for catching up.
             let given_up = match (proc.in_flight >= load.cap, load.cap) {
                 (true, _) => now,
                 (false, 1) => proc.free_since.max(catch_up_end).min(now),
@@ -143,7 +143,7 @@ impl Shard {
         count: u64,
     ) -> u64 {
         let proc = &mut self.procs[at];
-        if !proc.is_owed(end) {
+        if !proc.is_due_before(end) {
             return 0;
         }
         let why = match self.pacing.mode {

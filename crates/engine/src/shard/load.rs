@@ -2,7 +2,7 @@
 
 use super::closing::DRAIN;
 use super::tally::Tally;
-use super::{GLANCE, PhaseError, Shard, SlotWork, slots::Slot};
+use super::{PhaseError, STOP_CHECK_INTERVAL, Shard, SlotWork, slots::Slot};
 use crate::driver::{Completion, Outcome, Request, Status};
 use crate::proc::{ChosenAction, Proc, WATCHED_PROC};
 use crate::recorder::{FinishedOp, PaceCounts};
@@ -16,35 +16,34 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// How often progress is held against the schedule (manual M, table 3, flag 6).
+/// How often progress is compared with the schedule (manual M, table 3, flag 6).
 const CHECKPOINT: Nanos = Nanos::from_secs(10);
 /// A server that has not answered anything for so long is gone, however often
-/// drivers would still try (RPC_RETRIES): long enough for a usual fail-over,
+/// drivers would still retry (RPC_RETRIES): long enough for a usual fail-over,
 /// short enough not to measure silence.
 pub const SILENCE_MAX: Nanos = Nanos::from_secs(120);
-/// The same for a shard whose only proc blocks: there may be thousands of them.
-const GLANCE_BLOCKING: Nanos = Nanos::from_secs(1);
-/// So many failures in a row that leave no hope (the disk is full, the mount is
-/// gone) end RUN.
-const HOPELESS_IN_A_ROW: u32 = 1_000;
+/// [`STOP_CHECK_INTERVAL`] of a shard whose only proc blocks: there may be thousands.
+const STOP_CHECK_INTERVAL_BLOCKING: Nanos = Nanos::from_secs(1);
+/// This many fatal failures in a row (the disk is full, the mount is gone) end RUN.
+const FATAL_FAILURES_MAX: u32 = 1_000;
 /// Starts per proc before the others have their turn.
 const BURST: u32 = 64;
-/// Starts between two looks at the clock.
+/// Starts between two readings of the clock.
 const TURN: u32 = 256;
 /// Sleeps are not shorter than this when a shard starts more than
 /// [`DENSE_RATE`] operations a second: fewer wake-ups, more in one write.
-/// Waking up takes about 20 microseconds anyway; a floor of 50 doubled the
-/// median lateness at 50,000 op/s and won nothing where it counts: a busy shard
+/// Waking up takes about 20 microseconds anyway; a minimum of 50 doubled the
+/// median lateness at 50,000 op/s and had no benefit at high load: a busy shard
 /// does not sleep at all.
 const SLEEP_MIN: Nanos = Nanos::from_micros(10);
 const DENSE_RATE: f64 = 20_000.0;
-/// Sleeps aim so much before the instant at which something is due. Less than
-/// the least lateness of a wake-up that was seen (17 us, docs/src/reference/speed.md).
+/// Sleeps end this much before the instant at which something is due. Less than
+/// the smallest lateness of a wake-up that was measured (17 us, docs/src/reference/speed.md).
 const WAKE_LEAD: Nanos = Nanos::from_micros(12);
-/// What the loop keeps besides the shard.
+/// The state of the loop besides the shard.
 pub(super) struct LoadState {
     timetable: Timetable,
-    /// What it said when it was last looked at: in each turn of WARMUP, and of a RUN that
+    /// The instants when last read: in each turn of WARMUP, and of a RUN that
     /// may be ended.
     pub(super) times: RunTimes,
     pub(super) tally: Tally,
@@ -57,13 +56,13 @@ pub(super) struct LoadState {
     pub(super) catch_up_end: Option<Nanos>,
     next_roll: Nanos,
     next_check: Nanos,
-    /// When the watched proc was last told of, and how many operations it had ended.
+    /// When the progress of the watched proc was last reported, and how many operations it had ended.
     reported: (Nanos, u64),
-    /// Failures in a row that leave no hope, and the last of them.
-    hopeless: (u32, Status),
+    /// Fatal failures in a row, and the last of them.
+    fatal_failures: (u32, Status),
     sleep_min: Nanos,
     cpu_start_ns: u64,
-    /// When the loop last looked at the clock.
+    /// When the loop last read the clock.
     pub(super) now: Nanos,
     /// When the server last answered, or nothing was under way.
     pub(super) last_answer: Nanos,
@@ -83,16 +82,16 @@ impl LoadState {
     #[inline]
     fn run_begins_by(&mut self, at: Nanos) -> bool {
         if self.measuring {
-            self.look_for_end();
+            self.check_for_end();
             return false;
         }
         self.times = self.timetable.times();
         at >= self.times.run_start
     }
 
-    /// RUN may have been given its end.
+    /// Checks whether the end of RUN was set.
     #[inline]
-    fn look_for_end(&mut self) {
+    fn check_for_end(&mut self) {
         if self.timetable.has_open_end() {
             self.times = self.timetable.times();
         }
@@ -104,7 +103,7 @@ impl LoadState {
         self.times.run_start <= at && at < self.times.run_end
     }
 
-    /// When an operation without a schedule was intended: as it was sent. One that
+    /// When an operation without a schedule was intended: when it was sent. One that
     /// fills all of RUN is its first.
     #[inline]
     pub(super) fn intended_unpaced(&self, sent: Nanos, done: Nanos) -> Nanos {
@@ -116,7 +115,7 @@ impl LoadState {
     }
 }
 
-/// What is left when RUN closes.
+/// What remains when RUN closes.
 struct RunClose {
     generator_cpu_ns: u64,
     /// Open pacing: operations waiting or in flight.
@@ -125,11 +124,11 @@ struct RunClose {
 
 impl Shard {
     /// Makes `rate_per_proc` op/s of load per proc from `warmup_start` on and
-    /// measures it between `run_start` and `run_end`. RUN may be called early
+    /// measures it between `run_start` and `run_end`. RUN may begin early
     /// ([`Timetable::end_warmup`]).
     ///
     /// # Errors
-    /// The server is gone, or somebody wished to stop.
+    /// The server is gone, or a stop was requested.
     pub fn run(
         &mut self,
         rate_per_proc: impl Into<Option<f64>>,
@@ -138,7 +137,7 @@ impl Shard {
         self.run_counted(rate_per_proc.into(), times.into(), None)
     }
 
-    /// The same; a rate of `None` is as fast as it goes. Counts into `group`, where
+    /// As [`Shard::run`]; a rate of `None` is as fast as possible. Counts into `group`, where
     /// there is one; then the last of its procs gives the group's figures.
     ///
     /// # Errors
@@ -156,7 +155,7 @@ impl Shard {
         load.cpu_start_ns = thread_cpu_ns();
         load.tally.begin(self.clock.now(), times.run_start);
         load.next_roll = load.tally.roll(self.clock.now());
-        let ended = self.turn_around(&mut load);
+        let ended = self.run_loop(&mut load);
         let now = self.clock.now();
         load.tally.roll(now.min(load.times.run_end));
         let close = RunClose {
@@ -256,7 +255,7 @@ impl Shard {
                 times.warmup_start,
                 self.watched().map_or(0, |p| p.ended_count),
             ),
-            hopeless: (0, Status::Ok),
+            fatal_failures: (0, Status::Ok),
             sleep_min: if rate > DENSE_RATE {
                 SLEEP_MIN
             } else {
@@ -268,7 +267,7 @@ impl Shard {
         }
     }
 
-    fn turn_around(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
+    fn run_loop(&mut self, load: &mut LoadState) -> Result<(), PhaseError> {
         loop {
             let now = self.clock.now();
             load.now = now;
@@ -277,7 +276,7 @@ impl Shard {
                 return Ok(());
             }
             if self.stop.is_raised() {
-                tracing::debug!(target: "filermark_engine::signal", "the wish to stop is heard");
+                tracing::debug!(target: "filermark_engine::signal", "a stop was requested");
                 return Err(PhaseError::Stopped);
             }
             if begins {
@@ -295,17 +294,17 @@ impl Shard {
             }
             self.submit_deferred();
             self.start_due(load, now);
-            if load.hopeless.0 >= HOPELESS_IN_A_ROW {
+            if load.fatal_failures.0 >= FATAL_FAILURES_MAX {
                 return Err(PhaseError::Driver(self.task_error(
                     0,
-                    load.hopeless.1,
+                    load.fatal_failures.1,
                     "RUN",
                 )));
             }
             self.driver.flush();
             let wait = self.wait_until(load, now);
             self.driver.poll(wait, &mut self.done)?;
-            load.look_for_end();
+            load.check_for_end();
             self.take_completions(load)?;
             if self.slots.len() > 0 && now.since(load.last_answer) > SILENCE_MAX {
                 return Err(self.server_gone(0, "RUN"));
@@ -313,20 +312,20 @@ impl Shard {
         }
     }
 
-    /// The next instant at which the loop has something to do by itself.
+    /// The next instant at which the loop has work of its own.
     fn wait_until(&self, load: &LoadState, now: Nanos) -> Nanos {
         if !self.done.is_empty() {
             return now;
         }
-        // Where the driver has no room nothing is started, however long it is due.
+        // Where the driver has no capacity nothing is started, however long it is due.
         let next = load.due.peek().filter(|_| self.deferred.is_empty());
         let due = next.map_or(Nanos::MAX, |Reverse((due, _))| *due);
         if due <= now {
             return now;
         }
         let border = load.border();
-        // The kernel wakes us late and never early: aim before the instant, but
-        // never so near to it that waking in time would mean to spin.
+        // The kernel wakes the thread late and never early: aim before the instant,
+        // but not so close that waking in time would mean to spin.
         let aim = match due.since(now) > Nanos(2 * WAKE_LEAD.0) {
             true => due.since(WAKE_LEAD),
             false => due,
@@ -336,9 +335,9 @@ impl Shard {
             .min(border)
             .min(
                 now + if self.blocking {
-                    GLANCE_BLOCKING
+                    STOP_CHECK_INTERVAL_BLOCKING
                 } else {
-                    GLANCE
+                    STOP_CHECK_INTERVAL
                 },
             )
     }
@@ -358,7 +357,7 @@ impl Shard {
             }
         }
         self.driver.take_counters(&mut Default::default());
-        // What WARMUP missed is not owed to RUN; what is in flight goes on.
+        // What WARMUP missed is not due in RUN; what is in flight continues.
         load.due.clear();
         for (at, proc) in self.procs.iter_mut().enumerate() {
             proc.schedule.rebase(load.times.run_start, &mut proc.rng);
@@ -369,7 +368,7 @@ impl Shard {
         }
     }
 
-    /// Every 10 s: closed pacing forgives what cannot be caught up, open pacing
+    /// Every 10 s: closed pacing gives up what cannot be caught up, open pacing
     /// drops what is beyond the bounded backlog.
     fn checkpoint(&mut self, load: &mut LoadState, now: Nanos) {
         self.log_progress(load, now);
@@ -402,7 +401,7 @@ impl Shard {
     }
 
     /// DEBUG flag 6 (manual M, table 3): what the watched proc has done since the last
-    /// checkpoint beside what it was to do, and how far it is behind its schedule.
+    /// checkpoint, what it was to do, and how far it is behind its schedule.
     fn log_progress(&self, load: &mut LoadState, now: Nanos) {
         let Some(proc) = self.watched() else { return };
         let (since, before) = std::mem::replace(&mut load.reported, (now, proc.ended_count));
@@ -461,7 +460,7 @@ impl Shard {
         }
     }
 
-    /// Starts what a proc has due, as far as it may.
+    /// Starts what a proc has due, as far as its limits allow.
     fn start_proc(&mut self, load: &mut LoadState, at: u32, now: Nanos) {
         for _ in 0..BURST {
             let proc = &mut self.procs[at as usize];
@@ -473,8 +472,8 @@ impl Shard {
             {
                 break;
             }
-            // What is done when it is submitted takes its time here.
-            if load.now.since(now) > GLANCE || load.now >= load.border() {
+            // Operations that are done when submitted take their time here.
+            if load.now.since(now) > STOP_CHECK_INTERVAL || load.now >= load.border() {
                 break;
             }
             let was_free = proc.free_since <= due;
@@ -494,7 +493,7 @@ impl Shard {
 
     fn requeue(&mut self, load: &mut LoadState, at: u32) {
         let proc = &mut self.procs[at as usize];
-        if load.catch_up_end.is_some() && !proc.is_owed(load.times.run_end) {
+        if load.catch_up_end.is_some() && !proc.is_due_before(load.times.run_end) {
             return;
         }
         if !proc.queued && proc.in_flight < load.cap {
@@ -507,22 +506,22 @@ impl Shard {
         // A preparation that is done at once is followed by another try.
         for _ in 0..3 {
             let proc = &mut self.procs[at as usize];
-            let (action, hold, work) = match proc.slice.choose(&mut proc.rng, op, load.now) {
+            let (action, effect, work) = match proc.slice.choose(&mut proc.rng, op, load.now) {
                 ChosenAction::Impossible => return self.not_started(load, at, op, intended),
-                ChosenAction::Measured(action, hold) => (
+                ChosenAction::Measured(action, effect) => (
                     action,
-                    hold,
+                    effect,
                     SlotWork::Measured {
                         op,
                         intended,
                         was_free,
                     },
                 ),
-                ChosenAction::Prepare(action, hold) => {
+                ChosenAction::Prepare(action, effect) => {
                     load.pace.preparation_count += 1;
                     (
                         action,
-                        hold,
+                        effect,
                         SlotWork::Preparing {
                             op,
                             intended,
@@ -542,7 +541,7 @@ impl Shard {
             let slot = Slot {
                 proc: at,
                 work,
-                hold,
+                effect,
             };
             let token = self.slots.put(slot);
             let request = Request {
@@ -563,7 +562,7 @@ impl Shard {
             self.slots.take(token);
             load.now = load.now.max(outcome.done);
             load.last_answer = load.now;
-            // It may have ended on the other side of the border.
+            // It may have ended in the next phase.
             if load.run_begins_by(load.now) {
                 self.begin_run(load, load.now);
             }
@@ -574,17 +573,17 @@ impl Shard {
         }
     }
 
-    /// Notices when a blocking driver only fails any more.
+    /// Counts fatal failures of a blocking driver in a row.
     #[inline]
     fn watch_failures(&self, load: &mut LoadState, outcome: &Outcome) {
         if outcome.status == Status::Ok {
-            load.hopeless.0 = 0;
+            load.fatal_failures.0 = 0;
             return;
         }
         if let Status::Refused(code) = outcome.status
             && self.explain.fatal_advice(code).is_some()
         {
-            load.hopeless = (load.hopeless.0 + 1, outcome.status);
+            load.fatal_failures = (load.fatal_failures.0 + 1, outcome.status);
         }
     }
 
@@ -619,7 +618,7 @@ impl Shard {
             let Some(slot) = self.slots.take(token) else {
                 continue;
             };
-            // It may have ended on the other side of the border.
+            // It may have ended in the next phase.
             if load.run_begins_by(outcome.done) {
                 self.begin_run(load, outcome.done);
             }
@@ -647,7 +646,7 @@ impl Shard {
         result
     }
 
-    /// Books an outcome. Says whether it was a preparation that worked, so that
+    /// Records an outcome. Returns whether it was a preparation that worked, so that
     /// the operation itself comes next.
     #[inline]
     fn complete(&mut self, load: &mut LoadState, slot: &Slot, outcome: &Outcome) -> bool {
@@ -665,7 +664,7 @@ impl Shard {
                 intended,
                 was_free,
             } if outcome.status == Status::Ok => {
-                // In no figure, but the server has answered.
+                // It is in no figure, but the server has answered.
                 load.tally.record(&FinishedOp {
                     op,
                     intended,
@@ -676,8 +675,8 @@ impl Shard {
                 });
                 return true;
             }
-            // An operation that cannot be prepared has failed. Another try would
-            // meet the same refusal at once: a storm that no schedule paces.
+            // An operation that cannot be prepared has failed. Another attempt would
+            // be refused at once, again and again, without any pacing.
             SlotWork::Preparing {
                 op,
                 intended,
@@ -725,7 +724,7 @@ impl Shard {
     }
 }
 
-/// Counts an operation for its proc alone.
+/// Counts an operation for its proc only.
 #[inline]
 fn count_op(proc: &mut Proc, op: Op, outcome: &Outcome) {
     let Some(counts) = proc.ops.iter_mut().find(|o| o.op == op) else {
@@ -741,7 +740,7 @@ fn count_op(proc: &mut Proc, op: Op, outcome: &Outcome) {
     counts.service_sum_ns += outcome.done.since(outcome.sent).0;
 }
 
-/// What a proc with a tree did, operation by operation.
+/// The figures of a proc with a tree, per operation.
 fn proc_ops(proc: &Proc) -> Option<ProcOps> {
     let tree = proc.slice.tree()?;
     let (dir_count, file_count) = tree.counts();

@@ -18,7 +18,7 @@ pub enum SlotWork {
         intended: Nanos,
         was_free: bool,
     },
-    /// A task of INIT or CLEANUP that writes so many bytes; the phase may go on though it
+    /// A task of INIT or CLEANUP that writes so many bytes; the phase may continue though it
     /// fails.
     Task {
         bytes: u64,
@@ -26,16 +26,16 @@ pub enum SlotWork {
         /// The classical directory that it removes.
         removes: Option<Option<u32>>,
     },
-    /// Left over from a phase that is over.
+    /// Of a phase that is over.
     Stale,
 }
 
-/// One thing under way.
+/// An operation or task under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     pub proc: u32,
     pub work: SlotWork,
-    pub hold: PendingEffect,
+    pub effect: PendingEffect,
 }
 
 /// A slab; tokens are its indices.
@@ -84,7 +84,7 @@ impl Slots {
         self.slots.len() - self.free.len()
     }
 
-    /// Marks everything under way as left over; gives how many.
+    /// Marks everything under way as stale; returns how many.
     pub fn make_stale(&mut self) -> usize {
         let mut count = 0;
         for slot in self.slots.iter_mut().flatten() {

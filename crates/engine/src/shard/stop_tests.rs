@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-/// What the server takes for each request.
+/// Service time of each request.
 const SERVICE: Nanos = Nanos::from_micros(100);
 /// Operations per second of each proc.
 const RATE: f64 = 1_000.0;
@@ -24,12 +24,12 @@ const RUN: f64 = 20.0;
 /// Seconds for which replies are waited for after RUN.
 const WAIT: f64 = 15.0;
 
-/// How a driver takes requests.
+/// How a driver accepts requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// Any number under way, as over a socket.
     Queued,
-    /// So many under way, more find no room, as in a session with credits.
+    /// This many under way, more are deferred, as in a session with credits.
     Session(usize),
     /// Done when it is submitted, as a system call.
     Blocking,
@@ -83,7 +83,7 @@ fn outcome(sent: Nanos, done: Nanos) -> Outcome {
 impl ShardDriver for StopServer {
     fn submit(&mut self, request: &Request) -> Submit {
         let sent = self.clock.now();
-        if matches!(self.kind, Kind::Session(room) if self.queue.len() >= room) {
+        if matches!(self.kind, Kind::Session(capacity) if self.queue.len() >= capacity) {
             return Submit::Busy;
         }
         self.sent.borrow_mut().push((request.proc, sent));
@@ -144,7 +144,7 @@ impl Case {
         })
     }
 
-    /// A blocking shard has one proc; and one proc's work keeps its order in a queue.
+    /// A blocking shard has one proc; and the order of one proc's work is kept in a queue.
     fn proc_count(self) -> u32 {
         match self.kind {
             Kind::Queued | Kind::Slow(_) => 2,
@@ -156,7 +156,7 @@ impl Case {
     fn width(self) -> usize {
         match (self.kind, self.mode) {
             (Kind::Blocking, _) | (_, PacingMode::Closed) => 1,
-            (Kind::Session(room), _) => room,
+            (Kind::Session(capacity), _) => capacity,
             (Kind::Queued | Kind::Slow(_), _) => usize::MAX,
         }
     }
@@ -166,7 +166,7 @@ impl Case {
         self.run_for(stop, RUN)
     }
 
-    /// The same of a RUN of so many seconds.
+    /// As `run`, with a RUN of `seconds`.
     fn run_for(self, stop: Option<Stop>, seconds: f64) -> (PointStats, Vec<(u32, Nanos)>) {
         let clock = Clock::virtual_at_zero();
         let mut benchmark = Benchmark::shipped("general-nfs3").unwrap();
@@ -223,8 +223,8 @@ impl Case {
         (stats, sent.take())
     }
 
-    /// The response times of all operations whose intended start lies in RUN, in
-    /// order: each starts when it is due and one of the proc's places is free.
+    /// The response times of all operations whose intended start is in RUN, in
+    /// order: each starts when it is due and one of the proc's slots is free.
     fn truth(self, stop: Stop) -> Vec<u64> {
         let (_, starts) = self.run(None);
         let mut all = Vec::new();
@@ -244,8 +244,8 @@ impl Case {
         all
     }
 
-    /// The part by which the work that arrives slows down the catching up: of each
-    /// second one proc's operations take so long in its places.
+    /// The share of the time that newly arriving work takes while the proc catches up: one
+    /// proc's operations of a second take so long in its slots.
     fn busy_part(self) -> f64 {
         RATE * SERVICE.0 as f64 / 1e9 / self.width() as f64
     }
@@ -255,7 +255,7 @@ fn is_near(figure: Figure, expected_ns: f64, tolerance: f64) -> bool {
     (figure.value / expected_ns - 1.0).abs() <= tolerance
 }
 
-/// Holds a latency against all its values, in order.
+/// Compares a latency with all its values, in order.
 fn assert_truth(case: Case, latency: &Latency, sorted: &[u64]) {
     assert_eq!(latency.count(), sorted.len() as u64, "{case:?}");
     let mean = sorted.iter().map(|ns| *ns as f64).sum::<f64>() / sorted.len() as f64;
@@ -277,7 +277,7 @@ fn measured(latency: &Latency) -> [Figure; 5] {
     [latency.mean(), at(50.0), at(99.0), at(99.9), latency.max()]
 }
 
-/// Holds a latency against figures by formula, which leave out a gap or two.
+/// Compares a latency with figures by formula, which leave out a gap or two.
 fn assert_figures(case: Case, latency: &Latency, expected: [f64; 5], tolerance: f64) {
     for (got, expected) in measured(latency).iter().zip(expected) {
         assert!(
@@ -287,7 +287,7 @@ fn assert_figures(case: Case, latency: &Latency, expected: [f64; 5], tolerance: 
     }
 }
 
-/// By formula: the response time falls from the length of the stop in a straight line,
+/// By formula: the response time decreases linearly from the length of the stop,
 /// for the starts intended from its beginning until `until`.
 fn by_formula(case: Case, stop: Stop, until: f64) -> [f64; 5] {
     let (length, fall) = (stop.to - stop.from, 1.0 - case.busy_part());
@@ -319,7 +319,7 @@ fn a_stop_within_run_has_the_response_times_that_can_be_calculated() {
     }
 }
 
-/// Holds the longest time without a reply against when the server stopped answering and
+/// Compares the longest time without a reply with when the server stopped answering and
 /// for how long, in seconds, within the time between two operations.
 fn assert_silence(case: Case, stats: &PointStats, expected: Option<(f64, f64)>) {
     let found = silence::longest(&stats.replies, Nanos::ZERO, Nanos(ns(RUN)));
@@ -346,7 +346,7 @@ fn a_server_that_answers_all_the_time_is_never_silent() {
     assert_silence(slow, &slow.run(None).0, None);
 }
 
-/// Of a silence that goes on after RUN only the part in RUN counts, whether replies come
+/// Of a silence that continues after RUN only the part in RUN counts, whether replies come
 /// later or never.
 #[test]
 fn a_silence_ends_with_run() {
@@ -361,7 +361,7 @@ fn a_silence_ends_with_run() {
 }
 
 #[test]
-fn a_stop_across_the_end_of_run_has_them_too() {
+fn a_stop_across_the_end_of_run_has_the_calculated_response_times() {
     let stop = Stop {
         from: 19.0,
         to: 21.5,
@@ -384,7 +384,7 @@ fn a_stop_across_the_end_of_run_has_them_too() {
     }
 }
 
-/// Nothing ends any more: each start from 19 s on has waited until the wait for
+/// No operation ends: each start from 19 s on has waited until the wait for
 /// replies was over. (A blocking call that never returns has no end to measure.)
 #[test]
 fn a_stop_without_an_end_gives_lower_bounds() {
@@ -416,7 +416,7 @@ fn a_stop_without_an_end_gives_lower_bounds() {
         assert_eq!(bounds, [true, false, true, true, true], "{case:?}");
         let service = SERVICE.0 as f64 / 1e9;
         let oldest = wait_end - stop.from;
-        // What finds no room is given up when the catching up ends, 13 s earlier.
+        // What has no capacity is given up when the catching up ends, 13 s earlier.
         if case.kind == Kind::Queued || case.mode == PacingMode::Closed {
             let mean = service + (oldest - 0.5) / RUN;
             let top = |part: f64| oldest - part * RUN;
@@ -482,7 +482,7 @@ fn starts_that_are_never_made_are_missed_load() {
 /// A closed schedule that is moved at a checkpoint leaves starts behind.
 #[test]
 fn starts_that_a_moved_schedule_leaves_behind_are_missed_load() {
-    // The look at 20 s finds procs that are more than 10 s behind.
+    // The checkpoint at 20 s finds procs that are more than 10 s behind.
     let stop = Stop {
         from: 0.5,
         to: 21.0,
@@ -494,7 +494,7 @@ fn starts_that_a_moved_schedule_leaves_behind_are_missed_load() {
     let (due, missed) = (30.0 * RATE * procs, 19.5 * RATE * procs);
     assert!((stats.response().count() as f64 - due).abs() <= procs);
     assert!((stats.missed_count() as f64 - missed).abs() <= 2.0 * procs);
-    // They had waited from 19.5 s down to none: half of all for 4.5 s and more.
+    // Their waiting times range from 19.5 s to none: half of all for 4.5 s and more.
     let median = stats.response().percentile(50.0);
     assert!(
         median.at_least && is_near(median, 4.5e9, 0.01),

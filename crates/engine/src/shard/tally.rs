@@ -26,7 +26,7 @@ impl Tally {
         Self::Shared(Batch::new(group))
     }
 
-    /// Says when RUN will begin at the latest; the series starts at `now`.
+    /// Sets the latest start of RUN; the series starts at `now`.
     pub fn begin(&mut self, now: Nanos, latest_run_start: Nanos) {
         if let Self::Own(recorder) = self {
             recorder.begin(now, latest_run_start);
@@ -41,7 +41,7 @@ impl Tally {
         }
     }
 
-    /// So many operations are under way, the oldest for so long: for the second that ends.
+    /// Records the number of open operations and the age of the oldest for the second that ends.
     pub fn note_open(&mut self, (count, oldest): (u64, Nanos)) {
         if let Self::Own(recorder) = self {
             recorder.note_open(count, oldest);
@@ -65,7 +65,7 @@ impl Tally {
         }
     }
 
-    /// The oldest operation that is still under way was intended then.
+    /// Sets when the oldest operation that is still under way was intended.
     pub fn note_open_since(&mut self, since: Nanos) {
         match self {
             Self::Own(recorder) => recorder.note_open_since(since),
@@ -82,7 +82,7 @@ impl Tally {
         }
     }
 
-    /// Everything counted; of a group, the last one gives it.
+    /// Everything counted; the last proc of a group returns the group's.
     pub fn finish(self, now: Nanos, text: impl Fn(Status) -> String) -> PointStats {
         match self {
             Self::Own(recorder) => recorder.finish(text),

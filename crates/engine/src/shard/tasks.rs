@@ -1,6 +1,6 @@
 //! INIT and CLEANUP: a window of population tasks kept under way.
 
-use super::{GLANCE, PhaseError, Shard, SlotWork, slots::Slot};
+use super::{PhaseError, STOP_CHECK_INTERVAL, Shard, SlotWork, slots::Slot};
 use crate::action_text::describe;
 use crate::driver::{Action, Completion, DriverError, Outcome, Request, Status};
 use crate::population::{Next, Population, Task};
@@ -9,10 +9,10 @@ use crate::recorder::LiveEvents;
 use crate::slice::Slice;
 use filermark_model::Nanos;
 
-/// How long lost replies are waited for when a phase is broken off.
+/// How long outstanding replies are waited for when a phase is aborted.
 const BREAK_OFF: Nanos = Nanos::from_secs(5);
 
-/// The same when somebody wished to stop.
+/// How long they are waited for when a stop was requested.
 const STOPPED_DRAIN: Nanos = Nanos::from_secs(1);
 
 /// What INIT or CLEANUP did.
@@ -20,19 +20,19 @@ const STOPPED_DRAIN: Nanos = Nanos::from_secs(1);
 pub struct TaskReport {
     /// Tasks done.
     pub task_count: u64,
-    /// Tasks that failed (CLEANUP goes on after them).
+    /// Tasks that failed (CLEANUP continues after them).
     pub failed_count: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Files that were taken out of this host's cache.
+    /// Files that were removed from this host's cache.
     pub uncached_count: u64,
 }
 
 impl Shard {
-    /// Takes the files of its procs out of this host's cache.
+    /// Removes the files of its procs from this host's cache.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The error of the driver.
     pub fn drop_caches(&mut self) -> Result<TaskReport, PhaseError> {
         Ok(TaskReport {
             uncached_count: self.driver.drop_caches()?,
@@ -40,11 +40,11 @@ impl Shard {
         })
     }
 
-    /// INIT: deals `total_files` files and makes what is missing of this shard's
+    /// INIT: assigns `total_files` files and makes what is missing of this shard's
     /// part of the file set.
     ///
     /// # Errors
-    /// The first task that failed; INIT_TIMEOUT; a wish to stop.
+    /// The first task that failed; INIT_TIMEOUT; a request to stop.
     pub fn init(
         &mut self,
         total_files: u64,
@@ -68,7 +68,7 @@ impl Shard {
         let mut population = Population::fill(&self.procs);
         let deadline = self.clock.now() + limit;
         let report = self.pump(&mut population, window, deadline, "INIT", false);
-        // Also after a failure: whatever was begun must be cleaned up.
+        // Also after a failure: everything that was begun must be cleaned up.
         for proc in &mut self.procs {
             if let Some(slice) = proc.slice.classic_mut() {
                 slice.populated = true;
@@ -85,8 +85,8 @@ impl Shard {
         }
     }
 
-    /// CLEANUP: removes everything that this shard's procs have made. Goes on
-    /// after refusals, since what stays is swept up afterwards.
+    /// CLEANUP: removes everything that this shard's procs have made. Continues
+    /// after refusals, since what remains is removed by a later clean-up.
     ///
     /// # Errors
     /// The server is gone, or the time is up.
@@ -96,7 +96,7 @@ impl Shard {
         let deadline = self.clock.now() + limit;
         let report = self.pump(&mut population, window, deadline, "CLEANUP", true);
         if report == Err(PhaseError::Stopped) {
-            // What was not removed must still be known: it is tried again.
+            // What was not removed must stay recorded: it is tried again.
             return report;
         }
         for (at, proc) in self.procs.iter_mut().enumerate() {
@@ -132,8 +132,8 @@ impl Shard {
     ) -> Result<TaskReport, PhaseError> {
         let window = window.max(1);
         let mut report = TaskReport::default();
-        let mut told = TaskReport::default();
-        let mut tell_at = self.clock.now() + GLANCE;
+        let mut reported = TaskReport::default();
+        let mut report_at = self.clock.now() + STOP_CHECK_INTERVAL;
         let mut more = true;
         let mut barrier = false;
         loop {
@@ -148,16 +148,16 @@ impl Shard {
             if self.slots.len() == 0 {
                 barrier = false;
                 if !more {
-                    self.report_delta(&report, &mut told);
+                    self.report_delta(&report, &mut reported);
                     return Ok(report);
                 }
                 continue;
             }
             self.driver.flush();
             let now = self.clock.now();
-            if now >= tell_at {
-                self.report_delta(&report, &mut told);
-                tell_at = now + GLANCE;
+            if now >= report_at {
+                self.report_delta(&report, &mut reported);
+                report_at = now + STOP_CHECK_INTERVAL;
             }
             if self.stop.is_raised() {
                 return Err(PhaseError::Stopped);
@@ -166,7 +166,7 @@ impl Shard {
                 return Err(PhaseError::InitTimeout(0));
             }
             let wait = if self.done.is_empty() {
-                deadline.min(now + GLANCE)
+                deadline.min(now + STOP_CHECK_INTERVAL)
             } else {
                 now
             };
@@ -183,7 +183,7 @@ impl Shard {
                 may_fail: task.may_fail,
                 removes: task.removes,
             },
-            hold: task.hold,
+            effect: task.effect,
         });
         let request = Request {
             token,
@@ -266,18 +266,18 @@ impl Shard {
         }
     }
 
-    fn report_delta(&self, report: &TaskReport, told: &mut TaskReport) {
+    fn report_delta(&self, report: &TaskReport, reported: &mut TaskReport) {
         if let Some(live) = &self.live {
             let _ = live.try_send(LiveEvents::Population {
-                task_count: report.task_count - told.task_count,
-                bytes: report.bytes - told.bytes,
+                task_count: report.task_count - reported.task_count,
+                bytes: report.bytes - reported.bytes,
             });
         }
-        *told = *report;
+        *reported = *report;
     }
 
-    /// Waits for what is under way and forgets its outcome; what has not come
-    /// by `deadline` is left over. Gives how many that are.
+    /// Waits for what is under way and drops its outcome; what has not ended
+    /// by `deadline` is stale. Returns how many that are.
     pub(super) fn drain(&mut self, deadline: Nanos) -> usize {
         for request in std::mem::take(&mut self.deferred) {
             if let Some(slot) = self.slots.take(request.token) {
@@ -295,7 +295,7 @@ impl Shard {
                 break;
             }
             self.driver.flush();
-            let wait = until.min(now + GLANCE);
+            let wait = until.min(now + STOP_CHECK_INTERVAL);
             if self.driver.poll(wait, &mut self.done).is_err() {
                 break;
             }
@@ -317,7 +317,7 @@ impl Shard {
         }
         let worked = outcome.status == Status::Ok;
         proc.slice
-            .settle(&mut proc.rng, slot.hold, worked, outcome.end);
+            .settle(&mut proc.rng, slot.effect, worked, outcome.end);
     }
 
     fn settle_failed(&mut self, slot: &Slot) {

@@ -1,5 +1,5 @@
-//! The proc loop under a virtual clock: seconds pass in no time and every run
-//! is the same for the same seed.
+//! The proc loop under a virtual clock: a run takes no real time and is
+//! equal for equal seeds.
 
 use super::*;
 use crate::assign_procs::classic_procs;
@@ -152,7 +152,7 @@ fn init_and_run(sim: &mut Sim, files: u64, rate: f64) -> PointStats {
     sim.shard.run(rate, times(start)).unwrap()
 }
 
-/// What was measured stays, whatever comes of the COMMITs after it.
+/// The measured figures are kept, whatever the outcome of the COMMITs after RUN.
 #[test]
 fn a_run_is_measured_though_nothing_can_be_made_stable_after_it() {
     let mut sim = sim(1, PacingMode::Closed, true, fixed(Nanos::from_millis(1)));
@@ -185,7 +185,7 @@ fn below_saturation_the_rate_is_kept_and_the_service_time_is_the_servers() {
 
 #[test]
 fn closed_pacing_never_has_two_in_flight_and_slows_down_with_the_server() {
-    // 4 procs on a server that does 100 a second: a third of what is wanted.
+    // 4 procs on a server that does 100 a second: a third of the requested rate.
     let mut sim = sim(4, PacingMode::Closed, true, fixed(Nanos::from_millis(10)));
     let stats = init_and_run(&mut sim, 100, 80.0);
     assert!((stats.achieved_ops_per_sec() - 100.0).abs() < 1.0);
@@ -229,7 +229,7 @@ fn a_stall_is_seen_by_the_response_time_and_not_by_the_service_time_alone() {
     );
     assert!(
         (stats.achieved_ops_per_sec() - 100.0).abs() < 0.5,
-        "the debt is worked off"
+        "the backlog is worked off"
     );
 }
 
@@ -284,7 +284,7 @@ fn init_makes_parents_first_and_cleanup_removes_all_that_was_made() {
     );
 }
 
-/// An agent that loses its prime in CLEANUP stops, and tidies up by itself then.
+/// An agent that loses its prime in CLEANUP stops, and then cleans up by itself.
 #[test]
 fn a_cleanup_that_is_broken_off_is_made_again_in_full() {
     let stop: Rc<RefCell<Option<StopFlag>>> = Rc::default();
@@ -382,7 +382,7 @@ fn a_refusal_ends_init_but_only_counts_in_run() {
 
 #[test]
 fn an_operation_that_cannot_be_prepared_fails_once_and_at_its_time() {
-    // Nothing exists that could be removed, and the full disk takes nothing new.
+    // No object exists that could be removed, and the full disk accepts none.
     for mode in [PacingMode::Closed, PacingMode::Open] {
         let refusal: Service = Box::new(|_, _| (Nanos::from_millis(1), Status::Refused(28)));
         let mut sim = sim(2, mode, false, refusal);
@@ -427,7 +427,7 @@ fn a_server_that_only_stays_silent_ends_the_run_too() {
         error.to_string().contains("does not answer any more"),
         "{error}"
     );
-    // When RUN is over before that can be said, it was measured: nothing that the
+    // When RUN is over before that can be determined, it was measured: nothing that
     // server left open is missing.
     let service: Service = Box::new(|_, now| match now.0 {
         0..10_000_000_000 => (Nanos::from_micros(50), Status::Ok),
@@ -459,7 +459,7 @@ fn what_has_no_object_left_fails_and_is_not_measured_as_something_else() {
 }
 
 #[test]
-fn a_wish_to_stop_is_heard() {
+fn a_request_to_stop_ends_the_run() {
     let mut sim = sim(4, PacingMode::Closed, false, fixed(Nanos::from_millis(1)));
     sim.shard.init(10, 8, Nanos::from_secs(9)).unwrap();
     sim.shard.stop.raise();
@@ -469,7 +469,7 @@ fn a_wish_to_stop_is_heard() {
     );
 }
 
-/// Takes its time within `submit`, as system calls do.
+/// Blocks within `submit`, as system calls do.
 struct Blocking {
     clock: Clock,
     service: Nanos,
@@ -535,15 +535,15 @@ fn a_blocking_operation_that_hangs_over_the_end_is_in_the_response_times() {
     assert_eq!(stats.success_count(), 2);
     assert_eq!((stats.ops[0].early_count, stats.ops[0].late_count), (1, 1));
     assert_eq!(stats.response().count(), 2);
-    // Not even one ended in RUN: it has waited since its beginning.
+    // Not even one ended in RUN: it has waited since its start.
     let stats = blocked(Nanos::from_secs(40));
     assert_eq!((stats.success_count(), stats.ops[0].late_count), (0, 1));
     let response = stats.response();
     assert_eq!((response.count(), response.sum_ns()), (1, 35_000_000_000));
 }
 
-/// RUN that is called while load is made has the figures of a warm-up that was planned
-/// so: without blocking, in procs of their own and in a group.
+/// RUN that is started while load is made has the figures of a warm-up that was planned
+/// with that length: without blocking, in procs of their own and in a group.
 #[test]
 fn a_run_that_is_called_early_is_that_of_a_shorter_warmup() {
     let latest = RunTimes {
@@ -580,12 +580,12 @@ fn a_run_that_is_called_early_is_that_of_a_shorter_warmup() {
     let latencies = |stats: &PointStats| (stats.response().count(), stats.response().sum_ns());
     assert_eq!(latencies(&got), latencies(&want));
     assert_eq!(got.ops[0].early_count, want.ops[0].early_count);
-    // It ends without a call.
+    // It ends without a call of `end_warmup`.
     let longest = measured(latest.into(), false);
     assert_eq!(seconds(&longest).first().unwrap().0, -300);
 }
 
-/// An operation that blocks while RUN is called, and ends in it.
+/// An operation that blocks while the start of RUN is set, and ends in it.
 #[test]
 fn a_blocking_operation_that_ends_in_a_run_called_meanwhile_is_counted_there() {
     struct Calling {
@@ -642,10 +642,10 @@ fn a_blocking_operation_that_ends_in_a_run_called_meanwhile_is_counted_there() {
     assert_eq!((stats.ops[0].early_count, stats.ops[0].late_count), (1, 1));
 }
 
-/// A server that does not answer: each second says how many operations wait, and how
+/// A server that does not answer: each second has how many operations wait, and how
 /// long the oldest has waited.
 #[test]
-fn each_second_says_what_is_open() {
+fn each_second_has_the_open_operations() {
     let silent_from = Nanos::from_secs(10);
     let service: Service = Box::new(move |_, now| match now < silent_from {
         true => (Nanos::from_millis(1), Status::Ok),

@@ -1,6 +1,6 @@
-//! A proc's slice of a classical file set: which of the shared files are its own,
-//! which small files, links and directories come and go. Turns "the mix says READ"
-//! into an action on particular objects.
+//! A proc's slice of a classical file set: which of the shared files are its own, and
+//! which small files, links and directories it creates and removes. Turns an operation
+//! of the mix into an action on particular objects.
 
 use super::op_sequence::OpSequenceCursors;
 use crate::action::{Action, Chosen, ObjectId, PROC_DIR};
@@ -14,8 +14,8 @@ use filermark_model::{NfsOp, Op, OpTarget, Rng, SizeDistribution};
 
 /// Offsets of reads and overwrites are whole multiples of this, in bytes.
 pub(super) const ALIGN: u32 = 4096;
-/// Names for symbolic links and directories that come and go, per proc.
-const COMING_AND_GOING: u16 = 16;
+/// Names for symbolic links and directories that are created and removed, per proc.
+const CHURN_NAMES: u16 = 16;
 
 /// What all procs of a classical run have in common.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub struct Layout {
     pub small: u32,
     /// Symbolic links that stay; at least one, or none where the protocol has none.
     pub symlinks: u32,
-    /// Small files that come and go.
+    /// Small files that are created and removed.
     pub churn: u16,
 }
 
@@ -74,7 +74,7 @@ impl Layout {
         }
     }
 
-    /// The numbering where there are no symbolic links and no names that come and go.
+    /// The numbering where there are no symbolic links, and no names are created and removed.
     pub fn of_files(dirs: u32, small: u32) -> Self {
         Self {
             symlinks: 0,
@@ -102,7 +102,7 @@ impl Layout {
         self.pools_base() + u32::from(self.churn)
     }
     fn made_base(self) -> u32 {
-        self.links_base() + u32::from(COMING_AND_GOING)
+        self.links_base() + u32::from(CHURN_NAMES)
     }
     /// The accessed file at an index.
     pub fn file(self, at: usize) -> ObjectId {
@@ -110,7 +110,7 @@ impl Layout {
     }
     /// The number of the first accessed file.
     pub fn files_base(self) -> u32 {
-        self.made_base() + u32::from(COMING_AND_GOING)
+        self.made_base() + u32::from(CHURN_NAMES)
     }
     /// The directory that holds the proc's I/O file `local`.
     pub fn dir_of(self, local: u32) -> ObjectId {
@@ -129,7 +129,7 @@ pub enum PoolId {
     Made,
 }
 
-/// What one proc has of the file set.
+/// The part of the file set that one proc has.
 #[derive(Debug)]
 pub struct ClassicSlice {
     /// Its number in the whole run and the number of procs.
@@ -140,7 +140,7 @@ pub struct ClassicSlice {
     pub populated: bool,
     /// I/O files that were made or begun, from the first on.
     pub files_made: u32,
-    /// How many of the accessed files, from the first on, the driver knows.
+    /// For how many of the accessed files, from the first on, the driver has an object.
     pub files_known: usize,
     /// CLEANUP: directories that could not be removed: its own (`None`), or one in it.
     pub dirs_left: Vec<Option<u32>>,
@@ -148,11 +148,11 @@ pub struct ClassicSlice {
     pub created_bytes: u64,
     pools: [Pool; 3],
     listing_dir: u32,
-    /// Who goes through the sequence of operations, where there is one.
+    /// The walkers of the sequence of operations, where there is one.
     pub walkers: OpSequenceCursors,
 }
 
-/// DEBUG flag 13: the length that an operation is to have, and the file found for it.
+/// DEBUG flag 13: the drawn length of an operation, and the file found for it.
 pub(super) fn log_fit(deal: Deal, wanted: u32, found: u32, what: &str) {
     if deal.proc == WATCHED_PROC {
         tracing::trace!(target: "filermark_engine::fit", proc = deal.proc, wanted, found, "{what}");
@@ -179,7 +179,7 @@ impl ClassicSlice {
         slice
     }
 
-    /// Back to the state in which nothing of this proc exists on the server.
+    /// Resets to the state in which nothing of this proc exists on the server.
     pub fn forget_names(&mut self, layout: Layout) {
         self.files.clear();
         self.populated = false;
@@ -190,8 +190,8 @@ impl ClassicSlice {
         self.walkers.forget();
         self.pools = [
             Pool::new(layout.pools_base(), layout.churn),
-            Pool::new(layout.links_base(), COMING_AND_GOING),
-            Pool::new(layout.made_base(), COMING_AND_GOING),
+            Pool::new(layout.links_base(), CHURN_NAMES),
+            Pool::new(layout.made_base(), CHURN_NAMES),
         ];
     }
 
@@ -223,7 +223,7 @@ impl ClassicSlice {
             .flat_map(|id| self.pools[id as usize].live().iter().map(move |s| (id, *s)))
     }
 
-    /// Decides on which objects `op` works.
+    /// Selects the objects that `op` works on.
     pub fn choose(&mut self, rng: &mut Rng, op: Op, set: &ClassicSet) -> ChosenAction {
         if set.walk.is_some() {
             return self.choose_step(rng, set);
@@ -251,8 +251,8 @@ impl ClassicSlice {
             }
             OpTarget::NewSymlink => return self.make(rng, PoolId::Links, op, layout),
             OpTarget::NewDirectory => return self.make(rng, PoolId::Made, op, layout),
-            OpTarget::OldFile => return self.unmake(rng, PoolId::Churn, op, layout),
-            OpTarget::OldDirectory => return self.unmake(rng, PoolId::Made, op, layout),
+            OpTarget::OldFile => return self.choose_removal(rng, PoolId::Churn, op, layout),
+            OpTarget::OldDirectory => return self.choose_removal(rng, PoolId::Made, op, layout),
             OpTarget::Rename => return self.rename(rng, op, layout),
         };
         let chosen = Chosen {
@@ -262,22 +262,22 @@ impl ClassicSlice {
         plain(Action::of(op, &chosen))
     }
 
-    /// Puts the proc's books right after an operation; `end` is the outcome's.
+    /// Updates the proc's state after an operation; `end` is the outcome's.
     pub fn settle(
         &mut self,
         rng: &mut Rng,
-        hold: PendingEffect,
+        effect: PendingEffect,
         worked: bool,
         end: bool,
         set: &ClassicSet,
     ) {
         let layout = set.layout;
-        match hold {
+        match effect {
             PendingEffect::None => {}
             PendingEffect::Make(pool, slot) if worked => self.pool(pool).put_live(slot),
             PendingEffect::Make(pool, slot) => self.pool(pool).put_free(slot),
-            PendingEffect::UndoCreate(pool, slot) if worked => self.pool(pool).put_free(slot),
-            PendingEffect::UndoCreate(pool, slot) => self.pool(pool).put_live(slot),
+            PendingEffect::Remove(pool, slot) if worked => self.pool(pool).put_free(slot),
+            PendingEffect::Remove(pool, slot) => self.pool(pool).put_live(slot),
             PendingEffect::Move(from, to) => {
                 let (gone, there) = if worked { (from, to) } else { (to, from) };
                 self.pool(PoolId::Churn).put_free(gone);
@@ -383,16 +383,16 @@ impl ClassicSlice {
             self.files.get(at).stable_bytes,
             "a file to write",
         );
-        let room = u32::MAX - self.files.get(at).end_bytes >= drawn;
-        let (range, hold) = if append && room {
+        let fits = u32::MAX - self.files.get(at).end_bytes >= drawn;
+        let (range, effect) = if append && fits {
             let offset = self.files.begin_append(at, drawn);
-            let hold = PendingEffect::Append(at as u32, offset, drawn);
-            ((offset, drawn), hold)
+            let effect = PendingEffect::Append(at as u32, offset, drawn);
+            ((offset, drawn), effect)
         } else {
             (self.range_within(rng, at, drawn), PendingEffect::None)
         };
         let action = Action::of(op, &self.data(at, range, set.layout));
-        ChosenAction::Measured(action, hold)
+        ChosenAction::Measured(action, effect)
     }
 
     /// A range of an accessed file.
@@ -406,7 +406,7 @@ impl ClassicSlice {
         }
     }
 
-    /// An aligned range of at most `length` bytes of what a file surely holds.
+    /// An aligned range of at most `length` bytes that a file certainly holds.
     fn range_within(&mut self, rng: &mut Rng, at: usize, length: u32) -> (u32, u32) {
         let stable = self.files.get(at).stable_bytes;
         let length = length.min(stable);
@@ -416,7 +416,7 @@ impl ClassicSlice {
 
     fn make(&mut self, rng: &mut Rng, pool: PoolId, op: NfsOp, layout: Layout) -> ChosenAction {
         let Some(slot) = self.pool(pool).take_free() else {
-            return self.make_room(rng, pool, layout);
+            return self.prepare_removal(rng, pool, layout);
         };
         let (object, name) = self.pool_name(pool, slot, layout);
         let chosen = Chosen {
@@ -432,26 +432,32 @@ impl ClassicSlice {
         ChosenAction::Measured(Action::of(op, &chosen), PendingEffect::Make(pool, slot))
     }
 
-    /// The pool is full: a name of it goes first, unmeasured.
-    fn make_room(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
+    /// The pool is full: first removes one of its names, unmeasured.
+    fn prepare_removal(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
         let op = match pool {
             PoolId::Churn | PoolId::Links => NfsOp::Remove,
             PoolId::Made => NfsOp::Rmdir,
         };
         self.removal(rng, pool, op, layout)
-            .map_or(ChosenAction::Impossible, |(action, hold)| {
-                ChosenAction::Prepare(action, hold)
+            .map_or(ChosenAction::Impossible, |(action, effect)| {
+                ChosenAction::Prepare(action, effect)
             })
     }
 
-    fn unmake(&mut self, rng: &mut Rng, pool: PoolId, op: NfsOp, layout: Layout) -> ChosenAction {
-        if let Some((action, hold)) = self.removal(rng, pool, op, layout) {
-            return ChosenAction::Measured(action, hold);
+    fn choose_removal(
+        &mut self,
+        rng: &mut Rng,
+        pool: PoolId,
+        op: NfsOp,
+        layout: Layout,
+    ) -> ChosenAction {
+        if let Some((action, effect)) = self.removal(rng, pool, op, layout) {
+            return ChosenAction::Measured(action, effect);
         }
         self.prepare_make(rng, pool, layout)
     }
 
-    /// The pool is empty: a name is made first, unmeasured.
+    /// The pool is empty: first makes one of its names, unmeasured.
     fn prepare_make(&mut self, rng: &mut Rng, pool: PoolId, layout: Layout) -> ChosenAction {
         let op = match pool {
             PoolId::Churn => NfsOp::Create,
@@ -459,7 +465,7 @@ impl ClassicSlice {
             PoolId::Made => NfsOp::Mkdir,
         };
         match self.make(rng, pool, op, layout) {
-            ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
+            ChosenAction::Measured(action, effect) => ChosenAction::Prepare(action, effect),
             prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
         }
     }
@@ -480,7 +486,7 @@ impl ClassicSlice {
         };
         Some((
             Action::of(op, &chosen),
-            PendingEffect::UndoCreate(pool, slot),
+            PendingEffect::Remove(pool, slot),
         ))
     }
 
@@ -491,7 +497,7 @@ impl ClassicSlice {
         };
         let Some(to) = churn.take_free() else {
             churn.put_live(from);
-            return self.make_room(rng, PoolId::Churn, layout);
+            return self.prepare_removal(rng, PoolId::Churn, layout);
         };
         let (object, name) = self.pool_name(PoolId::Churn, from, layout);
         let (new_object, new_name) = self.pool_name(PoolId::Churn, to, layout);
@@ -530,21 +536,21 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_can_be_chosen_for_ever() {
+    fn every_operation_can_be_chosen_any_number_of_times() {
         for op in Op::NFS3 {
             let (mut slice, set, mut rng) = slice();
             let mut measured = 0;
             for _ in 0..500 {
-                let (hold, is_measured) = match slice.choose(&mut rng, *op, &set) {
-                    ChosenAction::Measured(action, hold) => {
+                let (effect, is_measured) = match slice.choose(&mut rng, *op, &set) {
+                    ChosenAction::Measured(action, effect) => {
                         let subject = action.subject().expect("an action of NFS");
                         assert_eq!(subject.op.op(), *op, "{action:?}");
-                        (hold, 1)
+                        (effect, 1)
                     }
-                    ChosenAction::Prepare(_, hold) => (hold, 0),
+                    ChosenAction::Prepare(_, effect) => (effect, 0),
                     ChosenAction::Impossible => panic!("nothing is in flight"),
                 };
-                slice.settle(&mut rng, hold, true, false, &set);
+                slice.settle(&mut rng, effect, true, false, &set);
                 measured += is_measured;
             }
             assert!(measured >= 250, "{op}: {measured} of 500");
@@ -589,11 +595,11 @@ mod tests {
                 assert!(offset + u64::from(length) <= u64::from(slice.files.get(at).stable_bytes));
                 assert!(length > 0);
             }
-            if let ChosenAction::Measured(Action::Write { .. }, hold) =
+            if let ChosenAction::Measured(Action::Write { .. }, effect) =
                 slice.choose(&mut rng, Op::Write, &set)
             {
-                appends += u32::from(matches!(hold, PendingEffect::Append(..)));
-                slice.settle(&mut rng, hold, true, false, &set);
+                appends += u32::from(matches!(effect, PendingEffect::Append(..)));
+                slice.settle(&mut rng, effect, true, false, &set);
             }
         }
         let share = f64::from(appends) / 20_000.0;
@@ -609,10 +615,7 @@ mod tests {
         assert_eq!(layout.symlink(0).0, last_small + 1);
         let churn_first = slice.pool_name(PoolId::Churn, 0, layout).0.0;
         assert_eq!(churn_first, layout.symlink(19).0 + 1);
-        let made_last = slice
-            .pool_name(PoolId::Made, COMING_AND_GOING - 1, layout)
-            .0
-            .0;
+        let made_last = slice.pool_name(PoolId::Made, CHURN_NAMES - 1, layout).0.0;
         assert_eq!(layout.file(0).0, made_last + 1);
     }
 }

@@ -1,10 +1,10 @@
-//! Walkers: who goes through the states of a sequence of operations, and what each
-//! has open. A proc has as many as it has operations under way at once: one with
+//! Walkers: each steps through the states of a sequence of operations and has its own
+//! open file. A proc has as many as it has operations under way at once: one with
 //! closed pacing.
 //!
-//! A walker takes a step only when the one before has ended. What fails on something
-//! that is open is followed by its close, and the walker begins anew: whatever the
-//! server refuses, no sequence is ever wrong.
+//! A walker takes a step only when the one before has ended. A failure on an open file
+//! is followed by its close, and the walker starts again: whatever the
+//! server refuses, no sequence is invalid.
 
 use filermark_model::sequence::{Position, ProcDecks, Step, TransitionTables};
 use filermark_model::{Op, Rng};
@@ -14,18 +14,18 @@ use filermark_model::{Op, Rng};
 pub enum OpenTarget {
     /// The accessed file at this index.
     File(u32),
-    /// A small file, or one that goes when it is closed: what is in it is known.
+    /// A small file, or one that is deleted when it is closed: its content is known.
     Scratch {
         /// Bytes that are in it.
         bytes: u32,
-        /// It goes when it is closed.
+        /// It is deleted when it is closed.
         temporary: bool,
     },
-    /// Something that is not read or written.
+    /// A file or directory that is not read or written.
     Other,
 }
 
-/// Something open.
+/// An open file or directory.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenHandle {
     /// What it is.
@@ -47,7 +47,7 @@ pub struct OpenHandle {
 }
 
 impl OpenHandle {
-    /// Something that is not read or written.
+    /// A file or directory that is not read or written.
     pub const OTHER: Self = Self {
         target: OpenTarget::Other,
         read_length: 0,
@@ -60,14 +60,14 @@ impl OpenHandle {
     };
 }
 
-/// One of them.
+/// A walker.
 #[derive(Clone, Copy, Debug)]
 struct OpSequenceCursor {
     at: Position,
-    /// Where it is when the step under way has worked.
+    /// Its position when the step under way has succeeded.
     after: Position,
     open: Option<OpenHandle>,
-    /// Something failed on what is open.
+    /// An operation on the open file failed.
     must_close: bool,
 }
 
@@ -75,11 +75,11 @@ struct OpSequenceCursor {
 #[derive(Debug, Default)]
 pub struct OpSequenceCursors {
     all: Vec<OpSequenceCursor>,
-    /// Those without a step under way; the last one to end is the first to go on.
+    /// Those without a step under way; the last one to end continues first.
     free: Vec<u16>,
-    /// Drawn, and not yet chosen for.
+    /// Drawn, and not chosen for yet.
     drawn: Option<(u16, Step)>,
-    /// What the steps of all of them are dealt from.
+    /// The decks that the steps of all of them are dealt from.
     cards: Option<ProcDecks>,
 }
 
@@ -116,7 +116,7 @@ impl OpSequenceCursors {
         step.op()
     }
 
-    /// What was drawn last.
+    /// The step that was drawn last.
     pub fn take_drawn(&mut self) -> Option<(u16, Step)> {
         self.drawn.take()
     }
@@ -126,12 +126,12 @@ impl OpSequenceCursors {
         self.all.get(usize::from(number))?.open.as_ref()
     }
 
-    /// The same, to be changed.
+    /// What a walker has open, mutable.
     pub fn open_mut(&mut self, number: u16) -> Option<&mut OpenHandle> {
         self.all.get_mut(usize::from(number))?.open.as_mut()
     }
 
-    /// A walker is about to open something.
+    /// A walker is about to open a file or directory.
     pub fn begin_open(&mut self, number: u16, opened: OpenHandle) {
         if let Some(walker) = self.all.get_mut(usize::from(number)) {
             walker.open = Some(opened);
@@ -175,7 +175,7 @@ impl OpSequenceCursors {
         all.filter(|(_, w)| w.open.is_some()).map(|(n, _)| n)
     }
 
-    /// Nothing is open any more, and nothing under way.
+    /// Resets: nothing is open or under way.
     pub fn forget(&mut self) {
         self.all.clear();
         self.free.clear();
@@ -189,10 +189,10 @@ mod tests {
     use filermark_model::Benchmark;
     use std::collections::HashMap;
 
-    /// Whatever fails, and however many operations are under way: nothing is done to
+    /// Whatever fails, and however many operations are under way: no operation works on
     /// what is not open, nothing is opened twice, what has failed is closed.
     #[test]
-    fn no_sequence_is_wrong_whatever_fails() {
+    fn no_sequence_is_invalid_whatever_fails() {
         let benchmark = Benchmark::shipped("general-smb1").unwrap();
         let model = benchmark.classic().unwrap().sequence.clone().unwrap();
         let walk = TransitionTables::new(&model);

@@ -1,7 +1,7 @@
-//! What a walker's next step works on: files of the proc's slice, opened, read and
-//! written the way a user of a protocol with open files does.
+//! Selects what a walker's next step works on: files of the proc's slice, opened, read and
+//! written as by a user of a protocol with open files.
 //!
-//! Whoever opens a file to read or write it takes one transfer size for as long as it
+//! A walker that opens a file to read or write it takes one transfer size for as long as it
 //! is open, as applications do: sizes are drawn once per open from the benchmark's
 //! tables, the file by what fits.
 
@@ -14,17 +14,17 @@ use crate::session_action::{AttributeChange, HandleId, OpenFor, ProcPath, Sessio
 use filermark_model::Rng;
 use filermark_model::sequence::Step;
 
-/// So often another file is tried when one is open already.
+/// How often another file is tried when one is open already.
 const TRIES: u32 = 8;
-/// Where ranges are locked that nobody reads or writes: behind every file.
-const LOCK_BEHIND: u32 = 0x8000_0000;
-/// Numbers of contents from here on are those of files that walkers make anew.
+/// Where ranges are locked that no walker reads or writes: after the end of every file.
+const UNUSED_LOCK_OFFSET: u32 = 0x8000_0000;
+/// Numbers of contents from here on are those of new files of walkers.
 const SCRATCH_FILES: u64 = 1 << 62;
 /// The longest range that is locked, in bytes: a record.
 const LOCK_BYTES_MAX: u32 = 4096;
 
 impl ClassicSlice {
-    /// Decides on what the step that was drawn last works.
+    /// Selects what the step that was drawn last works on.
     pub(super) fn choose_step(&mut self, rng: &mut Rng, set: &ClassicSet) -> ChosenAction {
         let Some((walker, step)) = self.walkers.take_drawn() else {
             return ChosenAction::Impossible;
@@ -42,7 +42,7 @@ impl ClassicSlice {
         }
     }
 
-    /// Puts the books right after a step.
+    /// Updates the state after a step.
     pub(super) fn settle_step(
         &mut self,
         rng: &mut Rng,
@@ -169,13 +169,13 @@ impl ClassicSlice {
                     temporary,
                 };
                 let (number, how) = match temporary {
-                    // Names behind those that stay, one per walker.
+                    // Names after those that stay, one per walker.
                     true => (set.layout.small + u32::from(walker), OpenFor::Temporary),
                     false => (self.small_to_replace(rng, walker, set), OpenFor::Replace),
                 };
                 (small_place(number), how)
             }
-            // These open nothing.
+            // These open no file.
             Step::Echo
             | Step::QueryPath
             | Step::QueryFs
@@ -202,7 +202,7 @@ impl ClassicSlice {
         })
     }
 
-    /// Walkers replace different files: each has every so-manieth of the small ones.
+    /// Walkers replace different files: each has its own share of the small ones.
     fn small_to_replace(&self, rng: &mut Rng, walker: u16, set: &ClassicSet) -> u32 {
         const APART: u64 = 16;
         let small = u64::from(set.layout.small);
@@ -222,8 +222,8 @@ impl ClassicSlice {
         let mut at = 0;
         for _ in 0..TRIES {
             at = match (step, opened.appends) {
-                // What is appended fits any file; what is read or written over has to be
-                // there, so that the sizes of the tables come out.
+                // An append fits any file; what is read or overwritten must
+                // exist, so that the sizes of the tables are met.
                 (Step::OpenRead, _) | (_, true) => {
                     self.files.pick_fitting(opened.read_length, rng)?
                 }
@@ -246,7 +246,7 @@ impl ClassicSlice {
         Some(at)
     }
 
-    /// Bytes of what is open that are there for certain.
+    /// Bytes that certainly exist in what is open.
     fn stable_bytes(&self, target: OpenTarget) -> u32 {
         match target {
             OpenTarget::File(at) => self.files.get(at as usize).stable_bytes,
@@ -255,7 +255,7 @@ impl ClassicSlice {
         }
     }
 
-    /// The number by which the contents of what is open are known.
+    /// The number of the contents of what is open.
     fn contents(&self, walker: u16, target: OpenTarget) -> u64 {
         match target {
             OpenTarget::File(at) => self.deal.file(self.files.get(at as usize).local),
@@ -271,7 +271,7 @@ impl ClassicSlice {
         let length = open.read_length.min(stable);
         let offset = match step == Step::ReadRandom {
             true => random_place(rng, stable, length),
-            // At the end it begins anew: there is always a whole transfer to be had.
+            // At the end it starts again: there is always a whole transfer.
             false if open.read_at > stable - length => 0,
             false => open.read_at,
         };
@@ -323,11 +323,11 @@ impl ClassicSlice {
         let open = *self.walkers.open(walker)?;
         let (offset, length) = match (step, open.lock) {
             (Step::UnlockRange, Some(range)) => range,
-            // Another walker has the file open as well: a record that nobody reads or
+            // Another walker has the file open as well: a record that no walker reads or
             // writes, so that none of them is refused.
             _ if matches!(open.target, OpenTarget::File(at) if self.walkers.others_have(walker, at)) =>
             {
-                let behind = LOCK_BEHIND + u32::from(walker) * LOCK_BYTES_MAX;
+                let behind = UNUSED_LOCK_OFFSET + u32::from(walker) * LOCK_BYTES_MAX;
                 (behind, LOCK_BYTES_MAX)
             }
             _ => {
@@ -348,7 +348,7 @@ impl ClassicSlice {
     fn setting(&self, walker: u16, step: Step) -> Option<AttributeChange> {
         let open = self.walkers.open(walker)?;
         Some(match (step, open.target) {
-            // Somebody else may be making it longer just now.
+            // Another walker may be extending it at this moment.
             (Step::SetSize, OpenTarget::File(at)) if !self.walkers.others_have(walker, at) => {
                 AttributeChange::Size(u64::from(self.files.get(at as usize).end_bytes))
             }

@@ -1,10 +1,10 @@
-//! A proc's directory tree on a mounted file system: turns "the mix says STAT"
+//! A proc's directory tree on a mounted file system: turns an operation of the mix
 //! into an action on a particular file, by the seed's table of buckets.
 //!
-//! Which file, which place and which size are drawn here; how it is done is the
-//! driver's affair. Sequential operations keep their place per file, random ones
-//! are aligned as the definition says. Our own readings of what the seed leaves
-//! open are marked `[own]` and told in docs/src/reference/posix-ops.md.
+//! File, place and size are drawn here; the driver carries out the
+//! operation. Sequential operations keep their place per file, random ones
+//! are aligned as the definition requires. Our own interpretations of what the seed
+//! does not define are marked `[own]` and described in docs/src/reference/posix-ops.md.
 
 mod choose;
 mod sizes;
@@ -28,11 +28,11 @@ const UNLINK2_BYTES_MAX: u64 = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
     /// Procs of its component in the whole run, at the largest load; 1: the tree is
-    /// the proc's own. Names that come and go are dealt among them.
+    /// the proc's own. Names that are created and removed are divided among them.
     pub count: u32,
     /// Which of them this one is, from 0.
     pub index: u32,
-    /// Procs that make the files of this very tree: those on its mount point that run
+    /// Procs that make the files of this tree: those on its mount point that run
     /// at every load point.
     pub filler_count: u32,
     /// Which of them this one is, from 0; that many or more: none.
@@ -49,7 +49,7 @@ impl Sharing {
     };
 }
 
-/// What a tree slice is made of.
+/// The parts of a tree slice.
 #[derive(Debug)]
 pub struct TreeParts {
     /// Name, workload and contents of the tree.
@@ -59,9 +59,9 @@ pub struct TreeParts {
     /// Number of the tree for its contents: the proc's, or the component's where it
     /// is shared.
     pub tree_number: u32,
-    /// Who shares it.
+    /// Which procs share it.
     pub sharing: Sharing,
-    /// Leave files that are there with the right size.
+    /// Keep existing files that have the right size.
     pub reuse: bool,
     /// Count how often every file was accessed.
     pub access_list: bool,
@@ -112,7 +112,7 @@ impl TreeSlice {
         slice
     }
 
-    /// Nothing of it exists any more.
+    /// Resets the state: nothing of it exists any more.
     pub fn forget(&mut self) {
         self.populated = false;
         self.data_bytes = 0;
@@ -152,7 +152,7 @@ impl TreeSlice {
         counted.map(|(at, n)| (name(at), u64::from(*n))).collect()
     }
 
-    /// RUN begins: forgets the accesses of WARMUP.
+    /// RUN begins: drops the accesses of WARMUP.
     pub fn begin_run(&mut self) {
         self.accesses.fill(0);
     }
@@ -168,7 +168,7 @@ impl TreeSlice {
         }
     }
 
-    /// The next thing that INIT makes.
+    /// The next action of INIT.
     pub fn make(&mut self) -> Option<FileAction> {
         loop {
             let step = self.cursor;
@@ -189,8 +189,8 @@ impl TreeSlice {
         }
     }
 
-    /// The next thing that CLEANUP removes.
-    pub fn unmake(&mut self) -> Option<FileAction> {
+    /// The next action of CLEANUP.
+    pub fn next_removal(&mut self) -> Option<FileAction> {
         let step = self.cursor;
         self.cursor = step.saturating_add(1);
         match step {
@@ -201,7 +201,7 @@ impl TreeSlice {
         }
     }
 
-    /// How a file of a bucket is made; `None`: it is not there to begin with, or
+    /// How a file of a bucket is made; `None`: it does not exist at the start, or
     /// another proc of a shared tree makes it.
     fn fill(&mut self, bucket: Bucket, number: u64) -> Option<FileAction> {
         if !self.made.contains(bucket) {
@@ -248,7 +248,7 @@ impl TreeSlice {
     }
 
     /// Directory and file number of the n-th file of a bucket. Names of shared
-    /// pools go beyond the bucket's own files.
+    /// pools continue after the bucket's own files.
     fn place(&self, number: u64) -> (u32, u32) {
         let per_dir = u64::from(self.files_per_dir);
         match number < self.sizes.count() {

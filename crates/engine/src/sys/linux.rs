@@ -4,21 +4,21 @@ use filermark_model::Nanos;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Processor time that the calling thread has taken.
+/// Processor time of the calling thread.
 pub fn thread_cpu() -> Nanos {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     Nanos::from_secs(t.tv_sec as u64) + Nanos(t.tv_nsec as u64)
 }
 
-/// Asks the kernel to wake this thread as exactly as it can (the default
+/// Requests the kernel to wake this thread as exactly as it can (the default
 /// allows it to be 50 microseconds late).
-pub fn sharpen_timers() {
+pub fn minimize_timer_slack() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
-/// Turns core dumps of this process, and of those it starts, off: they would hold the
-/// passwords that it holds. A limit of 1 is what the kernel takes for "none" also where a
-/// program takes the dumps (core(5)), which a limit of 0 does not keep from it.
+/// Turns core dumps of this process, and of those it starts, off: they would contain
+/// passwords. With a limit of 1 the kernel writes no dump, also where it pipes dumps to
+/// a program (core(5)), which a limit of 0 does not prevent.
 pub fn forbid_core_dumps() {
     let hard = getrlimit(Resource::Core).maximum;
     let none = Rlimit {
@@ -34,16 +34,16 @@ pub fn core_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How far the clock that goes on while the host is suspended is ahead of the one that
+/// How far the clock that runs while the host is suspended is ahead of the one that
 /// does not. Never more than it is: a thread that is interrupted between the two
-/// readings takes it for less.
+/// readings gets a smaller value.
 pub fn suspended() -> Nanos {
     let with_suspension = since_boot();
     with_suspension.since(reading(ClockId::Monotonic))
 }
 
-/// Time since the boot, by the clock that goes on while the host is suspended and that
-/// nobody sets.
+/// Time since the boot, by the clock that runs while the host is suspended and that
+/// cannot be set.
 pub fn since_boot() -> Nanos {
     reading(ClockId::Boottime)
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_since_the_boot_has_the_suspensions_in_it() {
+    fn the_time_since_the_boot_includes_suspensions() {
         let monotonic = reading(ClockId::Monotonic);
         let (suspended, after) = (suspended(), since_boot());
         assert!(after >= monotonic + suspended, "{after:?} {monotonic:?}");

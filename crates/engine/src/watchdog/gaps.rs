@@ -1,14 +1,14 @@
-//! How late each look of the watchdog is.
+//! The lateness of each check of the watchdog.
 
 use super::is_gap;
 use filermark_model::Nanos;
 use filermark_model::stall::Stalls;
 
-/// The gaps between looks. Knows no clock: it is told the time.
+/// The gaps between checks. Reads no clock: the time is an argument.
 #[derive(Debug)]
 pub(super) struct StallDetector {
     run_start: Nanos,
-    /// When the next look is due.
+    /// When the next check is due.
     due: Nanos,
     /// Most that the host is known to have been suspended.
     suspended: Nanos,
@@ -27,7 +27,7 @@ impl StallDetector {
         }
     }
 
-    /// RUN begins then, as it is known now.
+    /// Sets the start of RUN, as it is known now.
     pub(super) fn begin_run_at(&mut self, run_start: Nanos) {
         self.run_start = run_start;
     }
@@ -36,14 +36,14 @@ impl StallDetector {
         self.run_start
     }
 
-    /// The next look is due then.
+    /// Sets when the next check is due.
     pub(super) fn expect(&mut self, due: Nanos) {
         self.due = due;
     }
 
-    /// A look at `now`; by then the host has been suspended so long in all. The clock
+    /// A check at `now`; by then the host has been suspended so long in all. The clock
     /// of `now` stood meanwhile.
-    pub(super) fn look(&mut self, now: Nanos, suspended: Nanos) {
+    pub(super) fn check(&mut self, now: Nanos, suspended: Nanos) {
         let slept = suspended.since(self.suspended);
         self.suspended = self.suspended.max(suspended);
         let late = now.since(self.due);
@@ -72,12 +72,12 @@ mod tests {
         Nanos::from_millis(ms)
     }
 
-    /// What is seen of looks at these times, each due 10 ms after the one before; RUN
+    /// The stalls of checks at these times, each due 10 ms after the one before; RUN
     /// begins at 1,000 ms.
-    fn seen(looks_ms: &[u64]) -> Stalls {
-        let mut gaps = StallDetector::new(ms(1_000), ms(looks_ms[0]), ms(7));
-        for at in looks_ms {
-            gaps.look(ms(*at), ms(7));
+    fn seen(checks_ms: &[u64]) -> Stalls {
+        let mut gaps = StallDetector::new(ms(1_000), ms(checks_ms[0]), ms(7));
+        for at in checks_ms {
+            gaps.check(ms(*at), ms(7));
             gaps.expect(ms(at + 10));
         }
         gaps.stalls()
@@ -105,22 +105,22 @@ mod tests {
     fn a_suspension_is_a_gap_though_the_clock_stood() {
         let mut gaps = StallDetector::new(ms(0), ms(10), ms(100));
         // Read too small once: nothing was suspended.
-        gaps.look(ms(10), ms(20));
+        gaps.check(ms(10), ms(20));
         gaps.expect(ms(20));
-        gaps.look(ms(20), ms(100));
+        gaps.check(ms(20), ms(100));
         assert_eq!(gaps.stalls(), Stalls::default());
         gaps.expect(ms(30));
-        gaps.look(ms(32), ms(5_100));
+        gaps.check(ms(32), ms(5_100));
         let stalls = gaps.stalls();
         assert_eq!((stalls.gap_count, stalls.suspended_ns), (1, ms(5_000).0));
         assert_eq!(stalls.gap_sum_ns, ms(5_002).0);
     }
 
     #[test]
-    fn the_end_of_time_is_no_trouble() {
+    fn the_largest_times_are_accepted() {
         let mut gaps = StallDetector::new(ms(0), ms(10), ms(0));
         for _ in 0..3 {
-            gaps.look(Nanos::MAX, Nanos::MAX);
+            gaps.check(Nanos::MAX, Nanos::MAX);
             gaps.expect(ms(0));
         }
         assert_eq!(gaps.stalls().gap_sum_ns, u64::MAX);

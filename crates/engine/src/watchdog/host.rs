@@ -1,4 +1,4 @@
-//! What Linux counts of the time that a process did not get: stolen time
+//! Linux counters of the time that a process did not get: stolen time
 //! (`/proc/stat`), throttling (`cpu.stat` of its cgroups, version 1 and 2) and page
 //! faults that waited for a disk (`/proc/self/stat`).
 
@@ -13,7 +13,7 @@ pub(super) struct HostCounters {
     cpu_stats: Vec<PathBuf>,
 }
 
-/// What they said at one moment.
+/// Their figures at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     stolen_ns: Option<u64>,
@@ -45,7 +45,7 @@ impl HostCounters {
 }
 
 impl Counts {
-    /// What came since `self`, till `later`.
+    /// Adds the differences from `self` to `later`.
     pub(super) fn add_since(&self, later: &Self, stalls: &mut Stalls) {
         let since = |before: Option<u64>, after: Option<u64>| {
             before
@@ -54,7 +54,7 @@ impl Counts {
         };
         stalls.stolen_ns = since(self.stolen_ns, later.stolen_ns);
         stalls.major_fault_count = since(self.major_fault_count, later.major_fault_count);
-        // Groups within each other wait at the same time: the one that waited longest.
+        // Nested groups wait at the same time: the longest wait counts.
         let longest = self
             .throttled
             .iter()
@@ -103,8 +103,8 @@ fn cpu_stats_of(groups: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// How often and how long, in nanoseconds, a `cpu.stat` says its group was throttled;
-/// `None`: no limit is set there.
+/// How often and how long, in nanoseconds, a group was throttled according to its
+/// `cpu.stat`; `None`: no limit is set there.
 fn throttled_in(stat: &str) -> Option<(u64, u64)> {
     let value = |name: &str| {
         let mut lines = stat.lines().filter_map(|l| l.split_once(' '));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_name_with_brackets_and_spaces_is_no_trouble() {
+    fn a_program_name_with_brackets_and_spaces_is_accepted() {
         let stat = "812 (file) mark (x)) S 1 812 812 0 -1 4194304 1523 77 42 9 10 11 0 0 20 0";
         assert_eq!(major_faults_in(stat), Some(42));
         for broken in ["", "812 (a", "812 (a) S 1", "8 (a) S 1 2 3 4 5 6 7 8 x"] {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_group_above_the_own_one_is_looked_at() {
+    fn every_group_above_the_own_one_is_read() {
         let shown = |groups| {
             let paths = cpu_stats_of(groups);
             let text = paths.iter().map(|p| p.display().to_string());

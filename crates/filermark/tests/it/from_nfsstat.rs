@@ -125,7 +125,7 @@ fn a_server_is_measured_with_the_mix_of_another() {
     let findings = &direct.record().run.plan.findings;
     let report_text = findings
         .iter()
-        .find(|f| f.message.contains("MIXFILE is no mix file"));
+        .find(|f| f.message.contains("MIXFILE is not a mix file"));
     assert!(report_text.is_some(), "{findings:?}");
 }
 
@@ -152,7 +152,7 @@ fn versions_looks_and_operations_are_chosen() {
     );
     let output_text = refused(dir, &[earlier, "--since", later]);
     assert!(
-        output_text.contains("began anew in between"),
+        output_text.contains("reset in between"),
         "{output_text}"
     );
     let output_text = refused(dir, &[later, "--without", "comit"]);

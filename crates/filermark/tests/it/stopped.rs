@@ -543,7 +543,7 @@ fn a_wrong_stop_if_is_refused() {
     assert!(
         ended
             .stderr
-            .contains("STOP_IF: 'p99<2s' is no condition; a figure and its limit"),
+            .contains("STOP_IF: 'p99<2s' is not a condition; a figure and its limit"),
         "{}",
         ended.stderr
     );

@@ -80,7 +80,7 @@ impl DatagramLink {
             }
             let until = Instant::now() + wait;
             while !open.is_empty() {
-                if interrupt_guard::is_wished() {
+                if interrupt_guard::stop_requested() {
                     return Err(ClientError::Stopped);
                 }
                 match self.receive(until.min(Instant::now() + interrupt_guard::LOOK))? {

@@ -349,7 +349,7 @@ impl RpcClient {
     }
 
     fn send(&mut self, wire: &[u8]) -> Result<(), ClientError> {
-        if interrupt_guard::is_wished() {
+        if interrupt_guard::stop_requested() {
             return Err(ClientError::Stopped);
         }
         let (address, limit) = (self.address, self.options.reply_timeout);
@@ -415,7 +415,7 @@ impl Link {
                 return Ok(());
             }
             // Also from a server that sends its answer byte by byte.
-            if interrupt_guard::is_wished() {
+            if interrupt_guard::stop_requested() {
                 return Err(ClientError::Stopped);
             }
             self.fill(deadline)

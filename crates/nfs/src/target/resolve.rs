@@ -190,7 +190,7 @@ pub(crate) fn addresses(mount: &MountPoint, choice: IpChoice) -> Result<Vec<IpAd
         let found = (host.as_str(), 0u16).to_socket_addrs();
         found.map(Iterator::collect::<Vec<_>>)
     };
-    let found = interrupt_guard::apart(look_up)
+    let found = interrupt_guard::run_interruptible(look_up)
         .unwrap_or_else(|| Err(std::io::Error::other("stopped on request")))
         .map_err(|error| DriverError {
             place: mount.host.clone(),

@@ -33,7 +33,7 @@ impl Wire {
         message_max: usize,
     ) -> Result<Self, ClientError> {
         let limit = limit.max(Duration::from_millis(1));
-        let stream = interrupt_guard::apart(move || TcpStream::connect_timeout(&address, limit))
+        let stream = interrupt_guard::run_interruptible(move || TcpStream::connect_timeout(&address, limit))
             .ok_or(ClientError::Stopped)?
             .map_err(|source| match source.kind() {
                 io::ErrorKind::TimedOut => ClientError::ConnectTimedOut {
@@ -88,7 +88,7 @@ impl Wire {
         let until = Instant::now() + limit;
         loop {
             // Also from a server that sends its reply byte by byte.
-            if interrupt_guard::is_wished() {
+            if interrupt_guard::stop_requested() {
                 return Err(ClientError::Stopped);
             }
             let waiting = self.input.get(self.taken..).unwrap_or_default();

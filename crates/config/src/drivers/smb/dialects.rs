@@ -1,4 +1,4 @@
-//! SMB_DIALECT, SMB_SIGNING and SMB_ENCRYPTION, which have to fit each other.
+//! SMB_DIALECT, SMB_SIGNING and SMB_ENCRYPTION, which must fit each other.
 
 use super::parameters;
 use crate::error::{ConfigError, quoted};
@@ -15,7 +15,7 @@ type Range = (Dialect, Dialect);
 const SMB1: Range = (Dialect::Nt1, Dialect::Nt1);
 const SMB2: Range = (Dialect::V202, Dialect::V311);
 
-/// Whether a dialect can sign so (MS-SMB2 3.1.4.1).
+/// Whether a dialect supports this signing (MS-SMB2 3.1.4.1).
 fn can_sign(dialect: Dialect, signing: Signing) -> bool {
     use Dialect::{Nt1, V202, V210, V300, V302, V311};
     match signing {
@@ -26,7 +26,7 @@ fn can_sign(dialect: Dialect, signing: Signing) -> bool {
     }
 }
 
-/// Whether a dialect can encrypt so (MS-SMB2 3.1.4.3).
+/// Whether a dialect supports this encryption (MS-SMB2 3.1.4.3).
 fn can_encrypt(dialect: Dialect, encryption: Encryption) -> bool {
     match encryption {
         Encryption::Auto | Encryption::Off => true,
@@ -37,8 +37,8 @@ fn can_encrypt(dialect: Dialect, encryption: Encryption) -> bool {
     }
 }
 
-/// The dialects to offer: those of SMB_DIALECT, as far as they can protect messages as
-/// the two other parameters want.
+/// The dialects to offer: those of SMB_DIALECT that can protect messages as
+/// the two other parameters require.
 pub(super) fn dialects(
     r: &mut Reading<'_>,
     protocol: Protocol,
@@ -85,7 +85,7 @@ pub(super) fn dialects(
     };
     if both != asked && values.given(&parameters::SMB_DIALECT).is_some() {
         let text = format!(
-            "of SMB_DIALECT={} only {} can protect messages as wanted",
+            "of SMB_DIALECT={} only {} can protect messages as required",
             range_text(asked),
             range_text(both)
         );
@@ -94,7 +94,7 @@ pub(super) fn dialects(
     both
 }
 
-/// SMB_DIALECT or what the protocol has; `None`: wrong, as told.
+/// SMB_DIALECT or the range of the protocol; `None`: wrong, as reported.
 fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
     let values = r.values;
     let all = if protocol == Protocol::Smb1 {
@@ -124,7 +124,7 @@ fn asked(r: &mut Reading<'_>, protocol: Protocol) -> Option<Range> {
         }
         (Protocol::Smb1, _) => "or take SMB1 alone",
         (_, SMB1) => "or set FS_PROTOCOL=cifs (BENCHMARK=general-smb1)",
-        (_, _) => "or begin at 2.0.2: SMB1 is a benchmark of its own",
+        (_, _) => "or start at 2.0.2: SMB1 is a benchmark of its own",
     };
     wrong(
         format!("does not fit a benchmark for {}", protocol.decl().title),
@@ -152,13 +152,13 @@ fn parse(text: &str) -> Result<Range, (String, String)> {
     match low <= high {
         true => Ok((low, high)),
         false => Err((
-            "begins above its end".into(),
+            "starts above its end".into(),
             format!("write SMB_DIALECT={high}-{low}"),
         )),
     }
 }
 
-/// The part of a range from the first dialect that can do something to the last.
+/// The part of a range from the first dialect with a property to the last.
 fn narrowed(range: Range, can: impl Fn(Dialect) -> bool) -> Option<Range> {
     let all = Dialect::ALL.into_iter();
     let mut able = all.filter(|d| (range.0..=range.1).contains(d) && can(*d));
@@ -166,7 +166,7 @@ fn narrowed(range: Range, can: impl Fn(Dialect) -> bool) -> Option<Range> {
     Some((first, able.next_back().unwrap_or(first)))
 }
 
-/// The dialects that can sign so, as a value of SMB_DIALECT.
+/// The dialects that support this signing, as a value of SMB_DIALECT.
 const fn signing_from(signing: Signing) -> &'static str {
     match signing {
         Signing::HmacSha256 => "2.0.2-2.1",
@@ -175,7 +175,7 @@ const fn signing_from(signing: Signing) -> &'static str {
     }
 }
 
-/// The dialects that can encrypt so, as a value of SMB_DIALECT.
+/// The dialects that support this encryption, as a value of SMB_DIALECT.
 const fn encryption_from(encryption: Encryption) -> &'static str {
     match encryption {
         Encryption::Aes128Ccm | Encryption::Required => "3.0-3.1.1",
@@ -187,7 +187,7 @@ const fn encryption_from(encryption: Encryption) -> &'static str {
     }
 }
 
-/// A protection that none of the dialects has; `able` have it.
+/// A protection that none of the dialects supports; `able` support it.
 fn impossible(values: &Values, parameter: &Parameter, dialects: Range, able: &str) -> ConfigError {
     let shown = values.given(parameter).map(|g| g.shown());
     let hint = match dialects == SMB1 {
@@ -198,7 +198,7 @@ fn impossible(values: &Values, parameter: &Parameter, dialects: Range, able: &st
         false => format!("set SMB_DIALECT={able}, or leave {} out", parameter.name),
     };
     let message = format!(
-        "{} cannot be had with SMB {}",
+        "{} is not available with SMB {}",
         shown.unwrap_or_default(),
         range_text(dialects)
     );

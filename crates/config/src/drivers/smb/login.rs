@@ -1,4 +1,4 @@
-//! Who logs in: SMB_AUTH, USERNAME, DOMAIN, and whether there is a password to it.
+//! The login: SMB_AUTH, USERNAME, DOMAIN, and whether a password is given.
 
 use super::parameters::{self, AuthMethod};
 use super::password;
@@ -8,16 +8,16 @@ use filermark_model::secret::Secret;
 use filermark_model::smb::{Auth, Encryption, Signing};
 use filermark_model::{Rule, Severity};
 
-/// The longest user name and domain that are taken for meant, in characters.
+/// The longest user name and domain that are accepted, in characters.
 const NAME_CHARS_MAX: usize = 255;
 
-/// How the user gets in.
+/// How the user logs in.
 pub(super) struct Login {
     pub auth: Auth,
     pub password: Secret,
 }
 
-/// Reads the parameters; whoever needs no password gets none, even where one is there.
+/// Reads the parameters. A login without a password gets none, even where one is given.
 pub(super) fn login(r: &mut Reading<'_>) -> Login {
     let values = r.values;
     let username = name(r, &params::USERNAME);
@@ -30,7 +30,7 @@ pub(super) fn login(r: &mut Reading<'_>) -> Login {
     };
     match &auth {
         Auth::Guest | Auth::Anonymous => {
-            nobody(r);
+            refuse_credentials(r);
             let password = Secret::NONE;
             Login { auth, password }
         }
@@ -60,10 +60,10 @@ fn name(r: &mut Reading<'_>, parameter: &Param<Option<String>>) -> String {
     let name = values.get(parameter).unwrap_or_default();
     let (what, hint) = match () {
         () if name.contains('\\') && parameter.is(&params::USERNAME) => (
-            "has a backslash in it",
+            "contains a backslash",
             "write the part before it to DOMAIN, and only the name to USERNAME",
         ),
-        () if name.contains(['\\', '/', '"']) => ("cannot be a name", "write it without quotes"),
+        () if name.contains(['\\', '/', '"']) => ("is not a valid name", "write it without quotes"),
         () if name.chars().count() > NAME_CHARS_MAX => {
             ("is too long", "give 255 characters at most")
         }
@@ -75,17 +75,17 @@ fn name(r: &mut Reading<'_>, parameter: &Param<Option<String>>) -> String {
     name
 }
 
-/// What NTLM cannot do without.
+/// Refuses a login that lacks what NTLM needs.
 fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
     let values = r.values;
     if username.is_empty() && !values.is_bad(&params::USERNAME) {
         r.refuse(&parameters::SMB_AUTH,
-            "USERNAME is not set, and NTLM wants one",
+            "USERNAME is not set, and NTLM needs one",
             "set USERNAME, and PASSWORD_FILE with its password; or SMB_AUTH=kerberos, guest or anonymous",
         );
     }
-    let told = password::given(values).next().is_some() || password::is_bad(values);
-    if !username.is_empty() && !password.is_given() && !told {
+    let was_given = password::given(values).next().is_some() || password::is_bad(values);
+    if !username.is_empty() && !password.is_given() && !was_given {
         r.refuse(
             &params::USERNAME,
             "USERNAME has no password",
@@ -95,8 +95,8 @@ fn needed(r: &mut Reading<'_>, username: &str, password: &Secret) {
     }
 }
 
-/// Names and passwords of somebody who is nobody.
-fn nobody(r: &mut Reading<'_>) {
+/// Refuses names and passwords for guests and anonymous sessions.
+fn refuse_credentials(r: &mut Reading<'_>) {
     let values = r.values;
     let how = values.get(&parameters::SMB_AUTH).name();
     let user: &'static Parameter = &params::USERNAME;
@@ -105,7 +105,7 @@ fn nobody(r: &mut Reading<'_>) {
         let name = parameter.name;
         r.refuse(
             parameter,
-            format!("{name} is set, and SMB_AUTH={how} logs in without"),
+            format!("{name} is set, and SMB_AUTH={how} logs in without it"),
             format!("leave {name} or SMB_AUTH out"),
         );
     }
@@ -115,7 +115,7 @@ fn nobody(r: &mut Reading<'_>) {
     }
 }
 
-/// Sessions of guests and of nobody have no key (MS-SMB2 3.2.5.3.1).
+/// Sessions of guests and anonymous sessions have no key (MS-SMB2 3.2.5.3.1).
 pub(super) fn without_key(
     r: &mut Reading<'_>,
     auth: &Auth,
@@ -136,7 +136,7 @@ pub(super) fn without_key(
         if is_wanted {
             let shown = values.given(parameter).map(|g| g.shown());
             let message = format!(
-                "{} cannot be had with SMB_AUTH={}: such a session has no key",
+                "{} is not available with SMB_AUTH={}: such a session has no key",
                 shown.unwrap_or_default(),
                 values.get(&parameters::SMB_AUTH).name()
             );

@@ -1,4 +1,4 @@
-//! The parameters of SMB beyond those that the 2008 generation's rc file has.
+//! The parameters of SMB that the 2008 generation's rc file does not have.
 
 use crate::params::{Group, Kind, PORT, Parameter, choice, choices, parameters};
 use filermark_model::plan::SmbPlan;
@@ -17,8 +17,8 @@ parameters! {
     )
     .example("smb.password")
     .help(
-        "Relative to the rc file. Nobody but its owner should be able to read it (chmod 600); \
-         it is told when others can. It counts before PASSWORD and FILERMARK_PASSWORD.",
+        "Relative to the rc file. Only its owner should be able to read it (chmod 600); \
+         a note is given when others can. It has precedence over PASSWORD and FILERMARK_PASSWORD.",
     );
     SMB_AUTH: AuthMethod = p(
         choice::<AuthMethod>(),
@@ -28,7 +28,7 @@ parameters! {
     .help(
         "ntlm: NTLMv2 with USERNAME, a password and DOMAIN. kerberos: with USERNAME and a \
          password, or without both with the tickets of the caller's cache (kinit), which every \
-         client host needs then. guest: as a guest, without a password. anonymous: as nobody. \
+         client host needs then. guest: as a guest, without a password. anonymous: without a user. \
          Guests and anonymous sessions have no key, so that nothing can be signed or encrypted. \
          A wrong password is tried once, never again: accounts are not locked by it.",
     );
@@ -39,7 +39,7 @@ parameters! {
     .example("2.0.2-3.1.1")
     .help(
         "NT1 (SMB1), 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1, or two of them with a hyphen; the server \
-         takes the highest that it knows. Not set: NT1 with FS_PROTOCOL=cifs, 2.0.2-3.1.1 with \
+         chooses the highest that it supports. Not set: NT1 with FS_PROTOCOL=cifs, 2.0.2-3.1.1 with \
          smb. Where SMB_SIGNING or SMB_ENCRYPTION needs a later dialect, the range begins there.",
     );
     SMB_SIGNING: Signing = p(
@@ -50,7 +50,7 @@ parameters! {
     .help(
         "auto: where the server requires it, with the best that it offers. off: never; a server \
          that requires it is refused. required: always, with the best that it offers. The names \
-         of the ways: always, in that one; hmac-sha256 for 2.0.2 and 2.1 (and 3.1.1 where the \
+         of the algorithms: always, with that one; hmac-sha256 for 2.0.2 and 2.1 (and 3.1.1 where the \
          server offers it), aes-cmac from 3.0, aes-gmac for 3.1.1. SMB1 has one way only.",
     );
     SMB_ENCRYPTION: Encryption = p(

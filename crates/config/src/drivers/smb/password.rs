@@ -1,4 +1,4 @@
-//! Where the password comes from. Nothing here shows a piece of it.
+//! Where the password comes from. No message shows any part of it.
 
 use super::parameters;
 use crate::error::{SourceLocation, quoted};
@@ -12,7 +12,7 @@ use filermark_model::{Rule, Severity};
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// The longest password that is taken for meant, in characters.
+/// The longest password that is accepted, in characters.
 const CHARS_MAX: usize = 256;
 
 /// The parameters that give one, as far as they are set.
@@ -22,7 +22,7 @@ pub(super) fn given(values: &Values) -> impl Iterator<Item = &'static Parameter>
     parameters.filter(|parameter| values.given(parameter).is_some())
 }
 
-/// Whether one was tried to be given and is wrong, as has been told.
+/// Whether one was given and is wrong, as has been reported.
 pub(super) fn is_bad(values: &Values) -> bool {
     values.is_bad(&parameters::PASSWORD_FILE) || values.is_bad(&params::PASSWORD)
 }
@@ -36,7 +36,7 @@ pub(super) fn find(r: &mut Reading<'_>) -> Secret {
     let rc = sources.rc.as_ref().filter(|rc| rc.others_can_read);
     if let (Some(rc), true) = (rc, values.given(&params::PASSWORD).is_some()) {
         let text = format!(
-            "PASSWORD stands in {}, which others can read: chmod 600 it, or set PASSWORD_FILE",
+            "PASSWORD is in {}, which others can read: chmod 600 it, or set PASSWORD_FILE",
             quoted(&rc.name)
         );
         note(Severity::Warning, text);
@@ -81,17 +81,17 @@ fn of_file(r: &mut Reading<'_>, name: &str, path: &Path) -> Secret {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match text.lines().next() {
         Some(line) if !line.is_empty() => checked(r, line, &parameters::PASSWORD_FILE),
-        _ => wrong("has nothing in its first line", "write the password there"),
+        _ => wrong("has an empty first line", "write the password there"),
     }
 }
 
-/// The password of a parameter, if it can be one.
+/// The password of a parameter, if it is valid.
 fn checked(r: &mut Reading<'_>, word: &str, from: &Parameter) -> Secret {
     let place = r.values.place(from);
     checked_of(r, word, from.name, place)
 }
 
-/// A password that can be one.
+/// A password, if it is valid.
 fn checked_of(r: &mut Reading<'_>, word: &str, from: &str, place: SourceLocation) -> Secret {
     let what = match () {
         () if word.chars().any(char::is_control) => "a control character",
@@ -101,7 +101,7 @@ fn checked_of(r: &mut Reading<'_>, word: &str, from: &str, place: SourceLocation
     r.reports.refuse(
         place,
         format!("the password of {from} has {what}"),
-        "look whether it is the right one",
+        "check that it is the right one",
     );
     Secret::NONE
 }

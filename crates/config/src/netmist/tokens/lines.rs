@@ -1,4 +1,4 @@
-//! The lines of a token file together: how many procs they make, and that they agree
+//! The lines of a token file as a whole: how many procs they have, and that they agree
 //! about every client.
 
 use super::TokenLine;
@@ -7,29 +7,29 @@ use crate::hosts::{CLIENTS_MAX, Pattern, key};
 use crate::params::PROCS_MAX;
 use std::collections::HashMap;
 
-/// A line whose clients are still together.
+/// A line whose clients are not separated yet.
 pub(super) struct ParsedLine {
     pub pattern: Pattern,
     pub line: TokenLine,
-    /// Where the user and the program stand.
+    /// The places of the user and the program.
     pub login_locations: [Option<SourceLocation>; 2],
 }
 
-/// The lines so far, a line of each client.
+/// The lines so far, one for each client.
 #[derive(Default)]
 pub(super) struct Lines {
     pub found: Vec<TokenLine>,
     procs: u64,
-    /// For every client the user and the program that it has, and on which line.
+    /// For every client its user and program, and on which line.
     accounts: HashMap<String, [Option<(String, SourceLocation)>; 2]>,
 }
 
 impl Lines {
-    /// Takes a line in, once for every client that it stands for.
+    /// Adds a line, once for every client that it stands for.
     pub fn take(&mut self, parsed: &ParsedLine, errors: &mut Vec<ConfigError>) {
         let ParsedLine { pattern, line, .. } = parsed;
         self.procs += pattern.count() as u64 * u64::from(line.instances);
-        // Too many are only counted.
+        // Lines above the maximum are only counted.
         if self.procs > PROCS_MAX || self.accounts.len() > CLIENTS_MAX {
             return;
         }
@@ -80,8 +80,8 @@ impl Lines {
         true
     }
 
-    /// Tells what is wrong with the lines together.
-    pub fn complain(&self, file: &str, errors: &mut Vec<ConfigError>) {
+    /// Reports what is wrong with the lines as a whole.
+    pub fn report(&self, file: &str, errors: &mut Vec<ConfigError>) {
         let mut error = |message: String, hint: String| {
             errors.push(ConfigError::new(
                 SourceLocation::File(file.to_owned()),
@@ -97,7 +97,7 @@ impl Lines {
         } else if self.accounts.len() > CLIENTS_MAX {
             error(
                 format!("there are more than {CLIENTS_MAX} clients"),
-                "that is the most".into(),
+                "that is the maximum".into(),
             );
         }
     }

@@ -17,11 +17,11 @@ const KEYS: [&str; 8] = [
 pub(super) struct Word {
     pub key: &'static str,
     pub value: String,
-    /// Of the key.
+    /// The place of the key.
     pub location: SourceLocation,
 }
 
-/// Where reading stands on a line.
+/// The position of the reader on a line.
 pub(super) struct Scan<'a> {
     file: &'a str,
     line: usize,
@@ -76,7 +76,7 @@ impl<'a> Scan<'a> {
             self.at = after_name;
             return Err(ConfigError::new(
                 place,
-                format!("'{}' is no Key=value", quoted(&name)),
+                format!("'{}' is not Key=value", quoted(&name)),
                 "put a value with blanks in double quotes",
             ));
         }
@@ -137,10 +137,7 @@ impl<'a> Scan<'a> {
                 self.take_while(|c| !c.is_whitespace());
                 Err(ConfigError::new(
                     place,
-                    format!(
-                        "the value of {} stands in typographical quotes",
-                        quoted(name)
-                    ),
+                    format!("the value of {} is in typographical quotes", quoted(name)),
                     "type plain double quotes",
                 ))
             }

@@ -7,7 +7,7 @@ fn shown(text: &str) -> Vec<String> {
     }
 }
 
-/// Also writes them where FILERMARK_FUZZ_SEEDS says, for ci/fuzz.
+/// Also writes them to the folder of FILERMARK_FUZZ_SEEDS, for ci/fuzz.
 #[test]
 fn lines_as_the_manual_prints_them() {
     let cases = [
@@ -49,10 +49,10 @@ fn what_is_refused_and_where() {
     let cases = [
         ("", "t: there is no client in the token file"),
         ("\n# nothing\n", "t: there is no client"),
-        ("Clientname", "t:1:1: 'Clientname' is no Key=value"),
+        ("Clientname", "t:1:1: 'Clientname' is not Key=value"),
         (
             &format!("{line} Execpath=/test /netmist"),
-            "t:1:68: '/netmist' is no Key=value; put a value with blanks",
+            "t:1:68: '/netmist' is not Key=value; put a value with blanks",
         ),
         (
             &format!("{line} Workloda=X"),
@@ -64,12 +64,15 @@ fn what_is_refused_and_where() {
         ),
         (
             &format!("{line} Oprate=fast"),
-            "t:1:53: Oprate=fast is no rate",
+            "t:1:53: Oprate=fast is not a rate",
         ),
-        (&format!("{line} Oprate=-1"), "t:1:53: Oprate=-1 is no rate"),
+        (
+            &format!("{line} Oprate=-1"),
+            "t:1:53: Oprate=-1 is not a rate",
+        ),
         (
             &format!("{line} Oprate=nan"),
-            "t:1:53: Oprate=nan is no rate",
+            "t:1:53: Oprate=nan is not a rate",
         ),
         (
             &format!("{line} Instances= #"),
@@ -77,27 +80,24 @@ fn what_is_refused_and_where() {
         ),
         (
             &format!("{line} Instances=0"),
-            "t:1:53: Instances=0 is no number of copies",
+            "t:1:53: Instances=0 is not a number of copies",
         ),
         (
             &format!("{line} Password= Oprate=4"),
             "t:1:53: Password has no value",
         ),
-        (
-            &format!("{line} Workdir=/x"),
-            "t:1:53: Workdir stands twice",
-        ),
+        (&format!("{line} Workdir=/x"), "t:1:53: Workdir is twice"),
         (
             &format!("{line} Username=\"me"),
             "t:1:62: the quote \" that opens the value of Username",
         ),
         (
             &format!("{line} Username=\u{201c}me\u{201d}"),
-            "t:1:62: the value of Username stands in typographical",
+            "t:1:62: the value of Username is in typographical",
         ),
         (
             "Clientname=a/b Workdir=/m Workload=X",
-            "t:1:1: Clientname=a/b is no host name",
+            "t:1:1: Clientname=a/b is not a valid host name",
         ),
         (
             "Clientname=-oX Workdir=/m Workload=X",
@@ -113,11 +113,11 @@ fn what_is_refused_and_where() {
         ),
         (
             &format!("{line} Username=\"a b\""),
-            "t:1:53: Username=a b is no user name that can be",
+            "t:1:53: Username=a b is not a valid user name",
         ),
         (
             &format!("{line} Execpath=/x;id"),
-            "t:1:53: Execpath=/x;id has a character that the shell",
+            "t:1:53: Execpath=/x;id has a character that is special to the shell",
         ),
         (
             &format!("{line} Username=me\n\n{line}\n{line} Username=you"),
@@ -171,7 +171,7 @@ fn a_range_of_clients_is_a_line_for_each() {
 }
 
 #[test]
-fn all_mistakes_are_told_up_to_a_bound() {
+fn all_mistakes_are_reported_up_to_a_limit() {
     let errors = parse_tokens("t", &"x y z\n".repeat(1000)).unwrap_err();
     assert_eq!(errors.len(), ERRORS_MAX);
     let text = "Clientname=a Workdir=b Workload=X Oprate=0\nWorkdir=/x\n";
@@ -181,13 +181,13 @@ fn all_mistakes_are_told_up_to_a_bound() {
 }
 
 #[test]
-fn a_password_is_not_even_kept() {
+fn a_password_is_not_stored() {
     let text = "Clientname=a Workdir=/b Workload=X Password=geheim";
     let lines = parse_tokens("t", text).unwrap();
     assert!(lines[0].has_password);
-    let said = parse_tokens("t", &format!("{text} Oprate=x")).unwrap_err();
-    assert!(!format!("{said:?}{lines:?}").contains("geheim"));
-    // A quote that is never closed is told without what it holds.
-    let said = parse_tokens("t", "Clientname=a Password=\"geheim").unwrap_err();
-    assert!(!format!("{said:?}").contains("geheim"), "{said:?}");
+    let errors = parse_tokens("t", &format!("{text} Oprate=x")).unwrap_err();
+    assert!(!format!("{errors:?}{lines:?}").contains("geheim"));
+    // A quote that is never closed is reported without its content.
+    let errors = parse_tokens("t", "Clientname=a Password=\"geheim").unwrap_err();
+    assert!(!format!("{errors:?}").contains("geheim"), "{errors:?}");
 }

@@ -1,4 +1,4 @@
-//! Choosing: which file, which range, how.
+//! Selects file, range and kind of transfer.
 
 use super::{Sharing, TreePendingEffect, TreePool, TreeSlice};
 use crate::driver::Action;
@@ -11,13 +11,13 @@ use filermark_model::{Bucket, Nanos, Op, PosixOp, Rng};
 
 /// Mapped ranges begin at whole multiples of this, in bytes.
 const PAGE: u64 = 4096;
-/// Locks lie within the first bytes of a file, whether it has them or not `[own]`.
+/// Locks are within the first bytes of a file, whether it has them or not `[own]`.
 const LOCK_SPAN: u64 = 1 << 20;
 /// Locks begin at whole multiples of this, in bytes `[own]`.
 const LOCK_ALIGN: u64 = 4096;
 
 impl TreeSlice {
-    /// Decides on which file `op` works, at about `now`.
+    /// Selects the file that `op` works on, at about `now`.
     pub fn choose(&mut self, rng: &mut Rng, op: Op, now: Nanos) -> ChosenAction {
         // Operations of other protocols: no workload on mounted file systems has them.
         let Some(of_tree) = op.posix() else {
@@ -53,7 +53,7 @@ impl TreeSlice {
         }
     }
 
-    /// An operation on a file that is there.
+    /// An operation on an existing file.
     fn on_existing(&mut self, rng: &mut Rng, op: PosixOp, now: Nanos) -> ChosenAction {
         let Some((bucket, number)) = self.pick(rng, op.op()) else {
             return ChosenAction::Impossible;
@@ -63,9 +63,9 @@ impl TreeSlice {
             .map_or(ChosenAction::Impossible, plain)
     }
 
-    /// Puts the books right after an operation.
-    pub fn settle(&mut self, hold: TreePendingEffect, worked: bool) {
-        self.state.settle(hold, worked);
+    /// Updates the state after an operation.
+    pub fn settle(&mut self, effect: TreePendingEffect, worked: bool) {
+        self.state.settle(effect, worked);
     }
 
     fn transfer(
@@ -186,7 +186,7 @@ impl TreeSlice {
             PosixOp::Custom1 => FileAction::Custom { which: 0, file },
             PosixOp::Custom2 => FileAction::Custom { which: 1, file },
             PosixOp::Stat => FileAction::Stat { file },
-            // These make, remove, rename, lengthen or copy: they have choices of their own.
+            // These make, remove, rename, lengthen or copy: they are chosen elsewhere.
             PosixOp::Mkdir
             | PosixOp::Rmdir
             | PosixOp::Create
@@ -198,7 +198,7 @@ impl TreeSlice {
         })
     }
 
-    /// A bucket of those that `op` may touch, and a file of it.
+    /// A bucket that `op` may touch, and a file of it.
     fn pick(&mut self, rng: &mut Rng, op: Op) -> Option<(Bucket, u64)> {
         let buckets = Bucket::candidates(op);
         if buckets.is_empty() {
@@ -289,9 +289,9 @@ impl TreeSlice {
     fn make_name(&mut self, rng: &mut Rng, pool: TreePool) -> ChosenAction {
         let free = self.state.pool(pool).and_then(|names| names.take_free());
         let Some(slot) = free else {
-            // Full: make room first, unmeasured.
+            // Full: remove one first, unmeasured.
             return match self.removal(rng, pool) {
-                Some((action, hold)) => ChosenAction::Prepare(Action::File(action), hold),
+                Some((action, effect)) => ChosenAction::Prepare(Action::File(action), effect),
                 None => ChosenAction::Impossible,
             };
         };
@@ -314,11 +314,11 @@ impl TreeSlice {
     }
 
     fn remove_name(&mut self, rng: &mut Rng, pool: TreePool) -> ChosenAction {
-        if let Some((action, hold)) = self.removal(rng, pool) {
-            return ChosenAction::Measured(Action::File(action), hold);
+        if let Some((action, effect)) = self.removal(rng, pool) {
+            return ChosenAction::Measured(Action::File(action), effect);
         }
         match self.make_name(rng, pool) {
-            ChosenAction::Measured(action, hold) => ChosenAction::Prepare(action, hold),
+            ChosenAction::Measured(action, effect) => ChosenAction::Prepare(action, effect),
             prepare @ (ChosenAction::Prepare(..) | ChosenAction::Impossible) => prepare,
         }
     }
@@ -336,7 +336,7 @@ impl TreeSlice {
         };
         Some((
             action,
-            PendingEffect::Tree(TreePendingEffect::UndoCreate(pool, slot)),
+            PendingEffect::Tree(TreePendingEffect::Remove(pool, slot)),
         ))
     }
 
@@ -376,8 +376,8 @@ impl TreeSlice {
                 file,
                 size: created,
             });
-            let hold = PendingEffect::Tree(TreePendingEffect::Grow(number as u32, created));
-            return ChosenAction::Prepare(action, hold);
+            let effect = PendingEffect::Tree(TreePendingEffect::Grow(number as u32, created));
+            return ChosenAction::Prepare(action, effect);
         }
         let length = u64::from(length).min(most.max(1) - size) as u32;
         self.count_access(Bucket::APPEND, number);
@@ -411,7 +411,7 @@ impl TreeSlice {
         }
         let to_number = (from_number + 1 + rng.below(n - 1)) % n;
         let to = self.file(Bucket::COPYFILE, to_number);
-        let hold = TreePendingEffect::Copy(from_number as u32, to_number as u32);
+        let effect = TreePendingEffect::Copy(from_number as u32, to_number as u32);
         held(
             FileAction::Copy {
                 from,
@@ -419,7 +419,7 @@ impl TreeSlice {
                 size,
                 seed,
             },
-            hold,
+            effect,
         )
     }
 
@@ -431,7 +431,7 @@ impl TreeSlice {
     }
 }
 
-/// A share of 0 or 100 percent costs no draw.
+/// A share of 0 or 100 percent takes no draw.
 fn share(rng: &mut Rng, percent: f64) -> bool {
     match percent {
         p if p <= 0.0 => false,
@@ -467,6 +467,6 @@ fn plain(action: FileAction) -> ChosenAction {
     ChosenAction::Measured(Action::File(action), PendingEffect::None)
 }
 
-fn held(action: FileAction, hold: TreePendingEffect) -> ChosenAction {
-    ChosenAction::Measured(Action::File(action), PendingEffect::Tree(hold))
+fn held(action: FileAction, effect: TreePendingEffect) -> ChosenAction {
+    ChosenAction::Measured(Action::File(action), PendingEffect::Tree(effect))
 }

@@ -1,5 +1,5 @@
-//! What the operations of a tree move, against what the room of the model expects of them
-//! before a run (`filermark_model::moved`): one chooses, the other reckons.
+//! Compares the bytes that the operations of a tree move with those that the model expects
+//! before a run (`filermark_model::moved`).
 
 use super::*;
 use crate::data::{DataSource, VerifyLevel};
@@ -11,9 +11,9 @@ use filermark_model::{Nanos, Registry, Rng, WorkloadObject};
 const OPERATIONS: u32 = 12_000;
 /// Trees of each case: where a few files have most of the operations, their sizes matter.
 const TREES: u64 = 5;
-/// Relative distance that is left to how sizes were drawn.
+/// Relative difference that is accepted because sizes are drawn.
 const TOLERANCE: f64 = 0.02;
-/// Standard errors within which a distance is chance.
+/// Standard errors that are accepted as random differences.
 const STD_ERRORS: f64 = 4.0;
 
 fn component(workload: &WorkloadObject, file_bytes: u64) -> Component {
@@ -63,13 +63,13 @@ fn bytes(action: &FileAction) -> u64 {
 /// Bytes that the next measured operation of this kind moves.
 fn moved_by(tree: &mut TreeSlice, rng: &mut Rng, op: Op) -> u64 {
     for _ in 0..3 {
-        let (action, hold, ready) = match tree.choose(rng, op, Nanos::ZERO) {
-            ChosenAction::Measured(action, hold) => (action, hold, true),
-            ChosenAction::Prepare(action, hold) => (action, hold, false),
+        let (action, effect, ready) = match tree.choose(rng, op, Nanos::ZERO) {
+            ChosenAction::Measured(action, effect) => (action, effect, true),
+            ChosenAction::Prepare(action, effect) => (action, effect, false),
             ChosenAction::Impossible => return 0,
         };
-        if let PendingEffect::Tree(hold) = hold {
-            tree.settle(hold, true);
+        if let PendingEffect::Tree(effect) = effect {
+            tree.settle(effect, true);
         }
         if let (true, Action::File(action)) = (ready, action) {
             return bytes(&action);
@@ -96,7 +96,7 @@ fn moved_on(component: &Component, seed: u64) -> f64 {
 }
 
 #[test]
-fn operations_move_what_was_expected() {
+fn operations_move_the_expected_bytes() {
     let registry = Registry::shipped();
     for workload in registry.workloads() {
         for file_bytes in [8 << 10, 96 << 10, 1 << 20] {
@@ -120,7 +120,7 @@ fn operations_move_what_was_expected() {
 
 /// The number that `filermark plan` prints.
 #[test]
-fn init_makes_as_many_files_as_the_plan_says() {
+fn init_makes_as_many_files_as_the_plan_states() {
     let registry = Registry::shipped();
     let workload = registry.workload("SWBUILD").expect("shipped");
     for (dir_count, files_per_dir) in [(1, 1), (2, 20), (3, 7), (10, 500)] {

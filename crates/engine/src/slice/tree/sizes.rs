@@ -49,8 +49,8 @@ impl FileSizes {
     }
 
     /// The size that a file is made with. Normally distributed sizes come in pairs
-    /// that lie opposite each other, so that the sum of a bucket is what the
-    /// arithmetic of the data set says.
+    /// symmetric to the mean, so that the sum of a bucket is exactly that of the
+    /// data set's definition.
     pub fn created(&self, bucket: Bucket, number: u64) -> u64 {
         if !self.holds_data(bucket) {
             return 0;

@@ -1,4 +1,4 @@
-//! What a tree chooses, and what INIT makes of it.
+//! Tests of what a tree selects, and of what INIT makes of it.
 
 use super::*;
 use crate::data::{DataSource, VerifyLevel};
@@ -84,7 +84,7 @@ fn init(tree: &mut TreeSlice) -> Vec<FileAction> {
     std::iter::from_fn(|| tree.make()).collect()
 }
 
-/// A file system that only knows names and sizes: says whether an action works.
+/// A file system that has only names and sizes: returns whether an action works.
 #[derive(Default)]
 struct Names {
     sizes: HashMap<FileRef, u64>,
@@ -167,19 +167,19 @@ impl Names {
     }
 }
 
-/// Chooses `op` many times, on names that are really there; gives how often it was
+/// Chooses `op` many times, on names that exist; returns how often it was
 /// measured.
 fn drive(tree: &mut TreeSlice, names: &mut Names, op: Op, rng: &mut Rng) -> u32 {
     let mut measured = 0;
     for n in 0..600 {
-        let (action, hold, counts) = match tree.choose(rng, op, Nanos::from_secs(n)) {
-            ChosenAction::Measured(Action::File(action), hold) => (action, hold, 1),
-            ChosenAction::Prepare(Action::File(action), hold) => (action, hold, 0),
+        let (action, effect, counts) = match tree.choose(rng, op, Nanos::from_secs(n)) {
+            ChosenAction::Measured(Action::File(action), effect) => (action, effect, 1),
+            ChosenAction::Prepare(Action::File(action), effect) => (action, effect, 0),
             other => panic!("{op}: {other:?}"),
         };
         names.apply(action).unwrap_or_else(|e| panic!("{op}: {e}"));
-        if let PendingEffect::Tree(hold) = hold {
-            tree.settle(hold, true);
+        if let PendingEffect::Tree(effect) = effect {
+            tree.settle(effect, true);
         }
         measured += counts;
     }
@@ -187,7 +187,7 @@ fn drive(tree: &mut TreeSlice, names: &mut Names, op: Op, rng: &mut Rng) -> u32 
 }
 
 #[test]
-fn every_operation_works_for_ever_on_what_init_made() {
+fn every_operation_works_any_number_of_times_on_what_init_made() {
     for (dirs, files) in [(1, 1), (2, 3), (10, 20)] {
         for uniform_size_dist in [true, false] {
             for op in Op::POSIX {
@@ -210,7 +210,7 @@ fn every_operation_works_for_ever_on_what_init_made() {
 }
 
 #[test]
-fn procs_that_share_a_tree_never_stand_in_each_others_way() {
+fn procs_that_share_a_tree_do_not_conflict() {
     for op in Op::POSIX {
         let mut names = Names::default();
         let mut trees: Vec<_> = (0..3)
@@ -227,7 +227,7 @@ fn procs_that_share_a_tree_never_stand_in_each_others_way() {
         }
         let copies = *op == Op::Copyfile;
         if copies || *op == Op::Append {
-            continue; // sizes are then each proc's own opinion; the file system's count
+            continue; // each proc records its own sizes; those of the file system count
         }
         let mut rng = Rng::new(3, 1);
         for _ in 0..5 {
@@ -251,14 +251,14 @@ fn init_makes_the_data_set_of_the_arithmetic() {
         assert_eq!(fills.clone().sum::<u64>(), 11 * count * 20_000);
         assert_eq!(tree.data_bytes(), 11 * count * 20_000);
         assert_eq!(tree.counts().1, fills.count() as u64);
-        // A second INIT finds everything there.
+        // A second INIT finds all files.
         assert_eq!(init(&mut tree), []);
         tree.begin(true);
-        let removed: Vec<_> = std::iter::from_fn(|| tree.unmake()).collect();
+        let removed: Vec<_> = std::iter::from_fn(|| tree.next_removal()).collect();
         assert_eq!(removed.len(), dirs as usize + 1);
         tree.forget();
         tree.begin(true);
-        assert_eq!(tree.unmake(), None);
+        assert_eq!(tree.next_removal(), None);
     }
 }
 

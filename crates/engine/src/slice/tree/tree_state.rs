@@ -1,11 +1,11 @@
-//! What a proc knows of its tree: where sequential operations are, how far files
+//! The state of a proc's tree: where sequential operations are, how far files
 //! have grown, which names exist.
 
 use super::{FileSizes, Sharing};
 use crate::pool::Pool;
 use filermark_model::{Bucket, Mix, Op};
 
-/// Names that come and go.
+/// Names that are created and removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreePool {
     /// Directories of `mkdir` and `rmdir`.
@@ -34,13 +34,13 @@ impl TreePool {
     }
 }
 
-/// What must be put right in a tree when an operation's outcome is known.
+/// The change to a tree's state when an operation's outcome is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreePendingEffect {
     /// A name was to be made.
     Make(TreePool, u16),
     /// A name was to be removed.
-    UndoCreate(TreePool, u16),
+    Remove(TreePool, u16),
     /// A file was to change between its two names.
     Rename(u32),
     /// A file was to have this size: by append, truncation.
@@ -49,7 +49,7 @@ pub enum TreePendingEffect {
     Copy(u32, u32),
 }
 
-/// The books of one tree.
+/// The state of one tree.
 #[derive(Debug, Default)]
 pub struct TreeState {
     sharing: Option<Sharing>,
@@ -65,7 +65,7 @@ pub struct TreeState {
 }
 
 impl TreeState {
-    /// Books of a tree as INIT makes it, for the operations of a mix.
+    /// The state of a tree as INIT makes it, for the operations of a mix.
     pub fn new(mix: &Mix, sizes: &FileSizes, sharing: Sharing) -> Self {
         let has = |op: Op| mix.percent(op) > 0.0;
         let files = sizes.count() as usize;
@@ -129,8 +129,8 @@ impl TreeState {
         u64::from(slot) * u64::from(sharing.count) + u64::from(sharing.index)
     }
 
-    /// Where a sequential operation on a file of `size` bytes goes on, for at most
-    /// `length` bytes; begins anew at the end of the file.
+    /// Where a sequential operation on a file of `size` bytes continues, for at most
+    /// `length` bytes; starts again at the end of the file.
     pub fn advance(&mut self, key: usize, size: u64, length: u32) -> (u64, u32) {
         let Some(place) = self.offsets.get_mut(key) else {
             return (0, u64::from(length).min(size) as u32);
@@ -159,11 +159,11 @@ impl TreeState {
         self.copied.get(number as usize).copied().unwrap_or(0)
     }
 
-    /// Puts right what an operation held.
-    pub fn settle(&mut self, hold: TreePendingEffect, worked: bool) {
-        match hold {
+    /// Applies the pending effect of an operation.
+    pub fn settle(&mut self, effect: TreePendingEffect, worked: bool) {
+        match effect {
             TreePendingEffect::Make(pool, slot) => self.put(pool, slot, worked),
-            TreePendingEffect::UndoCreate(pool, slot) => self.put(pool, slot, !worked),
+            TreePendingEffect::Remove(pool, slot) => self.put(pool, slot, !worked),
             TreePendingEffect::Rename(number) if worked => {
                 if let Some(renamed) = self.renamed.get_mut(number as usize) {
                     *renamed = !*renamed;
