@@ -1,10 +1,10 @@
-//! Sentences that differ in their figures only, as one.
+//! Groups sentences that differ only in their figures.
 
 /// A number before one of these is a figure; another may be part of a name or an address.
 const UNITS: [&str; 6] = ["%", "s", "°C", "W", "V", "Hz"];
 
-/// The sentences, those that are alike but for figures with a unit said in the same words,
-/// with the least and the greatest of each figure: `drifts by +2.1 to +3.4 %`.
+/// The sentences. Those that differ only in figures with a unit become equal, with the
+/// least and the greatest of each figure: `drifts by +2.1 to +3.4 %`.
 pub fn alike(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
     let shapes: Vec<SentencePattern<'_>> = sentences
         .iter()
@@ -21,17 +21,17 @@ pub fn alike(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
             None => spans.push((shape, shape.figures().map(Span::of).collect())),
         }
     }
-    let said = |(shape, (number, sentence)): (&SentencePattern<'_>, &(u32, &str))| {
+    let with_ranges = |(shape, (number, sentence)): (&SentencePattern<'_>, &(u32, &str))| {
         let known = spans.iter().find(|(known, _)| known.is_like(shape));
         let words = known.map_or((*sentence).to_owned(), |(known, spans)| {
             known.with_ranges(spans)
         });
         (*number, words)
     };
-    shapes.iter().zip(sentences).map(said).collect()
+    shapes.iter().zip(sentences).map(with_ranges).collect()
 }
 
-/// A sentence in words; those that are figures, with their value.
+/// A sentence as words.
 struct SentencePattern<'a>(Vec<PatternWord<'a>>);
 
 /// A word, and its value where it is a figure.

@@ -1,5 +1,5 @@
-//! Long series made short enough to be drawn: the least and the most of every column of
-//! the drawing stay, and so do gaps.
+//! Shortens long series for drawing: the least and the greatest value of every column of the
+//! drawing stay, and so do gaps.
 
 /// A value of a series: seconds, and what was measured; `None` is a gap.
 pub type Value = (f64, Option<f64>);
