@@ -221,7 +221,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     let setup = "drives = 24\nidle = 0\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n";
     write("energy.toml", setup);
     let later = stderr_text(&suite(&["--dry-run"]));
-    assert!(later.contains("one: drives is 24 (unsaid)"), "{later}");
+    assert!(later.contains("one: drives is 24 (was not given)"), "{later}");
     let command = later
         .split_once("to merge again: filermark ")
         .expect("a command")
@@ -278,7 +278,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     );
     assert!(zone.status.success(), "{}", stderr_text(&zone));
     assert!(
-        stderr_text(&zone).contains("--zone has no use here"),
+        stderr_text(&zone).contains("--zone has no effect"),
         "{}",
         stderr_text(&zone)
     );
