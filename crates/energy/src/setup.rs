@@ -2,7 +2,7 @@
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_energy_data::log::{Instrument, Role, SourceKind};
-use filermark_energy_data::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, belongs};
+use filermark_energy_data::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, check_quantity};
 use filermark_energy_data::sflow::{PortPattern, Selection};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn check(also: &ExtraSources<'_>) -> Result<(), CommandError> {
     ];
     for (option, specs, kind) in lists {
         for spec in specs {
-            belongs(spec, kind).map_err(|reason| {
+            check_quantity(spec, kind).map_err(|reason| {
                 CommandError::Usage(vec![format!("{option} {spec}: {reason}")])
             })?;
         }

@@ -53,11 +53,11 @@ impl Digits {
         if !differ || values.clone().count() < FIGURES_MIN {
             return None;
         }
-        Self::seen(values)
+        Self::finest_of(values)
     }
 
     /// As [`of_values`](Self::of_values) for any number of figures: they are at least so fine.
-    pub fn seen(values: impl Iterator<Item = f64>) -> Option<Self> {
+    pub fn finest_of(values: impl Iterator<Item = f64>) -> Option<Self> {
         values.filter_map(Self::of_value).reduce(Self::finer)
     }
 

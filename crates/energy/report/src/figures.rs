@@ -6,7 +6,7 @@ use filermark_report::parts::number;
 /// Shown where there is no figure.
 pub const NONE: &str = "–";
 
-/// A figure with so many decimals, the others cut off and not rounded.
+/// A figure with this number of decimals, cut and not rounded.
 ///
 /// Used for efficiency: a figure that is rounded up claims more than was measured. The
 /// training's table is cut, too (slides E, "Data reduction"): 1502 W and 5000 MiB/s are
@@ -39,7 +39,7 @@ pub fn mean(stats: Option<Stats>) -> Option<f64> {
     sound(stats.map(|s| s.mean))
 }
 
-/// With so many decimals and thousands separators; `–` where there is none.
+/// With this number of decimals and thousands separators; `–` where there is none.
 pub fn fixed(value: Option<f64>, decimals: usize) -> String {
     sound(value).map_or(NONE.into(), |v| number(v, decimals))
 }

@@ -1,6 +1,6 @@
 //! The findings of all runs and load points, the most severe first.
 
-use super::group_similar::alike;
+use super::group_similar::group_similar;
 use super::labels;
 use super::names::{self, RunNames};
 use filermark_energy_data::reduce::{EnergyFinding, EnergyRule, Reduction};
@@ -104,7 +104,7 @@ fn messages_of_run(called: &[RunNames], group: &[LocatedFinding<'_>]) -> Vec<(St
         .map(|p| (p.point, p.finding.message.as_str()))
         .collect();
     let run = group.first().and_then(|p| run_name(called, p));
-    let messages = alike(&messages);
+    let messages = group_similar(&messages);
     let messages: Vec<(u32, &str)> = messages.iter().map(|(n, m)| (*n, m.as_str())).collect();
     let with_run = |(place, words): (String, String)| {
         let places = run.iter().map(|r| format!("run {r}"));

@@ -5,7 +5,7 @@ const UNITS: [&str; 6] = ["%", "s", "°C", "W", "V", "Hz"];
 
 /// The sentences. Those that differ only in figures with a unit become equal, with the
 /// least and the greatest of each figure: `drifts by +2.1 to +3.4 %`.
-pub fn alike(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
+pub fn group_similar(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
     let shapes: Vec<SentencePattern<'_>> = sentences
         .iter()
         .map(|(_, s)| SentencePattern::of(s))
@@ -107,7 +107,7 @@ mod tests {
     fn figures_are_joined_and_names_are_not() {
         let drifts = |by| format!("power is not stable: it drifts by {by} % over RUN (limit 2 %)");
         let (a, b, c) = (drifts("+2.1"), drifts("-8.0"), drifts("+3.4"));
-        let joined = alike(&[
+        let joined = group_similar(&[
             (1, &a),
             (2, &b),
             (3, &c),
@@ -126,7 +126,7 @@ mod tests {
                 "element 2: silent"
             ]
         );
-        assert_eq!(alike(&[(7, &a)]), [(7, a.clone())]);
-        assert!(alike(&[]).is_empty());
+        assert_eq!(group_similar(&[(7, &a)]), [(7, a.clone())]);
+        assert!(group_similar(&[]).is_empty());
     }
 }

@@ -12,7 +12,7 @@ pub const SIMULATED: &str = "simulated figures";
 
 /// The second notice of the report.
 pub const NO_PROGRAMME_RESULT: &str =
-    "It is not a result of any efficiency programme, and no such programme has looked at it.";
+    "It is not a result of any efficiency programme, and no such programme has reviewed it.";
 
 /// Where the rules are described.
 pub const RULES_PAGE: &str = "Each rule, with its limit and where that comes from: the documentation's reference/energy-rules.md. The rules are made after those of efficiency programmes, e.g. SNIA Emerald's file-access measurement.";
@@ -41,7 +41,7 @@ pub fn load(run: &WorkloadReduction, load: Option<f64>) -> String {
     }
 }
 
-/// Where MiB/s come from, for people.
+/// The source of MiB/s as a label.
 pub const fn traffic_from(from: TrafficFrom) -> &'static str {
     match from {
         TrafficFrom::Sflow => "switch (sFlow)",

@@ -94,14 +94,14 @@ impl<'a> Rows<'a> {
                 Row::Invalid("the main figure is missing".into())
             }
             _ => {
-                self.see(row, &values);
+                self.count_forms(row, &values);
                 Row::Valid(at, values)
             }
         }
     }
 
     /// Counts the forms of the figures of a row.
-    fn see(&mut self, row: &StringRecord, values: &BTreeMap<Quantity, f64>) {
+    fn count_forms(&mut self, row: &StringRecord, values: &BTreeMap<Quantity, f64>) {
         for pick in &self.layout.picks {
             if values.contains_key(&pick.quantity)
                 && let Some((digits, has_exponent)) = digits(row, pick)

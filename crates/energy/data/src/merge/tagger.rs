@@ -216,7 +216,7 @@ impl<W: Write> Tagger<W> {
         let (source, seconds) = declared.source_of(readings.source);
         readings.source = source;
         readings.at = readings.at.plus_seconds(seconds);
-        self.see(readings.at);
+        self.extend_span(readings.at);
         readings.tag = self.tag(readings.at, 1);
         if readings.tag.is_some() {
             self.out.line(&LogLine::Readings(readings))?;
@@ -248,7 +248,7 @@ impl<W: Write> Tagger<W> {
             rest = after;
             let tag = self.tag(begin, stretch.len() as u64);
             for sample in stretch.first().into_iter().chain(stretch.last()) {
-                self.see(end(sample));
+                self.extend_span(end(sample));
             }
             if tag.is_some() {
                 self.out.line(&LogLine::Traffic(Traffic {
@@ -280,7 +280,7 @@ impl<W: Write> Tagger<W> {
         tag
     }
 
-    fn see(&mut self, at: Timestamp) {
+    fn extend_span(&mut self, at: Timestamp) {
         let (first, last) = self.merged.span.unwrap_or((at, at));
         self.merged.span = Some((first.min(at), last.max(at)));
     }

@@ -2,7 +2,7 @@
 
 use super::rules::finding;
 use super::types::{LogData, Parts, ReduceError};
-use super::workload::{forget_best, reduce_run};
+use super::workload::{clear_best_if_invalid, reduce_run};
 use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
 use crate::log::{Log, MergedRun};
 use crate::merge::{overlap, spans_of};
@@ -84,7 +84,7 @@ fn overlaps(workloads: &mut [WorkloadReduction], spans: &[Spans]) {
         let names: Vec<String> = over.map(|(_, other)| other.name.clone()).collect();
         if !names.is_empty() {
             workload.findings.push(whole::overlapping(&names));
-            forget_best(workload);
+            clear_best_if_invalid(workload);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn power_of(data: &SourceData) -> (Vec<(f64, f64)>, Resolution) {
         .into_iter()
         .map(|quantity| {
             let moments = of(quantity).unwrap_or_default();
-            let seen = Digits::seen(moments.iter().map(|m| m.1));
+            let seen = Digits::finest_of(moments.iter().map(|m| m.1));
             let digits = data.source.digits.get(&quantity).copied().or(seen);
             digits.map_or(1.0, |digits| digits.share_at(mean(moments)))
         })

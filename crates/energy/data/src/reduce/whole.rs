@@ -30,7 +30,7 @@ pub(super) fn findings(
     found.extend(same_meter(log, parts));
     found.extend(against_clients(workload));
     found.extend(products(parts));
-    found.extend(stuck(log, parts));
+    found.extend(constant_meters(log, parts));
     found.extend(without_tail.then(tail));
     found.extend(simulated(log));
     found.extend(overlap(log, run));
@@ -294,7 +294,7 @@ fn products(parts: &Parts) -> Vec<EnergyFinding> {
 }
 
 /// A meter with constant figures may not measure.
-fn stuck(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
+fn constant_meters(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
     const SAMPLES_MIN: usize = 30;
     if log.sources.values().any(|data| data.source.simulated) {
         return None;

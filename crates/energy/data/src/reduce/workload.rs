@@ -58,7 +58,7 @@ pub(super) fn reduce_run(
         simulated: log.sources.values().any(|data| data.source.simulated),
     };
     workload.findings = whole::findings(log, parts, run, &workload, without_tail);
-    forget_best(&mut workload);
+    clear_best_if_invalid(&mut workload);
     workload
 }
 
@@ -70,7 +70,7 @@ fn counts(findings: &[EnergyFinding]) -> bool {
 }
 
 /// A run that does not count has no best point.
-pub(super) fn forget_best(workload: &mut WorkloadReduction) {
+pub(super) fn clear_best_if_invalid(workload: &mut WorkloadReduction) {
     if !counts(&workload.findings) {
         workload.best = None;
     }

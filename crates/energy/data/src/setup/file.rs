@@ -364,7 +364,7 @@ fn source(
         .get_ref()
         .parse()
         .map_err(|e| bad(&file.at, format!("{e}")))?;
-    belongs(&at, kind).map_err(|reason| bad(&file.at, reason))?;
+    check_quantity(&at, kind).map_err(|reason| bad(&file.at, reason))?;
     let (name, place) = match &file.name {
         Some(name) => (named(name)?, name.span().start),
         None => (at.to_string(), file.at.span().start),
@@ -407,12 +407,12 @@ fn source(
     })
 }
 
-/// Whether a source measures a quantity of its table, where its quantity is known: a
+/// Checks that a source measures a quantity of its table, where its quantity is known: a
 /// temperature that is logged as power would not be noticed. For options and for the file.
 ///
 /// # Errors
 /// It measures something else; the sentence says what to write instead.
-pub fn belongs(at: &SourceSpec, kind: SourceKind) -> Result<(), String> {
+pub fn check_quantity(at: &SourceSpec, kind: SourceKind) -> Result<(), String> {
     let Some(quantity) = at.quantity() else {
         return Ok(());
     };

@@ -7,7 +7,7 @@ use crate::rows::{Row, Table};
 use crate::{labels, names};
 use filermark_energy_data::reduce::{Series, WorkloadReduction};
 
-/// Rows of the table that stands for the chart.
+/// Rows of the table of the chart.
 const SLICES: usize = 24;
 /// Columns of that table.
 const SLICE_COLUMNS_MAX: usize = 6;

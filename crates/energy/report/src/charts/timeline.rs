@@ -136,7 +136,7 @@ pub fn timeline_chart(
         height,
         &title,
         &format!(
-            "Panels on one time axis, in {unit} since {began}. The figures stand in the table below."
+            "Panels on one time axis, in {unit} since {began}. The figures are in the table below."
         ),
     );
     let at = |seconds: f64| x.at((seconds - from) / unit_s);
@@ -295,7 +295,7 @@ fn draw_series(svg: &mut Svg, series: &Series, class: &str, axis: &TimeAxis<'_>,
     }
 }
 
-/// Shades the time at rest, INIT, WARMUP and RUN, and numbers the load points above.
+/// Shades the idle time, INIT, WARMUP and RUN, and numbers the load points above.
 fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f64) {
     let mut numbered_to = f64::NEG_INFINITY;
     let at_rest = at_rest(run, axis.span.0);
