@@ -21,7 +21,7 @@ Examples:
   filermark energy reduce swbuild.merged.jsonl vda.merged.jsonl -o four
   filermark energy suite --energy energy.toml                  the four workloads, resumable")]
 pub struct EnergyArgs {
-    /// What to do
+    /// The subcommand
     #[command(subcommand)]
     pub command: EnergyCommand,
 }
@@ -31,7 +31,7 @@ pub struct EnergyArgs {
 pub enum EnergyCommand {
     /// Read sFlow, power meters and sensors, live, into an energy log
     Collect(CollectArgs),
-    /// Make an energy log of files: sflowtool's, captures, power meters'
+    /// Convert files into an energy log: sflowtool, captures, power meters
     Import(ImportArgs),
     /// Tag every sample of energy logs with load point and phase of runs
     Merge(MergeArgs),
@@ -105,7 +105,7 @@ pub struct ImportArgs {
     /// A file of a thermometer or hygrometer; may be repeated
     #[arg(long, value_name = "FILE")]
     pub environment: Vec<PathBuf>,
-    /// Which columns are what: date=Date,time=Time,power_w=WT1:P-1 (names, or numbers from 1)
+    /// Meaning of the columns: date=Date,time=Time,power_w=WT1:P-1 (names, or numbers from 1)
     ///
     /// WHAT is date, time, datetime, ms, unix, or a quantity: power_w, apparent_power_va,
     /// energy_j, voltage_v, current_a, power_factor, frequency_hz, voltage_thd_pcnt,
@@ -113,16 +113,16 @@ pub struct ImportArgs {
     /// several that add up (power_w=P1+P2). order=dmy, mdy or ymd is the order of dates.
     #[arg(long, value_name = "WHAT=COLUMN", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Where the times were written: UTC, +01:00, Europe/Berlin
+    /// The time zone of times without an offset: UTC, +01:00, Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<Zone>,
-    /// Whose power it is
+    /// The consumer of the power
     #[arg(long, value_enum, default_value_t = RoleArg::Server)]
     pub role: RoleArg,
     /// Seconds to add to the files' times for the prime's time
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = parse_offset)]
     pub offset: Option<f64>,
-    /// The offset is right within so many seconds
+    /// The uncertainty of the offset, in seconds
     #[arg(long, value_name = "S", value_parser = parse_bound)]
     pub bound: Option<f64>,
     #[command(flatten)]
@@ -130,7 +130,7 @@ pub struct ImportArgs {
     /// The energy log
     #[arg(short, long, value_name = "FILE", default_value = "lab.energy.jsonl")]
     pub output: PathBuf,
-    /// Write over an older energy log
+    /// Overwrite an existing energy log
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -140,7 +140,7 @@ pub struct ImportArgs {
 /// The power meter of `--power`, from its type plate and its calibration certificate.
 #[derive(Clone, Debug, Default, Args)]
 pub struct InstrumentArgs {
-    /// Who makes the power meter, for the worksheet
+    /// Maker of the power meter, for the worksheet
     #[arg(long, value_name = "TEXT", value_parser = parse_instrument_text)]
     pub make: Option<String>,
     /// Model of the power meter
@@ -149,7 +149,7 @@ pub struct InstrumentArgs {
     /// Serial number of the power meter
     #[arg(long, value_name = "TEXT", value_parser = parse_instrument_text)]
     pub serial: Option<String>,
-    /// When the power meter was calibrated last, as 2026-03-01
+    /// Day of the last calibration of the power meter, as 2026-03-01
     #[arg(long, value_name = "DAY", value_parser = parse_day)]
     pub calibrated: Option<String>,
 }
@@ -170,7 +170,7 @@ fn parse_offset(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("give seconds from -{OFFSET_S_MAX} to {OFFSET_S_MAX}"))
 }
 
-/// How far off an offset may be.
+/// The uncertainty of an offset.
 fn parse_bound(text: &str) -> Result<f64, String> {
     match parse_offset(text) {
         Ok(seconds) if seconds >= 0.0 => Ok(seconds),
@@ -181,7 +181,7 @@ fn parse_bound(text: &str) -> Result<f64, String> {
 /// Two clocks may differ by ten years, in seconds.
 const OFFSET_S_MAX: f64 = 315_576_000.0;
 
-/// What a meter's power is of.
+/// The consumer of a meter's power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RoleArg {
     /// The server, or a part of it; such meters add up
@@ -221,7 +221,7 @@ pub struct MergeArgs {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub lab: LabArgs,
-    /// Where the times of a foreign sfslog were written: UTC, +01:00, Europe/Berlin
+    /// The time zone of an sfslog of another kit: UTC, +01:00, Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<Zone>,
     /// Seconds to add to the times of all energy logs, in addition to their own offsets
@@ -232,13 +232,13 @@ pub struct MergeArgs {
         allow_negative_numbers = true
     )]
     pub shift: f64,
-    /// The merged log [default: the first run's SUFFIX.merged.jsonl, beside it]
+    /// The merged log [default: SUFFIX.merged.jsonl of the first run, in its directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write every sample as a row of CSV with Run and Phase, too
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Write over older files
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
 }
@@ -264,13 +264,13 @@ pub struct ReduceArgs {
     /// Write page, workbook and table as NAME.html, NAME.xlsx, NAME.csv
     #[arg(short, long, value_name = "NAME")]
     pub output: Option<PathBuf>,
-    /// Write over older files
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
     /// Leave the last tenth of RUN out, as in spreadsheets that filter by RUN only
     #[arg(long)]
     pub without_tail: bool,
-    /// Lay the page out with templates of your own: see report --export-templates
+    /// Directory of your own templates for the page: see report --export-templates
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
 }
@@ -301,10 +301,10 @@ pub struct SuiteArgs {
     /// Set a parameter in all of them; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on with the next workload where one fails
+    /// Continue with the next workload if one fails
     #[arg(long)]
     pub keep_going: bool,
 }

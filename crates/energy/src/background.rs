@@ -97,7 +97,7 @@ impl Companion for BackgroundCollection {
         let began = Instant::now();
         if !self.idle.is_zero() {
             let seconds = self.idle.as_secs_f64();
-            print_stderr_line(format!("energy: the server at rest for {seconds} s"));
+            print_stderr_line(format!("energy: measuring the idle server for {seconds} s"));
         }
         while began.elapsed() < self.idle {
             if stop.is_raised() {

@@ -35,7 +35,7 @@ pub fn collect(args: &CollectArgs) -> CommandResult {
         None => ClockFacts::default(),
     };
     let stop = StopFlag::new();
-    interrupt::on_interrupt_alone(stop.clone(), "ending; everything is read once more");
+    interrupt::on_interrupt_alone(stop.clone(), "ending; every source is read once more");
     let version = env!("CARGO_PKG_VERSION");
     let collecting = Collection::start_with_clock(&setup, &args.output, version, &host_clock)
         .map_err(CommandError::of)?;

@@ -68,7 +68,7 @@ fn view(log: &str, ending: bool, passed: Duration, now: &Snapshot, style: Style)
     drawn
 }
 
-/// A collection beside a run, as the view of the run shows it.
+/// A collection during a run, as the view of the run shows it.
 pub struct CollectionStatus(pub Snapshot);
 
 impl Status for CollectionStatus {

@@ -26,7 +26,7 @@ const LOOK_LEN: u64 = 64 << 10;
 /// Longest shift, in seconds.
 const SHIFT_MAX_S: f64 = 315_360_000.0;
 
-/// What a file of the command line is.
+/// The kind of a file of the command line.
 enum Kind {
     Record,
     Log,
@@ -45,7 +45,7 @@ pub fn merge(args: &MergeArgs) -> CommandResult {
     let (runs, logs, hosts) = sort(args)?;
     let output = match &args.output {
         Some(output) => output.clone(),
-        None => beside(&runs)?,
+        None => default_output(&runs)?,
     };
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     for place in [Some(&output), args.csv.as_ref()].into_iter().flatten() {
@@ -85,7 +85,7 @@ pub fn merge(args: &MergeArgs) -> CommandResult {
 /// Merges logs with runs into a new log at `output`.
 ///
 /// # Errors
-/// A log cannot be read, or the merged one not be written; nothing is left then.
+/// A log cannot be read, or the merged one cannot be written; no file is left then.
 pub fn merge_into(
     runs: &[MergedRun],
     logs: &[PathBuf],
@@ -200,9 +200,9 @@ fn read_other_kit(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRu
             None => usage(e.to_string()),
         })?;
     run.run = number;
-    let beside = other_kits::sfssum_names(&name).into_iter();
-    let beside = beside.map(|name| path.with_file_name(name));
-    if let Some(summary) = beside.into_iter().find(|path| path.is_file()) {
+    let names = other_kits::sfssum_names(&name).into_iter();
+    let paths = names.map(|name| path.with_file_name(name));
+    if let Some(summary) = paths.into_iter().find(|path| path.is_file()) {
         let read = read_sfssum(&summary).map_err(|e| usage(e.to_string()))?;
         other_kits::add_sfssum(&mut run, &read).map_err(|e| usage(e.to_string()))?;
         print_stderr_line(format!("loads and verdicts from {}", summary.display()));
@@ -243,7 +243,7 @@ fn run_name(file: &str) -> String {
     }
 }
 
-/// What a file is, by its first line.
+/// The kind of a file, from its first line.
 fn kind(path: &Path) -> Result<Kind, String> {
     let failed = |e: std::io::Error| format!("{}: cannot be read: {e}", path.display());
     // Reading a pipe or a device may never end.
@@ -274,7 +274,7 @@ fn prime_hosts(record: &RunRecord) -> Option<String> {
 
 /// Where the merged log goes: next to the first run, named after it. The name is checked: a
 /// record may come from another host, and its name may be a path.
-fn beside(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, CommandError> {
+fn default_output(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, CommandError> {
     let Some((path, run)) = runs.first() else {
         return Ok(PathBuf::from("merged.jsonl"));
     };
@@ -357,7 +357,7 @@ fn warnings(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
             None => "nothing".into(),
         };
         warnings.push(format!(
-            "no sample lies in a RUN: samples are of {}, RUNs began from {}; is a time zone or a clock wrong (--shift)?",
+            "no sample is in a RUN: samples are of {}, RUNs began from {}; is a time zone or a clock wrong (--shift)?",
             span(merged.span),
             span(first.zip(last))
         ));

@@ -60,10 +60,10 @@ impl StepState {
     fn label(self) -> String {
         match self {
             Self::ToDo => "to be run".into(),
-            Self::Cut => "cut; to be run anew".into(),
-            Self::Failed => "failed; to be run anew".into(),
+            Self::Cut => "cut; to be run again".into(),
+            Self::Failed => "failed; to be run again".into(),
             Self::GoesOn { measured, of } => {
-                format!("cut; goes on after load point {measured} of {of}")
+                format!("cut; continues after load point {measured} of {of}")
             }
             Self::Done => "done".into(),
         }
@@ -308,7 +308,7 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, Co
             of: resolved.plan.points.len(),
         }),
         false => Err(usage(format!(
-            "{}: this run was cut behind load point {measured} and cannot go on, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
+            "{}: this run was cut after load point {measured} and cannot be continued, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
             path.display(),
             changes.join(", ")
         ))),
@@ -467,7 +467,7 @@ fn reduce(args: &SuiteArgs, merged: &[PathBuf]) -> Result<(), CommandError> {
 fn with_hint(failure: CommandError) -> CommandError {
     match failure {
         CommandError::Failed(reason) => CommandError::Failed(format!(
-            "{reason}; what is done stays, the same command goes on from here (--keep-going: with the next workload)"
+            "{reason}; finished workloads are kept, the same command continues from here (--keep-going: with the next workload)"
         )),
         other => other,
     }

@@ -120,7 +120,7 @@ fn scale(unit: &str, quantity: Quantity) -> Result<f64, String> {
         .find(|(name, of, _)| *name == small && *of == quantity);
     known.map(|(_, _, scale)| *scale).ok_or_else(|| {
         let unit = sanitize(unit, 20);
-        format!("\"{unit}\" after the number is no unit of {quantity}; print the number alone")
+        format!("\"{unit}\" after the number is not a unit of {quantity}; print the number alone")
     })
 }
 
@@ -160,12 +160,12 @@ mod tests {
             ("inf W", "no number"),
             ("1e999", "not a finite"),
             ("220 W of 800 W", "more than one"),
-            ("220 BTU/h", "no unit"),
+            ("220 BTU/h", "not a unit"),
             ("220,5 W", "a decimal comma? print 220.5"),
             ("power 220,5W", "print 220.5"),
             ("1,234 W", "print it without commas"),
-            ("220 C", "no unit"),
-            ("12:30", "no unit"),
+            ("220 C", "not a unit"),
+            ("12:30", "not a unit"),
         ] {
             let message = the_one(text, Quantity::Power).expect_err(text);
             assert!(message.contains(wanted), "{text}: {message}");

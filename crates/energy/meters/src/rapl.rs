@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) const ROOT: &str = "/sys/class/powercap";
 /// Most packages of a host.
 const PACKAGES_MAX: usize = 64;
-/// Readings closer than this give nothing: the counters step every millisecond.
+/// Readings closer than this give no figure: the counters are updated every millisecond.
 const GAP_MIN: Duration = Duration::from_millis(20);
 /// No package takes more, in watts. It limits the time between readings: a counter must not
 /// wrap around twice.

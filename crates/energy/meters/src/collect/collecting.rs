@@ -30,7 +30,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 const END_MAX: Duration = Duration::from_secs(20);
 /// How often the clocks are compared.
 const CLOCK_EVERY: Duration = Duration::from_millis(250);
-/// A datagram is no longer than this.
+/// Longest datagram, in bytes.
 const DATAGRAM_MAX: usize = 1 << 16;
 /// How long an agent may hold a sample back, in seconds (sFlow version 5, section 5).
 const HELD_BACK_S: f64 = 1.0;

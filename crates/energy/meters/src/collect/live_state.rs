@@ -221,7 +221,7 @@ impl State {
     }
 }
 
-/// A figure with its unit, for people.
+/// A figure with its unit, as text.
 fn shown(quantity: Quantity, value: f64) -> String {
     let (decimals, unit) = match quantity {
         Quantity::Power => (1, " W"),

@@ -484,7 +484,9 @@ fn datagrams_become_samples_with_exact_bytes() {
         assert_eq!(sample.bad_packets, Some(0));
         assert!(sample.interval_us >= 50_000);
     }
-    let kinds: Vec<EventKind> = page.events().iter().map(|(kind, _)| *kind).collect();
+    let mut kinds: Vec<EventKind> = page.events().iter().map(|(kind, _)| *kind).collect();
+    // On a busy machine they are reported at different times.
+    kinds.sort_by_key(|kind| *kind == EventKind::Invalid);
     assert_eq!(
         kinds,
         [EventKind::Gap, EventKind::Invalid],

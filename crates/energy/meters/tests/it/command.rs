@@ -33,7 +33,7 @@ fn output_without_a_figure_is_reported() {
         ("true", "one line"),
         ("echo on", "no number"),
         ("echo 1 2", "more than one"),
-        ("echo 5 C", "no unit"),
+        ("echo 5 C", "not a unit"),
         ("yes 1", "more than 4096 bytes"),
         ("exit 3", "exit status: 3"),
         ("no-such-command-at-all", "127"),

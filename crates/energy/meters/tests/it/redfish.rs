@@ -213,7 +213,7 @@ fn a_certificate_is_checked() {
 fn refusals_have_a_message() {
     for (status, wanted) in [
         ("404 Not Found", "/redfish/v1/Chassis lists"),
-        ("403 Forbidden", "wants a login"),
+        ("403 Forbidden", "requires a login"),
         ("503 Service Unavailable", "longer interval"),
         ("500 Internal Server Error", "500"),
         ("204 No Content", "204"),

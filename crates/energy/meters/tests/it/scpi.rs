@@ -50,7 +50,7 @@ fn figures_that_the_meter_lacks_are_left_out() {
     let sample = read(&mut *meter);
     assert_eq!(sample.values, [(Quantity::Voltage, 230.1)]);
     *answer.lock().expect("an answer") = Some(["NAN"; 7].join(","));
-    assert!(failure(&mut *meter, LIMIT).contains("no figure at all"));
+    assert!(failure(&mut *meter, LIMIT).contains("the answer has no figure"));
     *answer.lock().expect("an answer") = None;
     assert_eq!(figure(&read(&mut *meter), Quantity::Power), Some(535.2));
     assert_eq!(device.connections(), 2);
@@ -91,14 +91,14 @@ fn a_missing_device_is_reported() {
 }
 
 /// Waits until the other side disconnects.
-fn until_gone(mut stream: &TcpStream) {
+fn wait_for_disconnect(mut stream: &TcpStream) {
     let mut bytes = [0; 64];
     while matches!(stream.read(&mut bytes), Ok(len) if len > 0) {}
 }
 
 #[test]
 fn a_silent_device_takes_no_longer_than_the_limit() {
-    let device = Device::start(|stream| until_gone(&stream));
+    let device = Device::start(|stream| wait_for_disconnect(&stream));
     let mut meter = meter(&source(&device), SHORT);
     for _ in 0..2 {
         let message = failure(&mut *meter, SHORT);
@@ -135,16 +135,16 @@ fn invalid_answers_are_reported_and_sanitized() {
     for (answer, wanted) in [
         (
             &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
-            "no instrument's identification",
+            "not an instrument's identification",
         ),
-        (b"\x1b[2Ja,b\n", "no instrument's identification"),
-        (b"\xff\xfe\n", "is no text"),
-        (b"a,b,c,d\nmore\n", "more than it was asked"),
+        (b"\x1b[2Ja,b\n", "not an instrument's identification"),
+        (b"\xff\xfe\n", "is not text"),
+        (b"a,b,c,d\nmore\n", "more than one answer"),
         (b"a,b,c,d\n", "no answer within"),
     ] {
         let device = Device::start(move |mut stream| {
             if stream.write_all(answer).is_ok() {
-                until_gone(&stream);
+                wait_for_disconnect(&stream);
             }
         });
         let message = failure(&mut *meter(&source(&device), SHORT), SHORT);

@@ -1,5 +1,5 @@
 //! VXI-11 against a server written here by hand after the specification (VXIbus
-//! Consortium, 1995, appendix C); no capture.
+//! Consortium, 1995, appendix C); not a capture.
 
 use crate::device::{Device, Wattmeter};
 use crate::{LIMIT, SHORT, failure, figure, meter, read};
@@ -152,7 +152,7 @@ fn the_portmapper_returns_the_port() {
 fn failures_have_a_message() {
     for (way, wanted) in [
         (Way::Full, "no link left"),
-        (Way::Confused, "no reply to a call"),
+        (Way::Confused, "not a reply to the call"),
         (Way::Endless, "without an end"),
         (Way::Silent, "no answer within 0.4 s"),
         (Way::Nonsense(b""), "too long, or empty"),
