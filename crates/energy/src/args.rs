@@ -1,4 +1,4 @@
-//! `energy` on the command line, and what `run` has of it.
+//! The options of `energy`, and `--energy` of `run`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use filermark_cli_kit::output::OutputArgs;
@@ -21,17 +21,17 @@ Examples:
   filermark energy reduce swbuild.merged.jsonl vda.merged.jsonl -o four
   filermark energy suite --energy energy.toml                  the four workloads, resumable")]
 pub struct EnergyArgs {
-    /// What to do
+    /// The subcommand
     #[command(subcommand)]
     pub command: EnergyCommand,
 }
 
-/// What `energy` can do.
+/// The subcommands of `energy`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum EnergyCommand {
     /// Read sFlow, power meters and sensors, live, into an energy log
     Collect(CollectArgs),
-    /// Make an energy log of files: sflowtool's, captures, power meters'
+    /// Convert files into an energy log: sflowtool, captures, power meters
     Import(ImportArgs),
     /// Tag every sample of energy logs with load point and phase of runs
     Merge(MergeArgs),
@@ -67,13 +67,14 @@ pub struct CollectArgs {
     /// A power meter of the clients; may be repeated
     #[arg(long, value_name = "SOURCE")]
     pub client_meter: Vec<String>,
-    /// A sensor of temperature or humidity, likewise: cmd+temperature_c:COMMAND, hwmon:CHIP
+    /// A sensor of temperature or humidity, may be repeated: cmd+temperature_c:COMMAND,
+    /// hwmon:CHIP
     #[arg(long, value_name = "SOURCE")]
     pub temp: Vec<String>,
     /// How often meters and sensors are read
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_interval)]
     pub interval: Duration,
-    /// End after so long; without it, when interrupted
+    /// End after this time; without it, when interrupted
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     pub seconds: Option<Duration>,
     /// Measure the offset to the prime's clock: HOST:PORT of `filermark clock` there
@@ -104,24 +105,24 @@ pub struct ImportArgs {
     /// A file of a thermometer or hygrometer; may be repeated
     #[arg(long, value_name = "FILE")]
     pub environment: Vec<PathBuf>,
-    /// Which columns are what: date=Date,time=Time,power_w=WT1:P-1 (names, or numbers from 1)
+    /// Meaning of the columns: date=Date,time=Time,power_w=WT1:P-1 (names, or numbers from 1)
     ///
     /// WHAT is date, time, datetime, ms, unix, or a quantity: power_w, apparent_power_va,
     /// energy_j, voltage_v, current_a, power_factor, frequency_hz, voltage_thd_pcnt,
     /// temperature_c, humidity_pcnt. COLUMN may have a factor (power_w=P*1000) and may be
-    /// several that add up (power_w=P1+P2). order=dmy, mdy or ymd says how dates are written.
+    /// several that add up (power_w=P1+P2). order=dmy, mdy or ymd is the order of dates.
     #[arg(long, value_name = "WHAT=COLUMN", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Where the times were written: UTC, +01:00, Europe/Berlin
+    /// The time zone of times without an offset: UTC, +01:00, Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<Zone>,
-    /// Whose power it is
+    /// The consumer of the power
     #[arg(long, value_enum, default_value_t = RoleArg::Server)]
     pub role: RoleArg,
     /// Seconds to add to the files' times for the prime's time
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = parse_offset)]
     pub offset: Option<f64>,
-    /// The offset is right within so many seconds
+    /// The uncertainty of the offset, in seconds
     #[arg(long, value_name = "S", value_parser = parse_bound)]
     pub bound: Option<f64>,
     #[command(flatten)]
@@ -129,31 +130,31 @@ pub struct ImportArgs {
     /// The energy log
     #[arg(short, long, value_name = "FILE", default_value = "lab.energy.jsonl")]
     pub output: PathBuf,
-    /// Write over an older energy log
+    /// Overwrite an existing energy log
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
     pub output_args: OutputArgs,
 }
 
-/// What the power meter of `--power` is, by its plate and its certificate.
+/// The power meter of `--power`, from its type plate and its calibration certificate.
 #[derive(Clone, Debug, Default, Args)]
 pub struct InstrumentArgs {
-    /// Who makes the power meter, for the worksheet
-    #[arg(long, value_name = "TEXT", value_parser = parse_told)]
+    /// Maker of the power meter, for the worksheet
+    #[arg(long, value_name = "TEXT", value_parser = parse_instrument_text)]
     pub make: Option<String>,
     /// Model of the power meter
-    #[arg(long, value_name = "TEXT", value_parser = parse_told)]
+    #[arg(long, value_name = "TEXT", value_parser = parse_instrument_text)]
     pub model: Option<String>,
     /// Serial number of the power meter
-    #[arg(long, value_name = "TEXT", value_parser = parse_told)]
+    #[arg(long, value_name = "TEXT", value_parser = parse_instrument_text)]
     pub serial: Option<String>,
-    /// When the power meter was calibrated last, as 2026-03-01
+    /// Day of the last calibration of the power meter, as 2026-03-01
     #[arg(long, value_name = "DAY", value_parser = parse_day)]
     pub calibrated: Option<String>,
 }
 
-fn parse_told(text: &str) -> Result<String, String> {
+fn parse_instrument_text(text: &str) -> Result<String, String> {
     optional_text(text).ok_or_else(|| format!("give 1 to {TEXT_LEN_MAX} characters on one line"))
 }
 
@@ -169,7 +170,7 @@ fn parse_offset(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("give seconds from -{OFFSET_S_MAX} to {OFFSET_S_MAX}"))
 }
 
-/// How far off an offset may be.
+/// The uncertainty of an offset.
 fn parse_bound(text: &str) -> Result<f64, String> {
     match parse_offset(text) {
         Ok(seconds) if seconds >= 0.0 => Ok(seconds),
@@ -180,7 +181,7 @@ fn parse_bound(text: &str) -> Result<f64, String> {
 /// Two clocks may differ by ten years, in seconds.
 const OFFSET_S_MAX: f64 = 315_576_000.0;
 
-/// What a meter's power is of.
+/// The consumer of a meter's power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RoleArg {
     /// The server, or a part of it; such meters add up
@@ -191,7 +192,7 @@ pub enum RoleArg {
     Other,
 }
 
-/// What the user says of the server and of the lab.
+/// The server and the lab, as the user describes them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LabArgs {
     /// Interfaces that face the server: 24, 1-3, NAME, AGENT/24; may be repeated
@@ -206,8 +207,8 @@ pub struct LabArgs {
     /// Nominal voltage of the supply
     #[arg(long, value_name = "V", value_parser = parse_voltage)]
     pub nominal_voltage: Option<f64>,
-    /// Take from this energy setup what it says of the product, the place, the lab and, by
-    /// their names, of the instruments; the options win
+    /// Take the product, the place, the lab and, by their names, the instruments from this
+    /// energy setup; options take precedence
     #[arg(long, value_name = "FILE")]
     pub energy: Option<PathBuf>,
 }
@@ -220,10 +221,10 @@ pub struct MergeArgs {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub lab: LabArgs,
-    /// Where the times of a foreign sfslog were written: UTC, +01:00, Europe/Berlin
+    /// The time zone of an sfslog of another kit: UTC, +01:00, Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<Zone>,
-    /// Seconds to add to the times of all energy logs, besides what they say themselves
+    /// Seconds to add to the times of all energy logs, in addition to their own offsets
     #[arg(
         long,
         value_name = "S",
@@ -231,13 +232,13 @@ pub struct MergeArgs {
         allow_negative_numbers = true
     )]
     pub shift: f64,
-    /// The merged log [default: the first run's SUFFIX.merged.jsonl, beside it]
+    /// The merged log [default: SUFFIX.merged.jsonl of the first run, in its directory]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write every sample as a row of CSV with Run and Phase, too
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Write over older files
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
 }
@@ -263,13 +264,13 @@ pub struct ReduceArgs {
     /// Write page, workbook and table as NAME.html, NAME.xlsx, NAME.csv
     #[arg(short, long, value_name = "NAME")]
     pub output: Option<PathBuf>,
-    /// Write over older files
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
-    /// Leave the last tenth of RUN out, as those do who filter by RUN alone
+    /// Leave the last tenth of RUN out, as in spreadsheets that filter by RUN only
     #[arg(long)]
     pub without_tail: bool,
-    /// Lay the page out with templates of your own: see report --export-templates
+    /// Directory of your own templates for the page: see report --export-templates
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
 }
@@ -291,7 +292,7 @@ pub struct SuiteArgs {
     /// The rc files, one for each workload [default: sfs_rc_swbuild sfs_rc_vda sfs_rc_vdi sfs_rc_database]
     #[arg(value_name = "[SUFFIX=]RC")]
     pub rcs: Vec<String>,
-    /// What to collect beside every run
+    /// What to collect during every run
     #[arg(long, value_name = "FILE")]
     pub energy: Option<PathBuf>,
     /// Directory of the result files (WORK_DIR)
@@ -300,10 +301,10 @@ pub struct SuiteArgs {
     /// Set a parameter in all of them; may be repeated
     #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, without doing it
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on with the next workload where one fails
+    /// Continue with the next workload if one fails
     #[arg(long)]
     pub keep_going: bool,
 }
@@ -329,7 +330,7 @@ fn parse_time(text: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
 /// A collection is no longer than this: 100 days.
 const SPAN_MAX: Duration = Duration::from_secs(8_640_000);
 
-/// Where it is listened.
+/// The address to listen on.
 fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let sentence =
         "give an address and a port, as 0.0.0.0:6343 (every address of this host) or [::]:6343";
@@ -363,12 +364,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_figure_is_told_with_its_form() {
+    fn invalid_values_are_refused_with_the_expected_form() {
         assert_eq!(parse_interval("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(parse_span("1h"), Ok(Duration::from_secs(3600)));
         for bad in ["20ms", "11m", "1h", "inf", "NaN", "x", ""] {
-            let said = parse_interval(bad).expect_err(bad);
-            assert!(said.contains("10m"), "{said}");
+            let message = parse_interval(bad).expect_err(bad);
+            assert!(message.contains("10m"), "{message}");
         }
         assert!(parse_span("101000h").is_err());
         assert_eq!(parse_drives("24"), Ok(24));

@@ -1,4 +1,4 @@
-//! What `run --energy` collects during a run; behind the run it is merged and reduced.
+//! What `run --energy` collects during a run; after the run it is merged and reduced.
 
 use crate::live::CollectionStatus;
 use crate::merge::{merge_into, run_of};
@@ -35,8 +35,8 @@ pub struct BackgroundCollection {
 }
 
 impl BackgroundCollection {
-    /// Begins to collect what the setup at `setup` names, into SUFFIX.energy.jsonl in `dir`.
-    /// A resumed run gets a further log beside those of its earlier parts.
+    /// Starts to collect what the setup at `setup` names, into SUFFIX.energy.jsonl in `dir`.
+    /// A resumed run gets another log next to those of its earlier parts.
     ///
     /// # Errors
     /// The setup is wrong, a source does not answer, or the log exists already.
@@ -48,7 +48,7 @@ impl BackgroundCollection {
     ) -> Result<Self, CommandError> {
         let (setup, input) = read_setup(setup)?;
         std::fs::create_dir_all(dir)
-            .map_err(|e| CommandError::of(format!("{}: cannot be made: {e}", dir.display())))?;
+            .map_err(|e| CommandError::of(format!("{}: cannot be created: {e}", dir.display())))?;
         let (earlier, log) = if is_resumed {
             logs_of(dir, suffix)
         } else {
@@ -64,7 +64,7 @@ impl BackgroundCollection {
         };
         let collecting =
             Collection::start(&setup, &log, env!("CARGO_PKG_VERSION")).map_err(CommandError::of)?;
-        // The idle baseline is that of the first part.
+        // The idle power was measured before the first part.
         let idle = if is_resumed {
             Duration::ZERO
         } else {
@@ -97,7 +97,7 @@ impl Companion for BackgroundCollection {
         let began = Instant::now();
         if !self.idle.is_zero() {
             let seconds = self.idle.as_secs_f64();
-            print_stderr_line(format!("energy: the server at rest for {seconds} s"));
+            print_stderr_line(format!("energy: measuring the idle server for {seconds} s"));
         }
         while began.elapsed() < self.idle {
             if stop.is_raised() {
@@ -120,13 +120,13 @@ impl Companion for BackgroundCollection {
             && !self.is_failure_reported.replace(true)
         {
             messages.push(format!(
-                "energy: {failure}; the run goes on, and nothing more is collected"
+                "energy: {failure}; the run continues, and nothing more is collected"
             ));
         }
         messages
     }
 
-    /// The log stays, also one that could not be written to its end.
+    /// The log is kept, even if it is incomplete.
     fn end(self: Box<Self>) -> Box<dyn Ended> {
         self.print_messages();
         let failure = match self.collecting.stop() {
@@ -167,7 +167,7 @@ fn log_of_part(dir: &Path, suffix: &str, part: u32) -> PathBuf {
     }
 }
 
-/// The energy logs of all parts of a run, and the name of a further one.
+/// The energy logs of all parts of a run, and the name of the next.
 pub fn logs_of(dir: &Path, suffix: &str) -> (Vec<PathBuf>, PathBuf) {
     let mut found = Vec::new();
     let mut part = 1;
@@ -183,19 +183,19 @@ pub fn logs_of(dir: &Path, suffix: &str) -> (Vec<PathBuf>, PathBuf) {
     }
 }
 
-/// The log of a run that is over.
+/// The log of a run that has ended.
 struct CollectedLog {
     log: PathBuf,
-    /// Those of the earlier parts.
+    /// The logs of the earlier parts.
     earlier: Vec<PathBuf>,
     is_resumed: bool,
-    /// Why it was not written to its end.
+    /// Why it is incomplete.
     failure: Option<CommandError>,
 }
 
 impl Ended for CollectedLog {
-    /// Removes the log, so that the next run may have its name. Where the record has load
-    /// points, the log stays, and the command that merges both is printed.
+    /// Removes the log, so that its name is free for the next run. Where the record has load
+    /// points, the log is kept, and the command that merges both is printed.
     fn discard(&self) {
         if self.is_resumed {
             // The load points of the record are those of the earlier parts.
@@ -216,7 +216,7 @@ impl Ended for CollectedLog {
         }
     }
 
-    /// Merges the log with the record, reduces both, and writes the report beside the record.
+    /// Merges the log with the record, reduces both, and writes the report next to the record.
     fn report(&self, record: &RunRecord, path: &Path, to_stdout: bool) -> Result<(), CommandError> {
         if record.points.is_empty() {
             self.discard();

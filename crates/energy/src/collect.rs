@@ -17,10 +17,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How often the view is fed.
-const LOOK: Duration = Duration::from_millis(200);
-/// How often a line is said where there is no view.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+/// How often the view is updated.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// How often a status line is printed where there is no view.
+const STATUS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Collects until it is interrupted, or for as long as was asked.
 pub fn collect(args: &CollectArgs) -> CommandResult {
@@ -35,9 +35,9 @@ pub fn collect(args: &CollectArgs) -> CommandResult {
         None => ClockFacts::default(),
     };
     let stop = StopFlag::new();
-    interrupt::on_interrupt_alone(stop.clone(), "ending; everything is read once more");
+    interrupt::on_interrupt_alone(stop.clone(), "ending; every source is read once more");
     let version = env!("CARGO_PKG_VERSION");
-    let collecting = Collection::start_beside(&setup, &args.output, version, &host_clock)
+    let collecting = Collection::start_with_clock(&setup, &args.output, version, &host_clock)
         .map_err(CommandError::of)?;
     if !args.quiet {
         print_setup(&setup, args, &collecting, &host_clock);
@@ -46,7 +46,7 @@ pub fn collect(args: &CollectArgs) -> CommandResult {
     let last = collecting.snapshot();
     let simulated = last.sources.iter().any(|s| s.simulated);
     if !args.quiet {
-        // The view is gone; its last figures stay.
+        // The view was removed from the terminal; keep its last figures.
         print_stderr_line(format!("last: {}", live::status_line(&last)));
     }
     let summary = collecting.stop().map_err(CommandError::of);
@@ -77,7 +77,7 @@ fn setup(args: &CollectArgs) -> Result<Setup, CommandError> {
     let setup = setup::read(args.setup.energy.as_deref(), &also)?;
     if setup.sflow.is_none() && setup.meters.is_empty() && setup.sensors.is_empty() {
         return Err(CommandError::Usage(vec![
-            "nothing to collect: name what there is by a file (--energy FILE) or by options: --sflow ADDR:PORT, --meter SOURCE, --client-meter SOURCE, --temp SOURCE".into(),
+    "nothing to collect: name the sources in a file (--energy FILE) or by options: --sflow ADDR:PORT, --meter SOURCE, --client-meter SOURCE, --temp SOURCE".into(),
         ]));
     }
     Ok(setup)
@@ -93,7 +93,7 @@ fn specs(option: &str, words: &[String]) -> Result<Vec<SourceSpec>, CommandError
     words.iter().map(read).collect()
 }
 
-/// How this host's clock stands to the prime's.
+/// The offset between this host's clock and the prime's.
 fn host_clock(place: &str) -> Result<ClockFacts, CommandError> {
     let bad = || {
         let sentence =
@@ -130,7 +130,7 @@ fn print_setup(setup: &Setup, args: &CollectArgs, collecting: &Collection, clock
             );
         }
     }
-    let tell = |what: &str, source: &SourceSetup| {
+    let print_source = |what: &str, source: &SourceSetup| {
         let seconds = source.interval.as_secs_f64();
         print_stderr_line(format!(
             "{what} {}: {} every {seconds} s",
@@ -138,10 +138,10 @@ fn print_setup(setup: &Setup, args: &CollectArgs, collecting: &Collection, clock
         ));
     };
     for meter in &setup.meters {
-        tell(&format!("meter ({})", meter.role.name()), meter);
+        print_source(&format!("meter ({})", meter.role.name()), meter);
     }
     for sensor in &setup.sensors {
-        tell("sensor", sensor);
+        print_source("sensor", sensor);
     }
     if let Some(bound_s) = clock.bound_s {
         print_stderr_line(format!(
@@ -152,7 +152,7 @@ fn print_setup(setup: &Setup, args: &CollectArgs, collecting: &Collection, clock
     print_stderr_line(format!("writing {}; Ctrl-C ends it", args.output.display()));
 }
 
-/// Shows what goes on until the end. Gives why it ended too early, if it did.
+/// Shows the collection until it ends. Returns the reason if it ended too early.
 fn watch(args: &CollectArgs, collecting: &Collection, stop: &StopFlag) -> Option<String> {
     let began = Instant::now();
     let drawn = !args.quiet && view::wanted();
@@ -160,7 +160,7 @@ fn watch(args: &CollectArgs, collecting: &Collection, stop: &StopFlag) -> Option
     let view = drawn
         .then(|| LiveView::start(CollectionContent::new(log_name(&args.output)), colour))
         .flatten();
-    let mut said = began;
+    let mut status_printed = began;
     while !stop.is_raised() {
         let passed = began.elapsed();
         if let Some(failure) = collecting.failure() {
@@ -175,20 +175,20 @@ fn watch(args: &CollectArgs, collecting: &Collection, stop: &StopFlag) -> Option
         let left = match args.seconds.map(|seconds| seconds.checked_sub(passed)) {
             Some(None) => return None,
             Some(Some(left)) => left,
-            None => LOOK,
+            None => POLL_INTERVAL,
         };
         match &view {
             Some(view) => {
                 let snapshot = collecting.snapshot();
-                view.change(|collection, _| collection.see(snapshot));
+                view.change(|collection, _| collection.update(snapshot));
             }
-            None if !args.quiet && said.elapsed() >= SAY_EVERY => {
-                said = Instant::now();
+            None if !args.quiet && status_printed.elapsed() >= STATUS_INTERVAL => {
+                status_printed = Instant::now();
                 print_stderr_line(live::status_line(&collecting.snapshot()));
             }
             None => {}
         }
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     }
     None
 }
@@ -198,7 +198,7 @@ fn log_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The product: what the log has.
+/// Prints the result: what the log has.
 fn print(args: &CollectArgs, summary: &Summary, sources: usize, simulated: bool) {
     if args.print.json {
         output::print_json(&json!({
@@ -221,8 +221,8 @@ fn print(args: &CollectArgs, summary: &Summary, sources: usize, simulated: bool)
     if simulated {
         text.push_str("SIMULATED: figures of at least one source are made up\n");
     }
-    for trouble in &summary.problems {
-        text.push_str(&format!("trouble: {trouble}\n"));
+    for problem in &summary.problems {
+        text.push_str(&format!("problem: {problem}\n"));
     }
     output::print(&text);
 }

@@ -32,7 +32,7 @@ enum Kind {
     Table(Table),
 }
 
-/// Does it.
+/// Converts the files and prints a summary.
 pub fn import(args: &ImportArgs) -> CommandResult {
     let files = files(args);
     let options = options(args, &files)?;
@@ -40,7 +40,7 @@ pub fn import(args: &ImportArgs) -> CommandResult {
     refuse_inputs(&args.output, &inputs)?;
     let draft = PendingFile::new(&args.output, args.force)?;
     let stop = StopFlag::new();
-    interrupt::on_interrupt_alone(stop.clone(), "stopping: nothing is kept of the log");
+    interrupt::on_interrupt_alone(stop.clone(), "stopping: no log is written");
     let mut writer = LogWriter::create(draft.path()).map_err(CommandError::of)?;
     let reports = lines(&files, &options, &stop, &mut |line| writer.line(&line));
     let reports = reports.map_err(|error| match stop.is_raised() {
@@ -76,15 +76,15 @@ fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, Comm
         .map_err(|e| CommandError::Usage(vec![format!("--{e}")]))?;
     let is_chosen = !args.columns.is_empty();
     if is_chosen && args.power.is_empty() && args.environment.is_empty() {
-        return usage("--columns is of --power and --environment only; neither is given");
+        return usage("--columns applies to --power and --environment only; neither is given");
     }
     if is_chosen && !args.power.is_empty() && !args.environment.is_empty() {
         return usage(
-            "--columns cannot be of --power and --environment at once: import them one after the other, into two logs; \"filermark energy merge\" takes both",
+            "--columns cannot apply to --power and --environment at once: import them one after the other, into two logs; \"filermark energy merge\" takes both",
         );
     }
     if args.bound.is_some() && args.offset.is_none() {
-        return usage("--bound says how certain --offset is; give --offset, too (0 is one)");
+        return usage("--bound is the uncertainty of --offset; give --offset, too (0 is allowed)");
     }
     Ok(Options {
         zone: args.zone.clone(),
@@ -107,20 +107,20 @@ fn options(args: &ImportArgs, files: &[(Kind, PathBuf)]) -> Result<Options, Comm
     })
 }
 
-/// What the power meter is, as the options say.
+/// The power meter, from the options.
 fn instrument(args: &ImportArgs) -> Result<Instrument, CommandError> {
-    let said = &args.instrument;
+    let options = &args.instrument;
     let instrument = Instrument {
-        make: said.make.clone(),
-        model: said.model.clone(),
-        serial: said.serial.clone(),
+        make: options.make.clone(),
+        model: options.model.clone(),
+        serial: options.serial.clone(),
         firmware: None,
-        calibrated: said.calibrated.clone(),
+        calibrated: options.calibrated.clone(),
     };
     match instrument.is_empty() || args.power.len() == 1 {
         true => Ok(instrument),
         false => Err(CommandError::Usage(vec![
-            "--make, --model, --serial and --calibrated are of one power meter: give one --power, and import others into logs of their own; \"filermark energy merge\" takes all of them".into(),
+            "--make, --model, --serial and --calibrated apply to one power meter: give one --power, and import others into logs of their own; \"filermark energy merge\" takes all of them".into(),
         ])),
     }
 }

@@ -1,5 +1,5 @@
-//! Energy during runs. The program reaches the whole subtree through this crate: the
-//! subcommand `energy` ([`EnergyArgs`], [`energy()`]), and what a run collects meanwhile
+//! Energy during runs. The program uses the whole subtree through this crate: the
+//! subcommand `energy` ([`EnergyArgs`], [`energy()`]), and the collection during a run
 //! ([`SetupArgs`]).
 //!
 //! Below it are `data` (decoders, importers, the log, merging, reduction; no sockets),
@@ -51,12 +51,12 @@ pub trait Program {
     /// The rc file or an option is wrong.
     fn resolve(&self, sources: RunSources) -> Result<Resolved, CommandError>;
 
-    /// Carries a plan out and writes its results, with what `setup` names collected meanwhile;
-    /// with `is_resumed` from the last measured load point of its record on.
+    /// Runs a plan and writes its results. The sources of `setup` are collected meanwhile.
+    /// With `is_resumed`, the run continues after the last measured load point of its record.
     fn run(&self, plan: Resolved, setup: &SetupArgs, is_resumed: bool) -> CommandResult;
 }
 
-/// Carries the subcommand out.
+/// Runs the subcommand.
 ///
 /// # Errors
 /// The command line or a file is wrong, or the command failed.
@@ -71,8 +71,8 @@ pub fn energy(args: &EnergyArgs, program: &dyn Program) -> CommandResult {
 }
 
 impl SetupArgs {
-    /// Begins to collect for the run of this suffix, into `dir`; `None` without `--energy`.
-    /// A resumed run gets a further log.
+    /// Starts to collect for the run of this suffix, into `dir`; `None` without `--energy`.
+    /// A resumed run gets another log.
     ///
     /// # Errors
     /// The setup is wrong, a source does not answer, or the log exists already.

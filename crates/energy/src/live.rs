@@ -1,5 +1,5 @@
-//! What is collected beside a run, as lines: watts, temperatures, traffic, the busiest
-//! interfaces, trouble. Pure: the same snapshot gives the same text.
+//! The state of a collection as lines: watts, temperatures, traffic, the busiest
+//! interfaces, the last problem. Pure: the same snapshot gives the same text.
 
 use filermark_cli_kit::companion::Status;
 use filermark_cli_kit::view::{
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Interfaces that are shown.
 const PORTS_SHOWN: usize = 5;
-/// Most lines of a trouble.
+/// Most lines of a problem.
 const FAILURE_ROWS: usize = 3;
 /// Columns of a label at the beginning of a line.
 const LABEL: usize = 9;
@@ -38,8 +38,8 @@ impl CollectionContent {
         }
     }
 
-    /// Takes in the present state.
-    pub fn see(&mut self, snapshot: Snapshot) {
+    /// Replaces the state that is shown.
+    pub fn update(&mut self, snapshot: Snapshot) {
         *self.now = snapshot;
     }
 }
@@ -54,7 +54,7 @@ impl Content for CollectionContent {
     }
 }
 
-/// A collection by itself: its title, and what is seen of it.
+/// A collection without a run: its title, and its state.
 fn view(log: &str, ending: bool, passed: Duration, now: &Snapshot, style: Style) -> Vec<String> {
     let mut title = Line::default();
     title
@@ -68,7 +68,7 @@ fn view(log: &str, ending: bool, passed: Duration, now: &Snapshot, style: Style)
     drawn
 }
 
-/// A collection beside a run, as the view of the run shows it.
+/// A collection during a run, as the view of the run shows it.
 pub struct CollectionStatus(pub Snapshot);
 
 impl Status for CollectionStatus {
@@ -81,7 +81,7 @@ impl Status for CollectionStatus {
     }
 }
 
-/// The lines of a snapshot; to be set below others, too.
+/// The lines of a snapshot.
 fn lines(now: &Snapshot, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(power(now));
@@ -96,7 +96,7 @@ fn lines(now: &Snapshot, style: Style) -> Vec<String> {
     text.collect()
 }
 
-/// The same in one sentence, for who has no terminal.
+/// The state in one sentence, for output that is not a terminal.
 pub fn status_line(now: &Snapshot) -> String {
     let mut parts = Vec::new();
     if !now.sources.is_empty() {
@@ -174,7 +174,7 @@ fn sources(now: &Snapshot) -> Option<Line> {
     (!now.sources.is_empty()).then_some(line)
 }
 
-/// What goes through the chosen interfaces, and what became of datagrams.
+/// The traffic of the chosen interfaces, and the datagrams received and lost.
 fn traffic(now: &Snapshot) -> Option<Line> {
     let (came, lost) = now.datagrams;
     let mut line = Line::new("traffic");
@@ -235,8 +235,8 @@ fn ports(ports: &[PortNow], style: Style) -> Vec<Line> {
     shown.iter().enumerate().map(line).collect()
 }
 
-/// What went wrong last: its beginning says which source, its end what to try, so that it
-/// takes several lines where it must.
+/// The last problem. It begins with the source and ends with what to try, so it takes
+/// several lines where one is too short.
 fn problem_lines(sentence: &str, style: Style) -> Vec<Line> {
     let mut rows = vec![String::new()];
     let width_left = style.width.saturating_sub(LABEL).max(1);
@@ -265,14 +265,14 @@ fn problem_lines(sentence: &str, style: Style) -> Vec<Line> {
         }
     }
     let line = |(at, row): (usize, String)| {
-        let mut line = Line::new(if at == 0 { "trouble" } else { "" });
+        let mut line = Line::new(if at == 0 { "problem" } else { "" });
         line.add(Paint::Bad, row);
         line
     };
     rows.into_iter().enumerate().map(line).collect()
 }
 
-/// Its label, cut to what a line has room for.
+/// Its label, cut to the space of a line.
 fn name(port: &PortNow) -> String {
     let mut name = one_line(&port.label);
     while columns(&name) > NAME_COLUMNS {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_as_it_is_seen() {
+    fn the_view_of_a_collection() {
         let style = style(90, Charset::Unicode);
         let passed = Duration::from_secs(65);
         let seen = view("lab.energy.jsonl", false, passed, &snapshot(), style);
@@ -346,7 +346,7 @@ mod tests {
                 " traffic 1,012.3 MiB/s   1,234 datagrams, 3 lost",
                 " ports   * 10.0.0.248 filer-e0a    ████░░░░░░  43 %  in 512.0 out 64.0 MiB/s",
                 "           10.0.0.248 interface 3  speed ?           in 1.5 out 0.2 MiB/s",
-                " trouble rack: no answer\u{fffd}[2J",
+                " problem rack: no answer\u{fffd}[2J",
             ]
         );
     }
@@ -374,7 +374,7 @@ mod tests {
             lines(&now, style(34, Charset::Ascii)),
             [
                 " traffic nothing yet on 127.0.0.1:",
-                " trouble wt310: connect:",
+                " problem wt310: connect:",
                 "         Connection refused; is it",
                 "         the line port?",
             ]

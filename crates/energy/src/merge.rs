@@ -20,20 +20,20 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How much of a file is looked at to know what it is.
+/// How much of a file is read to detect what it is.
 const LOOK_LEN: u64 = 64 << 10;
 
 /// Longest shift, in seconds.
 const SHIFT_MAX_S: f64 = 315_360_000.0;
 
-/// What a file of the command line is.
+/// The kind of a file of the command line.
 enum Kind {
     Record,
     Log,
     OtherKit,
 }
 
-/// Merges, and says what became of the samples.
+/// Merges, and prints how many samples were tagged.
 pub fn merge(args: &MergeArgs) -> CommandResult {
     if !args.shift.is_finite() || args.shift.abs() > SHIFT_MAX_S {
         return Err(usage(format!(
@@ -45,12 +45,12 @@ pub fn merge(args: &MergeArgs) -> CommandResult {
     let (runs, logs, hosts) = sort(args)?;
     let output = match &args.output {
         Some(output) => output.clone(),
-        None => beside(&runs)?,
+        None => default_output(&runs)?,
     };
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     for place in [Some(&output), args.csv.as_ref()].into_iter().flatten() {
         refuse_inputs(place, &inputs)?;
-        // Told before hours of samples are read.
+        // Checked before hours of samples are read.
         PendingFile::new(place, args.force)?;
     }
     if args
@@ -78,14 +78,14 @@ pub fn merge(args: &MergeArgs) -> CommandResult {
         crate::samples_csv::write(&output, csv, args.force)?;
     }
     print(&merged, &runs, &output);
-    // The log is there, for those who look what is wrong; a script must not go on with it.
+    // The log is kept for finding out what is wrong; a script must not continue with it.
     Ok(ExitCode::from(u8::from(merged.in_run == 0)))
 }
 
 /// Merges logs with runs into a new log at `output`.
 ///
 /// # Errors
-/// A log cannot be read, or the merged one not be written; nothing is left then.
+/// A log cannot be read, or the merged one cannot be written; no file is left then.
 pub fn merge_into(
     runs: &[MergedRun],
     logs: &[PathBuf],
@@ -125,7 +125,7 @@ pub fn head() -> Head {
     }
 }
 
-/// What options and setup say of the lab, and of instruments by their names.
+/// The lab, and the instruments by their names, from the options and the setup.
 fn lab(args: &LabArgs) -> Result<(Lab, BTreeMap<String, Instrument>), CommandError> {
     let mut lab = Lab {
         drives: args.drives,
@@ -171,7 +171,7 @@ fn sort(args: &MergeArgs) -> Result<MergeInputs, CommandError> {
     }
     if args.zone.is_some() && !any_foreign {
         print_stderr_line(
-            "--zone has no use here: no log of another kit is among the files, and the times of energy logs are set when they are imported (energy import --zone)",
+            "--zone has no effect: no log of another kit is among the files, and the times of energy logs are set when they are imported (energy import --zone)",
         );
     }
     let missing = match (runs.is_empty(), logs.is_empty()) {
@@ -186,7 +186,7 @@ fn usage(sentence: String) -> CommandError {
     CommandError::Usage(vec![sentence])
 }
 
-/// A foreign kit's log, with the summary that lies beside it.
+/// A log of another kit, with the summary in the same folder.
 fn read_other_kit(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRun, CommandError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let file = File::open(path)
@@ -194,15 +194,15 @@ fn read_other_kit(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRu
     let mut run = other_kits::read_sfslog(path, file, args.zone.clone(), &run_name(&name))
         .map_err(|e| match own_suffix(path, &name, &e) {
             Some(suffix) => usage(format!(
-                "{}: this is Filermark's own, and has no times of phases; give {suffix}.run.jsonl",
+                "{}: this is a log of Filermark, which has no times of phases; give {suffix}.run.jsonl",
                 path.display()
             )),
             None => usage(e.to_string()),
         })?;
     run.run = number;
-    let beside = other_kits::sfssum_names(&name).into_iter();
-    let beside = beside.map(|name| path.with_file_name(name));
-    if let Some(summary) = beside.into_iter().find(|path| path.is_file()) {
+    let names = other_kits::sfssum_names(&name).into_iter();
+    let paths = names.map(|name| path.with_file_name(name));
+    if let Some(summary) = paths.into_iter().find(|path| path.is_file()) {
         let read = read_sfssum(&summary).map_err(|e| usage(e.to_string()))?;
         other_kits::add_sfssum(&mut run, &read).map_err(|e| usage(e.to_string()))?;
         print_stderr_line(format!("loads and verdicts from {}", summary.display()));
@@ -210,7 +210,7 @@ fn read_other_kit(path: &Path, number: u32, args: &MergeArgs) -> Result<MergedRu
     Ok(run)
 }
 
-/// The suffix, where a file that has no load point is `sfslog.SUFFIX` of a run of ours.
+/// The suffix, where a file without load points is `sfslog.SUFFIX` of a run of Filermark.
 fn own_suffix(path: &Path, name: &str, why: &OtherKitError) -> Option<String> {
     let suffix = name.strip_prefix("sfslog.")?;
     let OtherKitError::NoPoint(_) = why else {
@@ -228,7 +228,7 @@ fn own_suffix(path: &Path, name: &str, why: &OtherKitError) -> Option<String> {
     (is_ours || record.is_file()).then(|| suffix.to_owned())
 }
 
-/// What people call the run of a foreign log: `sfslog.vda.txt` is `vda`.
+/// The name of the run of another kit's log: `sfslog.vda.txt` is `vda`.
 fn run_name(file: &str) -> String {
     let stem = file.strip_prefix("sfslog").unwrap_or(file);
     let stem = stem.trim_start_matches(['.', '_', '-']);
@@ -243,19 +243,19 @@ fn run_name(file: &str) -> String {
     }
 }
 
-/// What a file is, by its first line.
+/// The kind of a file, from its first line.
 fn kind(path: &Path) -> Result<Kind, String> {
     let failed = |e: std::io::Error| format!("{}: cannot be read: {e}", path.display());
-    // A pipe or a device may never end.
+    // Reading a pipe or a device may never end.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(format!("{}: this is no regular file", path.display()));
+        return Err(format!("{}: not a regular file", path.display()));
     }
     let file = File::open(path).map_err(failed)?;
     let mut first = Vec::new();
     let mut reader = BufReader::new(file).take(LOOK_LEN);
     reader.read_until(b'\n', &mut first).map_err(failed)?;
     let line = String::from_utf8_lossy(&first);
-    // A record's first line has the whole plan, and is longer than what is looked at.
+    // A record's first line has the whole plan, and is longer than LOOK_LEN.
     Ok(match line.trim_start() {
         line if line.starts_with("{\"type\":\"energy\"") => Kind::Log,
         line if line.starts_with("{\"type\":\"run\"") => Kind::Record,
@@ -263,8 +263,8 @@ fn kind(path: &Path) -> Result<Kind, String> {
     })
 }
 
-/// The host that the prime is known to have run on: that of the only client. Of several
-/// nobody can tell.
+/// The host on which the prime ran: that of the only client. It is not known where there
+/// are several clients.
 fn prime_hosts(record: &RunRecord) -> Option<String> {
     match &record.environments[..] {
         [only] => Some(only.host.clone()),
@@ -272,9 +272,9 @@ fn prime_hosts(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// Where the merged log goes: beside the first run, by its name. A record is somebody
-/// else's, and its name may be a path.
-fn beside(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, CommandError> {
+/// Where the merged log goes: next to the first run, named after it. The name is checked: a
+/// record may come from another host, and its name may be a path.
+fn default_output(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, CommandError> {
     let Some((path, run)) = runs.first() else {
         return Ok(PathBuf::from("merged.jsonl"));
     };
@@ -285,7 +285,7 @@ fn beside(runs: &[(PathBuf, MergedRun)]) -> Result<PathBuf, CommandError> {
     match begins_well && run.name.chars().all(is_plain) {
         true => Ok(folder_of(path).join(format!("{}.merged.jsonl", run.name))),
         false => Err(usage(format!(
-            "{}: the run's name \"{}\" makes no name of a file; say where the merged log goes (-o)",
+            "{}: the run's name \"{}\" cannot be a file name; give the merged log a name (-o)",
             path.display(),
             filermark_results::text::one_line(&run.name)
         ))),
@@ -300,7 +300,7 @@ fn same_place(a: &Path, b: &Path) -> bool {
     whole(a).is_some_and(|place| Some(place) == whole(b))
 }
 
-/// The product: what became of the samples.
+/// Prints the result: how many samples were tagged, and what to check.
 fn print(merged: &Merged, runs: &[(PathBuf, MergedRun)], output: &Path) {
     let mut text = format!(
         "{} tagged, {} of them in RUN\n",
@@ -323,28 +323,28 @@ fn print(merged: &Merged, runs: &[(PathBuf, MergedRun)], output: &Path) {
     print_stderr_line(format!("merged: {}", output.display()));
 }
 
-/// What whoever merged should know.
+/// What the user should check.
 fn warnings(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
-    let mut said = merged.cut.clone();
+    let mut warnings = merged.cut.clone();
     let name = |number: u32| {
         let run = runs.iter().find(|(_, run)| run.run == number);
         run.map_or_else(|| number.to_string(), |(_, run)| run.name.clone())
     };
     for (a, b) in &merged.overlaps {
         let (a, b) = (name(*a), name(*b));
-        said.push(format!(
-            "runs {a} and {b} went on at the same time: whose power it is, nobody can tell"
+        warnings.push(format!(
+            "runs {a} and {b} ran at the same time: their power cannot be separated"
         ));
     }
     if merged.outside > 0 {
-        said.push(format!(
+        warnings.push(format!(
             "{} long before or after the runs left out",
             counted(merged.outside, "sample")
         ));
     }
     if merged.cut_off > 0 {
-        said.push(format!(
-            "{} between the pieces of a run that was cut left out: they belong to no load point that counts",
+        warnings.push(format!(
+            "{} between the parts of an interrupted run left out: they belong to no measured load point",
             counted(merged.cut_off, "sample")
         ));
     }
@@ -356,11 +356,11 @@ fn warnings(merged: &Merged, runs: &[(PathBuf, MergedRun)]) -> Vec<String> {
             Some((from, to)) => format!("{} to {}", from.readable(), to.readable()),
             None => "nothing".into(),
         };
-        said.push(format!(
-            "no sample lies in a RUN: samples are of {}, RUNs began from {}; is a time zone or a clock wrong (--shift)?",
+        warnings.push(format!(
+            "no sample is in a RUN: samples are of {}, RUNs began from {}; is a time zone or a clock wrong (--shift)?",
             span(merged.span),
             span(first.zip(last))
         ));
     }
-    said
+    warnings
 }

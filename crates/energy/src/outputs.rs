@@ -1,4 +1,4 @@
-//! The rows of the energy subtree in the table of outputs.
+//! The energy files of the table of outputs.
 
 use filermark_results::Role;
 use filermark_results::output::{Make, Origin, Output};

@@ -1,5 +1,5 @@
-//! `energy reduce`: merged logs to efficiency tables, the best-foot-forward plan and the
-//! report.
+//! `energy reduce`: efficiency tables, the best-foot-forward plan and the report from merged
+//! logs.
 
 use crate::args::{ReduceArgs, ReduceFormat};
 use filermark_cli_kit::exit::{CommandError, CommandResult};
@@ -11,13 +11,13 @@ use filermark_report::Templates;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Reduces; prints the tables; writes what was asked for.
+/// Reduces, prints the tables and writes the files that the options name.
 pub fn reduce(args: &ReduceArgs) -> CommandResult {
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
     let outputs = Outputs::of(args)?;
     for output in outputs.paths() {
         refuse_inputs(output, &inputs)?;
-        // A pipe or a device is written into; nothing of it is lost.
+        // Writing to a pipe or a device overwrites nothing.
         if output.is_file() {
             refuse_older(output, args.force)?;
         }
@@ -40,18 +40,18 @@ pub fn print_text(reduction: &Reduction) {
     output::print(&filermark_energy_report::text(reduction, output::width()));
 }
 
-/// Where page, workbook and table go.
+/// The paths of page, workbook and table.
 #[derive(Debug, Default)]
 pub struct Outputs {
     html: Option<PathBuf>,
     xlsx: Option<PathBuf>,
     csv: Option<PathBuf>,
-    /// What the page is laid out by.
+    /// The templates of the page.
     templates: Templates,
 }
 
 impl Outputs {
-    /// All three, by a name that each adds its ending to.
+    /// All three files: the name with the extension of each.
     pub fn named(name: &Path) -> Self {
         let with = |ending: &str| {
             let mut path = name.as_os_str().to_owned();
@@ -75,7 +75,7 @@ impl Outputs {
             }
             None => filermark_energy_report::templates(),
         };
-        // A file's own option goes before the common name.
+        // A file's own option takes precedence over the common name.
         let outputs = Self {
             html: args.html.clone().or(named.html),
             xlsx: args.xlsx.clone().or(named.xlsx),
@@ -85,7 +85,10 @@ impl Outputs {
         let paths: Vec<&PathBuf> = outputs.paths().collect();
         for (i, path) in paths.iter().enumerate() {
             if paths.iter().skip(i + 1).any(|other| other == path) {
-                let sentence = format!("{}: two files of one name are asked for", path.display());
+                let sentence = format!(
+                    "{}: two output files have this name; give different names",
+                    path.display()
+                );
                 return Err(CommandError::Usage(vec![sentence]));
             }
         }
@@ -96,7 +99,7 @@ impl Outputs {
         self.html.iter().chain(&self.xlsx).chain(&self.csv)
     }
 
-    /// Writes them, and says where they are. All are made before the first is written.
+    /// Writes the files and prints their paths. All are made before the first is written.
     ///
     /// # Errors
     /// One cannot be made or written.
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn one_name_stands_for_three_files() {
+    fn output_names_three_files() {
         let paths = |html, output| -> Result<Vec<String>, CommandError> {
             let outputs = Outputs::of(&args(html, output))?;
             Ok(outputs.paths().map(|p| p.display().to_string()).collect())

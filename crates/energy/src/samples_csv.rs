@@ -1,5 +1,5 @@
-//! The samples of a merged log as CSV, with run and phase in front, for those who go on in
-//! a spreadsheet (sources.md 4.3).
+//! The samples of a merged log as CSV, with run and phase first, for spreadsheets
+//! (sources.md 4.3).
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_cli_kit::files::PendingFile;
@@ -123,10 +123,10 @@ impl Table {
         value: f64,
         seconds: Option<f64>,
     ) -> csv::Result<()> {
-        let nobody = String::new();
+        let no_run = String::new();
         let run = tag
             .and_then(|tag| self.runs.get(&tag.run))
-            .unwrap_or(&nobody);
+            .unwrap_or(&no_run);
         let point = tag.map_or(0, |tag| tag.point);
         let phase = tag.map_or("", |tag| EnergyPhase::name(tag.phase));
         let seconds = seconds.map(|s| s.to_string()).unwrap_or_default();

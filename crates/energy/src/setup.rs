@@ -2,7 +2,7 @@
 
 use filermark_cli_kit::exit::CommandError;
 use filermark_energy_data::log::{Instrument, Role, SourceKind};
-use filermark_energy_data::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, belongs};
+use filermark_energy_data::setup::{Setup, SflowSetup, SourceSetup, SourceSpec, check_quantity};
 use filermark_energy_data::sflow::{PortPattern, Selection};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What options add to a file.
 pub struct ExtraSources<'a> {
-    /// Where sFlow is listened for.
+    /// The address to listen for sFlow on.
     pub sflow: Option<SocketAddr>,
     /// Interfaces that face the server.
     pub ports: &'a [PortPattern],
@@ -46,7 +46,7 @@ fn add_sflow(setup: &mut Setup, also: &ExtraSources<'_>) -> Result<(), CommandEr
         return match also.ports.is_empty() {
             true => Ok(()),
             false => Err(CommandError::Usage(vec![
-                "--ports chooses interfaces of sFlow, and none is listened for; add --sflow ADDR:PORT".into(),
+                "--ports chooses interfaces of sFlow, and sFlow is not received; add --sflow ADDR:PORT".into(),
             ])),
         };
     };
@@ -56,7 +56,7 @@ fn add_sflow(setup: &mut Setup, also: &ExtraSources<'_>) -> Result<(), CommandEr
     Ok(())
 }
 
-/// A thermometer among the meters would be found by nobody.
+/// Refuses a sensor among the meters, and a meter among the sensors.
 fn check(also: &ExtraSources<'_>) -> Result<(), CommandError> {
     let lists = [
         ("--meter", also.meters, SourceKind::Meter),
@@ -65,7 +65,7 @@ fn check(also: &ExtraSources<'_>) -> Result<(), CommandError> {
     ];
     for (option, specs, kind) in lists {
         for spec in specs {
-            belongs(spec, kind).map_err(|reason| {
+            check_quantity(spec, kind).map_err(|reason| {
                 CommandError::Usage(vec![format!("{option} {spec}: {reason}")])
             })?;
         }

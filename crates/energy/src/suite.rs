@@ -1,6 +1,6 @@
 //! `energy suite`: several workloads one after the other, each with its clean-up, and their
-//! reduction (slides E, "Example script to run the 4 mandatory workloads"). What is done
-//! already is not done again: neither a workload nor a load point of one that was cut.
+//! reduction (slides E, "Example script to run the 4 mandatory workloads"). Workloads and
+//! load points that are measured already are not measured again.
 
 use crate::args::{SetupArgs, SuiteArgs};
 use crate::background::{logs_of, read_setup};
@@ -35,24 +35,24 @@ struct SuiteStep {
     state: StepState,
 }
 
-/// How far it is.
+/// How far a workload is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepState {
-    /// Nothing is there.
+    /// There are no files.
     ToDo,
-    /// A run was cut before a load point was measured: its files are moved away, and it is
-    /// run anew.
+    /// A run was interrupted before a load point was measured: its files are moved away, and
+    /// it is run again.
     Cut,
-    /// A run failed: the same.
+    /// A run failed: its files are moved away, and it is run again.
     Failed,
-    /// A run was cut behind its load points: it goes on with the next one.
+    /// A run was interrupted after some load points: it continues with the next one.
     GoesOn {
         /// Load points that are measured.
         measured: usize,
         /// Load points of the plan.
         of: usize,
     },
-    /// Measured to its end.
+    /// All load points are measured.
     Done,
 }
 
@@ -60,10 +60,10 @@ impl StepState {
     fn label(self) -> String {
         match self {
             Self::ToDo => "to be run".into(),
-            Self::Cut => "cut; to be run anew".into(),
-            Self::Failed => "failed; to be run anew".into(),
+            Self::Cut => "cut; to be run again".into(),
+            Self::Failed => "failed; to be run again".into(),
             Self::GoesOn { measured, of } => {
-                format!("cut; goes on after load point {measured} of {of}")
+                format!("cut; continues after load point {measured} of {of}")
             }
             Self::Done => "done".into(),
         }
@@ -123,7 +123,7 @@ pub fn suite(args: &SuiteArgs, program: &dyn Program) -> CommandResult {
     }
 }
 
-/// Measures one workload, or says that it is done.
+/// Measures one workload, or reports that it is done.
 fn measure(
     part: SuiteStep,
     args: &SuiteArgs,
@@ -159,7 +159,7 @@ fn measure(
     };
     let is_resumed = matches!(part.state, StepState::GoesOn { .. });
     let code = program.run(part.resolved, &setup, is_resumed)?;
-    // A run of which no load point counts is done, too: its report says why.
+    // A run without a valid load point is done, too: its report has the reason.
     let done = [ExitCode::SUCCESS, ExitCode::from(NOTHING_COUNTS)];
     match done.contains(&code) {
         true => Ok(()),
@@ -168,7 +168,7 @@ fn measure(
     }
 }
 
-/// A run that is done, and whose merged log is missing: its report failed, or was removed.
+/// Merges a finished run whose merged log is missing: writing it failed, or it was removed.
 fn merge_again(dir: &Path, suffix: &str) -> Result<(), CommandError> {
     let place = |ending: &str| dir.join(format!("{suffix}.{ending}.jsonl"));
     let (record, merged) = (place("run"), place("merged"));
@@ -190,7 +190,7 @@ fn merge_again(dir: &Path, suffix: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The workloads of the command line, resolved: a mistake in the last is told before the
+/// The workloads of the command line, resolved: an error in the last is reported before the
 /// first has run for hours.
 fn parts(
     args: &SuiteArgs,
@@ -212,7 +212,7 @@ fn parts(
         let same = |other: &&SuiteStep| other.resolved.suffix == part.resolved.suffix;
         if let Some(other) = parts.iter().find(same) {
             let sentence = format!(
-                "{} and {} both have the suffix {}; say SUFFIX=RC",
+                "{} and {} both have the suffix {}; give SUFFIX=RC",
                 other.rc.display(),
                 part.rc.display(),
                 part.resolved.suffix
@@ -261,12 +261,12 @@ fn part(
     })
 }
 
-/// What is there of it. `input`: the file of the collection.
+/// How far the files of the workload are. `input`: the energy setup.
 fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, CommandError> {
     let (dir, suffix) = (&resolved.work_dir, &resolved.suffix);
     let path = dir.join(format!("{suffix}.run.jsonl"));
     if !path.exists() {
-        // A suite that was ended while the server rested leaves a log without a record.
+        // A suite that was ended while the server was idle leaves a log without a record.
         let is_left = !logs_of(dir, suffix).0.is_empty();
         return Ok(if is_left {
             StepState::Cut
@@ -276,7 +276,7 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, Co
     }
     let usage = |sentence: String| CommandError::Usage(vec![sentence]);
     let record = read_record(&path).map_err(|e| usage(e.to_string()))?;
-    // One that never came to a load point has nothing that another plan could not have.
+    // Without load points, it does not matter whether the plan changed.
     if record.points.is_empty() {
         return Ok(StepState::Cut);
     }
@@ -288,11 +288,11 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, Co
     }
     match record.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Complete) => return Ok(StepState::Done),
-        // What made it fail stays in its record; all of it is measured anew.
+        // The reason stays in its record; all load points are measured again.
         Some(Outcome::Failed { .. }) => return Ok(StepState::Failed),
         Some(Outcome::Interrupted) | None => {}
     }
-    // It was killed behind the load point that failed.
+    // It was killed after the load point that failed.
     if record.failed_points().next().is_some() {
         return Ok(StepState::Failed);
     }
@@ -308,15 +308,14 @@ fn state(resolved: &Resolved, input: Option<&InputFile>) -> Result<StepState, Co
             of: resolved.plan.points.len(),
         }),
         false => Err(usage(format!(
-            "{}: this run was cut behind load point {measured} and cannot go on, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
+            "{}: this run was cut after load point {measured} and cannot be continued, since {}; undo that, or move {suffix}.* away to measure all of it again, or give another suffix (SUFFIX=RC) or directory (-d)",
             path.display(),
             changes.join(", ")
         ))),
     }
 }
 
-/// What is not as it was when a run began that was cut. Its hosts are compared when they
-/// are there.
+/// What has changed since an interrupted run began. Hosts are compared when they connect.
 fn changes_since(
     record: &RunRecord,
     resolved: &Resolved,
@@ -354,32 +353,32 @@ fn changes_since(
     changes
 }
 
-/// Where a part is done: what the file of the collection says now, and its merged log does
-/// not. Nothing is merged again by itself.
+/// For a workload that is done: what the energy setup has now and the merged log does not.
+/// Nothing is merged again automatically.
 fn later(part: &SuiteStep, setup: Option<&Setup>, file: &Path) -> Option<String> {
     let setup = setup.filter(|_| part.state == StepState::Done)?;
     let (dir, suffix) = (&part.resolved.work_dir, &part.resolved.suffix);
     let log = dir.join(format!("{suffix}.merged.jsonl"));
     if !log.exists() {
-        // It is merged, or missed, when its turn comes.
+        // `measure` merges it, or reports that it is missing.
         return None;
     }
     let its = match Log::open(&log).map(|mut log| log.next()) {
         Ok(Some(Ok(LogLine::Energy(head)))) => head.lab,
-        // The reduction says what is wrong with it.
+        // The reduction reports what is wrong with it.
         _ => return None,
     };
     let changes = changes(&setup.lab, &its, file);
     if changes.is_empty() {
         return None;
     }
-    let (said, options): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
+    let (sentences, options): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
     let record = dir.join(format!("{suffix}.run.jsonl"));
     let logs = logs_of(dir, suffix).0;
     let logs: Vec<String> = logs.iter().map(|log| log.display().to_string()).collect();
     Some(format!(
         "{suffix}: {} since it was merged, which stays as it is; to merge again: filermark energy merge {} {} {} -o {} --force",
-        said.join(", "),
+        sentences.join(", "),
         record.display(),
         logs.join(" "),
         options.join(" "),
@@ -387,8 +386,8 @@ fn later(part: &SuiteStep, setup: Option<&Setup>, file: &Path) -> Option<String>
     ))
 }
 
-/// What is said of the lab now and was not: in words, and as an option of `energy merge`.
-/// What is not said any more cannot be taken out, and is no change.
+/// What has changed in the lab: in words, and as an option of `energy merge`. A value that
+/// was removed from the setup cannot be removed by an option, and is not listed.
 fn changes(now: &Lab, merged: &Lab, file: &Path) -> Vec<(String, String)> {
     let shown = |value: Option<f64>| value.map(|value| value.to_string());
     let (drives, were) = (now.drives.map(f64::from), merged.drives.map(f64::from));
@@ -411,7 +410,7 @@ fn changes(now: &Lab, merged: &Lab, file: &Path) -> Vec<(String, String)> {
     ];
     let differ = fields.into_iter().filter_map(|(name, option, now, was)| {
         let new = now.filter(|new| was.as_ref() != Some(new))?;
-        let was = was.map_or_else(|| "unsaid".to_owned(), |was| format!("was {was}"));
+        let was = was.map_or_else(|| "was not given".to_owned(), |was| format!("was {was}"));
         Some((
             format!("{name} is {new} ({was})"),
             format!("{option} '{new}'"),
@@ -424,16 +423,16 @@ fn changes(now: &Lab, merged: &Lab, file: &Path) -> Vec<(String, String)> {
         .map(|((name, _, _), _)| name)
         .collect();
     if !texts.is_empty() {
-        let said = format!(
-            "the setup says more or another thing of {}",
+        let sentence = format!(
+            "the setup has new or changed values of {}",
             texts.join(", ")
         );
-        differ.push((said, format!("--energy '{}'", file.display())));
+        differ.push((sentence, format!("--energy '{}'", file.display())));
     }
     differ
 }
 
-/// Moves the files of a run that was cut into a directory of their own; nothing is removed.
+/// Moves the files of an interrupted run into a directory of their own; nothing is removed.
 fn move_away(dir: &Path, suffix: &str) -> Result<PathBuf, CommandError> {
     let failed = |e: std::io::Error| CommandError::of(format!("{}: {e}", dir.display()));
     let free = (1..).map(|n| dir.join(format!("{suffix}.cut{n}")));
@@ -468,7 +467,7 @@ fn reduce(args: &SuiteArgs, merged: &[PathBuf]) -> Result<(), CommandError> {
 fn with_hint(failure: CommandError) -> CommandError {
     match failure {
         CommandError::Failed(reason) => CommandError::Failed(format!(
-            "{reason}; what is done stays, the same command goes on from here (--keep-going: with the next workload)"
+            "{reason}; finished workloads are kept, the same command continues from here (--keep-going: with the next workload)"
         )),
         other => other,
     }

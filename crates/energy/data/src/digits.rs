@@ -1,15 +1,15 @@
-//! How fine figures are: what their digits can tell apart.
+//! The resolution of figures: the smallest step that their digits can show.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Digits behind which an `f64` has nothing of a meter.
+/// Most significant digits of a meter that an `f64` is searched for.
 const DIGITS_MAX: usize = 9;
-/// So many figures tell how fine a column is, where its text is not known.
+/// Least number of figures that show how fine a column is, where its text is not known.
 const FIGURES_MIN: usize = 10;
 
-/// A column is as fine as at least one figure in so many: a single cell that has more
-/// digits than the others does not decide.
+/// A column is as fine as at least one figure in this many: a single cell with more digits
+/// than the others does not decide.
 const FIGURES_PER_FINE: u64 = 10;
 /// Most different forms of figures that are counted of a column.
 const FORMS_MAX: usize = 1024;
@@ -26,7 +26,7 @@ pub struct Digits {
 
 impl Digits {
     /// Of a figure as it was written: `5.35E+02` has 3 digits and whole units, `230.30` has
-    /// 5 and hundredths. `None`: it is no figure, or zero.
+    /// 5 and hundredths. `None`: it is not a figure, or zero.
     pub fn of_text(text: &str) -> Option<Self> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.trim().parse::<i32>().ok()?),
@@ -45,20 +45,19 @@ impl Digits {
         })
     }
 
-    /// Of figures whose text is not known; trailing zeros do not count, so a few figures
-    /// may make a column seem coarser than it is. `None`: there are too few, or all are
-    /// the same.
+    /// Of figures whose text is not known. Trailing zeros do not count, so a few figures may
+    /// make a column seem coarser than it is. `None`: there are too few, or all are equal.
     pub fn of_values(values: impl Iterator<Item = f64> + Clone) -> Option<Self> {
         let first = values.clone().next()?;
         let differ = values.clone().any(|value| value != first);
         if !differ || values.clone().count() < FIGURES_MIN {
             return None;
         }
-        Self::seen(values)
+        Self::finest_of(values)
     }
 
-    /// The same without a look at how many there are: at least so fine.
-    pub fn seen(values: impl Iterator<Item = f64>) -> Option<Self> {
+    /// As [`of_values`](Self::of_values) for any number of figures: they are at least so fine.
+    pub fn finest_of(values: impl Iterator<Item = f64>) -> Option<Self> {
         values.filter_map(Self::of_value).reduce(Self::finer)
     }
 
@@ -83,7 +82,7 @@ impl Digits {
         }
     }
 
-    /// The same of figures that are multiplied by a power of ten; `None`: by something else.
+    /// The digits after multiplication by a power of ten; `None`: `factor` is another number.
     pub fn times(self, factor: f64) -> Option<Self> {
         let places = factor.abs().log10();
         let whole = places.round();
@@ -93,8 +92,8 @@ impl Digits {
         })
     }
 
-    /// What lies between two figures near this one. A meter that prints so many digits has
-    /// wider steps of large figures.
+    /// The step between adjacent figures near this one. With a fixed number of digits, steps
+    /// are wider for larger figures.
     pub fn step_at(self, value: f64) -> f64 {
         let of_place = 10f64.powi(self.place);
         if value == 0.0 || !value.is_finite() {
@@ -104,7 +103,7 @@ impl Digits {
         of_place.max(10f64.powi(highest + 1 - self.count as i32))
     }
 
-    /// Half a step as a share of a figure: the most that cutting its digits off changes it.
+    /// Half a step as a share of a figure: the largest rounding error.
     pub fn share_at(self, value: f64) -> f64 {
         match value == 0.0 {
             true => 1.0,
@@ -121,7 +120,7 @@ pub struct Forms {
 }
 
 impl Forms {
-    /// Takes in one more figure; `has_exponent`: it is written as `5.35E+02`.
+    /// Counts a figure; `has_exponent`: it is written as `5.35E+02`.
     pub fn add(&mut self, digits: Digits, has_exponent: bool) {
         let form = (has_exponent, digits.count, digits.place);
         if self.counts.len() < FORMS_MAX || self.counts.contains_key(&form) {
@@ -175,7 +174,7 @@ impl Forms {
 mod tests {
     use super::*;
 
-    /// The digits of a column of these figures, so many of each.
+    /// The digits of a column with these figures and how often each occurs.
     fn column(figures: &[(&str, usize)]) -> Option<Digits> {
         let mut forms = Forms::default();
         for (text, count) in figures {
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn values_tell_their_digits_where_they_differ() {
+    fn digits_of_values_are_known_where_they_differ() {
         let coarse = [1500.0, 1510.0].iter().copied().cycle().take(20);
         let digits = Digits::of_values(coarse).expect("digits");
         assert_eq!(digits.step_at(1500.0), 10.0);

@@ -1,11 +1,10 @@
-//! Files that other programs have written, as lines of the energy log: what power meters
-//! and thermometers save ([`power_csv`]), and what sflowtool and captures hold of sFlow
-//! ([`sflowtool`], [`pcap`]).
+//! Converts files of other programs into lines of the energy log: tables of power meters and
+//! thermometers ([`power_csv`]), and sFlow from sflowtool and captures ([`sflowtool`],
+//! [`pcap`]).
 //!
-//! Nothing is kept of a file but what its next line needs, so a day of samples takes as
-//! little memory as an hour. What cannot be used is counted, the first with its line, and
-//! told as an event: a mean is never made of less than people believe. Within a source
-//! time goes forward; what goes back is dropped and told.
+//! Files are streamed, so memory does not grow with their length. Rows that cannot be used are
+//! counted, the first with its line, and reported as an event, so that missing rows are
+//! visible. Within a source time goes forward; rows that go back are dropped and reported.
 
 mod batch;
 mod columns;
@@ -30,22 +29,22 @@ use std::path::{Path, PathBuf};
 /// Where lines go: mostly [`crate::log::LogWriter::line`].
 pub type Sink<'a> = dyn FnMut(LogLine) -> Result<(), WriteError> + 'a;
 
-/// What the user says of a file.
+/// The user's options for a file.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where its times were written; needed where they do not tell their offset.
+    /// The time zone of its times; needed where they have no offset.
     pub zone: Option<Zone>,
-    /// Which column is what; of tables only.
+    /// The meaning of columns; for tables only.
     pub columns: Columns,
     /// Whose power, or where the sensor is.
     pub role: Role,
-    /// How its clock stands to the prime's.
+    /// The offset of its clock from the prime's.
     pub clock: ClockFacts,
-    /// What a power meter is by its plate and its certificate.
+    /// The power meter, from its type plate and its calibration certificate.
     pub instrument: Instrument,
 }
 
-/// Numbers of sources and interfaces that the log has not given away yet. One for a log.
+/// The next free numbers of sources and interfaces of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ids {
     /// The next source.
@@ -57,9 +56,9 @@ pub struct Ids {
 /// What a table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// A power meter's: it has to have power.
+    /// A power meter's: it must have power.
     Power,
-    /// A thermometer's or hygrometer's: it has to have temperature or humidity.
+    /// A thermometer's or hygrometer's: it must have temperature or humidity.
     Environment,
 }
 
@@ -81,10 +80,10 @@ pub enum ImportError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// What it holds cannot be used; with the next thing to try.
+    /// A line cannot be used.
     #[error("{path}:{line}: {reason}")]
     Line {
         /// The file.
@@ -94,7 +93,7 @@ pub enum ImportError {
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// The whole of it cannot be used; with the next thing to try.
+    /// The whole file cannot be used.
     #[error("{path}: {reason}")]
     File {
         /// The file.
@@ -150,13 +149,13 @@ pub(crate) fn file_source(
     }
 }
 
-/// Where a file is, whole: files of one name in two folders are two sources.
+/// The absolute path of a file: files of one name in two folders are two sources.
 fn absolute_path(path: &Path) -> String {
     let whole = std::fs::canonicalize(path);
     whole.as_deref().unwrap_or(path).display().to_string()
 }
 
-/// What people call a source that is a file: its name without the ending.
+/// The name of a source that is a file: the file name without its extension.
 fn source_name(path: &Path) -> String {
     let name = path.file_stem().unwrap_or(path.as_os_str());
     filermark_results::text::one_line(&name.to_string_lossy())

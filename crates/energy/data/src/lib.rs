@@ -1,9 +1,9 @@
-//! Energy and traffic beside a run: what switches say of the traffic to the server, what
-//! meters say of its power, each with a time of its own; and what both say of efficiency.
+//! Energy and traffic during a run: the traffic to the server as switches count it, its power
+//! as meters measure it, each with its own times, and the efficiency computed from both.
 //!
-//! The way: sources ([`sflow`], files, meters) -> the energy log ([`log`]) -> merged with
-//! runs -> [`reduce`]d to efficiency. Knows the record of a run and nothing of how load is
-//! made. It has no socket and no thread: what is read as it happens is the room `meters`.
+//! Data flow: sources ([`sflow`], files, meters) -> the energy log ([`log`]) -> merged with
+//! runs -> [`reduce`]d to efficiency. It reads the record of a run, and does not depend on the
+//! load generator. It has no socket and no thread: live reading is the crate `meters`.
 
 pub mod digits;
 pub mod import;
@@ -17,5 +17,5 @@ pub mod sflow;
 
 pub use reading::Quantity;
 
-/// Bytes of a MiB, as rates count them.
+/// Bytes of a MiB.
 pub const MIB: f64 = 1_048_576.0;

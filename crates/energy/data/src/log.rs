@@ -1,8 +1,8 @@
-//! The energy log: what was measured beside runs, as lines of JSON.
+//! The energy log: the measurements during runs, as lines of JSON.
 //!
-//! One object per line, described by `schema/energy-log-v1.json`. A log that was merged
-//! with runs is the same file with a phase on every sample and a line for every run: so
-//! there is one format, one reader and one writer. Knows no socket and no meter.
+//! One object per line, described by `schema/energy-log-v1.json`. A merged log has the same
+//! format, with a phase on every sample and a line for every run: so there is one format, one
+//! reader and one writer.
 
 mod disclosed;
 mod reader;
@@ -30,7 +30,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum LogLine {
-    /// Who wrote it, and what was measured; the first line.
+    /// The program that wrote it, and what was measured; the first line.
     Energy(Box<Head>),
     /// A meter, a sensor or a collector of sFlow; before its first sample.
     Source(Source),
@@ -38,13 +38,13 @@ pub enum LogLine {
     Port(Port),
     /// A run with which the log was merged.
     Run(Box<MergedRun>),
-    /// What a meter or a sensor said at one time.
+    /// The figures of a meter or a sensor at one time.
     Readings(Readings),
-    /// What went through interfaces.
+    /// The traffic of interfaces.
     Traffic(Traffic),
     /// Something that happened to a source or to the clock.
     Event(LogEvent),
-    /// The last line of a whole log.
+    /// The last line of a complete log.
     End(LogEnd),
 }
 
@@ -63,12 +63,12 @@ pub struct Head {
     pub host: String,
     /// [`filermark_model::NOT_A_SPEC_RESULT`].
     pub notice: String,
-    /// What the user said of the server and of the lab.
+    /// The server and the lab, as the user describes them.
     #[serde(default)]
     pub lab: Lab,
 }
 
-/// What the user says of the server and of the lab: nobody else knows it.
+/// The server and the lab, as the user describes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lab {
@@ -90,13 +90,13 @@ pub struct Lab {
     /// Where it is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Who measures it.
+    /// The person or company that measures it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_by: Option<String>,
 }
 
 impl Lab {
-    /// Everything that is a text, each with its name in the setup and what people call it.
+    /// All texts, each with its name in the setup and its label.
     pub fn texts(&self) -> Vec<(String, &'static str, &Option<String>)> {
         let product = self.product.fields().into_iter();
         let mut all: Vec<_> = product
@@ -107,7 +107,7 @@ impl Lab {
         all
     }
 
-    /// What is not said yet is as the other says, except for the interfaces.
+    /// Takes missing fields from the other, except for the interfaces.
     pub fn fill(&mut self, other: &Self) {
         self.drives = self.drives.or(other.drives);
         self.raw_capacity_gb = self.raw_capacity_gb.or(other.raw_capacity_gb);
@@ -121,7 +121,7 @@ impl Lab {
     }
 }
 
-/// What kind of thing a source is.
+/// The kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceKind {
@@ -133,7 +133,7 @@ pub enum SourceKind {
     Sflow,
 }
 
-/// What a meter's power is of.
+/// The consumer of a meter's power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -162,33 +162,33 @@ impl Role {
 pub struct Source {
     /// Its number in this log.
     pub id: u32,
-    /// What kind of thing it is.
+    /// Its kind.
     pub kind: SourceKind,
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Where it was read: a URL without secrets, a file.
     pub location: String,
     /// What it measures.
     #[serde(default)]
     pub role: Role,
-    /// Its figures are made up. Every output says so.
+    /// Its figures are made up. Every output marks them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
-    /// Seconds between its samples, as they were asked for.
+    /// Seconds between its samples, as in the setup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_s: Option<f64>,
     /// How fine its figures are, where their text was read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digits: BTreeMap<Quantity, Digits>,
-    /// How its clock stands to the prime's.
+    /// The offset of its clock from the prime's.
     #[serde(default)]
     pub clock: ClockFacts,
-    /// What it is by its plate and its certificate, as the user said.
+    /// Its type plate and calibration certificate, as the user gave them.
     #[serde(default, skip_serializing_if = "Instrument::is_empty")]
     pub instrument: Box<Instrument>,
 }
 
-/// How a clock stands to the prime's.
+/// The offset of a clock from the prime's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// Seconds to add to a sample's time for the prime's time.
@@ -197,10 +197,10 @@ pub struct ClockFacts {
     /// Seconds that merging has added already; only merged logs have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added_s: Option<f64>,
-    /// The truth is at most so many seconds away; `None`: nobody knows.
+    /// The error of the offset is at most this many seconds; `None`: unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_s: Option<f64>,
-    /// How that is known, in a few words; empty: it is not.
+    /// How the offset was determined; empty: it was not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub how: String,
 }
@@ -210,7 +210,7 @@ pub struct ClockFacts {
 pub struct Port {
     /// Its number in this log.
     pub port: u32,
-    /// Which source tells of it.
+    /// The source that reports it.
     pub source: u32,
     /// The agent's address.
     pub agent: IpAddr,
@@ -219,10 +219,10 @@ pub struct Port {
     pub sub_agent: u32,
     /// ifIndex.
     pub if_index: u32,
-    /// What people call it, where they do.
+    /// Its name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Bits per second that it can do, where it is known.
+    /// Its speed in bits per second, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_bits_per_s: Option<u64>,
 }
@@ -237,7 +237,7 @@ impl Port {
     }
 }
 
-/// A phase of a run as energy sees it (tag2014's, sources.md 4.3).
+/// A phase of a run in energy logs (those of tag2014, sources.md 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EnergyPhase {
@@ -300,12 +300,12 @@ pub struct Tag {
     pub phase: EnergyPhase,
 }
 
-/// What a meter or a sensor said at one time.
+/// The figures of a meter or a sensor at one time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
-    /// Whose.
+    /// Its source.
     pub source: u32,
-    /// When, by the source's clock, or the reader's where it has none.
+    /// The time by the source's clock, or the reader's where it has none.
     pub at: Timestamp,
     /// The figures, finite, each in the unit of its quantity.
     pub values: BTreeMap<Quantity, f64>,
@@ -314,7 +314,7 @@ pub struct Readings {
     pub tag: Option<Tag>,
 }
 
-/// What went through interfaces; a line holds as many samples as the writer liked.
+/// The traffic of interfaces; a line has any number of samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Which collector.
@@ -328,7 +328,7 @@ pub struct Traffic {
     pub samples: Vec<PortSample>,
 }
 
-/// What went through one interface between two readings of its counters. In the file an
+/// The traffic of one interface between two readings of its counters. In the file it is an
 /// array of whole numbers: `[after_us, interval_us, port, in_bytes, out_bytes, bad]`; null
 /// is a count that the agent does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,12 +343,12 @@ pub struct PortSample {
     pub in_bytes: Option<u64>,
     /// Bytes that the agent sent.
     pub out_bytes: Option<u64>,
-    /// Packets in both directions that were broken or thrown away.
+    /// Packets in both directions with errors or discarded.
     pub bad_packets: Option<u64>,
 }
 
 impl PortSample {
-    /// What an agent's counters gave, of the interface with this number. `base` is the
+    /// The traffic from an agent's counters, of the interface with this number. `base` is the
     /// line's time.
     pub fn of(sample: &TrafficSample, port: u32, base: Timestamp) -> Self {
         let bad = sample.input.bad_packets.zip(sample.output.bad_packets);
@@ -421,7 +421,7 @@ pub struct LogEvent {
     pub source: Option<u32>,
     /// What kind of thing.
     pub what: EventKind,
-    /// The sentence for people.
+    /// The message.
     pub message: String,
 }
 
@@ -441,7 +441,7 @@ pub enum EventKind {
     Invalid,
     /// Datagrams were lost on the way.
     Gap,
-    /// An agent or a counter began anew.
+    /// An agent or a counter was restarted.
     Restart,
     /// Something else.
     Note,
@@ -470,17 +470,17 @@ pub struct MergedRun {
     /// The plan's fingerprint; empty for a foreign log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fingerprint: String,
-    /// The benchmark: `swbuild`, `nfs3`; empty where a foreign log does not tell.
+    /// The benchmark: `swbuild`, `nfs3`; empty if a foreign log does not have it.
     pub benchmark: String,
     /// What the load counts: `BUILDS`, `ops/s`.
     pub load_unit: String,
-    /// When the run began, INIT not yet; of a foreign log its first load point.
+    /// When the run began, before INIT; of a foreign log its first load point.
     pub began: Timestamp,
     /// When it ended, as far as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
-    /// Of a run that was cut and resumed: the ends of what was measured in the pieces
-    /// before the last. What follows such a moment belongs to nothing, until the next load
+    /// Of an interrupted and resumed run: the ends of the measured load points of all parts
+    /// but the last. Samples after such a time belong to no load point, until the next load
     /// point of `points` begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_after: Vec<Timestamp>,
@@ -505,7 +505,7 @@ pub struct MergedPoint {
     /// Mean service time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms_mean: Option<f64>,
-    /// Whether the point counts; `None` where a foreign log does not tell.
+    /// Whether the point counts; `None` if a foreign log does not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid: Option<bool>,
     /// When each of its phases began, by time; the first begins the point.

@@ -1,7 +1,7 @@
 //! Tags every sample of energy logs with the load point and the phase of a run, by time.
 //!
-//! A stream: one line in, its tagged lines out; nothing is kept but the declarations. All
-//! times that come out are the prime's: each source's offset has been added.
+//! It streams: it reads a line and writes its tagged lines; only the declarations are kept. All
+//! written times are the prime's: each source's offset has been added.
 
 mod declared;
 mod runs;

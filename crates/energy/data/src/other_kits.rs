@@ -1,9 +1,9 @@
-//! The log of another kit's run, or of our own as that kit's tools read it, as a run to
-//! merge with: when its load points and phases began, and what it says of its results.
+//! Reads the log of another kit's run, or one of Filermark in that format, as a run to merge
+//! with: the times of its load points and phases, and its results.
 //!
-//! Known are the lines of sources.md 3.10. Their times are local times of the prime, so a
-//! zone is needed (our own logs are written in UTC). Everything else in the log is passed
-//! over; nothing but the load points is kept.
+//! It recognizes the lines of sources.md 3.10. Their times are local times of the prime, so a
+//! zone is needed (Filermark writes them in UTC). Other lines are skipped; only the load
+//! points are kept.
 
 use crate::import::text::{LINE_LEN_MAX, Lines};
 use crate::log::{EnergyPhase, MergedPoint, MergedRun, PhaseBegin};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 const POINTS_MAX: usize = 10_000;
 /// Lines of a log; a heartbeat a second for a year has fewer.
 const LINES_MAX: u64 = 100_000_000;
-/// Clients tell of phases themselves, so that a line may be so much behind the one before.
+/// Clients report phases themselves, so a line may be this much earlier than the one before.
 const BACK_SECONDS_MAX: f64 = 2.0;
 /// Achieved rates of log and summary are the same within this, in operations per second.
 const RATES_DIFFER: f64 = 0.01;
@@ -30,10 +30,10 @@ pub enum OtherKitError {
     Io {
         /// The log.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A line makes no sense where it stands.
+    /// A line is invalid.
     #[error("{path}:{line}: {reason}")]
     Line {
         /// The log.
@@ -45,7 +45,7 @@ pub enum OtherKitError {
     },
     /// It has no load point.
     #[error(
-        "{0}: no log of a run: no line begins a load point (\"<<< DATE: Starting ...\" or \"Starting tests: DATE\"); give the sfslog file, or what the run printed on the console"
+        "{0}: not a log of a run: no line begins a load point (\"<<< DATE: Starting ...\" or \"Starting tests: DATE\"); give the sfslog file, or what the run printed on the console"
     )]
     NoPoint(PathBuf),
     /// A summary does not belong to the log.
@@ -62,7 +62,7 @@ pub enum OtherKitError {
     },
 }
 
-/// Whether a file that begins so is such a log; some kilobytes are enough.
+/// Whether a file with this beginning is such a log; some kilobytes are enough.
 pub fn looks_like_sfslog(first: &[u8]) -> bool {
     let mut lines = Lines::new(first);
     while matches!(lines.next(), Ok(true)) {
@@ -83,8 +83,8 @@ pub fn looks_like_sfslog(first: &[u8]) -> bool {
     false
 }
 
-/// The names that the summary beside a log of this name may have: `sfssum.vda.txt` beside
-/// `sfslog.vda.txt`, `sfssum_vda.txt` beside `sfslog_vda.log`.
+/// The possible names of the summary of a log: `sfssum.vda.txt` of `sfslog.vda.txt`,
+/// `sfssum_vda.txt` of `sfslog_vda.log`.
 pub fn sfssum_names(log: &str) -> Vec<String> {
     if !log.contains("sfslog") {
         return Vec::new();
@@ -95,12 +95,12 @@ pub fn sfssum_names(log: &str) -> Vec<String> {
 }
 
 /// Reads a log to its end. `path` is only used in messages and as its place; `name` is
-/// what people call the run. A load point that was cut has no end of RUN.
+/// the name of the run. An interrupted load point has no end of RUN.
 ///
 /// # Errors
 /// It cannot be read; it has no load point, or too many; a phase has no time, there is no
-/// `zone`, the time was left out of the calendar, or it goes back; or load points are of
-/// two benchmarks.
+/// `zone`, the time does not exist in it, or it goes back; or load points are of two
+/// benchmarks.
 pub fn read_sfslog(
     path: &Path,
     reader: impl Read,
@@ -138,7 +138,7 @@ pub fn read_sfslog(
         }
         if lines.too_long {
             return Err(parser.bad(format!(
-                "longer than {LINE_LEN_MAX} bytes; this is no log of a run"
+                "longer than {LINE_LEN_MAX} bytes; not a log of a run"
             )));
         }
         parser.take(lines.line.trim())?;
@@ -152,7 +152,7 @@ pub fn read_sfslog(
     Ok(parser.run)
 }
 
-/// What the four workloads of 2014 count, in the generation's own words.
+/// The business metrics of the workloads of 2014.
 fn business_metric(benchmark: &str) -> &'static str {
     match benchmark {
         "swbuild" => "BUILDS",
@@ -164,12 +164,11 @@ fn business_metric(benchmark: &str) -> &'static str {
     }
 }
 
-/// Adds what the summary of the same run says: loads, verdicts, and figures that the log
-/// lacks. Points belong together by their achieved rate; where the log has none, by
-/// their order.
+/// Adds the summary of the same run: loads, verdicts, and figures that the log lacks. Points
+/// are matched by their achieved rate; where the log has none, by their order.
 ///
 /// # Errors
-/// They do not belong together. The run is unchanged then.
+/// They do not match. The run is unchanged then.
 pub fn add_sfssum(run: &mut MergedRun, summary: &Summary) -> Result<(), OtherKitError> {
     let rows = &summary.curve.points;
     let same = |point: &MergedPoint, achieved: f64| {
@@ -189,7 +188,7 @@ pub fn add_sfssum(run: &mut MergedRun, summary: &Summary) -> Result<(), OtherKit
         });
     }
     // A summary of the 14 columns by another program has no verdict.
-    let tells = summary.is_ours || summary.curve.protocol.is_empty();
+    let has_verdicts = summary.is_ours || summary.curve.protocol.is_empty();
     for (point, row) in run.points.iter_mut().zip(rows) {
         point.load.get_or_insert(row.load);
         point.achieved_ops_per_s.get_or_insert(row.achieved);
@@ -199,7 +198,7 @@ pub fn add_sfssum(run: &mut MergedRun, summary: &Summary) -> Result<(), OtherKit
         }
         match row.is_valid {
             false => point.valid = Some(false),
-            true if tells => {
+            true if has_verdicts => {
                 point.valid.get_or_insert(true);
             }
             true => {}
@@ -277,22 +276,22 @@ impl Parser<'_> {
     /// ` DATE: Starting VDA run 1 of 10: STREAMS=9 >>>`
     fn begin(&mut self, rest: &str) -> Result<(), OtherKitError> {
         self.open(rest)?;
-        let Some((_, told)) = rest.split_once("Starting") else {
+        let Some((_, start)) = rest.split_once("Starting") else {
             return Ok(());
         };
-        let told = told.trim_end_matches(['>', ' ']);
-        let benchmark = told.split_whitespace().next().unwrap_or("").to_lowercase();
+        let start = start.trim_end_matches(['>', ' ']);
+        let benchmark = start.split_whitespace().next().unwrap_or("").to_lowercase();
         let benchmark = one_line(benchmark.trim_end_matches(':'));
         match self.run.benchmark.as_str() {
             "" => self.run.benchmark = benchmark,
             known if *known == *benchmark => {}
             known => {
                 return Err(self.bad(format!(
-                    "load points of two benchmarks in one log, {known} and {benchmark}; cut it into one file for each run"
+                    "load points of two benchmarks in one log, {known} and {benchmark}; split it into one file for each run"
                 )));
             }
         }
-        if let Some((metric, load)) = told.rsplit_once('=') {
+        if let Some((metric, load)) = start.rsplit_once('=') {
             let metric = metric.split([' ', ':']).next_back().unwrap_or("");
             let load = load.trim().parse::<f64>().ok();
             if let (Some(load), Some(point)) = (load, self.run.points.last_mut()) {
@@ -305,7 +304,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A console log may have been cut above: then a load point begins here.
+    /// A console log may lack its beginning: then a load point begins here.
     fn starting_tests(&mut self, rest: &str) -> Result<(), OtherKitError> {
         let open = self.run.points.last();
         match open.is_some_and(|point| point.phases.len() == 1) {
@@ -339,7 +338,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A phase begins; of several lines that say so the first counts.
+    /// A phase begins; the first of several such lines counts.
     fn phase(&mut self, phase: EnergyPhase, text: &str) -> Result<(), OtherKitError> {
         let at = self.time(text)?;
         let Some(point) = self.run.points.last_mut() else {
@@ -347,7 +346,7 @@ impl Parser<'_> {
                 "{phase} begins before any load point has (\"<<< DATE: Starting ...\"); the log was cut at its beginning"
             )));
         };
-        // What comes twice, or after what comes later, is another client's line.
+        // A repeated or earlier phase is another client's line.
         if point.phases.last().is_some_and(|last| last.phase < phase) {
             point.phases.push(PhaseBegin { phase, at });
         }
@@ -367,23 +366,23 @@ impl Parser<'_> {
     fn time(&mut self, text: &str) -> Result<Timestamp, OtherKitError> {
         let Some((local, _)) = date_time(text) else {
             return Err(self.bad(
-                "a load point or phase without its time; wanted is \"Wed Feb 28 12:53:19 2018\"",
+                "a load point or phase without its time; expected a time as \"Wed Feb 28 12:53:19 2018\"",
             ));
         };
         if !self.times.has_zone() {
             return Err(self.bad(
-                "times of such a log are local times of the prime; say where it stood: --zone America/Denver, --zone UTC",
+                "times of such a log are local times of the prime; give its time zone: --zone America/Denver, --zone UTC",
             ));
         }
         let Some(at) = self.times.place(local) else {
             return Err(self.bad(format!(
-                "{local} never was there in that zone: clocks were set forward; is it the right --zone?"
+                "{local} does not exist in that zone: clocks were set forward; is it the right --zone?"
             )));
         };
         let at = match self.last {
             Some(last) if last.seconds_since(at) > BACK_SECONDS_MAX => {
                 return Err(self.bad(format!(
-                    "the time goes back from {last} to {at}; if these are two logs in one file, cut it in two"
+                    "the time goes back from {last} to {at}; if these are two logs in one file, split it"
                 )));
             }
             Some(last) => at.max(last),
@@ -442,8 +441,8 @@ impl Parser<'_> {
     }
 }
 
-/// `Wed Feb 28 12:53:19 2018` at the beginning, perhaps in brackets, perhaps with a zone's
-/// letters before the year, which are not believed; and what follows it.
+/// `Wed Feb 28 12:53:19 2018` at the beginning, optionally in brackets, optionally with a time
+/// zone before the year, which is ignored; and the text after it.
 fn date_time(text: &str) -> Option<(DateTime, &str)> {
     let mut rest = text.trim_start_matches([' ', '\t', '(', '[']);
     let mut word = || {

@@ -1,4 +1,4 @@
-//! What can be measured, each with its unit.
+//! The quantities that can be measured, each with its unit.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,7 +12,7 @@ pub enum Quantity {
     /// Apparent power, in volt-amperes.
     #[serde(rename = "apparent_power_va")]
     ApparentPower,
-    /// Energy since some beginning, in joules.
+    /// Energy since an arbitrary start, in joules.
     #[serde(rename = "energy_j")]
     Energy,
     /// Voltage, root mean square, in volts.
@@ -53,7 +53,7 @@ impl Quantity {
         Self::Humidity,
     ];
 
-    /// Its name with the unit last, as columns and fields have it.
+    /// Its name in columns and fields, with the unit last.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Power => "power_w",

@@ -1,4 +1,4 @@
-//! What a merged log says of efficiency, as types: the report is made from them alone.
+//! The efficiency figures of merged logs, as types: the report is made from them alone.
 //!
 //! Arithmetic only: no clock, and no file but the merged logs ([`reduce_files`]).
 
@@ -33,21 +33,20 @@ use filermark_model::Severity;
 use filermark_results::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What several merged logs say together.
+/// The figures of several merged logs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Reduction {
     /// One for every run, in the order they were given.
     pub workloads: Vec<WorkloadReduction>,
-    /// The plan for the best number of drives, one for every benchmark of which more than
-    /// nothing is known.
+    /// The plan for the best number of drives, one for every benchmark with a measured number.
     pub best_foot: Vec<BestFoot>,
-    /// What is to be said of all of it.
+    /// Findings about all runs together.
     pub findings: Vec<EnergyFinding>,
-    /// A figure in it is made up: every rendering says so.
+    /// A figure in it is made up: every rendering marks it.
     pub simulated: bool,
 }
 
-/// What one run says.
+/// The figures of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkloadReduction {
     /// The run's suffix.
@@ -56,17 +55,17 @@ pub struct WorkloadReduction {
     pub benchmark: String,
     /// What the load counts.
     pub load_unit: String,
-    /// Storage devices of the server, where the user said.
+    /// Storage devices of the server, if the user gave them.
     pub drives: Option<u32>,
-    /// Raw capacity in GB, where the user said.
+    /// Raw capacity in GB, if the user gave it.
     pub raw_capacity_gb: Option<f64>,
-    /// What else the user said of the server and of the lab.
+    /// The server and the lab, as the user describes them.
     pub lab: Lab,
     /// Its load points.
     pub points: Vec<PointEfficiency>,
     /// Index in `points` of the most MiB/s per W (of valid points, where any is).
     pub best: Option<usize>,
-    /// Where the traffic comes from.
+    /// The source of the traffic.
     pub traffic_from: TrafficFrom,
     /// Power before the first load point, in W.
     pub idle: Option<Stats>,
@@ -78,21 +77,21 @@ pub struct WorkloadReduction {
     pub series: Vec<Series>,
     /// When each phase began and ended, by time.
     pub phases: Vec<PhaseSpan>,
-    /// What happened, for the page.
+    /// Events, for the page.
     pub events: Vec<(Timestamp, String)>,
-    /// What is to be said of it.
+    /// Findings about the run.
     pub findings: Vec<EnergyFinding>,
     /// A figure in it is made up.
     pub simulated: bool,
 }
 
-/// Where MiB/s come from.
+/// The source of MiB/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrafficFrom {
     /// The switch's counters of the interfaces that face the server.
     Sflow,
-    /// The clients' own count of what they read and wrote: no switch was asked.
+    /// The clients' own count of what they read and wrote: no switch was read.
     Clients,
     /// Nothing.
     #[default]
@@ -134,11 +133,11 @@ pub struct PointEfficiency {
     pub ops_per_s_per_w: Option<f64>,
     /// Joules per operation.
     pub joules_per_op: Option<f64>,
-    /// What is to be said of it.
+    /// Findings about the load point.
     pub findings: Vec<EnergyFinding>,
 }
 
-/// How a figure went over a time.
+/// Statistics of a figure over a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// Mean by time.
@@ -155,7 +154,7 @@ pub struct Stats {
     pub max: f64,
     /// Standard deviation by time.
     pub deviation: f64,
-    /// How much a straight line through it rises from begin to end, as a share of the mean.
+    /// Rise of a straight line through it from begin to end, as a share of the mean.
     pub drift: f64,
     /// Samples.
     pub samples: u64,
@@ -165,18 +164,18 @@ pub struct Stats {
     pub interval_s: f64,
 }
 
-/// What is to be said of a log, a run or a load point.
+/// A finding about a log, a run or a load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyFinding {
     /// Which rule, as docs/src/reference/energy-rules.md names it.
     pub rule: EnergyRule,
     /// How much it matters.
     pub severity: Severity,
-    /// The sentence for people, with figure, limit and what to do.
+    /// The message, with figure, limit and what to do.
     pub message: String,
 }
 
-/// The rules that can speak.
+/// The rules of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnergyRule {
@@ -194,15 +193,15 @@ pub enum EnergyRule {
     Supply,
     /// A clock's offset is not known, too large, or the clock was set.
     Clock,
-    /// Runs overlap in time: power cannot be told apart.
+    /// Runs overlap in time: their power cannot be separated.
     Overlap,
-    /// Interfaces were not chosen, not heard of, or count traffic twice.
+    /// Interfaces were not chosen, sent no counters, or count traffic twice.
     Ports,
-    /// Datagrams were lost, counters began anew, rows could not be read.
+    /// Datagrams were lost, counters were reset, or rows could not be read.
     Data,
     /// A meter's digits are coarser than the figures that are shown from them.
     Resolution,
-    /// What a worksheet asks for was not said, or a calibration is too old.
+    /// A field of the worksheet is missing, or a calibration is too old.
     Disclosure,
     /// Figures are made up.
     Simulated,
@@ -215,7 +214,7 @@ pub enum EnergyRule {
 /// A source in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceView {
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Where it was read.
     pub location: String,
@@ -225,11 +224,11 @@ pub struct SourceView {
     pub simulated: bool,
     /// Samples.
     pub samples: u64,
-    /// How its clock stands to the prime's, in words with the bound.
+    /// The offset of its clock from the prime's, in words with the bound.
     pub clock: String,
     /// Its power is voltage x current x power factor, not its own column.
     pub power_of_product: bool,
-    /// What it is by its plate and its certificate, as far as the user said.
+    /// Its type plate and calibration certificate, as far as the user gave them.
     pub instrument: Instrument,
 }
 
@@ -238,11 +237,11 @@ pub struct SourceView {
 pub struct Series {
     /// What it is.
     pub kind: SeriesKind,
-    /// For people: `power of the server`, `10.0.0.248 interface 24`.
+    /// Its label: `power of the server`, `10.0.0.248 interface 24`.
     pub label: String,
     /// The unit: `W`, `MiB/s`, `°C`, `%`.
     pub unit: String,
-    /// Its values, by time; a gap is where `None` stands.
+    /// Its values, by time; `None` is a gap.
     pub values: Vec<(Timestamp, Option<f64>)>,
 }
 
@@ -279,8 +278,8 @@ pub struct PhaseSpan {
     pub ended: Timestamp,
 }
 
-/// Best foot forward: which number of drives is the most efficient, and what is still to be
-/// measured (slides E, sources.md 4.2).
+/// Best foot forward: the most efficient number of drives, and what to measure next (slides E,
+/// sources.md 4.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BestFoot {
     /// The benchmark.
@@ -289,7 +288,7 @@ pub struct BestFoot {
     pub measured: Vec<DriveEfficiency>,
     /// Index in `measured` of the best.
     pub best: Option<usize>,
-    /// Whether the best has a worse neighbour on both sides: only then it is known.
+    /// Whether the best has a worse neighbour on both sides: only then it is certain.
     pub enclosed: bool,
     /// The point with fewer drives.
     pub low: Option<RangePoint>,
@@ -299,7 +298,7 @@ pub struct BestFoot {
     pub next: Vec<String>,
 }
 
-/// Maximum efficiency with so many drives.
+/// Maximum efficiency with a number of drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveEfficiency {
     /// How many.
@@ -310,7 +309,7 @@ pub struct DriveEfficiency {
     pub run: String,
 }
 
-/// An end of the range that a best foot forward stands for.
+/// An end of the range that a best foot forward represents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RangePoint {
     /// How many drives it should have: -40 % or +15 % of the best.

@@ -1,6 +1,4 @@
-//! What is to be collected, as types: read from `energy.toml` or from options.
-//!
-//! The border: behind it there are no strings to be understood. Knows no socket.
+//! The energy setup as types, from `energy.toml` or from options. All strings are parsed here.
 
 mod file;
 mod read;
@@ -9,7 +7,7 @@ mod spec;
 mod url;
 
 pub use file::{
-    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, belongs, day, optional_text, seconds,
+    INTERVAL_MAX, INTERVAL_MIN, SOURCES_MAX, TEXT_LEN_MAX, check_quantity, day, optional_text, seconds,
 };
 pub use read::OIDS_MAX;
 pub use spec::{Simulated, SourceSpec, SpecError};
@@ -21,13 +19,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the collector of sFlow is called in logs.
+/// The name of the collector of sFlow in logs.
 pub const SFLOW_NAME: &str = "sflow";
 
 /// Everything that is to be collected.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// What the user says of the server and of the lab.
+    /// The server and the lab, as the user describes them.
     pub lab: Lab,
     /// How long power is measured before a run begins.
     pub idle: Duration,
@@ -42,20 +40,20 @@ pub struct Setup {
 /// The collector of sFlow.
 #[derive(Clone, Debug)]
 pub struct SflowSetup {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Which interfaces face the server, and what interfaces are called.
+    /// The interfaces that face the server, and names of interfaces.
     pub selection: Selection,
-    /// The same, as it was written; for the log.
+    /// The interfaces as they are written in the setup; for the log.
     pub ports: Vec<PortPattern>,
-    /// How long an interval was.
+    /// The clock that measures intervals.
     pub time_basis: TimeBasis,
-    /// What the switch is by its plate.
+    /// The type plate of the switch.
     pub instrument: Instrument,
 }
 
 impl SflowSetup {
-    /// Listens here; no interface chosen, none named.
+    /// Without chosen interfaces and names.
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
@@ -70,32 +68,32 @@ impl SflowSetup {
 /// A meter or a sensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSetup {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// Where it is and how it is read.
+    /// Its location and protocol.
     pub at: SourceSpec,
     /// What it measures.
     pub role: Role,
     /// How often it is read.
     pub interval: Duration,
-    /// Seconds that its clock is behind the prime's, where the user knows.
+    /// Seconds that its clock is behind the prime's, if the user gave them.
     pub clock_offset_s: Option<f64>,
-    /// What it is by its plate and its certificate.
+    /// Its type plate and calibration certificate.
     pub instrument: Instrument,
 }
 
 /// Why a setup cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The file system said no.
+    /// The file system refused.
     #[error("{path}: cannot read the energy setup: {source}")]
     Io {
         /// The file.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It makes no sense.
+    /// A key or value is invalid.
     #[error("{path}:{line}: {reason}")]
     Bad {
         /// The file.
@@ -108,7 +106,7 @@ pub enum SetupError {
 }
 
 impl Setup {
-    /// What meters, sensors and the switch are by their plates, by their names.
+    /// The instruments of meters, sensors and the switch, by name.
     pub fn instruments(&self) -> BTreeMap<String, Instrument> {
         let sources = self.meters.iter().chain(&self.sensors);
         let sources = sources.map(|source| (source.name.clone(), source.instrument.clone()));
@@ -122,12 +120,12 @@ impl Setup {
     /// Reads `energy.toml`.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, or has a key or value that makes no sense.
+    /// The file cannot be read, is not TOML, or has an invalid key or value.
     pub fn read(path: &Path) -> Result<Self, SetupError> {
         Self::parse(&Self::read_text(path)?, path)
     }
 
-    /// Only its text.
+    /// Reads only its text.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -138,7 +136,7 @@ impl Setup {
         })
     }
 
-    /// The same from a text; `path` is only used in messages.
+    /// Parses a text; `path` is only used in messages.
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -1,12 +1,12 @@
 //! sFlow, version 5 (sFlow.org, July 2004): what switches and hosts report of their traffic.
 //!
 //! Built on the reader of XDR: [`datagram`] and [`counters`] are the structures, borrowed and not
-//! trusted; [`ports`] makes rates of counters, and [`Collector`] takes in whole datagrams.
+//! trusted; [`ports`] makes rates of counters, and [`Collector`] handles whole datagrams.
 //! [`sflowtool`] reads text and [`capture`] packet captures instead. [`Selection`] chooses
 //! interfaces. Sampled packets are skipped.
 //!
-//! Knows no sockets, threads or clocks: the caller gives the time of a datagram. Nothing is
-//! allocated per datagram, and what is remembered has limits.
+//! It has no sockets, threads or clocks: the caller gives the time of a datagram. Nothing is
+//! allocated per datagram, and all state has limits.
 
 pub mod capture;
 pub mod collector;

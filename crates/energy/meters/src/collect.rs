@@ -1,9 +1,9 @@
 //! Reads all sources at once and writes their log.
 //!
-//! A thread for each meter and sensor (`source`), one for the socket of sFlow
-//! (`socket`, `books`), one that sees when the clock is set, and one that writes
-//! (`writer`). `now` is what all of them tell the live view. Every queue, table and
-//! count has a limit; what does not fit is counted and told.
+//! There is a thread for each meter and sensor (`source`), one for the socket of sFlow
+//! (`socket`, `state`), one that detects steps of the clock, and one that writes
+//! (`writer`). `live_state` has the state for the live view. Every queue, table and count has
+//! a limit; what does not fit is counted and reported.
 
 mod clock;
 mod collecting;
@@ -20,7 +20,7 @@ mod writer;
 
 pub use collecting::Collection;
 
-/// What there is to be seen now, for a live view. Cheap to take.
+/// The present state, for a live view. Cheap to take.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// W of the server, all its meters added up; `None` while one of them is silent.
@@ -33,21 +33,21 @@ pub struct Snapshot {
     pub sources: Vec<SourceNow>,
     /// The chosen interfaces first, then the busiest, [`TOP_PORTS`] at most.
     pub ports: Vec<PortNow>,
-    /// Datagrams that came, and that were lost on the way.
+    /// Datagrams received, and lost on the way.
     pub datagrams: (u64, u64),
-    /// Where sFlow is listened for; `None`: it is not.
+    /// The address on which sFlow is received; `None`: it is not.
     pub listens: Option<std::net::SocketAddr>,
-    /// The last thing that went wrong.
+    /// The last problem.
     pub last_problem: Option<String>,
 }
 
 /// Most interfaces of a snapshot.
 pub const TOP_PORTS: usize = 10;
 
-/// A meter or sensor now.
+/// The present state of a meter or sensor.
 #[derive(Clone, Debug)]
 pub struct SourceNow {
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Its last figure of its first quantity, with the unit: `535.2 W`; `None`: silent.
     pub value: Option<String>,
@@ -55,18 +55,18 @@ pub struct SourceNow {
     pub simulated: bool,
 }
 
-/// An interface now.
+/// The present state of an interface.
 #[derive(Clone, Debug)]
 pub struct PortNow {
     /// `10.0.0.248 filer-e0a`.
     pub label: String,
     /// Whether it is chosen.
     pub chosen: bool,
-    /// MiB/s that the agent received and sent.
+    /// MiB/s that the agent received.
     pub in_mib_per_s: f64,
-    /// The other way.
+    /// MiB/s that the agent sent.
     pub out_mib_per_s: f64,
-    /// Share of the speed, of the busier way.
+    /// Share of the speed, of the busier direction.
     pub utilisation: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ pub struct Summary {
     pub readings: u64,
     /// Samples of traffic.
     pub samples: u64,
-    /// Sentences that whoever uses the log must know.
+    /// Problems that limit the use of the log.
     pub problems: Vec<String>,
 }
 

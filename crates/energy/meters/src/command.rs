@@ -1,7 +1,7 @@
 //! A shell command that prints a figure.
 //!
 //! It runs in a process group of its own, which is killed when the limit has passed and
-//! when the command has ended: nothing that it started stays.
+//! when the command has ended, so that no process stays behind.
 
 use crate::figure;
 use crate::meter::{ReadFailure, Sample, Source};
@@ -16,10 +16,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// Most bytes that are read of what it prints, and of its complaints.
+/// Most bytes that are read of its stdout and of its stderr.
 const OUTPUT_LEN_MAX: usize = 4096;
-/// How often it is looked whether a command has ended that has closed its output.
-const LOOK: Duration = Duration::from_millis(2);
+/// How often a command that has closed its output is polled for its end.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 const STEP: &str = "run the command";
 
 /// A command.
@@ -28,12 +28,12 @@ pub(crate) struct Command {
     command: String,
     quantity: Quantity,
     limit: Duration,
-    /// One that could not be ended in time, and is to be collected.
+    /// A killed process that has not ended yet.
     left_over: Option<Child>,
 }
 
 impl Command {
-    /// This one. It is run for every reading.
+    /// The command is run for every reading.
     pub(crate) fn new(command: &str, quantity: Quantity, limit: Duration) -> Self {
         Self {
             command: command.to_owned(),
@@ -43,7 +43,7 @@ impl Command {
         }
     }
 
-    /// Whether the last one is gone. The system may hold one that waits for a disk.
+    /// Whether the last process has ended. One that waits for a disk cannot be killed.
     fn is_free(&mut self) -> bool {
         let last = self.left_over.as_mut();
         if last.is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
@@ -58,7 +58,8 @@ impl Source for Command {
     fn figures(&mut self) -> Result<Sample, ReadFailure> {
         let deadline = Deadline::after(self.limit);
         if !self.is_free() {
-            let reason = "the last one was killed and has not gone; is a file system stuck?";
+            let reason =
+                "the previous command was killed and has not ended; does a file system hang?";
             return Err(ReadFailure::new(STEP, reason));
         }
         let mut child = std::process::Command::new("/bin/sh")
@@ -69,40 +70,42 @@ impl Source for Command {
             .process_group(0)
             .spawn()
             .map_err(|error| ReadFailure::new(STEP, format!("/bin/sh: {error}")))?;
-        let said = listen(&mut child, deadline);
-        let ended = said.and_then(|said| wait(&child, deadline).map(|()| said));
-        // Not collected yet: the number is still its own.
+        let output = read_output(&mut child, deadline);
+        let ended = output.and_then(|output| wait(&child, deadline).map(|()| output));
+        // Not reaped yet, so the process id is still valid.
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-        let said = match ended {
-            Ok(said) => said,
-            Err(trouble) => {
+        let output = match ended {
+            Ok(output) => output,
+            Err(failure) => {
                 self.left_over = Some(child);
-                // Mostly it is gone at once.
-                std::thread::sleep(LOOK);
+                // Mostly it ends at once.
+                std::thread::sleep(POLL_INTERVAL);
                 self.is_free();
-                return Err(trouble);
+                return Err(failure);
             }
         };
         let status = child
             .wait()
             .map_err(|e| ReadFailure::new(STEP, e.to_string()))?;
         if !status.success() {
-            let complaint = sanitize(String::from_utf8_lossy(&said.errors).trim(), 200);
-            let reason = match complaint.is_empty() {
-                true => format!("it ended with {status} and said nothing; try it in a shell"),
-                false => format!("it ended with {status}: {complaint}"),
+            let errors = sanitize(String::from_utf8_lossy(&output.errors).trim(), 200);
+            let reason = match errors.is_empty() {
+                true => format!(
+                    "it ended with {status} and printed nothing on stderr; try it in a shell"
+                ),
+                false => format!("it ended with {status}: {errors}"),
             };
             return Err(ReadFailure::new(STEP, reason));
         }
-        let text = String::from_utf8_lossy(&said.output);
+        let text = String::from_utf8_lossy(&output.output);
         let value = figure::the_one(&text, self.quantity);
         let value = value.map_err(|why| ReadFailure::new("read its output", why))?;
         Ok(Sample::now(vec![(self.quantity, value)]))
     }
 }
 
-/// What a command said.
+/// What a command printed.
 #[derive(Default)]
 struct CommandOutput {
     output: Vec<u8>,
@@ -110,8 +113,8 @@ struct CommandOutput {
 }
 
 /// Reads both pipes until the output ends.
-fn listen(child: &mut Child, deadline: Deadline) -> Result<CommandOutput, ReadFailure> {
-    let mut said = CommandOutput::default();
+fn read_output(child: &mut Child, deadline: Deadline) -> Result<CommandOutput, ReadFailure> {
+    let mut printed = CommandOutput::default();
     let (Some(output), Some(errors)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(ReadFailure::new(STEP, "it has no output"));
     };
@@ -134,19 +137,19 @@ fn listen(child: &mut Child, deadline: Deadline) -> Result<CommandOutput, ReadFa
             (ready(0), ready(1))
         };
         if ready.0 {
-            output.read_into(&mut said.output)?;
-            if said.output.len() > OUTPUT_LEN_MAX {
+            output.read_into(&mut printed.output)?;
+            if printed.output.len() > OUTPUT_LEN_MAX {
                 let reason = format!("it prints more than {OUTPUT_LEN_MAX} bytes");
                 return Err(ReadFailure::new(STEP, reason));
             }
         }
         if ready.1 {
-            errors.read_into(&mut said.errors)?;
-            // The first complaint tells most; the rest is read and dropped.
-            said.errors.truncate(OUTPUT_LEN_MAX);
+            errors.read_into(&mut printed.errors)?;
+            // The first error matters most; the rest is read and dropped.
+            printed.errors.truncate(OUTPUT_LEN_MAX);
         }
     }
-    Ok(said)
+    Ok(printed)
 }
 
 /// The end of a pipe that is read.
@@ -166,15 +169,15 @@ impl Pipe {
         Some(PollFd::from_borrowed_fd(file.as_fd(), PollFlags::IN))
     }
 
-    /// Once; it is known that this does not wait.
-    fn read_into(&mut self, said: &mut Vec<u8>) -> Result<(), ReadFailure> {
+    /// Reads once. `poll` has reported it ready, so this does not block.
+    fn read_into(&mut self, to: &mut Vec<u8>) -> Result<(), ReadFailure> {
         let Some(file) = &mut self.0 else {
             return Ok(());
         };
         let mut some = [0; 1024];
         match file.read(&mut some) {
             Ok(0) => self.0 = None,
-            Ok(len) => said.extend_from_slice(some.get(..len).unwrap_or(&[])),
+            Ok(len) => to.extend_from_slice(some.get(..len).unwrap_or(&[])),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(ReadFailure::new(STEP, error.to_string())),
         }
@@ -182,19 +185,19 @@ impl Pipe {
     }
 }
 
-/// Waits for the end, and leaves it to be collected.
+/// Waits for the end without reaping the process.
 fn wait(child: &Child, deadline: Deadline) -> Result<(), ReadFailure> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let Some(pid) = pid else {
         return Err(ReadFailure::new(STEP, "it has no process number"));
     };
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     loop {
-        match waitid(WaitId::Pid(pid), look) {
+        match waitid(WaitId::Pid(pid), options) {
             Ok(Some(_)) => return Ok(()),
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(ReadFailure::new(STEP, error.to_string())),
         }
-        std::thread::sleep(LOOK.min(deadline.left(STEP)?));
+        std::thread::sleep(POLL_INTERVAL.min(deadline.left(STEP)?));
     }
 }

@@ -1,12 +1,11 @@
-//! A figure in words: `535.2 W`, `Instantaneous power reading: 220 Watts`.
+//! Parses a figure in text: `535.2 W`, `Instantaneous power reading: 220 Watts`.
 //!
-//! Exactly one number may stand there: of two, nobody knows which was meant.
+//! Exactly one number is allowed: with two it is not known which is meant.
 
 use filermark_energy_data::Quantity;
 use filermark_model::text::sanitize;
 
-/// Units that are understood, in small letters, what they measure, and their size in the
-/// quantity's own unit.
+/// Known units, in lower case, with the quantity and the factor to the quantity's own unit.
 const UNITS: [(&str, Quantity, f64); 24] = [
     ("w", Quantity::Power, 1.0),
     ("watt", Quantity::Power, 1.0),
@@ -42,9 +41,7 @@ pub(crate) fn the_one(text: &str, quantity: Quantity) -> Result<f64, String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (Some(line), None) = (lines.next(), lines.next()) else {
         let shown = sanitize(text.trim(), 80);
-        return Err(format!(
-            "one line with a figure is wanted, and it said \"{shown}\""
-        ));
+        return Err(format!("expected one line with a figure, got \"{shown}\""));
     };
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut found = None;
@@ -73,7 +70,7 @@ pub(crate) fn the_one(text: &str, quantity: Quantity) -> Result<f64, String> {
     };
     let value = number * scale(unit, quantity)?;
     if !value.is_finite() {
-        return Err(format!("\"{}\" is no finite number", sanitize(line, 80)));
+        return Err(format!("\"{}\" is not a finite number", sanitize(line, 80)));
     }
     Ok(value)
 }
@@ -85,7 +82,7 @@ fn number(word: &str) -> Option<(f64, &str)> {
     if !starts.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    // The longest beginning that is a number: 5E+2W is 5E+2 and W.
+    // The longest prefix that is a number: 5E+2W is 5E+2 and W.
     let ends = (1..=word.len())
         .rev()
         .filter(|end| word.is_char_boundary(*end));
@@ -110,7 +107,7 @@ fn decimal_comma(number: f64, rest: &str) -> Option<String> {
 }
 
 fn scale(unit: &str, quantity: Quantity) -> Result<f64, String> {
-    // M is a million and m a thousandth; both are W in small letters.
+    // M is mega and m is milli; lower case would confuse them.
     match (quantity, unit) {
         (_, "") => return Ok(1.0),
         (Quantity::Power, "mW") => return Ok(1e-3),
@@ -123,7 +120,7 @@ fn scale(unit: &str, quantity: Quantity) -> Result<f64, String> {
         .find(|(name, of, _)| *name == small && *of == quantity);
     known.map(|(_, _, scale)| *scale).ok_or_else(|| {
         let unit = sanitize(unit, 20);
-        format!("\"{unit}\" after the number is no unit of {quantity}; print the number alone")
+        format!("\"{unit}\" after the number is not a unit of {quantity}; print the number alone")
     })
 }
 
@@ -161,17 +158,17 @@ mod tests {
             ("no power", "no number"),
             ("nan", "no number"),
             ("inf W", "no number"),
-            ("1e999", "no finite"),
+            ("1e999", "not a finite"),
             ("220 W of 800 W", "more than one"),
-            ("220 BTU/h", "no unit"),
+            ("220 BTU/h", "not a unit"),
             ("220,5 W", "a decimal comma? print 220.5"),
             ("power 220,5W", "print 220.5"),
             ("1,234 W", "print it without commas"),
-            ("220 C", "no unit"),
-            ("12:30", "no unit"),
+            ("220 C", "not a unit"),
+            ("12:30", "not a unit"),
         ] {
-            let said = the_one(text, Quantity::Power).expect_err(text);
-            assert!(said.contains(wanted), "{text}: {said}");
+            let message = the_one(text, Quantity::Power).expect_err(text);
+            assert!(message.contains(wanted), "{text}: {message}");
         }
     }
 

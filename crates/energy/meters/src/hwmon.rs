@@ -1,8 +1,8 @@
 //! The kernel's sensors, `/sys/class/hwmon` (its documentation: hwmon/sysfs-interface).
 //!
-//! Power is counted once: of a power supply what goes in (`pin`), not what comes out; the
-//! ACPI meter of the whole machine alone, not with its parts. Where several sensors may
-//! overlap nothing is guessed, and the user names one.
+//! Power is counted once: the input of a power supply (`pin`), not its output; the ACPI meter
+//! of the whole machine, without its parts. Where several sensors may overlap, the user must
+//! name one.
 
 use crate::meter::{ReadFailure, Sample, Source};
 use filermark_energy_data::Quantity;
@@ -10,9 +10,9 @@ use filermark_model::text::sanitize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel shows them.
+/// The kernel's directory of sensors.
 pub(crate) const ROOT: &str = "/sys/class/hwmon";
-/// Most chips, and most files of a chip, that are looked at.
+/// Most chips, and most files of a chip, that are read.
 const CHIPS_MAX: usize = 256;
 const FILES_MAX: usize = 1024;
 /// The ACPI power meter: it measures the whole machine.
@@ -31,16 +31,16 @@ struct Sensor {
     chip: String,
     /// `power1`, `temp2`.
     base: String,
-    /// What the chip calls it; empty: nothing.
+    /// The label of the chip; may be empty.
     label: String,
     file: PathBuf,
     quantity: Quantity,
-    /// What an integer of the file is in the quantity's unit.
+    /// The factor from an integer of the file to the quantity's unit.
     scale: f64,
 }
 
 impl Hwmon {
-    /// Those of the host, of a chip (`NAME`), or one (`NAME/SENSOR`).
+    /// The sensors of the host, of a chip (`NAME`), or one (`NAME/SENSOR`).
     pub(crate) fn new(root: &Path, which: Option<&str>) -> Result<Self, ReadFailure> {
         let all = all(root)?;
         let sensors = match which.map(|text| {
@@ -65,7 +65,7 @@ impl Hwmon {
                     "{} has none of power, temperature or humidity; use rapl:, cmd: or a meter",
                     root.display()
                 ),
-                false => format!("there is none like that; there are {}", listed(&all)),
+                false => format!("there is no such sensor; there are {}", listed(&all)),
             };
             return Err(ReadFailure::new(STEP, reason));
         }
@@ -97,7 +97,7 @@ fn read(sensor: &Sensor) -> Result<f64, ReadFailure> {
     let text = fs::read_to_string(&sensor.file).map_err(|error| bad(error.to_string()))?;
     let raw: i64 = text.trim().parse().map_err(|_| {
         bad(format!(
-            "\"{}\" is no whole number",
+            "\"{}\" is not a whole number",
             sanitize(text.trim(), 40)
         ))
     })?;
@@ -109,7 +109,7 @@ fn all(root: &Path) -> Result<Vec<Sensor>, ReadFailure> {
     let entries = fs::read_dir(root)
         .map_err(|error| {
             let reason = format!(
-                "{}: {error}; has this host no sensors (a virtual machine, a container)? use rapl:, cmd: or a meter",
+                "{}: {error}; is this a virtual machine or a container without sensors? use rapl:, cmd: or a meter",
                 root.display()
             );
             ReadFailure::new(STEP, reason)
@@ -160,7 +160,7 @@ fn of_dir(dir: &Path, chip: &str) -> Vec<Sensor> {
             ("humidity", "input") => (Quantity::Humidity, 1e-3),
             _ => continue,
         };
-        // A sensor with both: what it is now, not its mean ("average" sorts first).
+        // A sensor with both: "input" is used, not the mean ("average" sorts first).
         found.retain(|known| known.base != base);
         found.push(Sensor {
             chip: chip.to_owned(),
@@ -174,7 +174,7 @@ fn of_dir(dir: &Path, chip: &str) -> Vec<Sensor> {
     found
 }
 
-/// What counts of a host's sensors when none is named.
+/// The sensors that are used when none is named.
 fn of_host(all: &[Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     let powers: Vec<&Sensor> = all
         .iter()
@@ -188,13 +188,13 @@ fn of_host(all: &[Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     Ok(power.into_iter().chain(inlets(all)).collect())
 }
 
-/// What counts of a chip's sensors; two supplies may have the same name.
+/// The sensors that are used of a named chip; two supplies may have the same name.
 fn of_chip_named(of_chip: &[Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     let of = |quantity| of_chip.iter().filter(move |s| s.quantity == quantity);
     let mut chosen = once(&of(Quantity::Power).collect::<Vec<_>>())?;
     let mut air = inlets(of_chip);
     for quantity in [Quantity::Temperature, Quantity::Humidity] {
-        // The only one of a chip that was named is meant, whatever it is called.
+        // The only sensor of a named chip is used regardless of its label.
         let mut only = of(quantity);
         if let (Some(one), None) = (only.next(), only.next())
             && !air.iter().any(|s| s.quantity == quantity)
@@ -213,12 +213,12 @@ fn of_chip_named(of_chip: &[Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     Ok(chosen)
 }
 
-/// Sensors of power that add up without anything being counted twice.
+/// Sensors of power that can be added up without counting anything twice.
 fn once(powers: &[&Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     if powers.len() < 2 {
         return Ok(powers.iter().copied().cloned().collect());
     }
-    // What supplies take in (PMBus); what they give out is in it.
+    // The input of supplies (PMBus); their output is a part of it.
     let inputs: Vec<Sensor> = powers
         .iter()
         .filter(|s| {
@@ -241,7 +241,7 @@ fn once(powers: &[&Sensor]) -> Result<Vec<Sensor>, ReadFailure> {
     Ok(inputs)
 }
 
-/// Temperature and humidity of the air that goes in: the first sensor that is called so.
+/// Temperature and humidity of the intake air: the first sensor with such a label.
 fn inlets(all: &[Sensor]) -> Vec<Sensor> {
     let is_inlet = |s: &&Sensor| {
         let label = s.label.to_lowercase();

@@ -1,9 +1,9 @@
-//! Reads power meters, sensors and sFlow as they measure, and writes an energy log.
+//! Reads power meters, sensors and sFlow live, and writes an energy log.
 //!
 //! Every source is behind one trait, [`Meter`]; [`open()`] makes one of a
 //! [`SourceSpec`](filermark_energy_data::setup::SourceSpec). [`collect`] reads them all, each in
-//! a thread of its own, and has one thread that writes. This room knows sockets and clocks;
-//! it knows nothing of runs, and of what figures mean no more than their unit.
+//! a thread of its own, and has one thread that writes. This crate handles sockets and
+//! clocks. It does not depend on runs, and interprets no figure beyond its unit.
 
 pub mod collect;
 mod command;

@@ -1,32 +1,32 @@
-//! One trait for everything that measures.
+//! The trait of meters and sensors.
 
 use filermark_energy_data::Quantity;
 use filermark_energy_data::log::ClockFacts;
 use filermark_energy_data::setup::SourceSpec;
 use filermark_results::Timestamp;
 
-/// What a source said when it was asked.
+/// The answer of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// When, by the source's own clock; `None`: it has none, the moment of the answer counts.
+    /// The time by the source's own clock; `None`: it has none, the time of the answer is used.
     pub at: Option<Timestamp>,
     /// The figures, finite, each in the unit of its quantity.
     pub values: Vec<(Quantity, f64)>,
 }
 
-/// Something that can be asked for power, temperature or humidity.
+/// A source of power, temperature or humidity.
 ///
-/// An implementation never blocks longer than the limit it was opened with, connects again
-/// by itself after a failure, and never makes a figure up: what is missing is missing.
+/// An implementation never blocks longer than the limit it was opened with, reconnects
+/// after a failure, and never invents a figure: a missing figure is left out.
 pub trait Meter: Send {
-    /// What it says now.
+    /// Reads it now.
     ///
     /// # Errors
-    /// It does not answer in time, or its answer makes no sense. The next call tries again.
+    /// It does not answer in time, or its answer is invalid. The next call tries again.
     fn read(&mut self) -> Result<Sample, MeterError>;
 
-    /// How its clock stands to this host's, where its times are its own. Asked once after
-    /// the first good answer.
+    /// The offset of its clock from this host's, where its times are its own. Called once
+    /// after the first valid answer.
     fn clock(&mut self) -> ClockFacts {
         ClockFacts::default()
     }
@@ -37,21 +37,21 @@ pub trait Meter: Send {
     }
 }
 
-/// Why a source gave nothing.
+/// Why a reading failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{source_name}: {step}: {reason}")]
 pub struct MeterError {
     /// Which source: its location without secrets.
     pub source_name: String,
-    /// What was being done.
+    /// The step that failed.
     pub step: &'static str,
-    /// What went wrong, and the next thing to try.
+    /// What went wrong, and what to try next.
     pub reason: String,
 }
 
 impl MeterError {
-    /// The sentence for a source that people call `name`; where that is its location, the
-    /// location stands there once.
+    /// The sentence for a source with this name; a name that equals the location is not
+    /// repeated.
     pub fn of_source(&self, name: &str) -> String {
         match name == self.source_name {
             true => self.to_string(),
@@ -60,7 +60,7 @@ impl MeterError {
     }
 }
 
-/// What went wrong inside a meter, before its name is put to it.
+/// The failure of a reading, without the name of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReadFailure {
     step: &'static str,
@@ -68,7 +68,6 @@ pub(crate) struct ReadFailure {
 }
 
 impl ReadFailure {
-    /// In this step, for this reason.
     pub(crate) fn new(step: &'static str, reason: impl Into<String>) -> Self {
         Self {
             step,
@@ -76,7 +75,6 @@ impl ReadFailure {
         }
     }
 
-    /// Of this source.
     pub(crate) fn of(self, spec: &SourceSpec) -> MeterError {
         MeterError {
             source_name: spec.to_string(),
@@ -86,9 +84,9 @@ impl ReadFailure {
     }
 }
 
-/// A kind of source: what differs between them.
+/// The part of a meter that differs between the kinds of sources.
 pub(crate) trait Source: Send {
-    /// The figures, and when, within the limit it was made with.
+    /// The figures and their time, within the limit it was made with.
     fn figures(&mut self) -> Result<Sample, ReadFailure>;
 
     /// As [`Meter::clock`].
@@ -98,7 +96,7 @@ pub(crate) trait Source: Send {
 }
 
 impl Sample {
-    /// Figures of now, by the clock of whoever asked.
+    /// Figures with the time of the answer.
     pub(crate) fn now(values: Vec<(Quantity, f64)>) -> Self {
         Self { at: None, values }
     }

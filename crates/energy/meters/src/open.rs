@@ -1,4 +1,4 @@
-//! Makes a meter of the description of its source.
+//! Makes a meter from the description of its source.
 
 use crate::command::Command;
 use crate::hwmon::{self, Hwmon};
@@ -22,7 +22,7 @@ struct NamedSource {
 impl Meter for NamedSource {
     fn read(&mut self) -> Result<Sample, MeterError> {
         let mut sample = self.source.figures().map_err(|t| t.of(&self.spec))?;
-        // The promise of `Sample`, whatever a source computes.
+        // `Sample` has only finite values.
         sample.values.retain(|(_, value)| value.is_finite());
         Ok(sample)
     }
@@ -36,12 +36,12 @@ impl Meter for NamedSource {
     }
 }
 
-/// Makes a meter of its description. Nothing is connected yet where that can wait. No
-/// reading takes longer than `limit`, but for the moments that the system needs to end it.
-/// `traffic` gives the MiB/s through the chosen interfaces now, for a simulated source.
+/// Makes a meter from its description; most kinds connect at the first reading. No reading
+/// takes longer than `limit`, plus the time that the system needs to end it. `traffic`
+/// returns the MiB/s through the chosen interfaces now, for a simulated source.
 ///
 /// # Errors
-/// What can be known at once: no such chip, a password file that cannot be read.
+/// What can be checked at once: no such chip, a password file that cannot be read.
 pub fn open(
     spec: &SourceSpec,
     limit: Duration,

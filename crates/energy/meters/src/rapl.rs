@@ -11,13 +11,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the kernel shows them.
+/// The kernel's directory of the counters.
 pub(crate) const ROOT: &str = "/sys/class/powercap";
 /// Most packages of a host.
 const PACKAGES_MAX: usize = 64;
-/// Readings closer than this give nothing: the counters step every millisecond.
+/// Readings closer than this give no figure: the counters are updated every millisecond.
 const GAP_MIN: Duration = Duration::from_millis(20);
-/// No package takes more, in watts: after so long a counter may have gone round twice.
+/// No package takes more, in watts. It limits the time between readings: a counter must not
+/// wrap around twice.
 const WATTS_MAX: f64 = 1000.0;
 const STEP: &str = "read the energy counters";
 
@@ -31,12 +32,12 @@ pub(crate) struct Rapl {
 #[derive(Debug)]
 struct Package {
     file: PathBuf,
-    /// The counter goes from here to 0, in microjoules.
+    /// The counter wraps around to 0 here, in microjoules.
     range_uj: u64,
 }
 
 impl Rapl {
-    /// Those that there are, with a first reading.
+    /// All packages of the host, with a first reading.
     pub(crate) fn new(root: &Path) -> Result<Self, ReadFailure> {
         let mut rapl = Self {
             packages: packages(root)?,
@@ -70,8 +71,8 @@ impl Rapl {
                 let s = package.range_uj as f64 / 1e6 / WATTS_MAX;
                 self.last = Some((now, counters));
                 let reason = format!(
-                    "{seconds:.0} s have passed, and a counter may have gone round more than \
-                     once; read it at least every {s:.0} s"
+                    "{seconds:.0} s have passed, and a counter may have wrapped around more \
+                     than once; read it at least every {s:.0} s"
                 );
                 return Err(ReadFailure::new(STEP, reason));
             }
@@ -88,7 +89,7 @@ impl Source for Rapl {
     }
 }
 
-/// From one reading to the next, over the end of the range if need be.
+/// The difference of two readings, across the end of the range if necessary.
 fn passed(before: u64, after: u64, range: u64) -> u64 {
     match after.checked_sub(before) {
         Some(passed) => passed,
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_count_and_their_parts_do_not() {
+    fn only_packages_are_counted() {
         let root = host();
         let mut rapl = Rapl::new(root.path()).expect("counters");
         zone(&root, "intel-rapl:0", "package-0", 61_000_000);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_goes_round_goes_on() {
+    fn a_counter_that_wraps_around_is_continued() {
         let root = host();
         zone(
             &root,
@@ -205,17 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn after_too_long_there_is_no_figure_and_then_again() {
+    fn after_too_long_an_interval_one_reading_fails() {
         let root = host();
         let mut rapl = Rapl::new(root.path()).expect("counters");
-        let said = format!("{:?}", after(&mut rapl, 300).expect_err("too long"));
-        assert!(said.contains("at least every 262 s"), "{said}");
+        let message = format!("{:?}", after(&mut rapl, 300).expect_err("too long"));
+        assert!(message.contains("at least every 262 s"), "{message}");
         zone(&root, "intel-rapl:0", "package-0", 11_000_000);
         assert_eq!(after(&mut rapl, 1), Ok(vec![(Quantity::Power, 10.0)]));
     }
 
     #[test]
-    fn too_soon_there_is_none_and_nothing_is_lost() {
+    fn a_reading_too_soon_gives_no_figure_and_loses_nothing() {
         let root = host();
         let mut rapl = Rapl::new(root.path()).expect("counters");
         zone(&root, "intel-rapl:0", "package-0", 11_000_000);
@@ -224,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn without_counters_it_is_told() {
+    fn missing_counters_are_reported() {
         let root = tempfile::tempdir().expect("a directory");
-        let said = format!("{:?}", Rapl::new(root.path()).expect_err("none"));
-        assert!(said.contains("RAPL"), "{said}");
+        let message = format!("{:?}", Rapl::new(root.path()).expect_err("none"));
+        assert!(message.contains("RAPL"), "{message}");
         zone(&root, "intel-rapl:0", "psys", 1);
         assert!(Rapl::new(root.path()).is_err());
         zone(&root, "intel-rapl:1", "package-0", 1);

@@ -1,9 +1,9 @@
-//! Service processors and PDUs that speak Redfish (DMTF DSP0266; schemas DSP8010).
+//! Service processors and PDUs with Redfish (DMTF DSP0266; schemas DSP8010).
 //!
-//! A resource is read for what its schema says; a chassis is followed to the resources it
-//! links to, and which of them had figures is remembered: [`resource`] knows the schemas,
-//! [`client`] HTTP. The clock of a service is only told of: figures have no time of their
-//! own there, and their time is that of the answer.
+//! A resource is read by its schema. The links of a chassis are followed, and the resources
+//! with figures are remembered: [`resource`] has the schemas, [`client`] HTTP. Figures have no
+//! time of their own, so their time is that of the answer; the clock of the service is only
+//! recorded.
 
 mod client;
 mod resource;
@@ -23,18 +23,18 @@ const REQUESTS_MAX: usize = 8;
 /// One resource and what it links to.
 pub(crate) struct Redfish {
     client: Client,
-    /// From `/redfish`, with what follows `#`.
+    /// From `/redfish`, with the fragment.
     path: String,
     limit: Duration,
-    /// Where there were figures, and which of them were taken; empty before the first time.
+    /// The resources with figures, and which figures were taken; empty before the first reading.
     plan: Vec<(String, WantedFigures)>,
 }
 
 impl Redfish {
-    /// Of this source. Reads the password and the certificate, and connects to nobody.
+    /// Reads the password and the certificate, and does not connect yet.
     pub(crate) fn new(spec: &SourceSpec, limit: Duration) -> Result<Self, ReadFailure> {
         let SourceSpec::Redfish { path, .. } = spec else {
-            return Err(ReadFailure::new("open", "this is no Redfish source"));
+            return Err(ReadFailure::new("open", "not a Redfish source"));
         };
         Ok(Self {
             client: Client::new(spec)?,
@@ -44,7 +44,7 @@ impl Redfish {
         })
     }
 
-    /// Follows the links from the resource until nothing is left to be followed.
+    /// Follows the links from the resource.
     fn explore(&mut self, deadline: Deadline) -> Result<Vec<(Quantity, f64)>, ReadFailure> {
         let mut values = Vec::new();
         let mut plan = Vec::new();
@@ -57,19 +57,19 @@ impl Redfish {
             requests += 1;
             if requests > REQUESTS_MAX {
                 let reason = format!(
-                    "{REQUESTS_MAX} requests were not enough; name a resource further down, \
+                    "{REQUESTS_MAX} requests were not enough; name a lower resource, \
                      as .../EnvironmentMetrics"
                 );
                 return Err(ReadFailure::new("follow the links", reason));
             }
             let body = match self.client.get(&path, deadline) {
                 Ok(body) => body,
-                // A link may lead nowhere; the resource that was asked for may not.
+                // A dead link is ignored, but not the resource of the setup.
                 Err(client::HttpError::NotFound(_)) if path != self.path => continue,
                 Err(failed) => return Err(failed.into()),
             };
             let ResourceData { figures, links } = resource::read(&body, fragment(&path), wanted)?;
-            // Of what is looked for last the stack has it first.
+            // `todo` is a stack: reversed, the first link is followed first.
             todo.extend(links.into_iter().rev());
             if figures.taken > 0 {
                 plan.push((path, wanted));
@@ -103,7 +103,7 @@ impl Source for Redfish {
             true => self.explore(deadline),
             false => self.again(deadline),
         };
-        // After a failure it may be another firmware: everything is looked for again.
+        // After a failure the firmware may be another: search again.
         let values = values.inspect_err(|_| self.plan.clear())?;
         Ok(Sample::now(values))
     }
@@ -112,7 +112,7 @@ impl Source for Redfish {
         let how = match self.client.clock() {
             None => return ClockFacts::default(),
             Some((ahead, bound)) => format!(
-                "times are this host's, when it answered; its own clock is {ahead:+.1} s from \
+                "times are this host's when it answered; its own clock is {ahead:+.1} s from \
                  this host's (Date header, within {bound:.1} s)"
             ),
         };
@@ -123,12 +123,12 @@ impl Source for Redfish {
     }
 }
 
-/// What follows `#`: a place within the resource (RFC 6901).
+/// The fragment after `#`: a JSON pointer into the resource (RFC 6901).
 fn fragment(path: &str) -> Option<&str> {
     path.split_once('#').map(|(_, fragment)| fragment)
 }
 
-/// The first that tells of a quantity is believed: nothing is added up.
+/// The first resource with a quantity is used; nothing is added up.
 fn merge(values: &mut Vec<(Quantity, f64)>, new: Vec<(Quantity, f64)>) {
     for (quantity, value) in new {
         if !values.iter().any(|(known, _)| *known == quantity) {

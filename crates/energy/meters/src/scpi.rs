@@ -1,9 +1,9 @@
-//! Power meters that are asked in the words of the WT300 family (IM WT310E-17EN: commands
-//! of the NUMeric group), in lines over TCP ([`line`]) or by VXI-11 ([`vxi11`]).
+//! Power meters with the commands of the WT300 family (IM WT310E-17EN: the NUMeric group),
+//! in lines over TCP ([`line`]) or by VXI-11 ([`vxi11`]).
 //!
-//! Seven items are set up once for each connection, and read with one query. What the
-//! meter cannot say (`NAN`) or what is over its range (`INF`) is missing. After any failure
-//! the connection is dropped: an answer that comes late would pass for the next one.
+//! Seven items are set up once for each connection, and read with one query. A figure that
+//! the meter does not have (`NAN`) or that is over its range (`INF`) is left out. After any
+//! failure the connection is dropped: a late answer would be taken for the next one.
 
 mod line;
 mod vxi11;
@@ -21,7 +21,7 @@ use vxi11::Vxi11;
 /// Longest line that a meter may answer, in bytes. Seven figures have 100.
 const LINE_LEN_MAX: usize = 1024;
 
-/// What is asked for, by the meter's names, in the order of the answer.
+/// The items of the query, by the meter's names, in the order of the answer.
 const ITEMS: [(&str, Quantity); 7] = [
     ("P", Quantity::Power),
     ("U", Quantity::Voltage),
@@ -33,10 +33,10 @@ const ITEMS: [(&str, Quantity); 7] = [
     ("UTHD", Quantity::VoltageDistortion),
 ];
 
-/// SCPI's figure for infinity (IEEE 488.2: 9.9E37) and, above it, for what is no number.
+/// SCPI's figure for infinity (IEEE 488.2: 9.9E37); NaN is above it.
 const NO_FIGURE: f64 = 9.9e37;
 
-/// How words come to a meter and back.
+/// Sends commands to a meter and receives its answers.
 pub(crate) trait Transport: Send {
     /// Sends a command.
     fn write(
@@ -46,7 +46,7 @@ pub(crate) trait Transport: Send {
         deadline: Deadline,
     ) -> Result<(), ReadFailure>;
 
-    /// The line that answers what was sent.
+    /// Reads the answer, one line.
     fn read_line(&mut self, step: &'static str, deadline: Deadline) -> Result<String, ReadFailure>;
 
     /// Sends a query and waits for its answer.
@@ -61,12 +61,12 @@ pub(crate) trait Transport: Send {
     }
 }
 
-/// The ways to a meter.
+/// The kinds of transport.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TransportKind {
     /// Lines over TCP, to this port.
     Lines(u16),
-    /// VXI-11, its core channel at this port; `None`: where the portmapper says.
+    /// VXI-11, its core channel at this port; `None`: the port that the portmapper returns.
     Vxi11(Option<u16>),
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Scpi {
 }
 
 impl Scpi {
-    /// At this place, asked for this input. Connects when it is read first.
+    /// `element` is the input. Connects at the first reading.
     pub(crate) fn new(host: &str, way: TransportKind, element: u32, limit: Duration) -> Self {
         let port = match way {
             TransportKind::Lines(port) | TransportKind::Vxi11(Some(port)) => port,
@@ -122,19 +122,21 @@ impl Source for Scpi {
     }
 }
 
-/// Says which figures are wanted, and looks whether it was understood.
+/// Selects the figures, and checks that the meter accepted the selection.
 fn set_up(link: &mut dyn Transport, element: u32, deadline: Deadline) -> Result<(), ReadFailure> {
     const STEP: &str = "set the meter up";
-    let who = link.query("*IDN?", "ask who it is", deadline)?;
+    let identity = link.query("*IDN?", "identify the meter", deadline)?;
     // IEEE 488.2, 10.14: maker, model, serial number, version.
-    if who.matches(',').count() != 3 {
-        let who = sanitize(&who, 80);
-        let reason = format!("\"{who}\" is no instrument's name: is this a meter's port?");
-        return Err(ReadFailure::new("ask who it is", reason));
+    if identity.matches(',').count() != 3 {
+        let identity = sanitize(&identity, 80);
+        let reason = format!(
+            "\"{identity}\" is not an instrument's identification: is this a meter's port?"
+        );
+        return Err(ReadFailure::new("identify the meter", reason));
     }
     link.write(":COMMUNICATE:HEADER OFF", STEP, deadline)?;
     link.write(":NUMERIC:FORMAT ASCII", STEP, deadline)?;
-    // An item that the meter has not got must not keep what was there before.
+    // An item that the meter does not have must not keep its former function.
     link.write(":NUMERIC:NORMAL:CLEAR ALL", STEP, deadline)?;
     let count = format!(":NUMERIC:NORMAL:NUMBER {}", ITEMS.len());
     link.write(&count, STEP, deadline)?;
@@ -148,7 +150,7 @@ fn set_up(link: &mut dyn Transport, element: u32, deadline: Deadline) -> Result<
     if !got.eq_ignore_ascii_case(&wanted) {
         let got = sanitize(&first, 80);
         let reason = format!(
-            "its first item is \"{got}\" and not {wanted}: has it an input {element}, and \
+            "its first item is \"{got}\" and not {wanted}: does it have an input {element}, and \
              the commands of the WT300 family?"
         );
         return Err(ReadFailure::new(STEP, reason));
@@ -156,7 +158,7 @@ fn set_up(link: &mut dyn Transport, element: u32, deadline: Deadline) -> Result<
     Ok(())
 }
 
-/// Connects, within the limit, to what the address should be.
+/// Connects within the limit. `what` describes the address in an error message.
 fn stream(address: SocketAddr, what: &str, deadline: Deadline) -> Result<TcpStream, ReadFailure> {
     const STEP: &str = "connect";
     let stream = TcpStream::connect_timeout(&address, deadline.left(STEP)?);
@@ -194,7 +196,7 @@ fn receive(
             .and_then(|()| stream.read(some));
         match got {
             Ok(0) => {
-                let reason = "it closed the connection; does another program talk to it?";
+                let reason = "it closed the connection; is another program connected to it?";
                 return Err(ReadFailure::new(step, reason));
             }
             Ok(len) => return Ok(len),
@@ -217,7 +219,7 @@ fn figures(answer: &str) -> Result<Vec<(Quantity, f64)>, String> {
     if words.len() != ITEMS.len() {
         let (shown, wanted) = (sanitize(answer, 80), ITEMS.len());
         return Err(format!(
-            "\"{shown}\" are not the {wanted} figures that were asked for"
+            "\"{shown}\" does not have the {wanted} figures of the query"
         ));
     }
     let mut values = Vec::new();
@@ -230,12 +232,12 @@ fn figures(answer: &str) -> Result<Vec<(Quantity, f64)>, String> {
             Ok(_) => {}
             Err(_) => {
                 let word = sanitize(word, 20);
-                return Err(format!("\"{word}\" for {name} is no figure"));
+                return Err(format!("\"{word}\" for {name} is not a figure"));
             }
         }
     }
     if values.is_empty() {
-        return Err("it has no figure at all: is the input on, and its range wide enough?".into());
+        return Err("the answer has no figure: is the input on, and its range wide enough?".into());
     }
     Ok(values)
 }
@@ -245,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_figure_is_missing() {
+    fn nan_and_inf_are_left_out() {
         let got = figures("535.20E+00,230.1E+00,2.3E+0, 540E+00,NAN,INF,9.91E+37");
         let wanted = [
             (Quantity::Power, 535.2),

@@ -1,4 +1,4 @@
-//! The password of a source: from a file that nobody else may read, or the environment.
+//! The password of a source: from a file that only the user may read, or the environment.
 //!
 //! Treated like the agents' secret file: one that others may read is refused.
 
@@ -7,13 +7,13 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Where a password is looked for without a file.
+/// The environment variable with the password, where there is no file.
 pub(crate) const VARIABLE: &str = "FILERMARK_METER_PASSWORD";
 /// Longest password, in bytes.
 const LEN_MAX: u64 = 1024;
 const STEP: &str = "read the password";
 
-/// The first line of the file, or what the environment says.
+/// The first line of the file, or the environment variable.
 pub(crate) fn password(file: Option<&Path>) -> Result<String, ReadFailure> {
     match file {
         Some(path) => of_file(path),
@@ -28,16 +28,16 @@ fn of_file(path: &Path) -> Result<String, ReadFailure> {
     let shown = path.display();
     let bad = |why: String| ReadFailure::new(STEP, format!("{shown}: {why}"));
     let file = std::fs::File::open(path).map_err(|error| bad(error.to_string()))?;
-    // Of the file that is open: another one may take its name meanwhile.
+    // Of the open file: its name may be replaced meanwhile.
     let found = file.metadata().map_err(|error| bad(error.to_string()))?;
     if !found.is_file() {
-        return Err(bad("is no plain file".into()));
+        return Err(bad("not a regular file".into()));
     }
     let mode = found.mode() & 0o777;
     if mode & 0o077 != 0 {
-        let mend = format!("if nobody has, mend it with: chmod 600 {shown}");
+        let fix = format!("change the password if they have, then: chmod 600 {shown}");
         return Err(bad(format!(
-            "others may read or write it (mode {mode:03o}); {mend}"
+            "others may read or write it (mode {mode:03o}); {fix}"
         )));
     }
     let mut text = String::new();
@@ -64,10 +64,10 @@ mod tests {
         std::fs::write(&path, "hush now\nand more\n").expect("written");
         for mode in [0o640, 0o604, 0o620, 0o644] {
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("set");
-            let said = format!("{:?}", password(Some(&path)).expect_err("open to others"));
+            let message = format!("{:?}", password(Some(&path)).expect_err("open to others"));
             assert!(
-                said.contains("chmod 600") && !said.contains("hush"),
-                "{said}"
+                message.contains("chmod 600") && !message.contains("hush"),
+                "{message}"
             );
         }
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("set");

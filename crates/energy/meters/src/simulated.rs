@@ -1,6 +1,6 @@
 //! A made-up source: its figure follows the traffic of the chosen interfaces.
 //!
-//! For the demo and for trying out; whatever shows its figures says that they are made up.
+//! For the demo and for trials. Every output marks its figures as made up.
 
 use crate::meter::{ReadFailure, Sample, Source};
 use filermark_energy_data::Quantity;
@@ -8,7 +8,7 @@ use filermark_energy_data::setup;
 use filermark_model::rng::Rng;
 use std::sync::Arc;
 
-/// A made-up source. The same seed gives the same chance, reading for reading.
+/// A made-up source. The same seed gives the same noise, reading for reading.
 pub(crate) struct Simulated {
     made: setup::Simulated,
     traffic: Arc<dyn Fn() -> f64 + Send + Sync>,
@@ -16,7 +16,6 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    /// Follows this traffic, in MiB/s.
     pub(crate) fn new(made: setup::Simulated, traffic: Arc<dyn Fn() -> f64 + Send + Sync>) -> Self {
         Self {
             made,
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_its_seed() {
+    fn noise_follows_from_the_seed() {
         let noisy = |seed| figures(&format!("sim:idle=200,noise=2,seed={seed}"), 0.0, 10_000);
         let (a, b) = (noisy(7), noisy(7));
         assert_eq!(a, b);

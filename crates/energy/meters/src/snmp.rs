@@ -1,7 +1,7 @@
 //! Objects of PDUs and sensors, by SNMP version 2c (RFC 3416).
 //!
-//! One request has all objects of a source, and their values add up. One that is missing
-//! makes the reading fail: a sum without an outlet would pass for the whole.
+//! One request has all objects of a source, and their values add up. If one is missing, the
+//! reading fails: a sum without an outlet would be taken for the total.
 
 use crate::figure;
 use crate::meter::{ReadFailure, Sample, Source};
@@ -12,7 +12,7 @@ use filermark_model::text::sanitize;
 use snmp2::{Error, Oid, SyncSession, Value};
 use std::time::Duration;
 
-/// How often a request is sent within the limit: datagrams are lost.
+/// How often a request is sent within the limit, since datagrams can be lost.
 const TRIES: u32 = 3;
 const STEP: &str = "ask for the objects";
 
@@ -29,7 +29,7 @@ pub(crate) struct Snmp {
 }
 
 impl Snmp {
-    /// Of this source. Asks nobody yet.
+    /// Sends nothing yet.
     pub(crate) fn new(spec: &SourceSpec, limit: Duration) -> Result<Self, ReadFailure> {
         let SourceSpec::Snmp {
             host,
@@ -40,7 +40,7 @@ impl Snmp {
             scale,
         } = spec
         else {
-            return Err(ReadFailure::new("open", "this is no SNMP source"));
+            return Err(ReadFailure::new("open", "not an SNMP source"));
         };
         let oids = oids.iter().map(|oid| {
             let ids: Vec<u64> = oid.iter().copied().map(u64::from).collect();
@@ -77,11 +77,11 @@ impl Snmp {
                 "the request cannot be sent; is the network there?",
             ))),
             Err(error) => {
-                let reason = format!("the answer makes no sense: {error}");
+                let reason = format!("the answer cannot be decoded: {error}");
                 Err(SnmpError::For(ReadFailure::new(STEP, reason)))
             }
         }?;
-        // After a failure a new socket: an answer that comes late finds nobody.
+        // After a failure the next request has a new socket, so that late answers are lost.
         self.session = Some(session);
         Ok(sum * self.scale)
     }
@@ -98,11 +98,11 @@ impl Snmp {
     }
 }
 
-/// Why a request gave nothing.
+/// Why a request failed.
 enum SnmpError {
-    /// It was lost, or nobody is there: worth another try.
+    /// No answer: worth another try.
     Lost,
-    /// For a reason that another try does not mend.
+    /// A failure for which another try does not help.
     For(ReadFailure),
 }
 
@@ -112,7 +112,7 @@ impl Source for Snmp {
         for _ in 0..TRIES {
             match self.ask(deadline) {
                 Ok(value) => return Ok(Sample::now(vec![(self.quantity, value)])),
-                Err(SnmpError::For(trouble)) => return Err(trouble),
+                Err(SnmpError::For(failure)) => return Err(failure),
                 Err(SnmpError::Lost) => {}
             }
         }
@@ -120,8 +120,8 @@ impl Source for Snmp {
         Err(ReadFailure::new(
             STEP,
             format!(
-                "no answer within {limit} s to {TRIES} requests; an agent says nothing to a \
-                 wrong community: is it on, may this host ask it, is the community right?"
+                "no answer within {limit} s to {TRIES} requests; an agent does not answer a \
+                 wrong community: is it on, does it allow this host, is the community right?"
             ),
         ))
     }
@@ -142,7 +142,7 @@ fn sum<'a>(
     let mut count = 0;
     for ((name, value), wanted) in values.zip(asked) {
         if name != **wanted {
-            let reason = format!("asked for {wanted}, and the agent told of {name}");
+            let reason = format!("asked for {wanted}, and the agent answered with {name}");
             return Err(ReadFailure::new(STEP, reason));
         }
         let value = number(&value, quantity);
@@ -150,7 +150,7 @@ fn sum<'a>(
         count += 1;
     }
     if count != asked.len() {
-        let reason = format!("asked for {} objects, and {count} came", asked.len());
+        let reason = format!("asked for {} objects, and got {count}", asked.len());
         return Err(ReadFailure::new(STEP, reason));
     }
     Ok(sum)
@@ -162,22 +162,22 @@ fn number(value: &Value<'_>, quantity: Quantity) -> Result<f64, String> {
         Value::Counter32(n) | Value::Unsigned32(n) | Value::Timeticks(n) => Ok(f64::from(*n)),
         Value::Counter64(n) => Ok(*n as f64),
         Value::OctetString(bytes) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| "its octets are no text")?;
+            let text = std::str::from_utf8(bytes).map_err(|_| "its octets are not text")?;
             figure::the_one(text, quantity)
         }
-        Value::Opaque(bytes) => opaque(bytes).ok_or_else(|| "its Opaque is no float".into()),
+        Value::Opaque(bytes) => opaque(bytes).ok_or_else(|| "its Opaque is not a float".into()),
         Value::NoSuchObject | Value::NoSuchInstance | Value::EndOfMibView => Err(
             "the agent has no such object; `snmpwalk` shows what it has. A scalar ends with .0"
                 .into(),
         ),
         other => Err(format!(
-            "it is no number: {}",
+            "not a number: {}",
             sanitize(&format!("{other:?}"), 40)
         )),
     }
 }
 
-/// A float in an Opaque (net-snmp's way): 9F 78 04 and four bytes.
+/// A float in an Opaque, as net-snmp encodes it: 9F 78 04 and four bytes.
 fn opaque(bytes: &[u8]) -> Option<f64> {
     match bytes {
         [0x9f, 0x78, 4, a, b, c, d] => Some(f64::from(f32::from_be_bytes([*a, *b, *c, *d]))),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_is_of_all_that_was_asked_for() {
+    fn a_sum_needs_all_objects_of_the_request() {
         let (a, b) = (oid(&[1, 3, 6, 1]), oid(&[1, 3, 6, 2]));
         let asked = [&a, &b];
         let of = |names: &[&Oid<'static>], status| {
@@ -246,7 +246,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_answer_of_the_next_test_is_one() {
+    fn the_answer_of_the_next_test_is_valid() {
         let answer = snmp2::Pdu::from_bytes(&ANSWER).expect("an answer");
         let (a, b) = (
             oid(&[1, 3, 6, 1, 2, 1, 1, 3, 0]),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        // The library reads what anybody may send.
+        // The library decodes untrusted datagrams.
         #[test]
         fn no_datagram_makes_it_panic(
             changes in proptest::collection::vec((0usize..58, proptest::num::u8::ANY), 0..6),

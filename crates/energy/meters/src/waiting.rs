@@ -1,11 +1,11 @@
-//! How long something may still take, and where a host is, without waiting longer.
+//! Deadlines, and host name lookups that keep them.
 
 use crate::meter::ReadFailure;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// A moment by which all has to be done.
+/// The time by which a reading must be done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -13,7 +13,6 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
     pub(crate) fn after(limit: Duration) -> Self {
         Self {
             at: Instant::now() + limit,
@@ -21,28 +20,28 @@ impl Deadline {
         }
     }
 
-    /// What is left; above nothing.
+    /// The time left, above 0.
     pub(crate) fn left(self, step: &'static str) -> Result<Duration, ReadFailure> {
         let left = self.at.saturating_duration_since(Instant::now());
-        // A socket takes no timeout of 0, and may round one down to it.
+        // A socket refuses a timeout of 0, and may round a short one down to 0.
         if left < Duration::from_micros(100) {
             return Err(self.passed(step));
         }
         Ok(left)
     }
 
-    /// What is said when it has passed.
+    /// The failure when it has passed.
     pub(crate) fn passed(self, step: &'static str) -> ReadFailure {
         let limit = self.limit.as_secs_f64();
         ReadFailure::new(
             step,
-            format!("no answer within {limit} s; look whether it is on and reachable"),
+            format!("no answer within {limit} s; check that it is on and reachable"),
         )
     }
 }
 
-/// Finds the address of a host. The system's resolver has no limit of its own, so that a
-/// thread asks it; there is one at a time, and what it finds late is used next time.
+/// Finds the address of a host. The system's resolver has no time limit, so it runs in a
+/// thread. There is one thread at a time, and a late result is used the next time.
 #[derive(Debug)]
 pub(crate) struct Resolver {
     host: String,
@@ -51,7 +50,7 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// Of this host. Asks nobody yet.
+    /// For this host; nothing is resolved yet.
     pub(crate) fn new(host: &str, port: u16) -> Self {
         Self {
             host: host.to_owned(),
@@ -94,13 +93,13 @@ fn ask(
     host: String,
     port: u16,
 ) -> Result<Receiver<std::io::Result<Option<SocketAddr>>>, ReadFailure> {
-    let (tell, asking) = channel();
+    let (result, asking) = channel();
     std::thread::Builder::new()
         .name("resolve".into())
         .spawn(move || {
             let found = (host.as_str(), port).to_socket_addrs();
-            // Nobody may be waiting any more.
-            let _ = tell.send(found.map(|mut found| found.next()));
+            // The receiver may have given up.
+            let _ = result.send(found.map(|mut found| found.next()));
         })
         .map_err(|error| ReadFailure::new("look the host up", format!("no thread: {error}")))?;
     Ok(asking)

@@ -1,4 +1,4 @@
-//! The charts of the energy report, each a function to an SVG text.
+//! The charts of the energy report, each a function that returns an SVG text.
 
 mod axis;
 mod curves;

@@ -9,8 +9,8 @@ use filermark_model::NOT_A_SPEC_RESULT;
 use filermark_results::Timestamp;
 use filermark_results::text::one_line;
 
-/// The columns, in their order; units last. Readers go by the names: more may be added
-/// behind.
+/// The columns, in their order; units last. Readers use the names: columns may be added at
+/// the end.
 pub const CSV_COLUMNS: [&str; 50] = [
     "run",
     "benchmark",
@@ -64,7 +64,7 @@ pub const CSV_COLUMNS: [&str; 50] = [
     "instruments",
 ];
 
-/// The table, with its heads.
+/// The table, with its header.
 pub fn csv(reduction: &Reduction) -> String {
     let mut out = CSV_COLUMNS.join(",");
     out.push('\n');
@@ -83,7 +83,7 @@ pub fn csv(reduction: &Reduction) -> String {
 fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [String; 50] {
     let power = |of: fn(Stats) -> f64| number(point.power_w.map(of));
     let traffic = |of: fn(Stats) -> f64| number(point.traffic_mib_per_s.map(of));
-    let said = |text: &Option<String>| text.as_deref().map_or(String::new(), outside);
+    let optional = |text: &Option<String>| text.as_deref().map_or(String::new(), outside);
     let lab = &run.lab;
     [
         outside(&run.name),
@@ -129,20 +129,20 @@ fn cells(run: &WorkloadReduction, point: &PointEfficiency, is_best: bool) -> [St
         run.simulated.to_string(),
         NOT_A_SPEC_RESULT.to_owned(),
         super::labels::energy_verdict(run, point).to_owned(),
-        said(&lab.product.vendor),
-        said(&lab.product.name),
-        said(&lab.product.model),
-        said(&lab.product.serial),
-        said(&lab.product.firmware),
-        said(&lab.product.configuration),
-        said(&lab.place),
-        said(&lab.measured_by),
+        optional(&lab.product.vendor),
+        optional(&lab.product.name),
+        optional(&lab.product.model),
+        optional(&lab.product.serial),
+        optional(&lab.product.firmware),
+        optional(&lab.product.configuration),
+        optional(&lab.place),
+        optional(&lab.measured_by),
         outside(&instruments(run)),
     ]
 }
 
 /// A text from outside, on one line. What a spreadsheet would take for a formula gets an
-/// apostrophe in front; figures are never such texts.
+/// apostrophe in front. Figures do not pass through here.
 fn outside(text: &str) -> String {
     let line = one_line(text);
     let would_run = |text: &str| text.starts_with(['=', '+', '-', '@', '\t', '\r']);
@@ -152,19 +152,19 @@ fn outside(text: &str) -> String {
     }
 }
 
-/// Every source of which something is said: `wt310: make Yokogawa, model WT310E`.
+/// Every source with a field of its instrument: `wt310: make Yokogawa, model WT310E`.
 fn instruments(run: &WorkloadReduction) -> String {
     let one = |source: &filermark_energy_data::reduce::SourceView| {
         let fields = source.instrument.fields().into_iter();
-        let said = fields.filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
-        let said: Vec<String> = said.collect();
-        (!said.is_empty()).then(|| format!("{}: {}", source.name, said.join(", ")))
+        let fields = fields.filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        let fields: Vec<String> = fields.collect();
+        (!fields.is_empty()).then(|| format!("{}: {}", source.name, fields.join(", ")))
     };
     let all: Vec<String> = run.sources.iter().filter_map(one).collect();
     all.join("; ")
 }
 
-/// All digits of a figure; nothing where there is none.
+/// All digits of a figure; empty without one.
 fn number(value: Option<f64>) -> String {
     sound(value).map_or(String::new(), |v| v.to_string())
 }
@@ -173,7 +173,7 @@ fn time(at: Option<Timestamp>) -> String {
     at.map_or(String::new(), |at| at.to_string())
 }
 
-/// The rules that speak of the point, each once.
+/// The rules of the point's findings, each once.
 fn findings(point: &PointEfficiency) -> String {
     let mut rules: Vec<&str> = point
         .findings
@@ -185,7 +185,7 @@ fn findings(point: &PointEfficiency) -> String {
     rules.join(" ")
 }
 
-/// The source of MiB/s as the JSON names it.
+/// The source of MiB/s, with its name in the JSON.
 pub const fn traffic_source_name(from: TrafficFrom) -> &'static str {
     match from {
         TrafficFrom::Sflow => "sflow",
@@ -194,7 +194,7 @@ pub const fn traffic_source_name(from: TrafficFrom) -> &'static str {
     }
 }
 
-/// A cell as RFC 4180 has it.
+/// A cell quoted as in RFC 4180.
 fn quoted(cell: &str) -> String {
     match cell.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stay_in_their_cell() {
+    fn special_characters_are_quoted() {
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("plain"), "plain");
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"] {

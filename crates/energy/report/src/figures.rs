@@ -3,16 +3,15 @@
 use filermark_energy_data::reduce::{Stats, efficiency_decimals, shown_decimals};
 use filermark_report::parts::number;
 
-/// Stands where there is no figure.
+/// Shown where there is no figure.
 pub const NONE: &str = "–";
 
-/// A figure with so many decimals, the others cut off and not rounded.
+/// A figure with this number of decimals, cut and not rounded.
 ///
-/// Efficiency is shown so because a figure that is rounded up claims more than was
-/// measured; and so the training's table shows it (slides E, "Data reduction"): 1502 W
-/// and 5000 MiB/s are 3.3289 MiB/s per W, and it prints 3.32. What a computer's arithmetic
-/// leaves below a whole hundredth (1.9999999999999998) is that hundredth: nine decimals are
-/// rounded to before.
+/// Used for efficiency: a figure that is rounded up claims more than was measured. The
+/// training's table is cut, too (slides E, "Data reduction"): 1502 W and 5000 MiB/s are
+/// 3.3289 MiB/s per W, and it has 3.32. The value is rounded to nine decimals first, so that
+/// 1.9999999999999998 is 2.00.
 pub fn cut(value: f64, decimals: usize) -> String {
     let text = format!("{value:.9}");
     match text.split_once('.') {
@@ -24,24 +23,23 @@ pub fn cut(value: f64, decimals: usize) -> String {
     }
 }
 
-/// MiB/s per W as every form shows it, [`cut`] and never rounded up: two decimals, and three
-/// significant digits below 1, where small servers would have none in two decimals. What is
-/// no number is `–`.
+/// MiB/s per W, [`cut`] and never rounded up: two decimals, and three significant digits
+/// below 1, so that small servers have digits at all. NaN and infinity are `–`.
 pub fn efficiency(value: Option<f64>) -> String {
     sound(value).map_or(NONE.into(), |v| cut(v, efficiency_decimals(v)))
 }
 
-/// Only a figure that is one.
+/// The figure, if it is finite.
 pub fn sound(value: Option<f64>) -> Option<f64> {
     value.filter(|v| v.is_finite())
 }
 
-/// The mean of a figure that is there.
+/// The mean, if it is finite.
 pub fn mean(stats: Option<Stats>) -> Option<f64> {
     sound(stats.map(|s| s.mean))
 }
 
-/// With so many decimals and thousands separators; `–` where there is none.
+/// With this number of decimals and thousands separators; `–` where there is none.
 pub fn fixed(value: Option<f64>, decimals: usize) -> String {
     sound(value).map_or(NONE.into(), |v| number(v, decimals))
 }
@@ -51,7 +49,7 @@ pub fn short(value: Option<f64>) -> String {
     sound(value).map_or(NONE.into(), |v| number(v, shown_decimals(v)))
 }
 
-/// The same without separators, as the seed's table has it.
+/// As [`short`], without separators, as in the seed's table.
 pub fn plain(value: Option<f64>) -> String {
     sound(value).map_or(NONE.into(), |v| {
         let decimals = shown_decimals(v);
@@ -59,7 +57,7 @@ pub fn plain(value: Option<f64>) -> String {
     })
 }
 
-/// What is mostly a whole number: without decimals where it is one.
+/// A load or a count: without decimals where it is a whole number.
 pub fn loads(value: Option<f64>) -> String {
     match sound(value) {
         Some(v) if v.fract() == 0.0 => number(v, 0),
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_table_comes_out_to_the_digit() {
+    fn the_seeds_table_is_reproduced_exactly() {
         let reduction = reduction();
         let points = &reduction.workloads[0].points;
         assert_eq!(points.len(), SEED_ROWS.len());

@@ -1,6 +1,6 @@
-//! The findings of all runs and load points: what matters most first.
+//! The findings of all runs and load points, the most severe first.
 
-use super::group_similar::alike;
+use super::group_similar::group_similar;
 use super::labels;
 use super::names::{self, RunNames};
 use filermark_energy_data::reduce::{EnergyFinding, EnergyRule, Reduction};
@@ -9,7 +9,7 @@ use filermark_report::parts;
 use filermark_results::text::{one_line, severity_label};
 use serde::Serialize;
 
-/// Longer lists of runs and load points begin anew.
+/// A longer list of runs and load points is split.
 const PLACES_LENGTH_MAX: usize = 2_000;
 
 /// A finding and where it belongs.
@@ -21,13 +21,14 @@ pub struct LocatedFinding<'a> {
     pub finding: &'a EnergyFinding,
 }
 
-/// The findings of one rule that matter equally, in words.
+/// The findings of one rule and severity, in words.
 #[derive(Debug, Serialize)]
 pub struct FindingView {
     pub severity: &'static str,
     pub rule: &'static str,
-    /// Where, and what.
-    pub said: Vec<(String, String)>,
+    /// Place and message.
+    #[serde(rename = "said")]
+    pub messages: Vec<(String, String)>,
 }
 
 /// All findings one by one: by severity, rule, run and load point.
@@ -73,7 +74,7 @@ pub fn views(reduction: &Reduction) -> Vec<FindingView> {
     let view = |group: &[LocatedFinding<'_>]| FindingView {
         severity: severity_label(group[0].finding.severity),
         rule: labels::rule(group[0].finding.rule),
-        said: of_all_runs(
+        messages: of_all_runs(
             group
                 .chunk_by(|a, b| a.run == b.run)
                 .flat_map(|of_run| messages_of_run(&called, of_run)),
@@ -82,12 +83,12 @@ pub fn views(reduction: &Reduction) -> Vec<FindingView> {
     groups.map(view).collect()
 }
 
-/// What is said of several runs in the same words, once with all places.
+/// The same message of several runs once, with all places.
 fn of_all_runs(all: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
     for (place, words) in all {
-        let known = joined.iter_mut().find(|(known, said)| {
-            *said == words && !known.is_empty() && known.len() < PLACES_LENGTH_MAX
+        let known = joined.iter_mut().find(|(known, message)| {
+            *message == words && !known.is_empty() && known.len() < PLACES_LENGTH_MAX
         });
         match known {
             Some((known, _)) => *known = format!("{known}; {place}"),
@@ -103,7 +104,7 @@ fn messages_of_run(called: &[RunNames], group: &[LocatedFinding<'_>]) -> Vec<(St
         .map(|p| (p.point, p.finding.message.as_str()))
         .collect();
     let run = group.first().and_then(|p| run_name(called, p));
-    let messages = alike(&messages);
+    let messages = group_similar(&messages);
     let messages: Vec<(u32, &str)> = messages.iter().map(|(n, m)| (*n, m.as_str())).collect();
     let with_run = |(place, words): (String, String)| {
         let places = run.iter().map(|r| format!("run {r}"));
@@ -132,19 +133,19 @@ mod tests {
     use filermark_energy_data::reduce::testing::reduction;
 
     #[test]
-    fn what_matters_most_comes_first_and_once() {
+    fn the_most_severe_finding_comes_first_and_once() {
         let reduction = reduction();
         let views = views(&reduction);
         let severities: Vec<&str> = views.iter().map(|v| v.severity).collect();
         assert_eq!(severities[..3], ["invalid"; 3]);
         assert_eq!(severities[3..], ["warning", "warning", "warning", "note"]);
         let gap = views.iter().find(|v| v.rule == "gap").expect("it is there");
-        assert_eq!(gap.said.len(), 1);
-        assert_eq!(gap.said[0].0, "run vdi, load points 3, 5");
+        assert_eq!(gap.messages.len(), 1);
+        assert_eq!(gap.messages[0].0, "run vdi, load points 3, 5");
     }
 
     #[test]
-    fn one_sentence_of_many_load_points_and_runs_is_said_once() {
+    fn one_message_of_many_load_points_and_runs_is_shown_once() {
         let mut reduction = reduction();
         for run in &mut reduction.workloads[..2] {
             for point in &mut run.points {
@@ -160,6 +161,6 @@ mod tests {
         let gap = views.iter().find(|v| v.rule == "gap").expect("it is there");
         let place = "run swbuild, load points 1 to 10; run vdi, load points 1 to 10";
         let words = "power: samples cover 0 to 90 % of RUN";
-        assert_eq!(gap.said, [(place.to_owned(), words.to_owned())]);
+        assert_eq!(gap.messages, [(place.to_owned(), words.to_owned())]);
     }
 }

@@ -1,11 +1,11 @@
-//! Sentences that differ in their figures only, as one.
+//! Groups sentences that differ only in their figures.
 
 /// A number before one of these is a figure; another may be part of a name or an address.
 const UNITS: [&str; 6] = ["%", "s", "°C", "W", "V", "Hz"];
 
-/// The sentences, those that are alike but for figures with a unit said in the same words,
-/// with the least and the greatest of each figure: `drifts by +2.1 to +3.4 %`.
-pub fn alike(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
+/// The sentences. Those that differ only in figures with a unit become equal, with the
+/// least and the greatest of each figure: `drifts by +2.1 to +3.4 %`.
+pub fn group_similar(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
     let shapes: Vec<SentencePattern<'_>> = sentences
         .iter()
         .map(|(_, s)| SentencePattern::of(s))
@@ -21,17 +21,17 @@ pub fn alike(sentences: &[(u32, &str)]) -> Vec<(u32, String)> {
             None => spans.push((shape, shape.figures().map(Span::of).collect())),
         }
     }
-    let said = |(shape, (number, sentence)): (&SentencePattern<'_>, &(u32, &str))| {
+    let with_ranges = |(shape, (number, sentence)): (&SentencePattern<'_>, &(u32, &str))| {
         let known = spans.iter().find(|(known, _)| known.is_like(shape));
         let words = known.map_or((*sentence).to_owned(), |(known, spans)| {
             known.with_ranges(spans)
         });
         (*number, words)
     };
-    shapes.iter().zip(sentences).map(said).collect()
+    shapes.iter().zip(sentences).map(with_ranges).collect()
 }
 
-/// A sentence in words; those that are figures, with their value.
+/// A sentence as words.
 struct SentencePattern<'a>(Vec<PatternWord<'a>>);
 
 /// A word, and its value where it is a figure.
@@ -107,7 +107,7 @@ mod tests {
     fn figures_are_joined_and_names_are_not() {
         let drifts = |by| format!("power is not stable: it drifts by {by} % over RUN (limit 2 %)");
         let (a, b, c) = (drifts("+2.1"), drifts("-8.0"), drifts("+3.4"));
-        let joined = alike(&[
+        let joined = group_similar(&[
             (1, &a),
             (2, &b),
             (3, &c),
@@ -126,7 +126,7 @@ mod tests {
                 "element 2: silent"
             ]
         );
-        assert_eq!(alike(&[(7, &a)]), [(7, a.clone())]);
-        assert!(alike(&[]).is_empty());
+        assert_eq!(group_similar(&[(7, &a)]), [(7, a.clone())]);
+        assert!(group_similar(&[]).is_empty());
     }
 }

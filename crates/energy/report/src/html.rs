@@ -16,7 +16,7 @@ use serde::Serialize;
 
 /// Most events of a run that are listed.
 const EVENTS_MAX: usize = 200;
-/// Longer suffixes are no link.
+/// Longer suffixes are not links.
 const LINK_LENGTH_MAX: usize = 100;
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Page {
     runs: Vec<String>,
     summary: Table,
     plans: Vec<PlanView>,
-    /// Of benchmarks with one number of drives: what is to be measured.
+    /// The next measurements of benchmarks with one number of drives.
     single: Vec<String>,
     efficiency: Option<Chart>,
     operations: Option<Chart>,
@@ -56,7 +56,7 @@ struct WorkloadView {
     id: usize,
     title: String,
     run: String,
-    /// The run's own page, which lies beside this one where both were made in one go.
+    /// The run's own page, in the same folder where both were made together.
     page: Option<String>,
     began: Option<String>,
     traffic: &'static str,
@@ -90,7 +90,7 @@ pub fn templates() -> Templates {
 /// The page, laid out by these templates' `energy.html`.
 ///
 /// # Errors
-/// The template cannot be filled in; of a user's own, it names the line.
+/// The template cannot be filled in; the error names the line of a user's template.
 pub fn html_by(reduction: &Reduction, templates: &Templates) -> Result<String, TemplateError> {
     templates.render("energy.html", &page(reduction))
 }

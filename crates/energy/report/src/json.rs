@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// The version of this form; a change that breaks readers raises it.
 pub const FORMAT: u32 = 1;
 
-/// The reduction with who made it, the notices, and the maximum efficiency of every run as
-/// the tables show it; all other figures have all their digits.
+/// The reduction with the program, the notices, and the maximum efficiency of every run as
+/// in the tables; all other figures have all their digits.
 pub fn json(reduction: &Reduction) -> Value {
     let maximum = reduction.workloads.iter().map(|run| {
         let point = best(run);
@@ -39,7 +39,7 @@ pub fn json(reduction: &Reduction) -> Value {
     })
 }
 
-/// A run with all that the reduction knows, and what the energy side says of each point.
+/// A run with all of the reduction, and the energy verdict of each point.
 fn workload(run: &WorkloadReduction) -> Value {
     let mut all = json!(run);
     let points = all["points"].as_array_mut().into_iter().flatten();

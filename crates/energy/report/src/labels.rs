@@ -1,4 +1,4 @@
-//! What enumerations and runs are called in the energy report.
+//! The labels of enumerations and runs in the energy report.
 
 use super::figures::{NONE, plain};
 use filermark_energy_data::reduce::{
@@ -7,12 +7,12 @@ use filermark_energy_data::reduce::{
 use filermark_model::Severity;
 use filermark_results::text::{one_line, severity_label};
 
-/// Stands beside figures that a simulator made up.
+/// Marks figures that a simulator made up.
 pub const SIMULATED: &str = "simulated figures";
 
-/// What else the report is not.
+/// The second notice of the report.
 pub const NO_PROGRAMME_RESULT: &str =
-    "It is not a result of any efficiency programme, and no such programme has looked at it.";
+    "It is not a result of any efficiency programme, and no such programme has reviewed it.";
 
 /// Where the rules are described.
 pub const RULES_PAGE: &str = "Each rule, with its limit and where that comes from: the documentation's reference/energy-rules.md. The rules are made after those of efficiency programmes, e.g. SNIA Emerald's file-access measurement.";
@@ -20,7 +20,7 @@ pub const RULES_PAGE: &str = "Each rule, with its limit and where that comes fro
 /// Most characters of a name that a table or a legend shows.
 const NAME_CHARS_MAX: usize = 60;
 
-/// A name from outside: on one line, and not longer than a table bears.
+/// A name from outside: on one line, and cut to the width of a table.
 pub fn name(text: &str) -> String {
     let line = one_line(text);
     match line.chars().count() > NAME_CHARS_MAX {
@@ -41,7 +41,7 @@ pub fn load(run: &WorkloadReduction, load: Option<f64>) -> String {
     }
 }
 
-/// Where MiB/s come from, for people.
+/// The source of MiB/s as a label.
 pub const fn traffic_from(from: TrafficFrom) -> &'static str {
     match from {
         TrafficFrom::Sflow => "switch (sFlow)",
@@ -50,7 +50,7 @@ pub const fn traffic_from(from: TrafficFrom) -> &'static str {
     }
 }
 
-/// Whether a source's figures are measured, and what its power is made of.
+/// Whether a source's figures are measured, and how its power is computed.
 pub const fn source_figures(source: &SourceView) -> &'static str {
     match (source.simulated, source.power_of_product) {
         (true, _) => SIMULATED,
@@ -59,7 +59,7 @@ pub const fn source_figures(source: &SourceView) -> &'static str {
     }
 }
 
-/// The head of the column of MiB/s: the seed's, where it is true.
+/// The head of the column of MiB/s: the seed's, where traffic is from sFlow.
 pub const fn traffic_head(from: TrafficFrom) -> &'static str {
     match from {
         TrafficFrom::Sflow => "sFlow MiB/sec",
@@ -68,17 +68,17 @@ pub const fn traffic_head(from: TrafficFrom) -> &'static str {
     }
 }
 
-/// Whether a load point counts by the run's own rules; they know nothing of energy.
+/// Whether a load point counts by the rules of the run, without those of energy.
 pub const fn run_counts(valid: Option<bool>) -> &'static str {
     match valid {
         Some(true) => "yes",
         Some(false) => "no",
-        None => "not told",
+        None => "unknown",
     }
 }
 
-/// What the energy side says of a load point: the worst of its findings and of its run's.
-/// That the run itself does not count the point is the run's verdict, and not repeated.
+/// The energy verdict of a load point: the worst of its findings and of its run's. That the
+/// run does not count the point is the run's verdict, and not repeated.
 pub fn energy_verdict(run: &WorkloadReduction, point: &PointEfficiency) -> &'static str {
     let all = point.findings.iter().chain(&run.findings);
     let of_energy = all.filter(|f| f.rule != EnergyRule::PointInvalid);
@@ -88,7 +88,7 @@ pub fn energy_verdict(run: &WorkloadReduction, point: &PointEfficiency) -> &'sta
     }
 }
 
-/// A rule as reference/energy-rules.md and the JSON name it.
+/// The name of a rule in reference/energy-rules.md and in the JSON.
 pub const fn rule(rule: EnergyRule) -> &'static str {
     match rule {
         EnergyRule::NoData => "no-data",
@@ -109,7 +109,7 @@ pub const fn rule(rule: EnergyRule) -> &'static str {
     }
 }
 
-/// A kind of series as columns name it, with its unit last.
+/// The column of a kind of series, with its unit last.
 pub const fn column(kind: SeriesKind) -> &'static str {
     match kind {
         SeriesKind::Power => "power_w",
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_called_as_the_json_calls_them() {
+    fn rules_have_their_names_in_the_json() {
         use EnergyRule as R;
         for known in [
             R::NoData,
@@ -151,16 +151,16 @@ mod tests {
     }
 
     #[test]
-    fn the_energy_sides_verdict_is_not_the_runs() {
+    fn the_energy_verdict_is_independent_of_the_runs() {
         let reduction = filermark_energy_data::reduce::testing::reduction();
         let mut run = reduction.workloads[1].clone();
         let verdicts = |run: &WorkloadReduction| -> Vec<&str> {
             let points = run.points.iter();
             points.map(|p| energy_verdict(run, p)).collect()
         };
-        let told = verdicts(&run);
-        assert_eq!(told[..5], ["ok", "ok", "warning", "invalid", "warning"]);
-        // Without the energy side's own finding only the run's is left.
+        let energy = verdicts(&run);
+        assert_eq!(energy[..5], ["ok", "ok", "warning", "invalid", "warning"]);
+        // Without the energy finding only the run's is left.
         run.points[3].findings.remove(0);
         assert_eq!(verdicts(&run)[3], "ok");
         run.findings = run.points[2].findings.clone();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_short_and_move_no_cursor() {
+    fn names_are_short_and_without_escape_sequences() {
         assert_eq!(name("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
         assert_eq!(name(&"x".repeat(100)).chars().count(), NAME_CHARS_MAX);
     }

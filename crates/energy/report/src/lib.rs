@@ -1,11 +1,10 @@
-//! The energy report: what merged logs say of efficiency, as a page, a text, tables and a
+//! The energy report: the efficiency figures of merged logs as a page, a text, tables and a
 //! workbook.
 //!
 //! [`html()`], [`text()`], [`csv()`], [`xlsx()`] and [`json()`] render one
-//! [`Reduction`](filermark_energy_data::reduce::Reduction) and know nothing else: no file of
-//! their own, no clock, and none of the arithmetic that made the figures. Made-up figures
-//! are marked in each of them, and wherever efficiency is shown with few digits
-//! ([`efficiency`](figures::efficiency())) it is cut, never rounded up.
+//! [`Reduction`](filermark_energy_data::reduce::Reduction). They read no file and no clock,
+//! and compute none of its figures. Made-up figures are marked in each of them. Efficiency
+//! with few digits ([`efficiency`](figures::efficiency())) is cut, never rounded up.
 
 mod charts;
 mod csv;

@@ -1,12 +1,12 @@
-//! What runs and sources are called, so that no two are called the same.
+//! Unique labels of runs and sources.
 
 use super::labels::name;
 use filermark_energy_data::reduce::WorkloadReduction;
 
-/// Begins the location of a source that makes its figures up; its parameters follow.
+/// The beginning of a simulator's location; its parameters follow.
 const SIMULATOR: &str = "sim:";
 
-/// What a run is called in headings, links and legends.
+/// The label of a run in headings, links and legends.
 #[derive(Clone, Debug)]
 pub struct RunNames {
     /// Its benchmark, and its run where several have the same: `SWBUILD lab, 10 drives`.
@@ -48,7 +48,7 @@ pub fn of_runs(runs: &[WorkloadReduction]) -> Vec<RunNames> {
     runs.iter().zip(&suffixes).map(named).collect()
 }
 
-/// What a run's title is made of.
+/// The base of a run's title.
 fn key(run: &WorkloadReduction) -> &str {
     match run.benchmark.is_empty() {
         true => &run.name,
@@ -56,8 +56,8 @@ fn key(run: &WorkloadReduction) -> &str {
     }
 }
 
-/// What stands behind the name of a run that others have too: its drives, and its place
-/// among those that have the same number.
+/// The suffix of a run's name that other runs have, too: its drives, and its place among
+/// those with the same number of drives.
 fn suffixes(runs: &[WorkloadReduction]) -> Vec<String> {
     let same = |a: &WorkloadReduction, b: &WorkloadReduction| {
         a.name == b.name && a.benchmark == b.benchmark
@@ -72,9 +72,12 @@ fn suffixes(runs: &[WorkloadReduction]) -> Vec<String> {
             return String::new();
         }
         let drives = run.drives.map(|d| format!(", {d} drives"));
-        let mut twins = alike.iter().filter(|(_, other)| other.drives == run.drives);
-        let number = 1 + twins.clone().take_while(|(at, _)| *at < place).count();
-        let number = match twins.nth(1) {
+        let mut same_drives = alike.iter().filter(|(_, other)| other.drives == run.drives);
+        let number = 1 + same_drives
+            .clone()
+            .take_while(|(at, _)| *at < place)
+            .count();
+        let number = match same_drives.nth(1) {
             Some(_) => format!(" ({number})"),
             None => String::new(),
         };
@@ -83,9 +86,9 @@ fn suffixes(runs: &[WorkloadReduction]) -> Vec<String> {
     runs.iter().enumerate().map(suffix).collect()
 }
 
-/// What a source or its line in a chart is called: its name, where it has one other than its
-/// location, and of a simulator without a name no parameters. Sources that would then be
-/// called the same keep their locations.
+/// The label of a source or of its line in a chart: its name, where it differs from its
+/// location; a simulator without a name has no parameters. Sources that would then have
+/// the same label keep their locations.
 pub fn source(run: &WorkloadReduction, label: &str) -> String {
     let of_run = run.sources.iter();
     let short = of_run
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_name_are_told_apart_by_drives() {
+    fn runs_of_one_name_are_distinguished_by_drives() {
         assert_eq!(
             titles(&[("vda", "x", None), ("vdi", "x", None)]),
             ["VDA", "VDI"]
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_called_by_their_name() {
+    fn sources_are_labelled_with_their_name() {
         let mut run = reduction().workloads.remove(0);
         assert_eq!(source(&run, "wt310 (scpi://wt310:10001)"), "wt310");
         assert_eq!(source(&run, "power of the server"), "power of the server");

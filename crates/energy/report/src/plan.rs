@@ -58,7 +58,7 @@ fn standing(plan: &BestFoot, place: usize) -> String {
     words.join(", ")
 }
 
-/// All that is to be said of a single number of drives; `None` where there are more.
+/// The sentence for a single number of drives; `None` where there are more.
 pub fn single(plan: &BestFoot) -> Option<String> {
     let [one] = plan.measured.as_slice() else {
         return None;
@@ -80,7 +80,7 @@ pub fn single(plan: &BestFoot) -> Option<String> {
     ))
 }
 
-/// How much the best is known.
+/// Whether the best number of drives is known.
 pub const fn known(plan: &BestFoot) -> &'static str {
     match (plan.best, plan.enclosed) {
         (None, _) => "Nothing was measured yet.",
@@ -91,7 +91,7 @@ pub const fn known(plan: &BestFoot) -> &'static str {
     }
 }
 
-/// What the two ends of the range are: by number of drives, and by the 15 % rule.
+/// The two ends of the range: by number of drives, and by the 15 % rule.
 pub fn range_sentences(plan: &BestFoot) -> Vec<String> {
     let ends = [
         ("low", "-40 %", "fewer", &plan.low),
@@ -118,7 +118,7 @@ pub fn range_sentences(plan: &BestFoot) -> Vec<String> {
     ends.into_iter().filter_map(sentence).collect()
 }
 
-/// Whether a run of the plan is made up; a run that was not given says nothing.
+/// Whether a run of the plan is made up; runs that were not given are ignored.
 pub fn plan_is_simulated(reduction: &Reduction, plan: &BestFoot) -> bool {
     let of_plan = |run: &WorkloadReduction| plan.measured.iter().any(|d| d.run == run.name);
     let runs = reduction.workloads.iter();

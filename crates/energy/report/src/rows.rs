@@ -1,4 +1,4 @@
-//! The tables of the energy report as texts; page and terminal lay out the same cells.
+//! The tables of the energy report as texts; page and terminal show the same cells.
 
 use super::figures::{efficiency, fixed, loads, mean, percent, plain, short, sound};
 use super::labels;
@@ -17,7 +17,7 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// A row: what its figures are of, the cells, and a class of the style sheet.
+/// A row: its first cell, the other cells, and a class of the style sheet.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub first: String,
@@ -30,7 +30,7 @@ pub fn heads(heads: &[(&str, &str)]) -> Vec<(String, String)> {
     heads.iter().map(owned).collect()
 }
 
-/// MiB/s that the efficiency of a point is made of.
+/// MiB/s from which the efficiency of a point is computed.
 pub fn mib_per_s(run: &WorkloadReduction, point: &PointEfficiency) -> Option<f64> {
     match run.traffic_from {
         TrafficFrom::Sflow => mean(point.traffic_mib_per_s),
@@ -75,7 +75,7 @@ pub fn reduction_table(run: &WorkloadReduction) -> Table {
     }
 }
 
-/// All else that is known of the load points.
+/// The other figures of the load points.
 pub fn point_table(run: &WorkloadReduction) -> Table {
     let unit = labels::name(&run.load_unit);
     let mut all = vec![("load".to_owned(), unit)];
@@ -112,7 +112,7 @@ pub fn point_table(run: &WorkloadReduction) -> Table {
     table
 }
 
-/// Takes columns out that few labs fill and that no row has a figure in.
+/// Removes optional columns without a figure in any row.
 fn drop_empty(table: &mut Table, optional: &[&str]) {
     for column in (0..table.heads.len()).rev() {
         let is_optional = optional.contains(&table.heads[column].0.as_str());
@@ -156,7 +156,7 @@ fn point_cells(run: &WorkloadReduction, point: &PointEfficiency) -> Vec<String> 
     ]
 }
 
-/// The seed's last table: a column for each workload, maximum efficiency in the first row.
+/// The summary of the seed: a column for each workload, maximum efficiency in the first row.
 pub fn summary_table(runs: &[WorkloadReduction]) -> Table {
     let called = names::of_runs(runs);
     let row = |first: &str, cell: &dyn Fn(&WorkloadReduction) -> String| Row {
@@ -274,15 +274,15 @@ pub fn sources_table(reduction: &Reduction) -> Table {
     table
 }
 
-/// A text of the user's, on one line; `–` where nobody said it.
+/// A text of the user's, on one line; `–` where it was not given.
 fn text_or_dash(text: Option<&String>) -> String {
     text.map_or(super::figures::NONE.to_owned(), |text| {
         filermark_results::text::one_line(text)
     })
 }
 
-/// What a worksheet asks for besides the figures of load points: a column for each run. The
-/// instruments are in the table of sources.
+/// The worksheet without the figures of load points: a column for each run. The instruments
+/// are in the table of sources.
 pub fn worksheet_table(runs: &[WorkloadReduction]) -> Table {
     let called = names::of_runs(runs);
     let row = |first: &str, cell: &dyn Fn(&WorkloadReduction) -> String| Row {
@@ -354,7 +354,7 @@ pub fn phase_table(run: &WorkloadReduction) -> Table {
     }
 }
 
-/// When the first of anything was measured.
+/// The time of the first measurement.
 pub fn began(run: &WorkloadReduction) -> Option<Timestamp> {
     let series = run.series.iter().filter_map(|s| s.values.first());
     let phases = run.phases.iter().map(|p| p.began);

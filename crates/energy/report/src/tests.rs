@@ -1,4 +1,4 @@
-//! The renderings side by side, of the made-up reduction and of odd ones.
+//! Compares the renderings of the made-up reduction and of unusual ones.
 
 use super::*;
 use filermark_energy_data::reduce::testing::{SEED_ROWS, reduction};
@@ -29,7 +29,7 @@ fn all(reduction: &Reduction) -> Vec<String> {
     ]
 }
 
-/// Every text in the workbook, as its files have it.
+/// The contents of the workbook's files.
 fn workbook(reduction: &Reduction) -> String {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.xlsx");
@@ -44,11 +44,11 @@ fn workbook(reduction: &Reduction) -> String {
 }
 
 #[test]
-fn renderings_are_as_they_were() {
+fn renderings_match_the_golden_files() {
     let mut reduction = reduction();
     golden("energy.txt", &text(&reduction, 100));
     golden("energy.csv", &csv(&reduction));
-    // A golden page with all of the series would be read by nobody.
+    // A golden page with all of the series would be too long to review.
     for series in reduction.workloads.iter_mut().flat_map(|r| &mut r.series) {
         let kept = series.values.iter().step_by(26).copied().collect();
         series.values = kept;
@@ -59,7 +59,7 @@ fn renderings_are_as_they_were() {
 }
 
 #[test]
-fn the_seeds_rows_stand_in_every_rendering() {
+fn the_seeds_rows_are_in_every_rendering() {
     let reduction = reduction();
     let (page, text, csv) = (
         html(&reduction).unwrap(),
@@ -108,7 +108,7 @@ fn the_page_is_self_contained() {
 }
 
 #[test]
-fn made_up_figures_and_notices_stand_in_every_rendering() {
+fn made_up_figures_and_notices_are_in_every_rendering() {
     let with = reduction();
     let mut without = reduction();
     without.simulated = false;
@@ -136,7 +136,7 @@ fn made_up_figures_and_notices_stand_in_every_rendering() {
 }
 
 #[test]
-fn the_json_is_as_its_schema_says() {
+fn the_json_matches_its_schema() {
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../schema/energy-report-v1.json")).unwrap();
     let mut compiler = boon::Compiler::new();
@@ -169,7 +169,7 @@ fn one_number_of_drives_is_a_sentence_and_no_section() {
 }
 
 #[test]
-fn runs_of_one_name_are_told_apart_in_every_rendering() {
+fn runs_of_one_name_are_distinguished_in_every_rendering() {
     let mut reduction = reduction();
     reduction.workloads.truncate(1);
     let mut second = reduction.workloads[0].clone();
@@ -233,7 +233,7 @@ fn bare_point(number: u32) -> PointEfficiency {
 }
 
 #[test]
-fn whatever_is_missing_gives_a_report() {
+fn missing_figures_still_give_a_report() {
     let mut only_none = bare("none");
     only_none.points = vec![bare_point(1)];
     only_none.best = Some(99);
@@ -283,16 +283,16 @@ fn whatever_is_missing_gives_a_report() {
 
 #[test]
 fn names_are_never_markup_and_the_size_has_limits() {
-    let evil = format!(
+    let hostile = format!(
         "</title><script>alert(1)</script>\u{1b}[2J{}",
         "x".repeat(5_000)
     );
     let mut run = reduction().workloads.remove(0);
-    (run.name, run.benchmark) = (evil.clone(), evil.clone());
-    run.load_unit = evil.clone();
-    run.sources[0].name = evil.clone();
+    (run.name, run.benchmark) = (hostile.clone(), hostile.clone());
+    run.load_unit = hostile.clone();
+    run.sources[0].name = hostile.clone();
     run.events
-        .push((Timestamp::from_unix_seconds(0.0), evil.clone()));
+        .push((Timestamp::from_unix_seconds(0.0), hostile.clone()));
     let began = run.series[0].values[0].0;
     run.series = (0..40)
         .map(|i| Series {
@@ -301,7 +301,7 @@ fn names_are_never_markup_and_the_size_has_limits() {
             } else {
                 SeriesKind::Meter
             },
-            label: evil.clone(),
+            label: hostile.clone(),
             unit: "W".into(),
             values: (0..2_000)
                 .map(|n| (began.plus_seconds(f64::from(n)), Some(f64::from(n % 97))))
@@ -316,7 +316,7 @@ fn names_are_never_markup_and_the_size_has_limits() {
         })
         .collect();
     run.best = Some(399);
-    // A page of many runs with many load points still comes to its end.
+    // A page of many runs with many load points has a limited size.
     let reduction = Reduction {
         workloads: vec![run; 2],
         ..Reduction::default()
@@ -336,7 +336,7 @@ fn the_workbook_is_sound_and_always_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.xlsx");
     std::fs::write(&path, &bytes).unwrap();
-    // Somebody else's readers: the archive by unzip, the sheets by xmllint.
+    // Independent readers: the archive by unzip, the sheets by xmllint.
     let run = |program: &str, args: &[&str]| {
         let out = std::process::Command::new(program)
             .args(args)

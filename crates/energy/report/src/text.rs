@@ -15,13 +15,13 @@ const WIDTH_MIN: usize = 60;
 /// Most events of a run that are listed.
 const EVENTS_MAX: usize = 40;
 
-/// The report; tables wider than `width` columns go on below, with their first column.
+/// The report. Tables wider than `width` columns continue below, with their first column.
 pub fn text(reduction: &Reduction, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let mut out = String::from("FILERMARK ENERGY REPORT\n\n");
     if reduction.simulated {
         out.push_str(&format!("*** {} ***\n", labels::SIMULATED.to_uppercase()));
-        out.push_str("A source made up what it said. Nothing of it is a measurement.\n\n");
+        out.push_str("A source reported made-up figures. They are not measurements.\n\n");
     }
     out.push_str("MAXIMUM EFFICIENCY\n\n");
     match reduction.workloads.is_empty() {
@@ -47,7 +47,7 @@ pub fn text(reduction: &Reduction, width: usize) -> String {
     out.push_str("\nSOURCES\n\n");
     let sources = rows::sources_table(reduction);
     match sources.rows.is_empty() {
-        true => out.push_str("No meter, sensor or switch was asked.\n"),
+        true => out.push_str("No meter, sensor or switch was read.\n"),
         false => out.push_str(&fitted(&sources, width)),
     }
     out.push_str(&format!(
@@ -72,7 +72,7 @@ fn plan_text(out: &mut String, reduction: &Reduction, plan: &BestFoot, width: us
     }
 }
 
-/// What stands behind a head where figures are made up.
+/// The mark after a heading where figures are made up.
 fn mark(simulated: bool) -> String {
     match simulated {
         true => format!(" ({})", labels::SIMULATED),
@@ -116,7 +116,7 @@ fn findings_text(out: &mut String, reduction: &Reduction) {
     }
     for view in views {
         out.push_str(&format!("{} {}\n", view.severity, view.rule));
-        for (place, message) in view.said {
+        for (place, message) in view.messages {
             let place = match place.is_empty() {
                 true => place,
                 false => format!("{place}: "),
@@ -129,8 +129,8 @@ fn findings_text(out: &mut String, reduction: &Reduction) {
     }
 }
 
-/// The table in as many pieces as the width asks for, each with the first column; one
-/// column that is wider than that still is one.
+/// The table in as many parts as the width requires, each with the first column. A column
+/// that is wider than that is a part of its own.
 fn fitted(all: &Table, width: usize) -> String {
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -164,7 +164,7 @@ fn part(all: &Table, from: usize, to: usize) -> String {
     let lines = table(&heads(all.first, &named), rows);
     match named.iter().any(|(_, unit)| !unit.is_empty()) {
         true => lines,
-        // A line of units that has none.
+        // The line of units is empty.
         false => without_second_line(&lines),
     }
 }

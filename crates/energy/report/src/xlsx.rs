@@ -1,6 +1,6 @@
-//! The energy report as a workbook: the tables as numbers, to be calculated with.
+//! The energy report as a workbook: the tables as numbers, for calculations.
 //!
-//! The same reduction gives the same bytes: the workbook has no time of its own.
+//! The same reduction gives the same bytes: the workbook contains no creation time.
 
 mod cells;
 mod series;

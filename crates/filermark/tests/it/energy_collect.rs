@@ -365,7 +365,7 @@ fn what_cannot_be_collected_is_reported_at_once() {
     let (code, product) = first.end();
     assert_eq!(code, Some(0));
     assert!(
-        product.contains("trouble: no datagram of sFlow came"),
+        product.contains("problem: no datagram of sFlow received"),
         "{product}"
     );
 }
@@ -390,7 +390,7 @@ fn a_meter_that_goes_away_is_reported_when_it_does_and_at_the_end() {
     collect.signal(Signal::INT);
     let (code, product) = collect.end();
     assert_eq!(code, Some(0));
-    let failure = "trouble: meter1: ";
+    let failure = "problem: meter1: ";
     assert!(
         product.contains(failure) && product.contains(" s without an answer in all"),
         "{product}"
@@ -451,7 +451,7 @@ fn what_cannot_be_collected_is_refused_in_words() {
         ),
         (
             &["--meter", "cmd:false"],
-            "and said nothing; try it in a shell",
+            "and printed nothing on stderr; try it in a shell",
         ),
         (
             &["--meter", "cmd:echo 220,5 W"],

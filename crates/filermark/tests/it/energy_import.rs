@@ -187,7 +187,7 @@ fn what_cannot_be_is_refused_in_words() {
         (
             &["--power", "wt.csv"],
             1,
-            "wt.csv:2: the times do not tell their offset",
+            "wt.csv:2: the times have no offset",
         ),
         (
             &["--power", "none.csv", "--zone", "UTC"],
@@ -197,7 +197,7 @@ fn what_cannot_be_is_refused_in_words() {
         (
             &["--power", "wt.csv", "--zone", "Mars"],
             2,
-            "is no time zone",
+            "is not a time zone",
         ),
         (
             &["--power", "wt.csv", "--columns", "watts=3"],

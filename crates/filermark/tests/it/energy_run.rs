@@ -67,7 +67,7 @@ fn a_sweep_through_a_switch_leaves_an_efficiency_report() {
         .current_dir(sweep.dir());
     let mut run = Going::start(run);
     // Datagrams of the switch are lost while there is no receiver.
-    run.wait_for_text("energy: the server at rest");
+    run.wait_for_text("energy: measuring the idle server");
     let options = SflowOptions {
         polling_s: 1,
         sampling: 64,
@@ -221,7 +221,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     let setup = "drives = 24\nidle = 0\n[[meter]]\nat = \"sim:idle=100,seed=1\"\n";
     write("energy.toml", setup);
     let later = stderr_text(&suite(&["--dry-run"]));
-    assert!(later.contains("one: drives is 24 (unsaid)"), "{later}");
+    assert!(later.contains("one: drives is 24 (was not given)"), "{later}");
     let command = later
         .split_once("to merge again: filermark ")
         .expect("a command")
@@ -278,7 +278,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     );
     assert!(zone.status.success(), "{}", stderr_text(&zone));
     assert!(
-        stderr_text(&zone).contains("--zone has no use here"),
+        stderr_text(&zone).contains("--zone has no effect"),
         "{}",
         stderr_text(&zone)
     );
@@ -308,7 +308,7 @@ fn a_suite_goes_on_where_it_was_cut() {
     let failed = suite(&["--dry-run"]);
     let text = String::from_utf8_lossy(&failed.stdout).into_owned();
     assert!(
-        text.contains("cut; to be run anew"),
+        text.contains("cut; to be run again"),
         "{text}{}",
         stderr_text(&failed)
     );
@@ -438,7 +438,7 @@ fn a_suite_that_was_cut_goes_on_with_the_next_load_point() {
     let text = String::from_utf8_lossy(&dry.stdout).into_owned();
     assert!(
         text.contains(&format!(
-            "cut; goes on after load point {measured_first} of 6"
+            "cut; continues after load point {measured_first} of 6"
         )),
         "{text}"
     );

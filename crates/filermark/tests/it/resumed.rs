@@ -164,7 +164,7 @@ fn a_run_that_failed_is_measured_anew_and_kept() {
         suite.rewrite(text);
         let dry = suite.run(&["--dry-run"]);
         let shown = String::from_utf8_lossy(&dry.stdout).into_owned();
-        assert!(shown.contains("failed; to be run anew"), "{shown}");
+        assert!(shown.contains("failed; to be run again"), "{shown}");
         let again = suite.run(&[]);
         assert_complete(&again);
         assert!(stderr_text(&again).contains("a run that failed is kept in"));
@@ -179,5 +179,5 @@ fn a_run_that_failed_is_measured_anew_and_kept() {
     suite.rewrite(&format!("{}{point}\n", &whole[..second]));
     let dry = suite.run(&["--dry-run"]);
     let shown = String::from_utf8_lossy(&dry.stdout).into_owned();
-    assert!(shown.contains("goes on after load point 1 of 2"), "{shown}");
+    assert!(shown.contains("continues after load point 1 of 2"), "{shown}");
 }

@@ -1,5 +1,4 @@
-//! Samples of interfaces into lines of traffic: in the order of their times, some thousand
-//! to a line.
+//! Puts samples of interfaces into lines of traffic, by time, up to 4096 in a line.
 
 use super::report::PortTotal;
 use super::{Ids, ImportError, Sink};
@@ -16,16 +15,16 @@ use std::path::Path;
 const LINE_SAMPLES_MAX: usize = 4096;
 /// Seconds in a line.
 const LINE_SECONDS_MAX: f64 = 60.0;
-/// A sample may come so many seconds after a later one, and is put in its place.
+/// A sample may come this many seconds after a later one, and is put in order.
 const LATE_SECONDS_MAX: f64 = 10.0;
-/// Intervals of an interface may overlap by so much, since times are rounded.
+/// Intervals of an interface may overlap by this much, since times are rounded.
 const OVERLAP_SECONDS_MAX: f64 = 0.001;
 /// Samples that wait for earlier ones.
 const WAITING_MAX: usize = 1 << 16;
-/// Interfaces of a log. Readers believe no more.
+/// Most interfaces of a log. Readers accept no more.
 const PORTS_MAX: u32 = 100_000;
 
-/// By time; what came first of one time stays first.
+/// Ordered by time, then by arrival.
 #[derive(Debug)]
 struct PendingSample {
     at: Timestamp,
@@ -59,7 +58,7 @@ type Key = (IpAddr, u32, u32);
 /// An interface that was declared.
 struct DeclaredInterface {
     port: u32,
-    /// To when its traffic is known.
+    /// The end of its last sample.
     until: Timestamp,
 }
 
@@ -84,7 +83,7 @@ pub(super) struct SampleBatcher<'a, 'b> {
     pub(super) back: u64,
     /// Samples in lines.
     pub(super) samples: u64,
-    /// What went wrong first; nothing is written after it.
+    /// The first error; nothing is written after it.
     failed: Option<ImportError>,
 }
 
@@ -115,19 +114,19 @@ impl<'a, 'b> SampleBatcher<'a, 'b> {
         }
     }
 
-    /// Whether something went wrong, so that nothing more need be read.
+    /// Whether there was an error, so that reading can stop.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// Takes a line that is no traffic.
+    /// Writes a line that is not traffic.
     pub(super) fn other(&mut self, line: LogLine) {
         if self.failed.is_none() {
             self.failed = (self.sink)(line).err().map(ImportError::from);
         }
     }
 
-    /// Takes a sample. What goes wrong is told by [`Self::end`].
+    /// Takes a sample. Errors are returned by [`Self::end`].
     pub(super) fn take(&mut self, sample: TrafficSample) {
         if self.failed.is_some() {
             return;
@@ -141,7 +140,7 @@ impl<'a, 'b> SampleBatcher<'a, 'b> {
         };
         let key = (sample.agent, sample.sub_agent, sample.if_index);
         if let Some(known) = self.known.get_mut(&key) {
-            // After the clock was set: what lies over an interval that is known already.
+            // After the clock was set: an interval that overlaps a known one.
             if known.until.seconds_since(sample.at) + sample.seconds > OVERLAP_SECONDS_MAX {
                 self.back += 1;
                 return;
@@ -207,7 +206,7 @@ impl<'a, 'b> SampleBatcher<'a, 'b> {
         Some(port)
     }
 
-    /// The earliest that waits goes into the line.
+    /// Adds the earliest waiting sample to the line.
     fn one(&mut self) {
         let Some(Reverse(next)) = self.waiting.pop() else {
             return;
@@ -243,7 +242,7 @@ impl<'a, 'b> SampleBatcher<'a, 'b> {
         }
     }
 
-    /// Writes what waits.
+    /// Writes all waiting samples.
     pub(super) fn finish(&mut self) {
         while !self.waiting.is_empty() {
             self.one();
@@ -251,7 +250,7 @@ impl<'a, 'b> SampleBatcher<'a, 'b> {
         self.flush();
     }
 
-    /// What went through the interfaces.
+    /// The totals of the interfaces.
     ///
     /// # Errors
     /// The log could not be written, or there were too many interfaces.

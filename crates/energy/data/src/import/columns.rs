@@ -1,23 +1,23 @@
-//! The column chooser: `date=Date,time=Time,ms=Millisecond,power_w=P*1000`, as the user
-//! writes it, and its columns as a header has them.
+//! The column chooser of the user: `date=Date,time=Time,ms=Millisecond,power_w=P*1000`, and its
+//! columns in a header.
 
 use super::dates::DateOrder;
 use crate::reading::Quantity;
 use std::str::FromStr;
 
-/// Most entries that are believed.
+/// Most entries.
 const ENTRIES_MAX: usize = 64;
 /// Most columns that add up to one quantity.
 const TERMS_MAX: usize = 32;
 
-/// Which column is what, as far as the user says it.
+/// The meaning of columns, as far as the user gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     pub(super) order: Option<DateOrder>,
     pub(super) entries: Vec<(ColumnMeaning, String)>,
 }
 
-/// What a column is.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnMeaning {
     Date,
@@ -43,7 +43,7 @@ impl ColumnMeaning {
     }
 }
 
-/// Why a chooser makes no sense.
+/// Why a chooser is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("columns: {0}")]
 pub struct ColumnsError(String);
@@ -67,7 +67,9 @@ impl Columns {
                 })?;
             if word == "order" {
                 let order = DateOrder::from_word(column).ok_or_else(|| {
-                    ColumnsError(format!("\"{column}\" is no order; give dmy, mdy or ymd"))
+                    ColumnsError(format!(
+                        "\"{column}\" is not an order; give dmy, mdy or ymd"
+                    ))
                 })?;
                 columns.order = Some(order);
                 continue;
@@ -81,7 +83,7 @@ impl Columns {
             })?;
             if columns.entries.iter().any(|(w, _)| *w == what) {
                 return Err(ColumnsError(format!(
-                    "\"{word}\" is there twice; columns that add up are joined by +"
+                    "\"{word}\" occurs twice; columns that add up are joined by +"
                 )));
             }
             columns.entries.push((what, column.to_owned()));
@@ -116,7 +118,7 @@ impl FromStr for Columns {
     }
 }
 
-/// A quantity as a row has it: columns times factors, added up, and a constant.
+/// The formula of a quantity: columns times factors, added up, and a constant.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ColumnFormula {
     pub(super) quantity: Quantity,
@@ -142,7 +144,7 @@ pub(super) fn column(name: &str, header: &csv::StringRecord) -> Option<usize> {
 }
 
 /// The terms of `P`, `P*1000`, `P1+P2*0.5`: a name of the header may have these signs
-/// itself, so the whole is looked for first. The error is the part that is no column.
+/// itself, so the whole is looked up first. The error is the part that is not a column.
 pub(super) fn terms(text: &str, header: &csv::StringRecord) -> Result<Vec<(usize, f64)>, String> {
     if let Some(whole) = term(text, header) {
         return Ok(vec![whole]);

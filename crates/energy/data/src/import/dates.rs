@@ -1,4 +1,4 @@
-//! Dates and times as meters write them, and which of day and month stands first.
+//! Dates and times as meters write them, and the order of day and month.
 
 use jiff::civil::{Date, DateTime, Time};
 
@@ -30,16 +30,16 @@ impl DateOrder {
     }
 }
 
-/// What a date tells of its order.
+/// The possible orders of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PossibleOrders {
     /// Only this one fits.
     Only(DateOrder),
-    /// Day and month may change places, and it would be another day.
+    /// Day and month may be swapped.
     Ambiguous,
     /// Day and month are the same number.
     Same,
-    /// It is no date.
+    /// It is not a date.
     None,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn month(name: &str) -> Option<i16> {
     i16::try_from(at + 1).ok()
 }
 
-/// What a date tells of its order.
+/// The possible orders of a date.
 pub(super) fn fit(text: &str) -> PossibleOrders {
     let Some(parts) = parts(text) else {
         return PossibleOrders::None;
@@ -107,7 +107,7 @@ pub(super) fn fit(text: &str) -> PossibleOrders {
         // 18-02-27: any part may be the year.
         return PossibleOrders::Ambiguous;
     }
-    // A full stop between the parts, or a name in the middle: the day stands first.
+    // A full stop between the parts, or a name in the middle: the day is first.
     if parts.separator == '.' || parts.named {
         return match valid(DateOrder::Dmy) {
             true => PossibleOrders::Only(DateOrder::Dmy),
@@ -123,8 +123,8 @@ pub(super) fn fit(text: &str) -> PossibleOrders {
     }
 }
 
-/// The date, its parts in that order. A year that stands first with four digits is one
-/// whatever the order says; a year of two digits is of this century.
+/// The date, its parts in that order. Four digits at the beginning are the year in any order;
+/// a year of two digits is of this century.
 pub(super) fn date(text: &str, order: DateOrder) -> Option<Date> {
     let parts = parts(text)?;
     let [a, b, c] = parts.numbers;
@@ -203,7 +203,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn dates_and_what_they_tell_of_their_order() {
+    fn dates_and_their_possible_orders() {
         for (text, wanted) in [
             ("2/27/2018", PossibleOrders::Only(DateOrder::Mdy)),
             ("27/2/2018", PossibleOrders::Only(DateOrder::Dmy)),

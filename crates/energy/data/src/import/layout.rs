@@ -1,4 +1,4 @@
-//! Where a table's header is, what separates its cells, and which column is what.
+//! Finds a table's header, the separator of its cells, and the meaning of its columns.
 
 use super::Table;
 use super::columns::{self, ColumnFormula, ColumnMeaning, Columns};
@@ -8,12 +8,12 @@ use super::text::cells;
 use crate::reading::Quantity;
 use csv::StringRecord;
 
-/// Separators, the comma last: where another one is in use, it may be in figures.
+/// Separators, the comma last: with another separator, figures may have commas.
 const SEPARATORS: [u8; 3] = *b"\t;,";
-/// Columns that are looked at.
+/// Most columns of a table.
 const COLUMNS_MAX: usize = 4096;
 
-/// Whose table it is.
+/// The program or device that wrote the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableFormat {
     /// Yokogawa's WTViewer: the table of slides E (sources.md 4.6).
@@ -59,7 +59,7 @@ impl TableFormat {
     }
 }
 
-/// Which columns make the time.
+/// The columns of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeColumns {
     Two { date: usize, time: usize },
@@ -78,7 +78,7 @@ pub(super) struct Layout {
     pub(super) when: TimeColumns,
     pub(super) milliseconds: Option<usize>,
     pub(super) picks: Vec<ColumnFormula>,
-    /// What people should know of how it was understood.
+    /// Notes for the user on how it was read.
     pub(super) notes: Vec<String>,
 }
 
@@ -141,10 +141,8 @@ pub(super) fn find(
         }
     }
     let reason = match best.2.is_empty() {
-        true => {
-            "this is no table: no line has columns that are separated by comma, semicolon or tab"
-                .to_owned()
-        }
+        true => "not a table: no line has columns that are separated by comma, semicolon or tab"
+            .to_owned(),
         false => format!(
             "{}. Name the columns: --columns date=NAME,time=NAME,{}=NAME (or their numbers from 1)",
             best.2,
@@ -160,9 +158,9 @@ pub(super) fn find(
 
 enum LayoutAttempt {
     Found(Box<Layout>),
-    /// It is the header, and must not be guessed from.
+    /// It is the header, but it is ambiguous.
     Refused(String),
-    /// So many columns are known, and what is lacking.
+    /// The number of known columns, and what is lacking.
     No(usize, String),
 }
 
@@ -235,7 +233,7 @@ fn try_row(row: &StringRecord, first_line: &str, table: Table, columns: &Columns
     }))
 }
 
-/// Whether the user names every column that is needed by its number: then there need be no header.
+/// Whether the user names every needed column by its number: then no header is needed.
 fn by_number_only(columns: &Columns) -> bool {
     let number = |(_, text): &(ColumnMeaning, String)| {
         text.split('+').all(|part| {
@@ -246,7 +244,7 @@ fn by_number_only(columns: &Columns) -> bool {
     columns.has_time() && columns.has_quantities() && columns.entries.iter().all(number)
 }
 
-/// A column that the user names is read as it is: kilowatts would pass for watts.
+/// A column that the user names is read without conversion: kilowatts would be taken for watts.
 fn same_units(row: &StringRecord, columns: &Columns) -> Result<(), String> {
     for (what, text) in &columns.entries {
         let ColumnMeaning::Of(quantity) = what else {
@@ -259,20 +257,22 @@ fn same_units(row: &StringRecord, columns: &Columns) -> Result<(), String> {
         };
         let terms = columns::terms(text, row).unwrap_or_default();
         for (part, (at, factor)) in parts.iter().zip(terms) {
-            // `*1` says that the header is wrong.
-            let is_said = factor != 1.0 || !whole && part.ends_with("*1");
+            // `*1` means that the header is wrong.
+            let is_explicit = factor != 1.0 || !whole && part.ends_with("*1");
             let name = row.get(at).unwrap_or("");
-            let Some(scale) = other_unit(name, *quantity).filter(|_| !is_said) else {
+            let Some(scale) = other_unit(name, *quantity).filter(|_| !is_explicit) else {
                 continue;
             };
             let how = match scale {
                 Some(scale) => format!("write {quantity}={part}*{scale}"),
                 None => {
-                    format!("leave {quantity} out: such a column is found and converted by itself")
+                    format!(
+                        "leave {quantity} out: such a column is found and converted automatically"
+                    )
                 }
             };
             return Err(format!(
-                "the header of {name} names another unit than {quantity} has; {how} (or *1 after the name, if the header is wrong)"
+                "the header of {name} has another unit than {quantity}; {how} (or *1 after the name, if the header is wrong)"
             ));
         }
     }
@@ -286,7 +286,7 @@ struct ChosenLayout {
     picks: Vec<ColumnFormula>,
 }
 
-/// What the user names, in this row; the error is the name that it has not.
+/// The columns that the user names, in this row; the error is the name that is missing.
 fn choose(row: &StringRecord, columns: &Columns) -> Result<ChosenLayout, String> {
     let mut chosen = ChosenLayout::default();
     let (mut date, mut time) = (None, None);
@@ -330,9 +330,9 @@ fn guess_time(guesses: &[Option<NamedColumn>]) -> Option<TimeColumns> {
         .or_else(|| find(ColumnMeaning::Time).map(TimeColumns::One))
 }
 
-/// One column for each quantity. Where several could be the one that matters nothing is
-/// guessed; of others the first voltage, frequency and distortion stand for all, since a
-/// supply has one, and the rest is left out and told.
+/// One column for each quantity. Several candidates for the main quantity are an error. Of
+/// several voltages, frequencies and distortions the first is used, since a supply has one.
+/// Other quantities with several columns are left out. Both are noted.
 fn guess_quantities(
     row: &StringRecord,
     guesses: &[Option<NamedColumn>],
@@ -353,7 +353,7 @@ fn guess_quantities(
                 continue;
             };
             match found.iter().any(|(_, other, _)| *other == name) {
-                true => notes.push(format!("{name} is there twice; the first column was read")),
+                true => notes.push(format!("{name} occurs twice; the first column was read")),
                 false => found.push((at, name, guess)),
             }
         }
@@ -372,7 +372,7 @@ fn guess_quantities(
                         _ => String::new(),
                     };
                     return Err(format!(
-                        "several columns could be {quantity}: {shown}; say which: --columns {quantity}={first}{sum}"
+                        "several columns could be {quantity}: {shown}; choose one: --columns {quantity}={first}{sum}"
                     ));
                 }
                 Quantity::Voltage | Quantity::Frequency | Quantity::VoltageDistortion => {

@@ -1,9 +1,9 @@
-//! What the name of a column says of it: `WT1:P-1`, `Power [kW]`, `Urms1`, `Temp (°F)`.
+//! The meaning of a column's name: `WT1:P-1`, `Power [kW]`, `Urms1`, `Temp (°F)`.
 
 use super::columns::ColumnMeaning;
 use crate::reading::Quantity;
 
-/// What a column is by its name, and how to make its unit the quantity's.
+/// The meaning of a column by its name, and the conversion to the quantity's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NamedColumn {
     pub(super) what: ColumnMeaning,
@@ -11,7 +11,7 @@ pub(super) struct NamedColumn {
     pub(super) offset: f64,
 }
 
-/// Units, lower case: what they are of, and how to come to the quantity's own.
+/// Units in lower case, with the quantity and the factor to its own unit.
 const UNITS: [(&str, Quantity, f64); 27] = [
     ("w", Quantity::Power, 1.0),
     ("watt", Quantity::Power, 1.0),
@@ -42,13 +42,13 @@ const UNITS: [(&str, Quantity, f64); 27] = [
     ("% rh", Quantity::Humidity, 1.0),
 ];
 
-/// Whether the name has a unit of the quantity that is not the quantity's own, and what
-/// makes the own of it; `Some(None)`: no factor alone does.
+/// Whether the name has another unit than the quantity's own, and the factor to it;
+/// `Some(None)`: a factor alone is not enough.
 pub(super) fn other_unit(name: &str, quantity: Quantity) -> Option<Option<f64>> {
     let name = name.trim();
     let lower = name.to_lowercase();
     let (base, unit) = base_and_unit(&lower);
-    // A thousandth and a million differ by their case only.
+    // mW and MW differ only in case.
     let ending = |unit: &str| {
         let bare = name.trim_end_matches([')', ']']).trim_end();
         bare.strip_suffix(unit)
@@ -65,13 +65,13 @@ pub(super) fn other_unit(name: &str, quantity: Quantity) -> Option<Option<f64>> 
     }
 }
 
-/// What the name says; `None`: nothing that is used here.
+/// The meaning of the name; `None`: it is not used.
 pub(super) fn named(name: &str) -> Option<NamedColumn> {
     let name = name.trim().to_lowercase();
     if let Some(what) = time(&name) {
         return Some(plain(what));
     }
-    // Yokogawa CW: energy that was drawn, with its sign in the name; `wh(-)` is energy given back.
+    // Yokogawa CW: consumed energy, with its sign in the name; `wh(-)` is returned energy.
     if name == "wh(+)" {
         return Some(NamedColumn {
             what: ColumnMeaning::Of(Quantity::Energy),
@@ -80,7 +80,7 @@ pub(super) fn named(name: &str) -> Option<NamedColumn> {
         });
     }
     let (base, unit) = base_and_unit(&name);
-    // A minimum, a maximum or a sum over time is not the figure of the moment.
+    // A minimum, a maximum or a sum over time is not an instantaneous figure.
     let words = ["min", "max", "peak", "avg since", "setpoint", "set point"];
     if words.iter().any(|word| base.contains(word)) {
         return None;
@@ -123,7 +123,7 @@ fn base_and_unit(name: &str) -> (&str, Option<&str>) {
     };
     for (open, close) in [('[', ']'), ('(', ')')] {
         if let Some((base, unit)) = name.strip_suffix(close).and_then(|n| n.rsplit_once(open)) {
-            // A unit that is not known is not passed over: `power [var]` is no power.
+            // An unknown unit is not ignored: `power [var]` is not power.
             return match is_unit(unit.trim()) {
                 true => (base.trim(), Some(unit.trim())),
                 false => (name, None),
@@ -155,7 +155,7 @@ fn by_unit(base: &str, unit: &str) -> Option<NamedColumn> {
             .map(|quantity| scaled(quantity, 1.0, 0.0)),
         _ => {
             let (_, quantity, factor) = UNITS.iter().find(|(u, ..)| *u == unit)?;
-            // Watts of a column that is called reactive or lost are no power that is drawn.
+            // Watts of a column named reactive or loss are not the consumed power.
             let other = ["reactive", "loss", "q"]
                 .iter()
                 .any(|w| base.starts_with(w));
@@ -187,7 +187,7 @@ fn by_base(base: &str) -> Option<Quantity> {
     })
 }
 
-/// A cell without the unit that some write behind the figure; only the quantity's own.
+/// A cell without the unit after the figure, if it is the quantity's own.
 pub(super) fn without_unit(cell: &str, quantity: Quantity) -> &str {
     let digits = cell.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
     let unit = cell.get(digits.len()..).unwrap_or("").trim();

@@ -15,22 +15,22 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Lines within which the header has to come.
+/// Lines within which the header must be.
 const HEADER_LINES_MAX: usize = 60;
-/// Readings of which the interval between samples is made.
+/// Readings from which the interval between samples is computed.
 const INTERVAL_READINGS: usize = 64;
 /// Events of one kind in the middle of a file; what follows is only counted.
 const EVENTS_MAX: u64 = 100;
 
 /// Reads a table to its end: a source, its readings, and what was wrong.
 ///
-/// `path` is only used in messages and as the source's name. The file is looked at twice
-/// where its dates do not begin with the year.
+/// `path` is only used in messages and as the source's name. The file is read twice if its
+/// dates do not begin with the year.
 ///
 /// # Errors
 /// It cannot be read; its header is not found or several columns could be the power; its
-/// times have no zone, or day and month cannot be told apart; no row can be used; or the
-/// log cannot be written. What went to `sink` until then is no whole source.
+/// times have no zone, or the order of day and month is ambiguous; no row can be used; or the
+/// log cannot be written. `sink` has got an incomplete source then.
 pub fn power_csv<R: Read + Seek>(
     path: &Path,
     table: Table,
@@ -79,8 +79,8 @@ fn first_lines(reader: impl Read) -> std::io::Result<Vec<(u64, String)>> {
     Ok(first)
 }
 
-/// In which order the parts of dates stand: as the user says, as the first date says that
-/// fits only one, as the form is known to have it.
+/// The order of the parts of dates: that of the user, that of the first unambiguous date, or
+/// that of the known form.
 fn order(
     path: &Path,
     reader: impl Read,
@@ -111,7 +111,7 @@ fn order(
         (None, order) => Ok(order.unwrap_or(DateOrder::Mdy)),
         (Some((line, _)), Some(order)) => {
             notes.push(format!(
-                "line {line}: dates were read as {}, as such tables have them; if that is wrong: --columns order=dmy",
+                "line {line}: dates were read as {}, the usual order of such tables; if that is wrong: --columns order=dmy",
                 order.word()
             ));
             Ok(order)
@@ -119,16 +119,16 @@ fn order(
         (Some((line, _)), None) => Err(ImportError::line(
             path,
             line,
-            "in every date of the file day and month could change places; say which stands first: --columns order=dmy, order=mdy, or order=ymd",
+            "day and month are ambiguous in every date of the file; give their order: --columns order=dmy, order=mdy, or order=ymd",
         )),
     }
 }
 
-/// Holds lines back until the interval between samples is known, which the source tells.
+/// Holds lines back until the interval between samples is known: the source line has it.
 struct DelayedOutput<'a, 'b> {
     source: Option<Source>,
     held: Vec<LogLine>,
-    /// How fine the figures are, as far as they were read.
+    /// How fine the figures are, of the rows read so far.
     digits: BTreeMap<Quantity, Digits>,
     sink: &'a mut Sink<'b>,
 }
@@ -185,7 +185,7 @@ fn interval_s(lines: &[LogLine]) -> Option<f64> {
     Some((median * 1000.0).round() / 1000.0).filter(|s| *s > 0.0)
 }
 
-/// A table on its way into the log.
+/// The import of a table.
 struct TableImport<'a, 'b> {
     path: &'a Path,
     layout: &'a Layout,
@@ -233,7 +233,7 @@ impl TableImport<'_, '_> {
                     return Err(ImportError::line(
                         self.path,
                         lines.number,
-                        "the times do not tell their offset; say where they were written: --zone Europe/Berlin, --zone UTC",
+                        "the times have no offset; give their time zone: --zone Europe/Berlin, --zone UTC",
                     ));
                 }
             }
@@ -286,7 +286,7 @@ impl TableImport<'_, '_> {
 
     fn power_off(&mut self, line: u64, at: Option<Timestamp>) -> Result<(), ImportError> {
         self.offs += 1;
-        let Some(told) = self.report.last.or(at) else {
+        let Some(event_at) = self.report.last.or(at) else {
             return Ok(());
         };
         if self.offs > EVENTS_MAX {
@@ -298,7 +298,8 @@ impl TableImport<'_, '_> {
             self.path.display()
         );
         let source = self.report.source;
-        self.out.line(event(source, told, EventKind::Lost, message))
+        self.out
+            .line(event(source, event_at, EventKind::Lost, message))
     }
 
     fn bad(&mut self, line: u64, reason: String) {

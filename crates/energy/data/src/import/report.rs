@@ -1,4 +1,4 @@
-//! What became of a file.
+//! The report of an import.
 
 use crate::log::{EventKind, LogEvent, LogLine};
 use filermark_results::Timestamp;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// What became of a file; for people and for programs.
+/// The report of the import of a file, printed as text or JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ImportReport {
     /// The file.
     pub path: PathBuf,
-    /// What it was taken for.
+    /// Its detected format.
     pub form: String,
     /// Its source in the log.
     pub source: u32,
@@ -19,7 +19,7 @@ pub struct ImportReport {
     pub columns: Vec<String>,
     /// Rows or datagrams that were used.
     pub good: u64,
-    /// Rows or datagrams that could not be.
+    /// Rows or datagrams that could not be used.
     pub bad: u64,
     /// The first of these: its line (0 where the file has none), and why.
     pub first_bad: Option<(u64, String)>,
@@ -27,17 +27,17 @@ pub struct ImportReport {
     pub back: u64,
     /// Rows dropped since they had the same time as the one before.
     pub same_time: u64,
-    /// When the first sample was.
+    /// The time of the first sample.
     pub first: Option<Timestamp>,
-    /// When the last sample was.
+    /// The time of the last sample.
     pub last: Option<Timestamp>,
     /// Its interfaces, by number.
     pub ports: Vec<PortTotal>,
-    /// What else has to be known; sentences. They are events of the log, too.
+    /// Other notes, as sentences. They are events of the log, too.
     pub notes: Vec<String>,
 }
 
-/// What went through an interface in the whole of a file.
+/// The total traffic of an interface in a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PortTotal {
     /// Its number in the log.
@@ -56,7 +56,7 @@ pub struct PortTotal {
     pub samples: u64,
 }
 
-/// What to tell at the end of a file, as lines of the log.
+/// Events at the end of a file, as lines of the log.
 pub(super) struct Events {
     source: u32,
     at: Timestamp,
@@ -64,7 +64,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// All are told at one time: the last sample's, so that time does not go back.
+    /// All have the time of the last sample, so that time does not go back.
     pub(super) fn new(source: u32, at: Timestamp) -> Self {
         Self {
             source,
@@ -73,12 +73,12 @@ impl Events {
         }
     }
 
-    /// One more.
+    /// Adds an event.
     pub(super) fn add(&mut self, what: EventKind, message: String) {
         self.lines.push(event(self.source, self.at, what, message));
     }
 
-    /// One more, if there was any: `rows that are bad: 7`.
+    /// Adds an event, if the count is above 0: `rows that are bad: 7`.
     pub(super) fn count(&mut self, what: EventKind, count: u64, things: &str) {
         if count > 0 {
             self.add(what, format!("{things}: {count}"));
@@ -86,7 +86,7 @@ impl Events {
     }
 }
 
-/// One event.
+/// Makes an event.
 pub(super) fn event(source: u32, at: Timestamp, what: EventKind, message: String) -> LogLine {
     LogLine::Event(LogEvent {
         at,

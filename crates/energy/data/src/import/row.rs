@@ -1,4 +1,4 @@
-//! A row of a table: when, and what was measured.
+//! A row of a table: its time and its figures.
 
 use super::columns::ColumnFormula;
 use super::dates::{self, DateOrder, PossibleOrders};
@@ -11,19 +11,19 @@ use csv::StringRecord;
 use filermark_results::Timestamp;
 use std::collections::BTreeMap;
 
-/// What meters write for "out of range" is above this: 9.91E+37, 9999.9E+99.
+/// The figures of meters for "out of range" are above this: 9.91E+37, 9999.9E+99.
 const VALUE_MAX: f64 = 1e30;
 /// Characters of a cell that a message shows.
 const SHOWN: usize = 40;
 
-/// What a row gives.
+/// The result of a row.
 #[derive(Debug, PartialEq)]
 pub(super) enum Row {
     /// Figures; a quantity that is missing has none.
     Valid(Timestamp, BTreeMap<Quantity, f64>),
-    /// The meter says that it was without power.
+    /// The meter was without power.
     PowerOff(Option<Timestamp>),
-    /// A time that nobody can place, since no zone was given.
+    /// A local time, and no zone was given.
     NoZone,
     /// It cannot be used; why.
     Invalid(String),
@@ -91,17 +91,17 @@ impl<'a> Rows<'a> {
         match first_missing {
             Some((quantity, reason)) if needed(quantity) => Row::Invalid(reason),
             _ if self.layout.main().is_some_and(|q| !values.contains_key(&q)) => {
-                Row::Invalid("the figure that matters is missing".into())
+                Row::Invalid("the main figure is missing".into())
             }
             _ => {
-                self.see(row, &values);
+                self.count_forms(row, &values);
                 Row::Valid(at, values)
             }
         }
     }
 
-    /// Counts the forms of the figures that a row gives.
-    fn see(&mut self, row: &StringRecord, values: &BTreeMap<Quantity, f64>) {
+    /// Counts the forms of the figures of a row.
+    fn count_forms(&mut self, row: &StringRecord, values: &BTreeMap<Quantity, f64>) {
         for pick in &self.layout.picks {
             if values.contains_key(&pick.quantity)
                 && let Some((digits, has_exponent)) = digits(row, pick)
@@ -132,7 +132,7 @@ impl<'a> Rows<'a> {
     fn two(&mut self, date: &str, time: &str) -> Result<Timestamp, Row> {
         let (Some(day), Some(clock)) = (dates::date(date, self.order), dates::time(time)) else {
             return Err(Row::Invalid(format!(
-                "\"{}\", \"{}\" is no date and time",
+                "\"{}\", \"{}\" is not a date and time",
                 shown(date),
                 shown(time)
             )));
@@ -143,12 +143,12 @@ impl<'a> Rows<'a> {
     fn one(&mut self, text: &str) -> Result<Timestamp, Row> {
         if has_offset(text) {
             let read = self.times.read(text);
-            return read.ok_or_else(|| Row::Invalid(format!("\"{}\" is no time", shown(text))));
+            return read.ok_or_else(|| Row::Invalid(format!("\"{}\" is not a time", shown(text))));
         }
         match dates::date_time(text, self.order) {
             Some(local) => self.place(local),
             None => Err(Row::Invalid(format!(
-                "\"{}\" is no date with a time",
+                "\"{}\" is not a date with a time",
                 shown(text)
             ))),
         }
@@ -158,7 +158,7 @@ impl<'a> Rows<'a> {
         if !self.times.has_zone() {
             return Err(Row::NoZone);
         }
-        let never = || Row::Invalid(format!("{local} never was there: clocks were set forward"));
+        let never = || Row::Invalid(format!("{local} does not exist: clocks were set forward"));
         self.times.place(local).ok_or_else(never)
     }
 
@@ -190,7 +190,7 @@ impl Layout {
         [Quantity::Power, Quantity::Energy].into_iter().find(has)
     }
 
-    /// What the row's date tells of the order of dates.
+    /// The possible orders of the row's date.
     pub(super) fn fit(&self, row: &StringRecord) -> PossibleOrders {
         let cell = |at: usize| row.get(at).unwrap_or("");
         match self.when {
@@ -215,7 +215,7 @@ fn unix(text: &str) -> Result<Timestamp, Row> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..7.3e9).contains(&seconds) => Ok(Timestamp::from_unix_seconds(seconds)),
         _ => Err(Row::Invalid(format!(
-            "\"{}\" is no time in seconds since 1970",
+            "\"{}\" is not a time in seconds since 1970",
             shown(text)
         ))),
     }
@@ -244,8 +244,8 @@ fn thousands(cell: &str) -> &'static str {
     }
 }
 
-/// How fine a figure is as it is written; of sums, and of columns with a factor that is no
-/// power of ten, nobody can tell by the text. Also, whether it has an exponent.
+/// The digits of a figure as it is written, and whether it has an exponent. The text does not
+/// show the digits of sums, and of columns with a factor that is not a power of ten.
 fn digits(row: &StringRecord, pick: &ColumnFormula) -> Option<(Digits, bool)> {
     let [(column, factor)] = pick.terms[..] else {
         return None;

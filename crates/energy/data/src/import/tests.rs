@@ -71,9 +71,9 @@ fn refused(text: &str, columns: &str, what: &str) {
     match power(text, columns) {
         Ok(imported) => panic!("{:?}", imported.report),
         Err(error) => {
-            let told = error.to_string();
-            assert!(told.contains(what), "{told}");
-            assert!(told.starts_with("wt.csv:"), "{told}");
+            let message = error.to_string();
+            assert!(message.contains(what), "{message}");
+            assert!(message.starts_with("wt.csv:"), "{message}");
         }
     }
 }
@@ -110,13 +110,13 @@ fn the_trainings_table() {
     let LogLine::Readings(first) = &got.lines[1] else {
         panic!("{:?}", got.lines[1]);
     };
-    let told: Vec<_> = first
+    let values: Vec<_> = first
         .values
         .iter()
         .map(|(q, v)| format!("{q} {v}"))
         .collect();
     assert_eq!(
-        told,
+        values,
         [
             "power_w 535",
             "apparent_power_va 570",
@@ -136,13 +136,13 @@ fn the_trainings_table() {
     );
     assert_eq!(
         report.notes,
-        ["WT1:U-1 is there twice; the first column was read"]
+        ["WT1:U-1 occurs twice; the first column was read"]
     );
 }
 
-/// The digits of a column are those of its figures that are used, and no single one decides.
+/// The digits of a column follow from the figures that are used, and no single one decides.
 #[test]
-fn rows_that_are_refused_and_single_cells_do_not_tell_how_fine_a_column_is() {
+fn refused_rows_and_single_cells_do_not_change_the_digits_of_a_column() {
     let step = |more: &str| {
         let mut text = String::from("Time,Power (W),Voltage (V)\n");
         let mut row = |power: &str| {
@@ -203,7 +203,7 @@ fn the_same_figures_whatever_the_codes_and_separators() {
 }
 
 #[test]
-fn a_cw121_with_what_it_lacks() {
+fn a_cw121_with_missing_figures() {
     let got = power(CW, "").expect("known");
     assert_eq!((got.report.good, got.report.bad), (3, 1));
     assert_eq!(got.report.form, "CW120/CW121 table");
@@ -228,7 +228,7 @@ fn a_cw121_with_what_it_lacks() {
 }
 
 #[test]
-fn a_hioki_and_what_is_out_of_range() {
+fn a_hioki_with_figures_out_of_range() {
     let got = power(HIOKI, "").expect("known");
     assert_eq!((got.report.good, got.report.bad), (3, 1));
     assert_eq!(
@@ -243,7 +243,7 @@ fn columns_that_the_user_names() {
     let text = "when;id;P1;P2\n2018-03-04 10:00:00;a;0,5;0,25\n2018-03-04 10:00:05;a;0,5;-\n";
     refused(text, "", "no column of time");
     let got = power(text, "datetime=when,power_w=P1*1000+P2*1000").expect("named");
-    // Where a part of a sum is missing, the row is: half the power is not the power.
+    // Without a part of a sum the row is refused: half the power is not the power.
     assert_eq!(
         got.values(Quantity::Power),
         [("2018-03-04T10:00:00.000".into(), Some(750.0))]
@@ -267,12 +267,12 @@ fn columns_that_the_user_names() {
 }
 
 #[test]
-fn nothing_is_guessed_where_two_columns_could_be_the_power() {
+fn two_possible_columns_of_power_are_refused() {
     let three = "Date,Time,P1,P2,P3,U1,U2,I1,I2\n2018-02-27,10:00:00,1,2,3,230,231,1,2\n";
     refused(
         three,
         "",
-        "P1, P2, P3; say which: --columns power_w=P1 or, if they add up, power_w=P1+P2+P3",
+        "P1, P2, P3; choose one: --columns power_w=P1 or, if they add up, power_w=P1+P2+P3",
     );
     let one = three.replace("P2,P3", "Q2,Q3");
     let got = power(&one, "").expect("one power");
@@ -287,20 +287,20 @@ fn nothing_is_guessed_where_two_columns_could_be_the_power() {
 }
 
 #[test]
-fn day_and_month_are_not_guessed_either() {
+fn an_ambiguous_order_of_day_and_month_is_refused() {
     let table = |date: &str| format!("Date,Time,Watts\n{date},10:00:00,5\n{date},10:00:05,6\n");
     refused(&table("3/4/2018"), "", "--columns order=dmy");
     let first = |text: &str, columns: &str| {
-        let got = power(text, columns).expect("told");
+        let got = power(text, columns).expect("an order");
         got.values(Quantity::Power)[0].0[..10].to_owned()
     };
     assert_eq!(first(&table("3/4/2018"), "order=dmy"), "2018-04-03");
     assert_eq!(first(&table("3/4/2018"), "order=mdy"), "2018-03-04");
     assert_eq!(first(&table("4/4/2018"), ""), "2018-04-04");
-    // A later row tells.
+    // A later row is unambiguous.
     let later = table("12/2/2018") + "13/2/2018,10:00:00,7\n";
     assert_eq!(first(&later, ""), "2018-02-12");
-    // The known form has the month first, and says that it was not certain.
+    // The known form has the month first, and a note reports the ambiguity.
     let wt = WT.replace("2/27/2018", "3/4/2018");
     assert_eq!(first(&wt, ""), "2018-03-04");
     let notes = power(&wt, "").expect("known").report.notes;
@@ -342,7 +342,7 @@ fn times_need_a_zone_go_forward_and_are_not_taken_twice() {
     let jumps = got.events(EventKind::ClockJump);
     assert_eq!(jumps.len(), 2);
     assert!(jumps[0].starts_with("wt.csv:5: the time goes back from 2018-02-27T10:00:05"));
-    // Clocks set back by an hour: both hours are there, nothing is dropped.
+    // Clocks set back by an hour: both hours are kept, nothing is dropped.
     let autumn = "Date,Time,W\n2018-10-28,02:30:00,1\n2018-10-28,02:59:55,2\n\
         2018-10-28,02:00:00,3\n2018-10-28,02:30:00,4\n";
     let got = import(autumn.as_bytes(), Table::Power, Some("Europe/Berlin"), "").expect("good");
@@ -351,9 +351,9 @@ fn times_need_a_zone_go_forward_and_are_not_taken_twice() {
 }
 
 #[test]
-fn what_is_no_table_of_power_is_refused() {
-    refused("", "", "this is no table");
-    refused("hello\nworld\n", "", "this is no table");
+fn other_files_than_tables_of_power_are_refused() {
+    refused("", "", "not a table");
+    refused("hello\nworld\n", "", "not a table");
     refused("a,b\n1,2\n", "", "it has: a | b");
     refused("Date,Time,W\n", "", "there is no row below the header");
     refused(
@@ -369,7 +369,7 @@ fn what_is_no_table_of_power_is_refused() {
     refused(
         "Time,W\n0.5,17\n1.0,18\n",
         "",
-        "\"0.5\" is no date with a time",
+        "\"0.5\" is not a date with a time",
     );
     let error = import(WT.as_bytes(), Table::Environment, Some("UTC"), "").err();
     assert!(

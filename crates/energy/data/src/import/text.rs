@@ -1,6 +1,6 @@
-//! Text of any origin as lines of UTF-8: with or without a byte order mark, UTF-16 of either
-//! order where the mark says so, and bytes that are no UTF-8 taken as Latin-1, which is what
-//! meters write their degrees and lambdas in. A line has a limit.
+//! Decodes text of any origin into lines of UTF-8: with or without a byte order mark, UTF-16 of
+//! either order with a mark, and bytes that are not UTF-8 as Latin-1, in which meters write
+//! degrees and lambdas. A line has a limit.
 
 use std::io::{self, Read};
 
@@ -111,8 +111,8 @@ impl<R: Read> Lines<R> {
     }
 
     fn keep(&mut self, from: usize, to: usize) {
-        let room = LINE_LEN_MAX.saturating_sub(self.raw.len());
-        let kept = (to - from).min(room);
+        let space = LINE_LEN_MAX.saturating_sub(self.raw.len());
+        let kept = (to - from).min(space);
         self.too_long |= kept < to - from;
         self.raw.extend_from_slice(&self.buffer[from..from + kept]);
     }
@@ -135,7 +135,8 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The same of units of two bytes. An odd byte at the end is dropped.
+    /// As [`take_bytes`](Self::take_bytes), with units of two bytes. An odd byte at the end is
+    /// dropped.
     fn take_units(&mut self, big_endian: bool) -> io::Result<bool> {
         let feed = if big_endian { [0, b'\n'] } else { [b'\n', 0] };
         loop {
@@ -156,7 +157,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// UTF-8, and each byte that is none as Latin-1 has it.
+/// UTF-8, and each invalid byte as Latin-1.
 fn decode_bytes(bytes: &[u8], out: &mut String) {
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
@@ -164,7 +165,7 @@ fn decode_bytes(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// A line as the cells of a table. A cell may be in quotes, and does not go on in the next line.
+/// Splits a line into the cells of a table. A cell may be quoted, and ends with the line.
 pub(crate) fn cells(line: &str, separator: u8, out: &mut csv::StringRecord) {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -176,7 +177,7 @@ pub(crate) fn cells(line: &str, separator: u8, out: &mut csv::StringRecord) {
     if !matches!(reader.read_record(out), Ok(true)) {
         out.clear();
     }
-    // Quotes behind a blank are no quotes to the parser.
+    // The parser does not treat quotes after a blank as quotes.
     if out.iter().any(|cell| cell.starts_with('"')) {
         *out = out
             .iter()

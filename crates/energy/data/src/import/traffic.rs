@@ -1,4 +1,4 @@
-//! Files of sFlow: what sflowtool has printed, and captures of datagrams.
+//! Files of sFlow: output of sflowtool, and captures of datagrams.
 
 use super::batch::SampleBatcher;
 use super::report::{Events, event};
@@ -13,13 +13,13 @@ use filermark_results::Timestamp;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-/// Reads what sflowtool has printed, as CSV with times or as JSON: a source, its
-/// interfaces, their traffic, and what was wrong.
+/// Reads the output of sflowtool, as CSV with times or as JSON: a source, its interfaces,
+/// their traffic, and the problems.
 ///
 /// # Errors
 /// It cannot be read; its rows have no times, or local ones and no zone was given; it has
-/// no two readings of an interface; or the log cannot be written. What went to `sink`
-/// until then is no whole source.
+/// no two readings of an interface; or the log cannot be written. `sink` has got an
+/// incomplete source then.
 pub fn sflowtool(
     path: &Path,
     reader: impl BufRead,
@@ -61,7 +61,7 @@ pub fn sflowtool(
     let first_bad = lines
         .first_bad
         .clone()
-        .map(|(line, begin)| (line, format!("no row of sflowtool: {}", clean(&begin))));
+        .map(|(line, begin)| (line, format!("not a row of sflowtool: {}", clean(&begin))));
     let what = FileRead {
         form: "sflowtool",
         unit: "rows",
@@ -73,7 +73,7 @@ pub fn sflowtool(
     end(path, source, batches, &collector, what)
 }
 
-/// Times that nobody can know end the import: a log with made-up times is worse than none.
+/// Rows without a known time end the import: their times would be made up.
 fn refuse_times(
     path: &Path,
     lines: &Lines,
@@ -84,7 +84,7 @@ fn refuse_times(
         return Err(ImportError::file(
             path,
             format!(
-                "{without_time} of {counters} rows of counters have no time, so nobody can know when it was; print them with sflowtool -J, or with times (sflowtool -L of the training), or import the capture (--pcap)"
+                "{without_time} of {counters} rows of counters have no time; print them with sflowtool -J, or with times (sflowtool -L of the training), or import the capture (--pcap)"
             ),
         ));
     }
@@ -92,7 +92,7 @@ fn refuse_times(
         return Err(ImportError::file(
             path,
             format!(
-                "the times of {} rows do not tell their offset; say where they were written: --zone Europe/Berlin, --zone UTC",
+                "the times of {} rows have no offset; give their time zone: --zone Europe/Berlin, --zone UTC",
                 lines.no_zone
             ),
         ));
@@ -101,11 +101,11 @@ fn refuse_times(
 }
 
 /// Reads a capture of sFlow's datagrams, pcap or pcapng: a source, its interfaces, their
-/// traffic, and what was wrong.
+/// traffic, and the problems.
 ///
 /// # Errors
-/// It is no capture or damaged; it has no two readings of an interface; or the log cannot
-/// be written. What went to `sink` until then is no whole source.
+/// It is not a capture or damaged; it has no two readings of an interface; or the log cannot
+/// be written. `sink` has got an incomplete source then.
 pub fn pcap(
     path: &Path,
     reader: impl Read + Send,
@@ -151,22 +151,22 @@ pub fn pcap(
             notes.push(format!("{what}: {count}"));
         }
     }
-    let trouble = collector.problems();
+    let problems = collector.problems();
     let what = FileRead {
         form: "capture",
         unit: "datagrams",
         good,
-        bad: trouble.unreadable,
-        first_bad: trouble
+        bad: problems.unreadable,
+        first_bad: problems
             .first
-            .filter(|_| trouble.unreadable > 0)
+            .filter(|_| problems.unreadable > 0)
             .map(|error| (0, error.to_string())),
         notes,
     };
     end(path, source, batches, &collector, what)
 }
 
-/// What was read of a file, whatever it is.
+/// The contents of a file of any form.
 struct FileRead {
     form: &'static str,
     unit: &'static str,
@@ -202,7 +202,7 @@ fn end(
     let counts = collector.ports.counts();
     let mut events = Vec::new();
     if let Some(last) = last {
-        let mut told = Events::new(source, last);
+        let mut at_end = Events::new(source, last);
         if let Some((line, reason)) = &what.first_bad {
             let place = match line {
                 0 => shown.to_string(),
@@ -212,15 +212,15 @@ fn end(
                 "{} that could not be read: {}; the first at {place}: {reason}",
                 what.unit, what.bad
             );
-            told.add(EventKind::Invalid, message);
+            at_end.add(EventKind::Invalid, message);
         }
-        report_counts(&mut told, counts, collector.problems());
-        told.count(
+        report_counts(&mut at_end, counts, collector.problems());
+        at_end.count(
             EventKind::ClockJump,
             back,
             "samples dropped since they are earlier than those already taken",
         );
-        events = told.lines;
+        events = at_end.lines;
         let sentence = |line: &LogLine| match line {
             LogLine::Event(event) => Some(event.message.clone()),
             _ => None,
@@ -258,7 +258,7 @@ fn end(
     })
 }
 
-/// Why there is no sample at all, and what to look at.
+/// Why there is no sample, and what to check.
 fn nothing(
     path: &Path,
     form: &str,
@@ -278,8 +278,8 @@ fn nothing(
     ImportError::file(path, reason)
 }
 
-/// What the books on datagrams and counters say, as events.
-fn report_counts(events: &mut Events, counts: PortCounts, trouble: DatagramProblems) {
+/// The counts of datagrams and counters, as events.
+fn report_counts(events: &mut Events, counts: PortCounts, problems: DatagramProblems) {
     use EventKind::{ClockJump, Gap, Invalid, Note, Restart};
     for (what, count, sentence) in [
         (Gap, counts.lost, "datagrams lost on the way"),
@@ -287,17 +287,13 @@ fn report_counts(events: &mut Events, counts: PortCounts, trouble: DatagramProbl
         (
             Note,
             counts.duplicates,
-            "datagrams that came twice, or too late to tell",
+            "datagrams received twice, or too late to be used",
         ),
-        (
-            Restart,
-            counts.restarts,
-            "times that an agent started again",
-        ),
+        (Restart, counts.restarts, "restarts of agents"),
         (
             Restart,
             counts.resets,
-            "intervals without traffic since counters began anew",
+            "intervals without traffic since counters were reset",
         ),
         (
             Gap,
@@ -327,19 +323,19 @@ fn report_counts(events: &mut Events, counts: PortCounts, trouble: DatagramProbl
         (
             Invalid,
             counts.agents_dropped,
-            "agents forgotten to make room",
+            "agents dropped since there were too many",
         ),
         (
             Invalid,
             counts.interfaces_dropped,
-            "interfaces forgotten to make room",
+            "interfaces dropped since there were too many",
         ),
         (
             Invalid,
-            trouble.broken,
+            problems.broken,
             "samples or records in datagrams that could not be read",
         ),
-        (Note, trouble.skipped, "samples of kinds that are not used"),
+        (Note, problems.skipped, "samples of kinds that are not used"),
     ] {
         events.count(what, count, sentence);
     }

@@ -98,13 +98,13 @@ fn the_trainings_rows() {
     assert!((port.out_mib - 1_365_478_191.0 / 1_048_576.0).abs() < 1e-6);
     let bad = got.events(EventKind::Invalid);
     assert!(
-        bad[0].starts_with("rows that could not be read: 9; the first at sflow.txt:1: no row"),
+        bad[0].starts_with("rows that could not be read: 9; the first at sflow.txt:1: not a row"),
         "{bad:?}"
     );
 }
 
 #[test]
-fn times_that_nobody_can_know_are_refused() {
+fn rows_without_a_known_time_are_refused() {
     for (content, zone, what) in [
         (
             format!("{PLAIN}{PLAIN}"),
@@ -135,7 +135,7 @@ fn samples_are_in_order_and_lines_have_limits() {
     let mut content = String::new();
     for second in 0..300 {
         for port in 1..=30 {
-            // Interfaces come by turns, some a little late.
+            // Interfaces alternate, some are a little late.
             let late = if port == 7 { 4 } else { 0 };
             content += &row(1000 + second + 4 - late, port, u64::from(second) * 1000);
         }
@@ -164,7 +164,7 @@ fn samples_are_in_order_and_lines_have_limits() {
 }
 
 #[test]
-fn a_clock_that_goes_back_drops_samples_and_tells() {
+fn a_clock_that_goes_back_drops_samples_with_a_note() {
     let mut content = String::new();
     let seconds = [
         1000, 1005, 1010, 1100, 1105, 500, 505, 510, 1110, 1115, 1112, 1117,
@@ -181,8 +181,8 @@ fn a_clock_that_goes_back_drops_samples_and_tells() {
         "{:?}",
         got.report.notes
     );
-    // Not what the clock's time was wrong for, and no time twice: 505, 510, 1110 (from 510 on)
-    // and 1117 (from 1112 on) are dropped, 500 and 1112 had no interval.
+    // Samples of the wrong time and overlaps are dropped: 505, 510, 1110 (from 510 on) and 1117
+    // (from 1112 on). 500 and 1112 had no interval.
     let at = |s: &(Timestamp, PortSample)| s.0.to_string()[11..19].to_owned();
     let times: Vec<_> = all.iter().map(at).collect();
     assert_eq!(
@@ -239,10 +239,10 @@ fn json_and_captures() {
     );
 }
 
-/// How long that file is.
+/// Seconds of that file.
 const SECONDS: u32 = 3600;
 
-/// Makes rows as they are asked for, so that the file is nowhere whole.
+/// Makes rows on demand, so that the whole file is never in memory.
 struct Hour {
     second: u32,
     port: u32,
@@ -273,7 +273,7 @@ impl Read for Hour {
     }
 }
 
-/// An hour of 20 interfaces, every second, as a file that is nowhere whole.
+/// An hour of 20 interfaces, every second, in a file that is never in memory.
 #[test]
 fn an_hour_of_twenty_interfaces() {
     let hour = Hour {

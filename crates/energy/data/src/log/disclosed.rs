@@ -1,15 +1,15 @@
-//! What a worksheet asks for and no figure tells: the product, and the instruments.
+//! Fields of the worksheet that are not measured: the product, and the instruments.
 
 use serde::{Deserialize, Serialize};
 
-/// The product that is measured, as its maker names it.
+/// The product that is measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Product {
-    /// Who makes it.
+    /// Its maker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// What it is called.
+    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its model.
@@ -27,7 +27,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// Its fields, each with its name and what people call it.
+    /// Its fields, each with its name and its label.
     pub fn fields(&self) -> [(&'static str, &'static str, &Option<String>); 6] {
         [
             ("vendor", "Product vendor", &self.vendor),
@@ -39,7 +39,7 @@ impl Product {
         ]
     }
 
-    /// The same, to be changed.
+    /// Its fields, mutable.
     pub fn fields_mut(&mut self) -> [&mut Option<String>; 6] {
         [
             &mut self.vendor,
@@ -51,17 +51,17 @@ impl Product {
         ]
     }
 
-    /// Whether nothing is said of it.
+    /// Whether it has no field.
     pub fn is_empty(&self) -> bool {
         self.fields().iter().all(|(_, _, value)| value.is_none())
     }
 }
 
-/// A meter, a sensor or a switch, as its plate and its certificate name it.
+/// The type plate and calibration certificate of a meter, a sensor or a switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Instrument {
-    /// Who makes it.
+    /// Its maker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub make: Option<String>,
     /// Its model.
@@ -79,7 +79,7 @@ pub struct Instrument {
 }
 
 impl Instrument {
-    /// Whether nothing is said of it.
+    /// Whether it has no field.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -95,7 +95,7 @@ impl Instrument {
         ]
     }
 
-    /// What is said here wins; what is not is as the other says.
+    /// These fields, and those of the other where these are missing.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Reads a log line by line. The file is somebody else's: every line has a limit, every
-//! number of a source or port must have been declared, and nothing is kept but those.
+//! Reads a log line by line. The file is untrusted: every line has a limit, every number of a
+//! source or port must have been declared, and nothing else is kept.
 
 use super::{LogLine, Readings, SCHEMA_VERSION, Traffic};
 use serde::Deserialize;
@@ -16,15 +16,15 @@ const DECLARED_MAX: usize = 100_000;
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file system said no.
+    /// The file system refused.
     #[error("{path}: cannot read the energy log: {source}")]
     Io {
         /// The log.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A line is no line of a log.
+    /// A line is not a line of a log.
     #[error("{path}:{line}: not a line of an energy log: {reason}")]
     Line {
         /// The log.
@@ -46,9 +46,9 @@ pub enum ReadError {
         /// The version of the program that wrote it.
         writer: String,
     },
-    /// It does not begin as a log does.
+    /// Its first line is not that of a log.
     #[error(
-        "{0}: no energy log: its first line is not of type \"energy\"; files of sflowtool and power meters go through \"filermark energy import\" first"
+        "{0}: not an energy log: its first line is not of type \"energy\"; files of sflowtool and power meters go through \"filermark energy import\" first"
     )]
     NotALog(PathBuf),
 }
@@ -65,7 +65,7 @@ pub struct Log<R = BufReader<File>> {
     cut: Option<u64>,
 }
 
-/// Looked at first, since another version's line may lack or add anything.
+/// Parsed first, since a line of another version may have other fields.
 #[derive(Deserialize)]
 struct FirstLine {
     #[serde(rename = "type")]
@@ -79,7 +79,7 @@ impl Log {
     /// Opens the log at `path`.
     ///
     /// # Errors
-    /// The file system says no.
+    /// The file system refuses.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|source| ReadError::Io {
             path: path.into(),
@@ -90,7 +90,7 @@ impl Log {
 }
 
 impl<R: BufRead> Log<R> {
-    /// The same from any source; `path` is only used in messages.
+    /// Reads from any source; `path` is only used in messages.
     pub fn new(input: R, path: &Path) -> Self {
         Self {
             path: path.into(),
@@ -103,7 +103,7 @@ impl<R: BufRead> Log<R> {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -116,8 +116,8 @@ impl<R: BufRead> Log<R> {
     /// The next line; `None` at the end. The first is [`LogLine::Energy`], and no other is.
     ///
     /// # Errors
-    /// The file cannot be read, is no log, has another schema version, or a line is too
-    /// long, makes no sense, or speaks of a source or port that was not declared.
+    /// The file cannot be read, is not a log, has another schema version, or a line is too
+    /// long, invalid, or refers to a source or port that was not declared.
     pub fn next_line(&mut self) -> Result<Option<LogLine>, ReadError> {
         if !self.fill()? {
             return match self.line {
@@ -214,8 +214,8 @@ impl<R: BufRead> Iterator for Log<R> {
     }
 }
 
-/// Lines of samples are nearly all of a log: they are told by their beginning, so that
-/// nothing has to be kept until the type is known.
+/// Most lines are samples. They are recognized by their beginning, which is faster than
+/// buffering a line until its type is known.
 fn parse(text: &[u8]) -> Result<LogLine, serde_json::Error> {
     const TRAFFIC: &[u8] = br#"{"type":"traffic""#;
     const READINGS: &[u8] = br#"{"type":"readings""#;

@@ -1,5 +1,5 @@
-//! The log as a file: what is written is read, what is cut or wrong is told with its line,
-//! and all of it is as the published schema says.
+//! The log as a file: written lines are read again, truncated and invalid lines are reported
+//! with their number, and all lines match the published schema.
 
 use super::*;
 use proptest::prelude::*;
@@ -82,12 +82,12 @@ fn read(bytes: &[u8]) -> (Vec<LogLine>, Option<ReadError>, Option<u64>) {
 
 fn refused(bytes: &[u8], what: &str) {
     let (_, error, _) = read(bytes);
-    let told = error.expect(what).to_string();
-    assert!(told.contains(what), "{told}");
+    let message = error.expect(what).to_string();
+    assert!(message.contains(what), "{message}");
 }
 
 #[test]
-fn a_log_that_is_cut_loses_its_last_line_and_says_so() {
+fn a_truncated_log_loses_its_last_line_with_a_notice() {
     let whole = written(&[head(), source(0), readings(0)]);
     let (lines, error, cut) = read(&whole);
     assert!(error.is_none() && cut.is_none());
@@ -101,19 +101,19 @@ fn a_log_that_is_cut_loses_its_last_line_and_says_so() {
         assert!(error.is_none(), "{error:?}");
         assert_eq!((lines.len(), cut), (3, Some(4)), "{length}");
     }
-    // A line that is whole but for its end is whole.
+    // A last line without its line feed is complete.
     assert_eq!(read(&whole[..whole.len() - 1]).0.len(), 4);
-    // In the middle it is no cut.
+    // In the middle it is an error.
     let mut middle = whole[..third - 5].to_vec();
     middle.push(b'\n');
     refused(&middle, "lab:3: not a line of an energy log");
 }
 
 #[test]
-fn what_is_no_log_or_no_line_is_refused() {
-    refused(b"", "no energy log");
+fn other_files_and_invalid_lines_are_refused() {
+    refused(b"", "not an energy log");
     refused(b"CNTR,10.0.0.248\n", "filermark energy import");
-    refused(&written(&[source(0)]), "no energy log");
+    refused(&written(&[source(0)]), "not an energy log");
     refused(
         &written(&[head(), head()]),
         "lab:2: not a line of an energy log: a second first line",
@@ -163,7 +163,7 @@ fn what_is_no_log_or_no_line_is_refused() {
 }
 
 #[test]
-fn a_log_is_never_written_over() {
+fn a_log_is_never_overwritten() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("lab.energy.jsonl");
     let mut writer = LogWriter::create(&path).expect("new");
@@ -345,10 +345,10 @@ fn values() -> impl Strategy<Value = BTreeMap<Quantity, f64>> {
 }
 
 proptest! {
-    /// Every type of line comes back as it was, and is as the schema says; a field that the
-    /// schema does not know is refused by it.
+    /// Every type of line is read back unchanged, and matches the schema; the schema refuses
+    /// unknown fields.
     #[test]
-    fn all_lines_go_there_and_back(
+    fn all_lines_are_read_back_unchanged(
         (lab, text, started) in (labs(), "\\PC{0,9}", stamps()),
         (source, port) in (sources(), ports()),
         points in prop::collection::vec(points(), 0..3),

@@ -1,4 +1,4 @@
-//! Writes a log, a whole line at a time, so that one that is cut loses at most its last line.
+//! Writes a log, a whole line at a time, so that a truncated log loses at most its last line.
 
 use super::{LogEnd, LogLine};
 use filermark_results::Timestamp;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 /// Why a log cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// There is one already.
+    /// The log exists.
     #[error(
         "{0} exists already: an energy log is never overwritten; choose another name (-o) or move it away"
     )]
     Exists(PathBuf),
-    /// The file system said no.
+    /// The file system refused.
     #[error("{path}: cannot write the energy log: {source}")]
     Io {
         /// The log.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -35,10 +35,10 @@ pub struct LogWriter<W: Write = BufWriter<File>> {
 }
 
 impl LogWriter {
-    /// Makes a new log.
+    /// Creates a new log.
     ///
     /// # Errors
-    /// There is one of that name, or the file system says no.
+    /// The log exists, or the file system refuses.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
         let file = File::create_new(path).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => WriteError::Exists(path.into()),
@@ -63,7 +63,7 @@ impl<W: Write> LogWriter<W> {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -71,7 +71,7 @@ impl<W: Write> LogWriter<W> {
     /// Writes a line. It may wait in memory until [`flush`](Self::flush).
     ///
     /// # Errors
-    /// The file system says no.
+    /// The file system refuses.
     pub fn line(&mut self, line: &LogLine) -> Result<(), WriteError> {
         match line {
             LogLine::Readings(_) => self.readings += 1,
@@ -87,18 +87,18 @@ impl<W: Write> LogWriter<W> {
         written.map_err(|source| self.failed(source))
     }
 
-    /// Hands everything to the system.
+    /// Flushes everything to the file.
     ///
     /// # Errors
-    /// The file system says no.
+    /// The file system refuses.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.output.flush().map_err(|source| self.failed(source))
     }
 
-    /// Writes the last line and gives the output back.
+    /// Writes the last line and returns the output.
     ///
     /// # Errors
-    /// The file system says no.
+    /// The file system refuses.
     pub fn end(mut self, at: Timestamp) -> Result<W, WriteError> {
         self.line(&LogLine::End(LogEnd {
             at,

@@ -1,9 +1,9 @@
-//! Sources and ports of several logs under numbers of their own.
+//! Renumbers sources and ports of several logs.
 
 use crate::log::{Port, Source};
 use std::collections::BTreeMap;
 
-/// The numbers of one log, and what they are in the merged one.
+/// The numbers of one log, with those in the merged one.
 #[derive(Debug, Default)]
 pub(super) struct DeclaredIds {
     /// Number in the log -> number in the merged log, seconds to add to its times.
@@ -19,7 +19,7 @@ pub(super) struct NextIds {
 }
 
 impl DeclaredIds {
-    /// Takes a source in; gives it as the merged log has it. `shift_s` is added besides.
+    /// Registers a source; returns it for the merged log. `shift_s` is added to its offset.
     pub(super) fn source(&mut self, source: Source, shift_s: f64, next: &mut NextIds) -> Source {
         let seconds = source.clock.offset_s + shift_s;
         self.sources.insert(source.id, (next.source, seconds));
@@ -31,7 +31,7 @@ impl DeclaredIds {
         merged
     }
 
-    /// Takes a port in; gives it as the merged log has it.
+    /// Registers a port; returns it for the merged log.
     pub(super) fn port(&mut self, port: Port, next: &mut NextIds) -> Port {
         self.ports.insert(port.port, next.port);
         let merged = Port {

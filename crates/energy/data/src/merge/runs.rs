@@ -1,4 +1,4 @@
-//! What energy needs of a run, from its record.
+//! Converts a run record into the run of a merged log.
 
 use crate::log::{EnergyPhase, MergedPoint, MergedRun, PhaseBegin};
 use filermark_model::stats::PointStats;
@@ -7,7 +7,7 @@ use filermark_results::record::PhaseRecord;
 use filermark_results::{Phase, PointRecord, RunRecord, Timestamp};
 use std::collections::BTreeMap;
 
-/// Where RUN_TAIL begins: at so much of RUN (sources.md 3.10, "Run 90 percent complete").
+/// The share of RUN at which RUN_TAIL begins (sources.md 3.10, "Run 90 percent complete").
 pub const TAIL_BEGINS: f64 = 0.9;
 /// Most values of a load point's throughput that are kept.
 const THROUGHPUT_LEN_MAX: usize = 600;
@@ -23,8 +23,8 @@ pub fn merged_run(record: &RunRecord, number: u32, location: &str) -> MergedRun 
         false => "op/s".into(),
     };
     let mut points: Vec<MergedPoint> = record.points.iter().map(|p| point(record, p)).collect();
-    // The first point begins with the run, or with its piece: the checks before INIT are
-    // load, too.
+    // The first point begins with the run, or with its part: the checks before INIT are load,
+    // too.
     let mut begins = BTreeMap::from([(0, record.run.started)]);
     let restarts = record.restarts.iter();
     begins.extend(restarts.map(|restart| (restart.point_count, restart.at)));
@@ -49,8 +49,7 @@ pub fn merged_run(record: &RunRecord, number: u32, location: &str) -> MergedRun 
     }
 }
 
-/// The ends of what was measured in the pieces of a run but the last: of the last load point,
-/// with its CLEANUP.
+/// The end of the last load point, with its CLEANUP, of all parts of a run but the last.
 fn cut_after(record: &RunRecord) -> Vec<Timestamp> {
     let restarts = record.restarts.iter();
     let mut ends: Vec<Timestamp> = restarts
@@ -104,7 +103,7 @@ fn phases(record: &RunRecord, point: &PointRecord) -> (Vec<PhaseBegin>, Option<T
                 let length = ended.seconds_since(phase.began);
                 let tail = phase.began.plus_seconds(length * TAIL_BEGINS);
                 begins.push(begin(EnergyPhase::Run, phase.began));
-                // A RUN that was cut has no tail, and nothing that counts.
+                // An interrupted RUN has no tail, and is not measured.
                 if phase.failure.is_none() && point.measured().is_some() {
                     begins.push(begin(EnergyPhase::RunTail, tail));
                     run_ended = Some(ended);
@@ -118,8 +117,8 @@ fn phases(record: &RunRecord, point: &PointRecord) -> (Vec<PhaseBegin>, Option<T
     (begins, run_ended)
 }
 
-/// When the load of RUN ended. The record's phase goes on until all clients have answered:
-/// the last replies, COMMITs and figures come behind the load, and the server rests.
+/// When the load of RUN ended. The record's phase continues until all clients have answered:
+/// the last replies, COMMITs and figures come after the load, while the server is idle.
 fn run_end(phase: &PhaseRecord, point: &PointRecord) -> Timestamp {
     let window_ns = point.measured().map_or(0, |stats| stats.window_ns);
     match window_ns {

@@ -10,40 +10,40 @@ use filermark_results::Timestamp;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
-/// Samples of so long before the first run are kept: the programme's ready idle interval is
-/// two hours (sources.md 4.2).
+/// Samples up to this many seconds before the first run are kept: the programme's ready idle
+/// interval is two hours (sources.md 4.2).
 const KEPT_BEFORE_S: f64 = 2.25 * 3600.0;
-/// Samples of so long after the last run are kept.
+/// Samples up to this many seconds after the last run are kept.
 const KEPT_AFTER_S: f64 = 600.0;
 
-/// What the user adds.
+/// The user's options.
 #[derive(Clone, Debug, Default)]
 pub struct MergeOptions {
-    /// Wins over what the logs say of the lab, field by field.
+    /// Takes precedence over the lab of the logs, field by field.
     pub lab: Lab,
-    /// What sources of these names are by their plates; wins over what the logs say.
+    /// Instruments of sources by name; they take precedence over those of the logs.
     pub instruments: BTreeMap<String, Instrument>,
-    /// Seconds to add to the times of all logs, besides what they say themselves.
+    /// Seconds to add to the times of all logs, in addition to their own offsets.
     pub shift_s: f64,
-    /// Hosts whose clock is the prime's, or was held against it. A log of another host
-    /// whose clock nobody measured has no known bound. `None`: all are.
+    /// Hosts whose clock is the prime's, or was compared with it. A log of another host whose
+    /// clock was not measured has no known bound. `None`: all hosts.
     pub prime_hosts: Option<Vec<String>>,
 }
 
-/// What became of the samples.
+/// The result of merging.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Merged {
     /// Lines of readings, and samples of traffic, that were tagged.
     pub tagged: u64,
-    /// Such that lie in RUN or its tail.
+    /// Those of them in RUN or its tail.
     pub in_run: u64,
-    /// Such that lie long before the first run or after the last: left out.
+    /// Samples long before the first run or after the last: left out.
     pub outside: u64,
-    /// Such that lie where a run was cut, up to its next load point: left out.
+    /// Samples after an interruption of a run, up to its next load point: left out.
     pub cut_off: u64,
     /// First and last time of all samples that were read.
     pub span: Option<(Timestamp, Timestamp)>,
-    /// Numbers of runs that go on at the same time.
+    /// Numbers of runs at the same time.
     pub overlaps: Vec<(u32, u32)>,
     /// Logs whose last line was cut, in words.
     pub cut: Vec<String>,
@@ -58,7 +58,7 @@ pub enum MergeError {
     /// The merged log cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// Logs say different things of the lab.
+    /// Logs have different values for the lab.
     #[error("{0}")]
     Lab(String),
 }
@@ -87,8 +87,8 @@ pub fn merge<R: BufRead, W: Write>(
     let hosts = tagger.begin(head, runs, &mut logs, &options.lab)?;
     for (log, host) in logs.into_iter().zip(hosts) {
         let known = options.prime_hosts.as_ref();
-        let stranger = known.is_some_and(|known| !known.contains(&host));
-        tagger.log(log, stranger.then_some(host.as_str()))?;
+        let is_other = known.is_some_and(|known| !known.contains(&host));
+        tagger.log(log, is_other.then_some(host.as_str()))?;
     }
     tagger.merged.overlaps = tagger.timeline.overlaps().to_vec();
     let output = tagger.out.end(Timestamp::now())?;
@@ -115,8 +115,8 @@ fn kept(runs: &[MergedRun]) -> Option<(Timestamp, Timestamp)> {
 }
 
 impl<W: Write> Tagger<W> {
-    /// The first lines: of the heads of all logs what they say of the lab. Gives the hosts
-    /// on which the logs were written.
+    /// Writes the first lines, with the lab of the heads of all logs. Returns the hosts on
+    /// which the logs were written.
     fn begin<R: BufRead>(
         &mut self,
         mut head: Head,
@@ -140,22 +140,24 @@ impl<W: Write> Tagger<W> {
         Ok(hosts)
     }
 
-    /// `stranger`: the host on which the log was written, if its clock is not the prime's.
+    /// `other_host`: the host on which the log was written, if its clock is not the prime's.
     fn log<R: BufRead>(
         &mut self,
         mut log: Log<R>,
-        stranger: Option<&str>,
+        other_host: Option<&str>,
     ) -> Result<(), MergeError> {
         let mut declared = DeclaredIds::default();
         let mut whole = false;
         while let Some(line) = log.next_line()? {
             whole = matches!(line, LogLine::End(_));
-            self.line(line, &mut declared, stranger)?;
+            self.line(line, &mut declared, other_host)?;
         }
         let path = log.path().display();
         let sentence = match (log.cut(), whole) {
             (Some(line), _) => format!("{path}:{line}: the last line was cut and is left out"),
-            (None, false) => format!("{path}: it has no end: collecting was cut, or goes on"),
+            (None, false) => format!(
+                "{path}: it has no last line: the collection was interrupted, or still runs"
+            ),
             (None, true) => return Ok(()),
         };
         let at = self.merged.span.map_or_else(Timestamp::now, |span| span.1);
@@ -173,14 +175,14 @@ impl<W: Write> Tagger<W> {
         &mut self,
         line: LogLine,
         declared: &mut DeclaredIds,
-        stranger: Option<&str>,
+        other_host: Option<&str>,
     ) -> Result<(), MergeError> {
         match line {
             LogLine::Source(source) => {
                 let mut source = declared.source(source, self.shift_s, &mut self.numbers);
-                reset_clock_offset(&mut source, stranger);
-                if let Some(said) = self.instruments.get(&source.name) {
-                    source.instrument = Box::new(said.clone().or(*source.instrument));
+                reset_clock_offset(&mut source, other_host);
+                if let Some(given) = self.instruments.get(&source.name) {
+                    source.instrument = Box::new(given.clone().or(*source.instrument));
                 }
                 self.out.line(&LogLine::Source(source))?;
             }
@@ -200,7 +202,7 @@ impl<W: Write> Tagger<W> {
             }
             LogLine::Readings(readings) => self.readings(readings, declared)?,
             LogLine::Traffic(traffic) => self.traffic(traffic, declared)?,
-            // A log that is merged again is tagged anew.
+            // A merged log is tagged again.
             LogLine::Energy(_) | LogLine::Run(_) | LogLine::End(_) => {}
         }
         Ok(())
@@ -214,7 +216,7 @@ impl<W: Write> Tagger<W> {
         let (source, seconds) = declared.source_of(readings.source);
         readings.source = source;
         readings.at = readings.at.plus_seconds(seconds);
-        self.see(readings.at);
+        self.extend_span(readings.at);
         readings.tag = self.tag(readings.at, 1);
         if readings.tag.is_some() {
             self.out.line(&LogLine::Readings(readings))?;
@@ -222,8 +224,8 @@ impl<W: Write> Tagger<W> {
         Ok(())
     }
 
-    /// A line for every stretch of samples with one tag. A sample is of an interval, which
-    /// does not have the moment of its end: one that ends with RUN is of RUN.
+    /// A line for every stretch of samples with one tag. The interval of a sample excludes its
+    /// end: a sample that ends with RUN belongs to RUN.
     fn traffic(&mut self, mut traffic: Traffic, declared: &DeclaredIds) -> Result<(), MergeError> {
         let (source, seconds) = declared.source_of(traffic.source);
         let base = traffic.at.plus_seconds(seconds);
@@ -246,7 +248,7 @@ impl<W: Write> Tagger<W> {
             rest = after;
             let tag = self.tag(begin, stretch.len() as u64);
             for sample in stretch.first().into_iter().chain(stretch.last()) {
-                self.see(end(sample));
+                self.extend_span(end(sample));
             }
             if tag.is_some() {
                 self.out.line(&LogLine::Traffic(Traffic {
@@ -278,28 +280,28 @@ impl<W: Write> Tagger<W> {
         tag
     }
 
-    fn see(&mut self, at: Timestamp) {
+    fn extend_span(&mut self, at: Timestamp) {
         let (first, last) = self.merged.span.unwrap_or((at, at));
         self.merged.span = Some((first.min(at), last.max(at)));
     }
 }
 
-/// A host's own clock is the prime's only if somebody looked: then there is an offset.
+/// Removes the bound of another host's clock unless an offset from the prime's was measured.
 fn reset_clock_offset(source: &mut Source, host: Option<&str>) {
     let Some(host) = host else { return };
     let measured = source.clock.added_s.is_some_and(|seconds| seconds != 0.0);
     if source.clock.bound_s.is_some() && !measured {
         source.clock.bound_s = None;
         source.clock.how = format!(
-            "read on {host}, whose clock nobody held against the prime's ({})",
+            "read on {host}, whose clock was not compared with the prime's ({})",
             source.clock.how
         );
     }
 }
 
-/// What the user says wins; what logs say is put together, and must not differ.
-fn one_lab(said: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
-    let mut lab = said.clone();
+/// The user's values take precedence; those of the logs are joined, and must not differ.
+fn one_lab(given: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
+    let mut lab = given.clone();
     for its in logs {
         lab.fill(its);
     }
@@ -307,33 +309,33 @@ fn one_lab(said: &Lab, logs: &[Lab]) -> Result<Lab, MergeError> {
         let differ =
             |name: &str, option: &str, one: Option<f64>, other: Option<f64>| match one.zip(other) {
                 Some((one, other)) if one != other => Err(MergeError::Lab(format!(
-                    "the logs do not agree on {name}: {one} and {other}; say which with {option}"
+                    "the logs do not agree on {name}: {one} and {other}; choose with {option}"
                 ))),
                 _ => Ok(()),
             };
-        if said.drives.is_none() {
+        if given.drives.is_none() {
             let (one, other) = (lab.drives.map(f64::from), its.drives.map(f64::from));
             differ("drives", "--drives", one, other)?;
         }
-        if said.raw_capacity_gb.is_none() {
+        if given.raw_capacity_gb.is_none() {
             let (one, other) = (lab.raw_capacity_gb, its.raw_capacity_gb);
             differ("the raw capacity", "--raw-capacity", one, other)?;
         }
-        if said.nominal_voltage_v.is_none() {
+        if given.nominal_voltage_v.is_none() {
             let (one, other) = (lab.nominal_voltage_v, its.nominal_voltage_v);
             differ("the nominal voltage", "--nominal-voltage", one, other)?;
         }
         let texts = its.texts().into_iter().zip(lab.texts());
-        for ((name, _, said), ((_, _, its), (_, _, one))) in said.texts().into_iter().zip(texts) {
-            if let (None, Some(its), Some(one)) = (said, its, one)
+        for ((name, _, own), ((_, _, its), (_, _, one))) in given.texts().into_iter().zip(texts) {
+            if let (None, Some(its), Some(one)) = (own, its, one)
                 && its != one
             {
                 return Err(MergeError::Lab(format!(
-                    "the logs do not agree on {name}: \"{one}\" and \"{its}\"; say which in a setup (--energy FILE)"
+                    "the logs do not agree on {name}: \"{one}\" and \"{its}\"; choose in a setup (--energy FILE)"
                 )));
             }
         }
-        if said.ports.is_empty() {
+        if given.ports.is_empty() {
             let missing = its.ports.iter().filter(|port| !lab.ports.contains(port));
             let missing: Vec<String> = missing.cloned().collect();
             lab.ports.extend(missing);

@@ -88,7 +88,7 @@ fn merged(runs: &[MergedRun], texts: &[Vec<u8>]) -> (Merged, Vec<LogLine>) {
 }
 
 #[test]
-fn every_sample_gets_the_phase_of_its_moment_whatever_its_clock_says() {
+fn every_sample_gets_the_phase_of_its_time_with_any_clock_offset() {
     let run = merged_run(&composite_record(), 0, "here");
     let first = run.points[0].began(EnergyPhase::Pre).expect("a begin");
     let (warmup, measured) = (
@@ -125,7 +125,7 @@ fn every_sample_gets_the_phase_of_its_moment_whatever_its_clock_says() {
                 LogLine::Readings(r) => expected_of(r.at, r.tag.expect("a tag")),
                 LogLine::Traffic(t) => {
                     for sample in &t.samples {
-                        // An interval does not have the moment of its end.
+                        // An interval excludes its end.
                         let at = t.at.plus_seconds((sample.after_us - 1) as f64 / 1e6);
                         expected_of(at, t.tag.expect("a tag"));
                     }
@@ -160,7 +160,7 @@ fn logs_keep_their_sources_and_ports_apart() {
     assert_eq!(ports, [(0, 1), (1, 3)]);
 }
 
-/// A log with something to say of the lab, on a host.
+/// A log of a host, with a lab.
 fn log_of(lab: Lab, host: &str, begin: Timestamp) -> Vec<u8> {
     let text = String::from_utf8(log_text(begin, 30, 0.0)).expect("text");
     let (_, rest) = text.split_once('\n').expect("a first line");
@@ -178,7 +178,7 @@ fn log_of(lab: Lab, host: &str, begin: Timestamp) -> Vec<u8> {
 }
 
 #[test]
-fn what_logs_say_of_the_lab_is_put_together_or_refused() {
+fn labs_of_logs_are_joined_or_refused() {
     let run = merged_run(&composite_record(), 0, "here");
     let lab = |drives: Option<u32>, port: &str| Lab {
         drives,
@@ -210,11 +210,11 @@ fn what_logs_say_of_the_lab_is_put_together_or_refused() {
     assert!(
         error
             .to_string()
-            .contains("24 and 28; say which with --drives"),
+            .contains("24 and 28; choose with --drives"),
         "{error}"
     );
 
-    // A stranger's clock has no bound that anybody knows.
+    // The clock of an unknown host has no bound.
     let bounds = |hosts: &[&str]| -> Vec<bool> {
         let options = MergeOptions {
             prime_hosts: Some(hosts.iter().map(|h| (*h).to_owned()).collect()),
@@ -232,7 +232,7 @@ fn what_logs_say_of_the_lab_is_put_together_or_refused() {
 }
 
 #[test]
-fn what_lies_far_from_the_run_is_left_out_and_counted() {
+fn samples_far_from_the_run_are_left_out_and_counted() {
     let run = merged_run(&composite_record(), 0, "here");
     let begin = run.began.plus_seconds(-86_400.0);
     let (merged, lines) = merged(&[run], &[log_text(begin, 100, 0.0)]);
@@ -242,8 +242,8 @@ fn what_lies_far_from_the_run_is_left_out_and_counted() {
     assert_eq!(lines.iter().filter(samples).count(), 0);
 }
 
-/// Shifts the RUN phase of a record's first point, which ends so many seconds later than its
-/// load, and what follows.
+/// Makes the RUN phase of a record's first point end this many seconds after its load, and
+/// shifts what follows.
 fn with_late_answers(record: &mut RunRecord, seconds: f64) {
     let run = |p: &&mut PhaseRecord| p.point == 1 && p.phase == Phase::Run;
     let run = record.phases.iter_mut().find(run).expect("RUN");
@@ -252,7 +252,7 @@ fn with_late_answers(record: &mut RunRecord, seconds: f64) {
     point.ended = point.ended.max(run.ended);
 }
 
-/// The load of RUN is over when its time is; the server rests while late answers come.
+/// The load of RUN ends with its time; the server is idle while late answers arrive.
 #[test]
 fn run_ends_with_its_load_and_not_with_the_last_answer() {
     let plain = merged_run(&composite_record(), 0, "here");
@@ -261,7 +261,7 @@ fn run_ends_with_its_load_and_not_with_the_last_answer() {
     let late = merged_run(&record, 0, "here");
     let (_, plainly) = plain.points[0].measured().expect("RUN");
     let (began, ended) = late.points[0].measured().expect("RUN");
-    // The synthetic phase is as long as RUN was to be, the window a little longer.
+    // The synthetic phase is as long as the planned RUN, the window a little longer.
     let apart = ended.seconds_since(plainly);
     assert!((0.0..0.01).contains(&apart), "{apart}");
     let stats = record.points[0].measured().expect("figures");
@@ -282,13 +282,13 @@ fn run_ends_with_its_load_and_not_with_the_last_answer() {
     assert_eq!(end, plainly.plus_seconds(-10.0));
 }
 
-/// The load of a point that was cut is not the POST of the point before.
+/// The load of an interrupted point is not the POST of the point before.
 #[test]
-fn what_follows_a_cut_until_the_next_load_point_is_left_out_and_counted() {
+fn samples_after_an_interruption_until_the_next_load_point_are_left_out() {
     let mut record = composite_record();
     record.points[0].ended = record.points[0].ended.plus_seconds(1.0);
     let (first, next) = (record.points[0].ended, record.points[1].began);
-    // Piece two begins 100 s later than the next point did.
+    // Part two begins 100 s later than the next point did.
     let later = |at: &mut Timestamp| *at = at.plus_seconds(100.0);
     for phase in record.phases.iter_mut().filter(|p| p.point != 1) {
         later(&mut phase.began);
@@ -354,7 +354,7 @@ fn a_merged_log_merges_again_to_the_same() {
 }
 
 #[test]
-fn runs_at_the_same_time_are_told_and_what_lies_between_runs_is_before_the_next() {
+fn overlapping_runs_are_reported_and_samples_between_runs_are_before_the_next() {
     let first = merged_run(&composite_record(), 0, "a");
     let mut second = merged_run(&composite_record(), 1, "b");
     let both = [first.clone(), second.clone()];
@@ -380,7 +380,7 @@ fn runs_at_the_same_time_are_told_and_what_lies_between_runs_is_before_the_next(
 }
 
 #[test]
-fn at_the_moment_of_a_change_a_reading_is_of_what_begins_and_an_interval_of_what_ends() {
+fn at_a_change_a_reading_belongs_to_the_next_phase_and_an_interval_to_the_last() {
     let run = merged_run(&composite_record(), 0, "here");
     let (began, ended) = run.points[0].measured().expect("RUN");
     for (moment, reading, interval) in [
@@ -400,7 +400,7 @@ fn at_the_moment_of_a_change_a_reading_is_of_what_begins_and_an_interval_of_what
     }
 }
 
-/// A run that was cut, with pieces of 1000 s and a gap of a day, and another one.
+/// An interrupted run, with parts of 1000 s and a gap of a day, and another one.
 #[test]
 fn a_run_in_the_gap_of_a_resumed_one_is_not_at_the_same_time() {
     let shifted = |number: u32, seconds: f64| {
@@ -426,19 +426,19 @@ fn a_run_in_the_gap_of_a_resumed_one_is_not_at_the_same_time() {
     let inside = shifted(1, DAY / 2.0);
     let timeline = Timeline::new(&[cut.clone(), inside.clone()]);
     assert!(timeline.overlaps().is_empty());
-    // Neither the end of the one nor that of the other is taken for more than it is.
+    // The ends of both runs do not extend into each other.
     let ended = inside.ended.expect("it ended");
     assert_eq!(timeline.at(ended.plus_seconds(60.0)), None);
     let behind = timeline.at(goes_on.plus_seconds(1e-3)).expect("goes on");
     assert_eq!((behind.run, behind.point), (0, 2));
     let last = timeline.at(end_of(&late).plus_seconds(60.0));
     assert_eq!(last.map(|tag| tag.run), Some(0));
-    // Over the first piece, and over the second.
+    // During the first part, and during the second.
     for seconds in [0.5, DAY] {
         let over = shifted(1, seconds);
         assert_eq!(Timeline::new(&[cut.clone(), over]).overlaps(), [(0, 1)]);
     }
-    // A piece that has measured nothing is none.
+    // A part without a measured load point has no span.
     let mut nothing = cut.clone();
     nothing.cut_after.insert(0, nothing.began);
     nothing.points[0].phases[0].at = nothing.began.plus_seconds(0.1);

@@ -1,23 +1,23 @@
-//! Which load point and phase a moment belongs to.
+//! The load point and phase of a time.
 
 use crate::log::{EnergyPhase, MergedRun, Tag};
 use filermark_results::Timestamp;
 
-/// Moments at which the tag changes, by time.
+/// Times at which the tag changes, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// `None`: a run was cut, and nothing that counts follows.
+    /// `None`: a run was interrupted; samples belong to no load point.
     changes: Vec<(Timestamp, Option<Tag>)>,
-    /// Pairs of runs that go on at the same time.
+    /// Pairs of runs at the same time.
     overlaps: Vec<(u32, u32)>,
 }
 
 impl Timeline {
-    /// Of these runs.
+    /// The timeline of these runs.
     pub fn new(runs: &[MergedRun]) -> Self {
         let mut by_time: Vec<&MergedRun> = runs.iter().collect();
         by_time.sort_by_key(|run| run.began);
-        // When the runs begin, and when they go on behind a cut.
+        // When the runs begin, and when they are resumed.
         let mut starts: Vec<(Timestamp, u32, bool)> = Vec::new();
         for run in &by_time {
             let goes_on = spans_of(run).into_iter().filter(|s| s.0 != run.began);
@@ -35,7 +35,7 @@ impl Timeline {
                 })
             }));
             changes.extend(run.cut_after.iter().map(|at| (*at, None)));
-            // What follows a run is before the next one, or in the gap of one that goes on.
+            // The time after a run is before the next one, or in the gap of a resumed one.
             if let Some(ended) = run.ended {
                 let mut others = starts.iter().filter(|(_, other, _)| *other != run.run);
                 if let Some((_, next, is_first)) = others.find(|(at, _, _)| *at >= ended) {
@@ -51,8 +51,8 @@ impl Timeline {
         }
     }
 
-    /// Where a moment lies; before the first change in front of the first run. `None`:
-    /// nowhere, since the run was cut, or since there is no run.
+    /// The tag of a time; before the first change it is that before the first run. `None`: the
+    /// run was interrupted, or there is no run.
     pub fn at(&self, at: Timestamp) -> Option<Tag> {
         match self.last_change(at) {
             Some(tag) => tag,
@@ -63,8 +63,8 @@ impl Timeline {
         }
     }
 
-    /// Whether a moment lies between what was measured before a run was cut, and the next
-    /// load point.
+    /// Whether a time lies between the last measured load point of an interrupted run and the
+    /// next load point.
     pub fn is_cut(&self, at: Timestamp) -> bool {
         self.last_change(at) == Some(None)
     }
@@ -75,13 +75,13 @@ impl Timeline {
         Some(last.1)
     }
 
-    /// Until when the tag of `at` holds.
+    /// When the tag of `at` ends.
     pub fn next_change(&self, at: Timestamp) -> Option<Timestamp> {
         let after = self.changes.partition_point(|(change, _)| *change <= at);
         self.changes.get(after).map(|(change, _)| *change)
     }
 
-    /// Pairs of runs that go on at the same time: whose power it is, nobody can tell.
+    /// Pairs of runs at the same time: their power cannot be separated.
     pub fn overlaps(&self) -> &[(u32, u32)] {
         &self.overlaps
     }
@@ -91,21 +91,20 @@ fn tag(run: u32, point: u32, phase: EnergyPhase) -> Tag {
     Tag { run, point, phase }
 }
 
-/// When the last thing that is known of a run happened.
+/// The last known time of a run.
 pub(crate) fn end_of(run: &MergedRun) -> Timestamp {
     let points = run.points.iter();
     let phases = points.flat_map(|p| p.phases.iter().map(|b| b.at).chain(p.run_ended));
     phases.chain(run.ended).fold(run.began, Timestamp::max)
 }
 
-/// When a run went on, from when to when: a run that was cut and resumed in several pieces.
-/// What lies between them is not its own.
+/// The spans of a run: several for an interrupted and resumed run, without the gaps.
 pub(crate) fn spans_of(run: &MergedRun) -> Vec<(Timestamp, Timestamp)> {
     let begins = || run.points.iter().filter_map(|p| p.phases.first());
     let mut spans = Vec::new();
     let mut began = Some(run.began);
     for cut in &run.cut_after {
-        // Of a piece that has measured nothing there is nothing.
+        // A part without a measured load point has no span.
         spans.extend(began.filter(|at| at < cut).map(|at| (at, *cut)));
         began = begins().map(|begin| begin.at).filter(|at| at >= cut).min();
     }
@@ -113,7 +112,7 @@ pub(crate) fn spans_of(run: &MergedRun) -> Vec<(Timestamp, Timestamp)> {
     spans
 }
 
-/// Whether two runs, by their spans, went on at the same time.
+/// Whether two runs, by their spans, ran at the same time.
 pub(crate) fn overlap(one: &[(Timestamp, Timestamp)], other: &[(Timestamp, Timestamp)]) -> bool {
     one.iter()
         .any(|a| other.iter().any(|b| a.0 < b.1 && b.0 < a.1))

@@ -3,8 +3,8 @@ use filermark_results::testing::composite::{composite_record, stream_record};
 use filermark_results::{parse_sfssum, sfslog_txt::sfslog_txt, sfssum_txt::sfssum_txt};
 use proptest::prelude::*;
 
-/// The console output of the training (slides E): its lines, put on lines again, with the
-/// line that begins a load point as sources.md 3.10 has it.
+/// The console output of the training (slides E), split into lines again, with the line that
+/// begins a load point from sources.md 3.10.
 const TRAINING: &str = include_str!("../../tests/fixtures/sfslog-training.txt");
 
 fn read(text: &str, zone: &str) -> Result<MergedRun, OtherKitError> {
@@ -54,7 +54,7 @@ fn a_console_log_without_its_beginning_begins_with_its_tests() {
     assert_eq!(times(&run.points[0])[0], "PRE 12:53:19");
 }
 
-/// What our own program writes is read to the same figures, all phases of all points.
+/// Logs of Filermark are read with the same figures and all phases of all points.
 #[test]
 fn our_own_logs_are_read_back() {
     for record in [stream_record(), composite_record()] {
@@ -70,7 +70,7 @@ fn our_own_logs_are_read_back() {
         for ours in ended {
             let point = &run.points[ours.load.number as usize - 1];
             let achieved = ours.measured().expect("measured").achieved_ops_per_sec();
-            assert!((point.achieved_ops_per_s.expect("told") - achieved).abs() < 0.001);
+            assert!((point.achieved_ops_per_s.expect("a rate") - achieved).abs() < 0.001);
             assert_eq!(point.valid, Some(ours.is_valid()));
             assert!(point.measured().is_some(), "{point:?}");
         }
@@ -113,7 +113,7 @@ fn a_summary_adds_loads_and_verdicts() {
 }
 
 #[test]
-fn what_is_cut_or_wrong_is_told_with_its_line() {
+fn truncated_and_invalid_logs_are_reported_with_their_line() {
     // A log that ends in RUN has a load point without an end.
     let cut = TRAINING.split_once("Tests finished").expect("there").0;
     let run = read(cut, "UTC").expect("a cut log");
@@ -127,13 +127,13 @@ fn what_is_cut_or_wrong_is_told_with_its_line() {
         (back.as_str(), "the time goes back"),
         (&no_time, "without its time"),
         (&two, "two benchmarks"),
-        (&gap, "never was there"),
+        (&gap, "does not exist"),
         (
             "Tests finished: Wed Feb 28 12:53:19 2018\n",
             "before any load point",
         ),
-        ("hello\n", "no log of a run"),
-        ("", "no log of a run"),
+        ("hello\n", "not a log of a run"),
+        ("", "not a log of a run"),
         (&"x".repeat(LINE_LEN_MAX + 1), "longer than"),
     ] {
         let error = read(text, "America/Denver").expect_err(what).to_string();

@@ -1,11 +1,11 @@
 //! Best foot forward: the number of drives with the best efficiency, the ends of the range
-//! that it stands for, and what is still to be measured (slides E; sources.md 4.2).
+//! that it represents, and what to measure next (slides E; sources.md 4.2).
 
 use super::limits::programme;
 use super::{BestFoot, DriveEfficiency, RangePoint, WorkloadReduction};
 use std::collections::BTreeMap;
 
-/// One for every benchmark of which a run says its number of drives.
+/// One for every benchmark with a run whose number of drives is known.
 pub(super) fn best_foot(workloads: &[WorkloadReduction]) -> Vec<BestFoot> {
     let mut by_benchmark: BTreeMap<String, Vec<DriveEfficiency>> = BTreeMap::new();
     for workload in workloads {
@@ -27,7 +27,7 @@ pub(super) fn best_foot(workloads: &[WorkloadReduction]) -> Vec<BestFoot> {
 }
 
 fn of(benchmark: String, mut measured: Vec<DriveEfficiency>) -> BestFoot {
-    // Of two runs with one number of drives the better counts.
+    // Of two runs with the same number of drives the better counts.
     measured.sort_by(|a, b| {
         let better = b.mib_per_s_per_w.total_cmp(&a.mib_per_s_per_w);
         a.drives.cmp(&b.drives).then(better)
@@ -78,7 +78,7 @@ fn range_point(
     }
 }
 
-/// Where efficiency falls to `target` on the way from the best, between measured runs.
+/// The number of drives at which efficiency falls to `target`, between measured runs.
 fn crossing(away: &[&DriveEfficiency], target: f64) -> Option<f64> {
     away.windows(2).find_map(|pair| {
         let [near, far] = pair else { return None };

@@ -1,8 +1,8 @@
-//! Merged logs to one reduction.
+//! Reduces merged logs together.
 
 use super::rules::finding;
 use super::types::{LogData, Parts, ReduceError};
-use super::workload::{forget_best, reduce_run};
+use super::workload::{clear_best_if_invalid, reduce_run};
 use super::{EnergyFinding, EnergyRule, Reduction, WorkloadReduction, best_foot, whole};
 use crate::log::{Log, MergedRun};
 use crate::merge::{overlap, spans_of};
@@ -11,7 +11,7 @@ use filermark_results::Timestamp;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-/// The four workloads that the programme wants (slides E).
+/// The four workloads of the programme (slides E).
 pub const WORKLOADS: [&str; 4] = ["SWBUILD", "VDA", "VDI", "DATABASE"];
 
 /// How to reduce.
@@ -31,7 +31,7 @@ pub fn reduce_files(paths: &[PathBuf], options: &ReduceOptions) -> Result<Reduct
     reduce_logs(logs, options)
 }
 
-/// The same of open logs.
+/// Reduces open logs together.
 ///
 /// # Errors
 /// As [`reduce_files`].
@@ -58,7 +58,7 @@ pub fn reduce_logs<R: BufRead>(
     })
 }
 
-/// When a run went on, piece by piece.
+/// The spans of a run.
 struct Spans {
     name: String,
     pieces: Vec<(Timestamp, Timestamp)>,
@@ -75,7 +75,7 @@ impl Spans {
     }
 }
 
-/// Runs of different logs that went on at the same time; those of one log are told already.
+/// Runs of different logs at the same time; those of one log are reported already.
 fn overlaps(workloads: &mut [WorkloadReduction], spans: &[Spans]) {
     for (i, (workload, mine)) in workloads.iter_mut().zip(spans).enumerate() {
         let others = spans.iter().enumerate().filter(|(j, _)| *j != i);
@@ -84,12 +84,12 @@ fn overlaps(workloads: &mut [WorkloadReduction], spans: &[Spans]) {
         let names: Vec<String> = over.map(|(_, other)| other.name.clone()).collect();
         if !names.is_empty() {
             workload.findings.push(whole::overlapping(&names));
-            forget_best(workload);
+            clear_best_if_invalid(workload);
         }
     }
 }
 
-/// Which of the four workloads are not there; nothing where none of them is.
+/// The missing ones of the four workloads; nothing if all are missing.
 fn missing(workloads: &[WorkloadReduction]) -> Option<EnergyFinding> {
     let has = |name: &str| {
         let mut names = workloads.iter().map(|w| w.benchmark.as_str());
@@ -98,7 +98,7 @@ fn missing(workloads: &[WorkloadReduction]) -> Option<EnergyFinding> {
     let missing: Vec<&str> = WORKLOADS.into_iter().filter(|name| !has(name)).collect();
     (!missing.is_empty() && missing.len() < WORKLOADS.len()).then(|| {
         let message = format!(
-            "the programme wants four workloads; missing: {}",
+            "the programme has four workloads; missing: {}",
             missing.join(", ")
         );
         finding(EnergyRule::Coverage, Severity::Note, message)

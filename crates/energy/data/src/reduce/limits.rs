@@ -1,5 +1,5 @@
-//! The limits of `definitions/programme.toml`: what a programme asks of a measurement, each
-//! with its source.
+//! The limits of `definitions/programme.toml`: the requirements of a programme, each with its
+//! source.
 
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// The definition as it is shipped.
 pub const DEFINITION: &str = include_str!("../../definitions/programme.toml");
 
-/// A limit and where it comes from.
+/// A limit and its source.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
@@ -15,11 +15,11 @@ pub struct Limit {
     pub value: f64,
     /// Where it is from.
     pub source: String,
-    /// How sure that is: S seed, V verified, R recollected, O own.
+    /// How certain that is: S seed, V verified, R recollected, O own.
     pub mark: String,
 }
 
-/// A range and where it comes from.
+/// A range and its source.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
@@ -29,14 +29,14 @@ pub struct Range {
     pub most: f64,
     /// Where it is from.
     pub source: String,
-    /// How sure that is.
+    /// How certain that is.
     pub mark: String,
 }
 
 /// All of them; the names are those of the definition.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs)] // the definition says what each is
+#[allow(missing_docs)] // the definition describes each
 pub struct StandardLimits {
     pub sample_interval_s_max: Limit,
     pub inlet_temperature_c: Range,
@@ -58,7 +58,7 @@ pub struct StandardLimits {
 
 /// The shipped limits.
 pub fn programme() -> &'static StandardLimits {
-    // A definition that does not read would be a defect of the build; a test reads it.
+    // A definition that cannot be read would be a defect of the build; a test reads it.
     static SHIPPED: LazyLock<StandardLimits> =
         LazyLock::new(|| toml::from_str(DEFINITION).unwrap_or_default());
     &SHIPPED

@@ -1,5 +1,5 @@
-//! Reads a merged log and holds what the reduction needs of it: the moments of meters, the
-//! pieces of chosen interfaces, the sums of the others.
+//! Reads a merged log and keeps what the reduction needs: the readings of meters, the pieces
+//! of chosen interfaces, the sums of the others.
 
 use super::power::power_of;
 use super::steps::{Piece, Steps};
@@ -146,7 +146,7 @@ impl LogData {
         }
     }
 
-    /// Samples of several logs of one source, by time; of one moment the first counts.
+    /// Sorts samples of several logs of one source by time; of one time the first counts.
     fn sort(&mut self) {
         for data in self.sources.values_mut() {
             for moments in data.moments.values_mut() {
@@ -159,8 +159,7 @@ impl LogData {
         }
     }
 
-    /// The figures of every source of a role that has them, by what people call it; a meter
-    /// that two logs have is one.
+    /// The figures of every source of a role that has them, by label; a meter in two logs is one.
     pub(super) fn parts(&self, role: Role, quantity: Quantity) -> BTreeMap<String, MeterSeries> {
         let mut parts: BTreeMap<(String, String), MergedMeter> = BTreeMap::new();
         let of_role = |data: &&SourceData| data.source.role == role;
@@ -169,7 +168,7 @@ impl LogData {
             let (moments, fineness) = match data.moments.get(&quantity) {
                 Some(_) if quantity == Quantity::Power => power_of(data),
                 Some(moments) => (moments.clone(), Resolution::default()),
-                // A meter of the server that never spoke is missing, not absent.
+                // A meter of the server without any reading is missing, not absent.
                 None if declared => (Vec::new(), Resolution::default()),
                 None => continue,
             };
@@ -201,7 +200,7 @@ impl LogData {
     }
 }
 
-/// What logs say of one meter, put together.
+/// The figures of one meter in all logs.
 #[derive(Default)]
 struct MergedMeter {
     moments: Vec<(f64, f64)>,
@@ -211,8 +210,8 @@ struct MergedMeter {
 }
 
 impl MergedMeter {
-    /// Another log's. Where both speak of one time the first counts; they contradict each
-    /// other unless they are the same, moment by moment.
+    /// Adds another log. Where both cover a time the first counts; they contradict each other
+    /// unless all their readings are equal.
     fn take(&mut self, moments: &[(f64, f64)]) {
         let ends = |m: &[(f64, f64)]| Some((m.first()?.0, m.last()?.0));
         let Some((known, new)) = ends(&self.moments).zip(ends(moments)) else {

@@ -1,4 +1,4 @@
-//! What a load point says: power and traffic over RUN, and what follows of them.
+//! Reduces a load point: power and traffic over RUN, and the quotients.
 
 use super::rules;
 use super::steps::Steps;
@@ -15,7 +15,7 @@ impl Parts {
         for ((_, index), port) in log.ports.iter().filter(|(_, port)| port.chosen) {
             let (steps, over) = Steps::of_pieces(port.pieces.iter().copied());
             traffic_over += over;
-            // Two interfaces may have one name, as the legs of a bundle have.
+            // Two interfaces may have the same name, as those of a link aggregation.
             let label = match traffic.contains_key(&port.label) {
                 false => port.label.clone(),
                 true => format!("{} (interface {index})", port.label),
@@ -37,7 +37,7 @@ impl Parts {
     }
 }
 
-/// The sum of all parts between two moments; where one is silent there is none.
+/// The sum of all parts between two times; where one has no value there is none.
 pub(super) fn sum_between(parts: &PartMap, from: f64, to: f64) -> Option<Stats> {
     let all: Vec<Steps> = parts.values().map(|part| part.between(from, to)).collect();
     Steps::sum(&all).stats(from, to)
@@ -54,7 +54,7 @@ fn traffic_between(parts: &BTreeMap<String, Steps>, from: f64, to: f64) -> Optio
     Steps::sum(&all).stats(from, to)
 }
 
-/// Reduces a load point. `traffic_from` says whose MiB/s count.
+/// Reduces a load point. `traffic_from` is the source of MiB/s.
 pub(super) fn reduce_point(
     log: &LogData,
     parts: &Parts,
@@ -108,7 +108,7 @@ fn window(
     (ended > began).then_some((began, ended))
 }
 
-/// The quotients. What is not known, or no power at all, gives none.
+/// The quotients; none without power or without the figure.
 fn efficiency(point: &mut PointEfficiency, traffic_from: TrafficFrom) {
     let mib_per_s = match traffic_from {
         TrafficFrom::Sflow => point.traffic_mib_per_s.map(|stats| stats.mean),

@@ -1,18 +1,18 @@
-//! Which columns of a meter give its power: its own, or voltage x current x power factor
-//! of the same readings, where these have more digits and fit.
+//! Chooses the power of a meter: its own column, or voltage x current x power factor of the
+//! same readings, where these have more digits and agree.
 
 use super::types::{Product, Resolution, SourceData};
 use crate::digits::Digits;
 use crate::reading::Quantity;
 
-/// The product has to be finer by this factor.
+/// The product must be finer by this factor.
 const FINER_MIN: f64 = 2.0;
-/// Readings that may not fit, as a share: a meter may set its range between two columns.
+/// Share of readings that may disagree: a meter may change its range between two columns.
 const MISFITS_MAX: f64 = 0.01;
-/// What rounding explains, times this, is no misfit.
+/// Tolerance factor on the error that rounding explains.
 const SLACK: f64 = 1.1;
 
-/// The power of a source, reading by reading, and what it is made of.
+/// The power of a source, reading by reading, and how it is computed.
 pub(super) fn power_of(data: &SourceData) -> (Vec<(f64, f64)>, Resolution) {
     let of = |quantity| data.moments.get(&quantity).map(Vec::as_slice);
     let own = of(Quantity::Power).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn power_of(data: &SourceData) -> (Vec<(f64, f64)>, Resolution) {
         .into_iter()
         .map(|quantity| {
             let moments = of(quantity).unwrap_or_default();
-            let seen = Digits::seen(moments.iter().map(|m| m.1));
+            let seen = Digits::finest_of(moments.iter().map(|m| m.1));
             let digits = data.source.digits.get(&quantity).copied().or(seen);
             digits.map_or(1.0, |digits| digits.share_at(mean(moments)))
         })

@@ -1,4 +1,4 @@
-//! The rules: each looks at a figure, a limit of the programme, and says what is to be said.
+//! The rules: each compares a figure with a limit of the programme, and returns findings.
 
 use super::limits::programme;
 use super::types::{PartMap, SourceData};
@@ -22,7 +22,7 @@ pub(super) fn finding(rule: EnergyRule, severity: Severity, message: String) -> 
     }
 }
 
-/// Names in a sentence.
+/// Joins names for a sentence.
 pub(super) fn list(names: &[String]) -> String {
     let shown = names.iter().take(NAMES_MAX).cloned();
     let mut text = shown.collect::<Vec<_>>().join(", ");
@@ -32,13 +32,13 @@ pub(super) fn list(names: &[String]) -> String {
     text
 }
 
-/// A load point without a whole RUN.
+/// A load point without a complete RUN.
 pub(super) fn not_measured() -> EnergyFinding {
-    let message = "the load point has no whole RUN: there is nothing to average over";
+    let message = "the load point has no complete RUN: there is nothing to average";
     finding(EnergyRule::NoData, Severity::Invalid, message.into())
 }
 
-/// A load point that its own run does not count.
+/// A load point that does not count by the rules of its run.
 pub(super) fn point_invalid() -> EnergyFinding {
     let message = "by the run's own rules this load point does not count (see the run's report)";
     finding(EnergyRule::PointInvalid, Severity::Invalid, message.into())
@@ -80,10 +80,10 @@ pub(super) fn traffic(stats: Option<&Stats>, silent: &[String], run_s: f64) -> V
     let Some(stats) = stats else {
         let message = match silent.is_empty() {
             false => format!(
-                "no whole interval of counters lies in RUN of {}: the server's traffic is not known; poll oftener, or run longer",
+                "no complete interval of counters is in RUN of {}: the server's traffic is not known; poll more often, or run longer",
                 list(silent)
             ),
-            true => "there is no part of RUN with samples of all chosen interfaces: the server's traffic is not known".into(),
+            true => "no part of RUN has samples of all chosen interfaces: the server's traffic is not known".into(),
         };
         return vec![finding(EnergyRule::NoData, Severity::Invalid, message)];
     };
@@ -98,7 +98,7 @@ pub(super) fn traffic(stats: Option<&Stats>, silent: &[String], run_s: f64) -> V
     .collect()
 }
 
-/// Figures of meters that are coarser than what is shown from them.
+/// Figures of meters that are coarser than the figures of the report.
 pub(super) fn resolution(
     parts: &PartMap,
     point: &PointEfficiency,
@@ -123,7 +123,7 @@ pub(super) fn resolution(
             format!("; half a step is {off:.4} MiB/s per W, which is shown to {shown}")
         });
         let message = format!(
-            "power: figures of {} have steps of {step} W, and the mean is shown to {shown_w} W{}; let the meter log more digits, or voltage, current and power factor beside the power",
+            "power: figures of {} have steps of {step} W, and the mean is shown to {shown_w} W{}; let the meter log more digits, or voltage, current and power factor with the power",
             list(&names),
             efficiency.unwrap_or_default()
         );
@@ -131,7 +131,7 @@ pub(super) fn resolution(
     })
 }
 
-/// A meter that is clamped the wrong way round, or does not measure.
+/// A meter with a reversed clamp, or one that does not measure.
 pub(super) fn negative(parts: &PartMap, from: f64, to: f64) -> Option<EnergyFinding> {
     let below = |part: &&super::types::MeterSeries| {
         let stats = part.between(from, to).stats(from, to);
@@ -150,7 +150,7 @@ pub(super) fn negative(parts: &PartMap, from: f64, to: f64) -> Option<EnergyFind
 
 fn sample_interval(what: &str, stats: &Stats) -> Option<EnergyFinding> {
     let limit = programme().sample_interval_s_max.value;
-    // Meters and agents are late by a fraction of a second now and then.
+    // Meters and agents may be late by a fraction of a second.
     let too_long = stats.interval_s > limit * 1.1;
     too_long.then(|| {
         let message = format!(
@@ -172,7 +172,7 @@ fn coverage(what: &str, stats: &Stats) -> Option<EnergyFinding> {
     })
 }
 
-/// Intervals that lie over the ends of RUN are left out, two at most: that is no gap.
+/// Intervals across the ends of RUN are left out, two at most: they are not a gap.
 fn edges(stats: &Stats, run_s: f64) -> Option<EnergyFinding> {
     let limit = programme().coverage_pcnt_min.value;
     let with_edges = stats.coverage + 2.0 * stats.interval_s / run_s;
@@ -181,7 +181,7 @@ fn edges(stats: &Stats, run_s: f64) -> Option<EnergyFinding> {
     }
     (stats.coverage * 100.0 < limit).then(|| {
         let message = format!(
-            "sFlow counters cover {:.0} % of RUN, since intervals over its ends are left out; poll oftener than every {:.1} s, or run longer",
+            "sFlow counters cover {:.0} % of RUN, since intervals over its ends are left out; poll more often than every {:.1} s, or run longer",
             (stats.coverage * 100.0).floor(),
             stats.interval_s
         );
@@ -282,7 +282,7 @@ pub(super) fn supply(
     Some(finding(EnergyRule::Supply, Severity::Warning, message))
 }
 
-/// What happened between two moments, one finding for each kind and source.
+/// The events between two times, one finding for each kind and source.
 pub(super) fn events(
     events: &[LogEvent],
     sources: &BTreeMap<u32, SourceData>,
@@ -307,11 +307,11 @@ pub(super) fn events(
             .or_insert_with(|| (0, finding(rule, Severity::Warning, message)))
             .0 += 1;
     }
-    let told = |(count, mut finding): (u64, EnergyFinding)| {
+    let with_count = |(count, mut finding): (u64, EnergyFinding)| {
         if count > 1 {
             finding.message += &format!(" (and {} more of this kind)", count - 1);
         }
         finding
     };
-    seen.into_values().map(told).collect()
+    seen.into_values().map(with_count).collect()
 }

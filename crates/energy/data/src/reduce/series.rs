@@ -1,4 +1,4 @@
-//! The lines of the charts, thinned to what a chart can show.
+//! The lines of the charts, downsampled to the resolution of a chart.
 
 use super::steps::Steps;
 use super::types::Parts;
@@ -11,7 +11,7 @@ const LEN_MAX: usize = 1500;
 /// Most lines of single meters, or of single interfaces.
 const SINGLES_MAX: usize = 8;
 
-/// All lines between two moments.
+/// All lines between two times.
 pub(super) fn series(
     parts: &Parts,
     run: &MergedRun,
@@ -98,7 +98,7 @@ impl Axis {
     }
 }
 
-/// What clients moved, load point by load point, with a gap between them.
+/// What clients read and wrote, load point by load point, with gaps between.
 fn throughput(run: &MergedRun) -> Option<Series> {
     let total: usize = run
         .points

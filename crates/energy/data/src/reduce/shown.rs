@@ -1,5 +1,4 @@
-//! How many decimals figures are shown with: the report shows them so, and a rule asks
-//! whether meters bear them out.
+//! The number of decimals of figures in the report. A rule checks whether meters are as fine.
 
 /// Decimals that leave about three digits.
 pub fn shown_decimals(value: f64) -> usize {
@@ -11,8 +10,8 @@ pub fn shown_decimals(value: f64) -> usize {
     }
 }
 
-/// Decimals of MiB/s per W, of which nine are looked at: three significant digits of a value
-/// below 1; two of all others, and of one that is nothing in nine decimals.
+/// Decimals of MiB/s per W: three significant digits of a value below 1; two of all others,
+/// and of one that is 0 in nine decimals.
 pub fn efficiency_decimals(value: f64) -> usize {
     let fraction = format!("{:.9}", value.abs());
     match fraction.strip_prefix("0.") {

@@ -1,11 +1,11 @@
-//! A figure over time as pieces of constant value, with gaps: the one form in which power
-//! and traffic are added up, averaged and drawn.
+//! A figure over time as pieces of constant value, with gaps. Power and traffic are added up,
+//! averaged and drawn in this form.
 //!
 //! Arithmetic only. Times are seconds since 1970.
 
 use super::Stats;
 
-/// A sample stands for so many usual intervals at most, half of it before and half after.
+/// The longest time for which a sample is used, in usual intervals: half before, half after.
 const HOLD: f64 = 2.5;
 /// A bucket of a chart with less of its time covered is a gap.
 const BUCKET_COVERED_MIN: f64 = 0.5;
@@ -29,20 +29,20 @@ impl Piece {
     }
 }
 
-/// Pieces by time, none over another.
+/// Pieces in order, without overlaps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps {
     pieces: Vec<Piece>,
     /// Samples that they are made of.
     samples: u64,
-    /// The usual time between samples; 0 where nobody can tell.
+    /// The usual time between samples; 0 if unknown.
     interval_s: f64,
 }
 
 impl Steps {
-    /// Of values at moments, by time: each stands for the time halfway to its neighbours,
-    /// and for no more than 1.25 usual intervals to either side. `interval_s` is the usual
-    /// interval; `None`: the median of these.
+    /// From values at times, in order: each extends halfway to its neighbours, and no more than
+    /// 1.25 usual intervals to either side. `interval_s` is the usual interval; `None`: their
+    /// median.
     pub fn of_moments(moments: &[(f64, f64)], interval_s: Option<f64>) -> Self {
         let interval_s = interval_s.or_else(|| median_gap(moments)).unwrap_or(0.0);
         let half = interval_s * HOLD / 2.0;
@@ -64,8 +64,8 @@ impl Steps {
         }
     }
 
-    /// Of pieces by their end; one that begins before the last has ended is left out, and
-    /// counted in what comes back.
+    /// From pieces ordered by their end. Those that begin before the last has ended are left
+    /// out; their number is returned.
     pub fn of_pieces(pieces: impl IntoIterator<Item = Piece>) -> (Self, u64) {
         let mut steps = Self::default();
         let mut over = 0;
@@ -87,18 +87,18 @@ impl Steps {
         (steps, over)
     }
 
-    /// Whether there is nothing.
+    /// Whether it has no pieces.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// The usual time between samples, in seconds; 0 where nobody can tell.
+    /// The usual time between samples, in seconds; 0 if unknown.
     pub fn interval_s(&self) -> f64 {
         self.interval_s
     }
 
-    /// The pieces that lie wholly between two moments: a rate over an interval of which a
-    /// part lies outside is of another load, too.
+    /// The pieces wholly between two times: a rate over an interval that is partly outside
+    /// includes another load.
     pub fn wholly_within(&self, from: f64, to: f64) -> Self {
         let begin = self.pieces.partition_point(|p| p.from < from - TOUCH_S);
         let end = self.pieces.partition_point(|p| p.to <= to + TOUCH_S);
@@ -110,7 +110,7 @@ impl Steps {
         }
     }
 
-    /// Cuts what lies outside of two moments off.
+    /// Removes what lies outside of two times.
     pub fn cut(mut self, from: f64, to: f64) -> Self {
         for piece in &mut self.pieces {
             piece.from = piece.from.max(from);
@@ -172,7 +172,7 @@ impl Steps {
         }
     }
 
-    /// How the figure went from `from` to `to`; `None` where there is nothing.
+    /// Statistics from `from` to `to`; `None` without pieces.
     pub fn stats(&self, from: f64, to: f64) -> Option<Stats> {
         let covered: f64 = self.pieces.iter().map(|p| p.length()).sum();
         if self.pieces.is_empty() || covered <= 0.0 || to <= from {
@@ -272,7 +272,7 @@ fn median_gap(moments: &[(f64, f64)]) -> Option<f64> {
     median(&mut gaps)
 }
 
-/// The middle one of some values.
+/// The median of values.
 fn median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     if values.is_empty() {

@@ -1,4 +1,4 @@
-//! A made-up reduction for the tests of the room that renders it: the seed's SWBUILD table
+//! A made-up reduction for the tests of the crate that renders it: the seed's SWBUILD table
 //! (slides E, "Data reduction"), a workload with gaps and without a switch, a simulated one,
 //! one without any figure, and five numbers of drives.
 
@@ -18,9 +18,9 @@ const POINT_S: f64 = 720.0;
 const PRE_TEST_S: f64 = 600.0;
 /// Seconds between samples of a series: thinned, as the reduction thins long ones.
 const STEP_S: f64 = 30.0;
-/// What the seed's table does not show of the power. Its ten figures can only be had when
-/// power is shown rounded and the quotient cut, and with one and the same hidden decimal in
-/// all rows only from 0.128 to 0.198 W below the figure shown.
+/// The difference between the power and the figure in the seed's table. Its ten rows result only if
+/// power is shown rounded and the quotient cut, and, with the same difference in all rows,
+/// only from 0.128 to 0.198 W below the figure shown.
 const HIDDEN_W: f64 = 0.15;
 
 /// The seed's table: run, MiB/s, W and MiB/s per W as printed.
@@ -37,7 +37,7 @@ pub const SEED_ROWS: [(u32, &str, &str, &str); 10] = [
     (10, "21000", "1518", "13.83"),
 ];
 
-/// What one made-up run is like.
+/// The parameters of a made-up run.
 struct Shape {
     name: &'static str,
     benchmark: &'static str,
@@ -50,7 +50,7 @@ struct Shape {
     day: f64,
 }
 
-/// All of it.
+/// The whole reduction.
 pub fn reduction() -> Reduction {
     let mut all = Reduction {
         workloads: vec![swbuild(), vdi(), vda(), database()],
@@ -126,7 +126,7 @@ fn swbuild() -> WorkloadReduction {
     run
 }
 
-/// No switch was asked, and the meter was silent for a while; load point 4 does not count.
+/// No switch was read, and the meter was silent for a while; load point 4 does not count.
 fn vdi() -> WorkloadReduction {
     let shape = Shape {
         name: "vdi",
@@ -211,7 +211,7 @@ fn vda() -> WorkloadReduction {
     run
 }
 
-/// Two load points, and nobody who measured power or traffic.
+/// Two load points without power and traffic.
 fn database() -> WorkloadReduction {
     let shape = Shape {
         name: "database",
@@ -297,7 +297,7 @@ fn workload(shape: &Shape, traffic_from: TrafficFrom) -> WorkloadReduction {
     }
 }
 
-/// What a worksheet asks for, but for who measured.
+/// The fields of the worksheet, without `measured_by`.
 fn lab() -> Lab {
     Lab {
         product: Product {
@@ -340,7 +340,7 @@ fn point(shape: &Shape, number: u32) -> PointEfficiency {
     }
 }
 
-/// A quiet figure around its mean.
+/// A steady figure around its mean.
 fn stats(mean: f64) -> Stats {
     Stats {
         mean,

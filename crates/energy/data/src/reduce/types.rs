@@ -1,5 +1,5 @@
-//! What the steps of the reduction hand on: the contents of a log, what each meter says,
-//! and why there is no reduction.
+//! Types of the steps of the reduction: the contents of a log, the series of each meter, and
+//! the errors.
 
 use super::steps::{Piece, Steps};
 use crate::digits::Digits;
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// So many samples tell how far apart samples are.
+/// Least number of samples that show the interval between samples.
 const INTERVAL_SAMPLES_MIN: usize = 3;
 
-/// Why there is no reduction.
+/// Why logs cannot be reduced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReduceError {
     /// A log cannot be read.
@@ -24,14 +24,14 @@ pub enum ReduceError {
         "{0}: no run is in this energy log; merge it first: filermark energy merge RUN.run.jsonl {0}"
     )]
     NotMerged(PathBuf),
-    /// More than is held.
+    /// It is too large.
     #[error(
         "{0}: more than {1} samples of meters and chosen interfaces; choose fewer interfaces, or merge run by run"
     )]
     TooMuch(PathBuf, usize),
 }
 
-/// What a log tells.
+/// The contents of a log.
 pub(super) struct LogData {
     pub head: Head,
     pub runs: Vec<MergedRun>,
@@ -39,13 +39,13 @@ pub(super) struct LogData {
     /// By agent and ifIndex: the same interface in two logs is one.
     pub ports: BTreeMap<(IpAddr, u32), PortData>,
     pub selection: Selection,
-    /// Chosen interfaces that make no sense, as they were written.
+    /// Invalid patterns of interfaces, as they were written.
     pub bad_ports: Vec<String>,
     pub events: Vec<LogEvent>,
     pub events_omitted: u64,
-    /// The number of a last line that was cut.
+    /// The number of a truncated last line.
     pub cut: Option<u64>,
-    /// How many figures and samples are held.
+    /// How many figures and samples are kept.
     pub held: usize,
     /// Interfaces by their numbers in this log.
     pub by_number: BTreeMap<u32, (IpAddr, u32)>,
@@ -59,11 +59,10 @@ pub(super) struct SourceData {
 }
 
 impl SourceData {
-    /// How fine its figures are: as the log says, else as they look; `None`: nobody can
-    /// tell.
+    /// How fine its figures are: from the log, else from the figures; `None`: unknown.
     pub(super) fn digits(&self, quantity: Quantity) -> Option<Digits> {
-        let said = self.source.digits.get(&quantity).copied();
-        said.or_else(|| {
+        let logged = self.source.digits.get(&quantity).copied();
+        logged.or_else(|| {
             let moments = self.moments.get(&quantity)?;
             Digits::of_values(moments.iter().map(|moment| moment.1))
         })
@@ -77,58 +76,58 @@ pub(super) struct PortData {
     pub pieces: Vec<Piece>,
     /// Samples in which a count was not known.
     pub unknown: u64,
-    /// Packets that were broken or thrown away, in RUN.
+    /// Packets with errors or discarded, in RUN.
     pub bad_packets: u64,
     /// Bytes in RUN, by run.
     pub run_bytes: BTreeMap<u32, u64>,
 }
 
-/// What one meter says of one quantity.
+/// The figures of one meter of one quantity.
 pub(super) struct MeterSeries {
     pub moments: Vec<(f64, f64)>,
-    /// As it was asked for, or the usual one of all.
+    /// That of the setup, or the usual one.
     pub interval_s: Option<f64>,
-    /// Two logs say different things of one time.
+    /// Two logs have different figures for one time.
     pub contradicts: bool,
     /// All of it, for charts.
     pub all: Steps,
-    /// Of power: what it is made of and how fine it is, by log.
+    /// Of power: how it is computed and how fine it is, by log.
     pub fineness: Vec<Resolution>,
 }
 
 impl MeterSeries {
-    /// What lies between two of its figures near this one, where it can be told.
+    /// The step between adjacent figures near this one, where it is known.
     pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
         let steps = self.fineness.iter().filter_map(|f| f.step_at(watts));
         steps.reduce(f64::max)
     }
 
-    /// What it says from a moment until before another.
+    /// Its figures from a time until before another.
     pub(super) fn between(&self, from: f64, to: f64) -> Steps {
         let begin = self.moments.partition_point(|m| m.0 < from);
-        // A reading at the end is of what follows, as its tag says.
+        // A reading at the end belongs to what follows, as its tag does.
         let end = self.moments.partition_point(|m| m.0 < to);
         let moments = self.moments.get(begin..end).unwrap_or_default();
-        // Idle may have been measured at another pace.
+        // Idle may have been measured at another interval.
         let own = moments.len() >= INTERVAL_SAMPLES_MIN;
         let interval_s = self.interval_s.filter(|_| !own);
         Steps::of_moments(moments, interval_s).cut(from, to)
     }
 }
 
-/// What a meter's power is made of, and how fine it is.
+/// How a meter's power is computed, and how fine it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Resolution {
-    /// Of the meter's own column, where it can be told.
+    /// Of the meter's own column, where it is known.
     pub column: Option<Digits>,
-    /// The product was looked at, since it is finer than the column.
+    /// The product, if it is finer than the column.
     pub product: Option<Product>,
 }
 
-/// Voltage x current x power factor, held against the meter's own column.
+/// Voltage x current x power factor, compared with the meter's own column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Product {
-    /// It fits, and is the power; else the column is.
+    /// It agrees with the column, and is the power; else the column is.
     pub is_used: bool,
     /// Half its steps as a share of it.
     pub share: f64,
@@ -141,7 +140,7 @@ pub(super) struct Product {
 }
 
 impl Resolution {
-    /// What lies between two figures near this one, where it can be told.
+    /// The step between adjacent figures near this one, where it is known.
     pub(super) fn step_at(&self, watts: f64) -> Option<f64> {
         match self.product {
             Some(product) if product.is_used => Some(2.0 * product.share * watts.abs()),
@@ -150,10 +149,10 @@ impl Resolution {
     }
 }
 
-/// What the meters of a role say of one quantity, by what people call them.
+/// The meters of a role with one quantity, by label.
 pub(super) type PartMap = BTreeMap<String, MeterSeries>;
 
-/// The parts of a log, made once for all its load points.
+/// The series of a log, made once for all its load points.
 pub(super) struct Parts {
     pub power: PartMap,
     pub client_power: PartMap,
@@ -164,6 +163,6 @@ pub(super) struct Parts {
     pub distortion: PartMap,
     /// Chosen interfaces.
     pub traffic: BTreeMap<String, Steps>,
-    /// Samples of them that lie over others: heard twice.
+    /// Samples of them that overlap others: received twice.
     pub traffic_over: u64,
 }

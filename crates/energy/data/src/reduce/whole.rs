@@ -1,4 +1,4 @@
-//! What is to be said of a run as a whole: clocks, interfaces, data, load points.
+//! Findings about a run as a whole: clocks, interfaces, data, load points.
 
 use super::limits::programme;
 use super::rules::{finding, list};
@@ -11,11 +11,11 @@ use filermark_model::Severity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// Most jumps of clocks that are told.
+/// Most jumps of clocks that are reported.
 const EVENTS_SHOWN: usize = 10;
 /// Most interfaces that are listed by their traffic.
 const BUSY_MAX: usize = 6;
-/// Load points may be off an even spacing by so much of a step.
+/// Load points may be off an even spacing by this share of a step.
 const SPACING_OFF: f64 = 0.1;
 
 /// All findings of a run.
@@ -30,7 +30,7 @@ pub(super) fn findings(
     found.extend(same_meter(log, parts));
     found.extend(against_clients(workload));
     found.extend(products(parts));
-    found.extend(stuck(log, parts));
+    found.extend(constant_meters(log, parts));
     found.extend(without_tail.then(tail));
     found.extend(simulated(log));
     found.extend(overlap(log, run));
@@ -71,10 +71,10 @@ fn overlap(log: &LogData, run: &MergedRun) -> Option<EnergyFinding> {
     (!names.is_empty()).then(|| overlapping(&names))
 }
 
-/// Runs that went on at the same time as this one.
+/// Runs at the same time as this one.
 pub(super) fn overlapping(names: &[String]) -> EnergyFinding {
     let message = format!(
-        "the run went on at the same time as {}: whose power it is, nobody can tell",
+        "the run ran at the same time as {}: their power cannot be separated",
         list(names)
     );
     finding(EnergyRule::Overlap, Severity::Invalid, message)
@@ -82,7 +82,7 @@ pub(super) fn overlapping(names: &[String]) -> EnergyFinding {
 
 fn clocks(log: &LogData) -> Vec<EnergyFinding> {
     let limit = programme().clock_bound_s_max.value;
-    let say = |data: &super::types::SourceData| {
+    let clock_finding = |data: &super::types::SourceData| {
         let source = &data.source;
         let message = match source.clock.bound_s {
             Some(bound) if bound <= limit => return None,
@@ -91,79 +91,79 @@ fn clocks(log: &LogData) -> Vec<EnergyFinding> {
                 source.name
             ),
             None => format!(
-                "{}: nobody knows how far its clock is from the prime's; measure it, or say so (--offset, --bound)",
+                "{}: the offset of its clock from the prime's is unknown; measure it, or give it (--offset, --bound)",
                 source.name
             ),
         };
         Some(finding(EnergyRule::Clock, Severity::Warning, message))
     };
-    log.sources.values().filter_map(say).collect()
+    log.sources.values().filter_map(clock_finding).collect()
 }
 
-/// Interfaces that were not chosen, not heard of, or heard twice.
+/// Interfaces that were not chosen, sent no counters, or were received twice.
 fn ports(log: &LogData, parts: &Parts, run: &MergedRun) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
-    let mut say = |severity, message| found.push(finding(EnergyRule::Ports, severity, message));
+    let mut add = |severity, message| found.push(finding(EnergyRule::Ports, severity, message));
     if !log.bad_ports.is_empty() {
         let message = format!(
             "{}: no interfaces; give 24, 1-3, NAME or AGENT/24",
             list(&log.bad_ports)
         );
-        say(Severity::Warning, message);
+        add(Severity::Warning, message);
     }
     let seen: Vec<(IpAddr, u32)> = log.ports.keys().copied().collect();
-    let unheard = log.selection.unmatched(&seen).map(ToString::to_string);
-    let unheard: Vec<String> = unheard.collect();
-    if !unheard.is_empty() {
+    let silent = log.selection.unmatched(&seen).map(ToString::to_string);
+    let silent: Vec<String> = silent.collect();
+    if !silent.is_empty() {
         let message = format!(
-            "chosen, and never heard of: {}; is it misspelt? Its traffic is missing in all figures",
-            list(&unheard)
+            "chosen, but without any counters: {}; is it misspelt? Its traffic is missing in all figures",
+            list(&silent)
         );
-        say(Severity::Invalid, message);
+        add(Severity::Invalid, message);
     }
     let chosen = !log.head.lab.ports.is_empty();
-    let heard = log
+    let has_collector = log
         .sources
         .values()
         .any(|d| d.source.kind == SourceKind::Sflow);
-    if !chosen && seen.is_empty() && heard {
+    if !chosen && seen.is_empty() && has_collector {
         let message = "the sFlow collector received no counters: MiB/s are the clients'";
-        say(Severity::Warning, message.into());
+        add(Severity::Warning, message.into());
     }
     for (pattern, agents) in ambiguous(log) {
         let message = format!(
-            "{pattern} is an interface of several agents ({}), and all are counted; say AGENT/{pattern} for one",
+            "{pattern} is an interface of several agents ({}), and all are counted; give AGENT/{pattern} for one",
             list(&agents)
         );
-        say(Severity::Warning, message);
+        add(Severity::Warning, message);
     }
     if !chosen && !seen.is_empty() {
         let message = format!(
             "no interface is chosen as facing the server, so MiB/s are the clients'; choose with --ports ({})",
             busiest(log, run)
         );
-        say(Severity::Warning, message);
+        add(Severity::Warning, message);
     }
     if parts.traffic_over > 0 {
         let message = format!(
-            "{} samples of chosen interfaces lie over others (heard by two collectors?): the first of each counts",
+            "{} samples of chosen interfaces overlap others (received by two collectors?): the first of each counts",
             parts.traffic_over
         );
-        say(Severity::Warning, message);
+        add(Severity::Warning, message);
     }
     let chosen = || log.ports.values().filter(|port| port.chosen);
     let unknown: u64 = chosen().map(|port| port.unknown).sum();
     if unknown > 0 {
         let message =
             format!("{unknown} samples of chosen interfaces lack a count of bytes and are missing");
-        say(Severity::Warning, message);
+        add(Severity::Warning, message);
     }
     let bad: u64 = chosen().map(|port| port.bad_packets).sum();
     if bad > 0 {
         let message = format!(
-            "chosen interfaces threw {bad} packets away in RUN: look at cables and flow control"
+            "chosen interfaces dropped {bad} packets in RUN: check cables and flow control"
         );
-        say(Severity::Note, message);
+        add(Severity::Note, message);
     }
     found
 }
@@ -183,7 +183,7 @@ fn busiest(log: &LogData, run: &MergedRun) -> String {
     format!("in RUN: {}", shown.join(", "))
 }
 
-/// Choices without an agent that fit several agents' interfaces.
+/// Patterns without an agent that match interfaces of several agents.
 fn ambiguous(log: &LogData) -> Vec<(String, Vec<String>)> {
     let several = |text: &String| {
         let pattern: PortPattern = text.parse().ok()?;
@@ -205,7 +205,7 @@ fn same_meter(log: &LogData, parts: &Parts) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     if !names.is_empty() {
         let message = format!(
-            "two logs have {}, and say different things of one time: are they two meters? Give them different names; until then only the first counts",
+            "two logs have {} with different figures for one time: are they two meters? Give them different names; until then only the first counts",
             list(&names)
         );
         found.push(finding(EnergyRule::Data, Severity::Invalid, message));
@@ -230,7 +230,7 @@ fn same_meter(log: &LogData, parts: &Parts) -> Vec<EnergyFinding> {
     found
 }
 
-/// What the switch counts is a little more than what clients read and wrote.
+/// The switch should count a little more than what clients read and wrote.
 fn against_clients(workload: &WorkloadReduction) -> Option<EnergyFinding> {
     const LESS: f64 = 0.9;
     const MORE: f64 = 1.8;
@@ -254,7 +254,7 @@ fn against_clients(workload: &WorkloadReduction) -> Option<EnergyFinding> {
     Some(finding(EnergyRule::Ports, Severity::Warning, message))
 }
 
-/// Meters whose power is, or would be, better made of other columns than their own.
+/// Meters whose power has more digits as the product of other columns.
 fn products(parts: &Parts) -> Vec<EnergyFinding> {
     let parts = parts.power.iter().chain(&parts.client_power);
     let all = parts.flat_map(|(label, part)| part.fineness.iter().map(move |f| (label, f)));
@@ -293,8 +293,8 @@ fn products(parts: &Parts) -> Vec<EnergyFinding> {
     found
 }
 
-/// A meter that always says the same does not measure.
-fn stuck(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
+/// A meter with constant figures may not measure.
+fn constant_meters(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
     const SAMPLES_MIN: usize = 30;
     if log.sources.values().any(|data| data.source.simulated) {
         return None;
@@ -307,7 +307,7 @@ fn stuck(log: &LogData, parts: &Parts) -> Option<EnergyFinding> {
     let names: Vec<String> = stuck.map(|(label, _)| label.clone()).collect();
     (!names.is_empty()).then(|| {
         let message = format!(
-            "{} said the same in every sample: does it measure?",
+            "{} has the same figure in every sample: does it measure?",
             list(&names)
         );
         finding(EnergyRule::Data, Severity::Note, message)
@@ -319,7 +319,7 @@ fn tail() -> EnergyFinding {
     finding(EnergyRule::Coverage, Severity::Note, message.into())
 }
 
-/// What was lost or could not be read, over the whole log.
+/// Data that was lost or could not be read, over the whole log.
 fn data(log: &LogData) -> Vec<EnergyFinding> {
     let mut found = Vec::new();
     if let Some(line) = log.cut {
@@ -330,7 +330,7 @@ fn data(log: &LogData) -> Vec<EnergyFinding> {
         let message = format!("{} more events are not shown", log.events_omitted);
         found.push(finding(EnergyRule::Data, Severity::Note, message));
     }
-    // The time of a jump is wrong on one side of it, so it is told wherever it seems to lie.
+    // The time of a jump is wrong on one side of it, so it is always reported.
     for jump in log
         .events
         .iter()
@@ -338,7 +338,7 @@ fn data(log: &LogData) -> Vec<EnergyFinding> {
         .take(EVENTS_SHOWN)
     {
         let message = format!(
-            "{} (at {}): times before and after do not fit, samples may lie in the wrong phase",
+            "{} (at {}): times before and after cannot be compared, samples may be in the wrong phase",
             jump.message,
             jump.at.readable()
         );
@@ -373,8 +373,8 @@ fn load_points(run: &MergedRun) -> Option<EnergyFinding> {
     })
 }
 
-/// What a worksheet asks for and nobody said, and calibrations that are too old. Of made-up
-/// figures nobody fills one in.
+/// Missing fields of the worksheet, and calibrations that are too old. Made-up figures need no
+/// worksheet.
 fn disclosure(log: &LogData, run: &MergedRun) -> Vec<EnergyFinding> {
     let sources = || log.sources.values().map(|data| &data.source);
     if sources().any(|source| source.simulated) {
@@ -426,12 +426,13 @@ fn calibration(meter: &Source, run: &MergedRun) -> Option<EnergyFinding> {
 
 fn environment(parts: &Parts) -> Option<EnergyFinding> {
     parts.temperature.is_empty().then(|| {
-        let message = "the inlet's temperature was not recorded; the programme wants it throughout";
+        let message =
+            "the inlet's temperature was not recorded; the programme requires it throughout";
         finding(EnergyRule::Environment, Severity::Note, message.into())
     })
 }
 
-/// GB/W stands for two hours of rest.
+/// GB/W requires two hours of idle time.
 fn idle(parts: &Parts, workload: &WorkloadReduction) -> Option<EnergyFinding> {
     let wanted = programme().ready_idle_s.value;
     let meters = parts.power.len();

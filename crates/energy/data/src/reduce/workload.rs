@@ -1,4 +1,4 @@
-//! What one run says: its load points, its best, its idle power, its charts.
+//! Reduces one run: its load points, its best, its idle power, its charts.
 
 use super::point::{reduce_point, sum_between};
 use super::power::power_of;
@@ -58,11 +58,11 @@ pub(super) fn reduce_run(
         simulated: log.sources.values().any(|data| data.source.simulated),
     };
     workload.findings = whole::findings(log, parts, run, &workload, without_tail);
-    forget_best(&mut workload);
+    clear_best_if_invalid(&mut workload);
     workload
 }
 
-/// Whether figures count: made-up ones do so far as anything of them does.
+/// Whether figures count. Made-up ones do: they are marked instead.
 fn counts(findings: &[EnergyFinding]) -> bool {
     !findings
         .iter()
@@ -70,15 +70,15 @@ fn counts(findings: &[EnergyFinding]) -> bool {
 }
 
 /// A run that does not count has no best point.
-pub(super) fn forget_best(workload: &mut WorkloadReduction) {
+pub(super) fn clear_best_if_invalid(workload: &mut WorkloadReduction) {
     if !counts(&workload.findings) {
         workload.best = None;
     }
 }
 
-/// Whose MiB/s count: a switch's if one was asked for chosen interfaces, else the clients'.
+/// The source of MiB/s: the switch if interfaces are chosen, else the clients.
 fn traffic_from(log: &LogData, run: &MergedRun) -> TrafficFrom {
-    // Ports that were chosen and not heard of are no reason to take another's count.
+    // If chosen ports have no counters, the clients' count does not replace them.
     let chosen = !log.head.lab.ports.is_empty();
     let clients = run.points.iter().any(|p| p.client_mib_per_s.is_some());
     match (chosen, clients) {
@@ -88,7 +88,7 @@ fn traffic_from(log: &LogData, run: &MergedRun) -> TrafficFrom {
     }
 }
 
-/// The point of most MiB/s per W, of those that count: no finding says otherwise.
+/// The point with the most MiB/s per W, of those that count.
 fn best(points: &[PointEfficiency]) -> Option<usize> {
     let counted = points.iter().enumerate();
     let counted = counted.filter(|(_, p)| p.valid != Some(false) && counts(&p.findings));
@@ -107,7 +107,7 @@ fn idle(log: &LogData, parts: &Parts, run: &MergedRun) -> Option<Stats> {
     sum_between(&parts.power, from, run.began.unix_seconds())
 }
 
-/// From when to when the charts go: the run, and what was measured just before and after.
+/// The time span of the charts: the run, and the samples just before and after.
 fn span(log: &LogData, run: &MergedRun) -> (Timestamp, Timestamp) {
     const AROUND_S: f64 = 120.0;
     let ends = log.sources.values().flat_map(|data| {

@@ -1,6 +1,6 @@
-//! `energy.toml`: the text of it, and what in it makes no sense, by its line.
+//! Reads `energy.toml`, and reports errors with their line.
 //!
-//! The library reads TOML; what keys mean and what values may be is said here.
+//! The library parses TOML; the meaning of keys and the allowed values are defined here.
 
 use super::{Setup, SflowSetup, SourceSetup, SourceSpec};
 use crate::log::{self as disclosed, Instrument, Lab, Role, SourceKind};
@@ -23,11 +23,11 @@ pub const SOURCES_MAX: usize = 256;
 pub const INTERVAL_MIN: Duration = Duration::from_millis(50);
 /// Longest time between two readings of a source.
 pub const INTERVAL_MAX: Duration = Duration::from_secs(600);
-/// How long power is measured before a run, where nobody says.
+/// How long power is measured before a run by default.
 const IDLE_DEFAULT: Duration = Duration::from_secs(10);
-/// And at most.
+/// The longest time that power is measured before a run.
 const IDLE_MAX: Duration = Duration::from_secs(4 * 3600);
-/// How often a source is read where nothing is said.
+/// How often a source is read by default.
 const INTERVAL_DEFAULT: Duration = Duration::from_secs(1);
 /// Largest file that is read, in bytes.
 const FILE_LEN_MAX: u64 = 1 << 20;
@@ -75,7 +75,7 @@ struct Product {
     configuration: Option<Spanned<String>>,
 }
 
-/// What stands on the plate of a meter, a sensor or a switch.
+/// The type plate of a meter, a sensor or a switch.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct InstrumentFields {
@@ -118,7 +118,7 @@ pub(super) fn read(path: &Path) -> std::io::Result<String> {
     file.take(FILE_LEN_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_LEN_MAX {
         return Err(std::io::Error::other(format!(
-            "more than {FILE_LEN_MAX} bytes: that is no energy setup"
+            "more than {FILE_LEN_MAX} bytes: not an energy setup"
         )));
     }
     Ok(text)
@@ -134,17 +134,17 @@ pub(super) fn parse(text: &str) -> Result<Setup, LineError> {
     setup(file).map_err(|(at, reason)| (line(at), reason))
 }
 
-/// The library's words, and what to do where they do not say.
+/// The library's message, and what to do.
 fn explained(message: &str) -> String {
     let message = filermark_model::text::sanitize(message.trim(), 300);
     if message.contains("missing field `at`") {
-        return "a meter or sensor says where it is: at = \"scpi://meter:10001\"".into();
+        return "a meter or sensor needs its location: at = \"scpi://meter:10001\"".into();
     }
     if message.contains("unknown field") {
-        return format!("{message}; mend the key, or take it out");
+        return format!("{message}; correct the key, or remove it");
     }
     if message.contains("invalid type") {
-        return format!("{message}; texts stand in quotes, numbers do not");
+        return format!("{message}; texts are quoted, numbers are not");
     }
     message
 }
@@ -237,7 +237,7 @@ fn date(value: &Spanned<Value>) -> Result<String, SpanError> {
     day(&text).ok_or_else(|| bad(value, "calibrated is a day, as \"2026-03-01\""))
 }
 
-/// A day of the calendar, as `2026-03-01`; `None`: it is none.
+/// A calendar day, as `2026-03-01`; `None`: it is not one.
 pub fn day(text: &str) -> Option<String> {
     let day = text.trim().parse::<Date>().ok()?;
     Some(day.to_string())
@@ -306,7 +306,7 @@ fn sflow(file: Sflow) -> Result<(SflowSetup, Vec<String>), SpanError> {
         if ports.contains(&port) {
             return Err(bad(
                 text,
-                format!("port \"{}\" stands there twice", text.get_ref()),
+                format!("port \"{}\" is listed twice", text.get_ref()),
             ));
         }
         ports.push(port);
@@ -346,7 +346,7 @@ fn named(text: &Spanned<String>) -> Result<String, SpanError> {
     let name = text.get_ref().trim();
     let long = name.chars().count() > NAME_LEN_MAX;
     if name.is_empty() || long || name.chars().any(char::is_control) {
-        let reason = format!("a name has from 1 to {NAME_LEN_MAX} characters that can be seen");
+        let reason = format!("a name has from 1 to {NAME_LEN_MAX} visible characters");
         return Err(bad(text, reason));
     }
     Ok(name.to_owned())
@@ -364,13 +364,13 @@ fn source(
         .get_ref()
         .parse()
         .map_err(|e| bad(&file.at, format!("{e}")))?;
-    belongs(&at, kind).map_err(|reason| bad(&file.at, reason))?;
+    check_quantity(&at, kind).map_err(|reason| bad(&file.at, reason))?;
     let (name, place) = match &file.name {
         Some(name) => (named(name)?, name.span().start),
         None => (at.to_string(), file.at.span().start),
     };
     if !names.insert(name.clone()) {
-        let reason = format!("two sources are called \"{name}\"; give each a name of its own");
+        let reason = format!("two sources have the name \"{name}\"; give each its own name");
         return Err((place, reason));
     }
     let role = match file.role.as_ref().map(Spanned::get_ref) {
@@ -407,12 +407,12 @@ fn source(
     })
 }
 
-/// Whether a source measures what its table is for, where it says what it measures: a
-/// temperature that is logged as power is found by nobody. For options as for the file.
+/// Checks that a source measures a quantity of its table, where its quantity is known: a
+/// temperature that is logged as power would not be noticed. For options and for the file.
 ///
 /// # Errors
 /// It measures something else; the sentence says what to write instead.
-pub fn belongs(at: &SourceSpec, kind: SourceKind) -> Result<(), String> {
+pub fn check_quantity(at: &SourceSpec, kind: SourceKind) -> Result<(), String> {
     let Some(quantity) = at.quantity() else {
         return Ok(());
     };
@@ -436,7 +436,7 @@ fn interval(value: &Spanned<Value>) -> Result<Duration, SpanError> {
     duration(value, INTERVAL_MIN..=INTERVAL_MAX).ok_or_else(|| bad(value, how))
 }
 
-/// How long the server rests before the first load point.
+/// How long the server is idle before the first load point.
 fn idle(value: &Spanned<Value>) -> Result<Duration, SpanError> {
     let how =
         "idle is how long power is measured before a run, up to 4 hours, as \"30s\", \"2h\" or 0";

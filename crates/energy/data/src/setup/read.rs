@@ -1,19 +1,19 @@
-//! Sources as words, read strictly: what is wrong is told with what to write instead.
+//! Parses sources strictly: errors state what is wrong and what to write instead.
 
 use super::spec::{Simulated, SourceSpec};
 use super::url::{Parts, TEXT_LEN_MAX};
 use crate::reading::Quantity;
 use std::path::PathBuf;
 
-/// Port of the line protocol where none is said.
+/// Default port of the line protocol.
 const SCPI_PORT: u16 = 10001;
-/// Port of SNMP where none is said.
+/// Default port of SNMP.
 const SNMP_PORT: u16 = 161;
 /// Most objects of one SNMP source: all of them are in one request.
 pub const OIDS_MAX: usize = 16;
 /// Longest object identifier (RFC 3416).
 const OID_LEN_MAX: usize = 128;
-/// What stands for a community that is not shown.
+/// Shown instead of a community.
 pub(super) const HIDDEN: &str = "***";
 
 /// Reads a source.
@@ -53,7 +53,7 @@ pub(super) fn source(text: &str) -> Result<SourceSpec, String> {
     }
 }
 
-/// A meter's host, its port where one is said, and the input.
+/// A meter's host, its port if it is given, and the input.
 fn meter(rest: &str) -> Result<(String, Option<u16>, Option<u32>), String> {
     let mut url = Parts::new(rest)?;
     let element = match url.take("element") {
@@ -68,7 +68,7 @@ fn meter(rest: &str) -> Result<(String, Option<u16>, Option<u32>), String> {
         return Err("nothing follows the port but ?element=N".into());
     }
     if url.user.is_some() {
-        return Err("a meter's lines know no user; leave out what stands before @".into());
+        return Err("the line protocol has no user; leave out the part before @".into());
     }
     Ok((url.host, url.port, element))
 }
@@ -102,7 +102,7 @@ fn redfish(rest: &str, tls: bool) -> Result<SourceSpec, String> {
     url.finish("password-file=FILE, ca=FILE, insecure=yes")?;
     if !tls && (ca.is_some() || insecure) {
         return Err(
-            "ca and insecure say how a certificate is checked, and redfish+http has none; \
+            "ca and insecure are for checking a certificate, and redfish+http has none; \
              write redfish://"
                 .into(),
         );
@@ -154,7 +154,7 @@ fn snmp(rest: &str) -> Result<SourceSpec, String> {
         return Err(format!("a source adds up at most {OIDS_MAX} objects"));
     }
     if (1..oids.len()).any(|at| oids[..at].contains(&oids[at])) {
-        return Err("an object stands there twice, and would count twice".into());
+        return Err("an object is listed twice, and would count twice".into());
     }
     Ok(SourceSpec::Snmp {
         host: url.host,
@@ -169,7 +169,9 @@ fn snmp(rest: &str) -> Result<SourceSpec, String> {
 /// `1.3.6.1.4.1`, with a leading dot or without.
 fn oid(text: &str) -> Result<Vec<u32>, String> {
     let bad = || {
-        format!("\"{text}\" is no object; write its number, as 1.3.6.1.4.1.3808.1.1.3.2.3.1.1.11.1")
+        format!(
+            "\"{text}\" is not an object; write its number, as 1.3.6.1.4.1.3808.1.1.3.2.3.1.1.11.1"
+        )
     };
     let digits = text.strip_prefix('.').unwrap_or(text);
     let mut ids = Vec::new();
@@ -227,7 +229,7 @@ fn quantity(text: &str) -> Result<Quantity, String> {
     let found = Quantity::ALL.into_iter().find(|q| q.name() == text);
     found.ok_or_else(|| {
         let names = Quantity::ALL.map(Quantity::name).join(", ");
-        format!("\"{text}\" is no quantity; there are {names}")
+        format!("\"{text}\" is not a quantity; there are {names}")
     })
 }
 
@@ -241,7 +243,7 @@ fn simulated(text: &str) -> Result<Simulated, String> {
             ));
         };
         if pairs.iter().any(|(there, _)| *there == key.trim()) {
-            return Err(format!("\"{}\" stands there twice", key.trim()));
+            return Err(format!("\"{}\" occurs twice", key.trim()));
         }
         pairs.push((key.trim(), value.trim()));
     }
@@ -277,7 +279,7 @@ fn figure(key: &str, value: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{key} is a number, as {key}=0.5"))
 }
 
-/// The word with nothing in it that may be a community or a password.
+/// The text without anything that may be a community or a password.
 pub(super) fn without_secrets(text: &str) -> String {
     let shown = match text.split_once("://") {
         Some((scheme, rest)) => match rest.rsplit_once('@') {

@@ -1,4 +1,4 @@
-//! Sources as words again, without secrets.
+//! Displays sources, without secrets.
 
 use super::read::HIDDEN;
 use super::spec::{Simulated, SourceSpec};
@@ -6,8 +6,8 @@ use super::url;
 use crate::reading::Quantity;
 use std::fmt;
 
-/// Without secrets: as it stands in logs. What it shows can be read again, but for a
-/// community that is not `public`.
+/// Without secrets, as in logs. The text can be parsed again, except for a community that is
+/// not `public`.
 impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +125,7 @@ impl SourceSpec {
     }
 }
 
-/// As it is displayed: what is debugged has no secrets either.
+/// As displayed, so that debug output has no secrets either.
 impl fmt::Debug for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

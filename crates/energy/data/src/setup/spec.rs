@@ -1,13 +1,13 @@
-//! Where a meter or sensor is and how it is read, as one word: `scpi://meter:10001`.
+//! The location and protocol of a meter or sensor, as a URL: `scpi://meter:10001`.
 //!
-//! The words are read strictly, and written again without secrets. Knows no socket.
+//! It is parsed strictly, and displayed without secrets.
 
 use super::read;
 use crate::reading::Quantity;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a meter or sensor is and how it is read.
+/// The location and protocol of a meter or sensor.
 #[derive(Clone, PartialEq)]
 pub enum SourceSpec {
     /// `scpi://HOST[:10001][?element=1]`: a line protocol over TCP, the WT300 family's
@@ -17,17 +17,17 @@ pub enum SourceSpec {
         host: String,
         /// TCP port.
         port: u16,
-        /// Which input element is asked; `None`: the first.
+        /// The input element; `None`: the first.
         element: Option<u32>,
     },
-    /// `vxi11://HOST[:PORT][?element=1]`: the same commands over VXI-11, as such meters speak
-    /// on Ethernet.
+    /// `vxi11://HOST[:PORT][?element=1]`: these commands over VXI-11, which such meters use on
+    /// Ethernet.
     Vxi11 {
         /// Name or address.
         host: String,
         /// TCP port of the core channel; `None`: the portmapper is asked.
         port: Option<u16>,
-        /// Which input element is asked; `None`: the first.
+        /// The input element; `None`: the first.
         element: Option<u32>,
     },
     /// `redfish://[USER@]HOST[:443]/PATH[?password-file=F&ca=F&insecure=yes]`, or with
@@ -42,7 +42,7 @@ pub enum SourceSpec {
         port: u16,
         /// The resource, from `/redfish`; a chassis gives all that it links to.
         path: String,
-        /// Who asks.
+        /// The user to log in as.
         user: Option<String>,
         /// Where the password is; without it, FILERMARK_METER_PASSWORD.
         password_file: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub enum SourceSpec {
         oids: Vec<Vec<u32>>,
         /// What they measure.
         quantity: Quantity,
-        /// What an integer is multiplied with.
+        /// The factor of an integer.
         scale: f64,
     },
     /// `hwmon:` (what the host has), `hwmon:NAME` (one chip), `hwmon:NAME/SENSOR` (one
@@ -93,26 +93,26 @@ pub struct Simulated {
     pub quantity: Quantity,
     /// The figure without traffic.
     pub idle: f64,
-    /// What a MiB/s through the chosen interfaces adds.
+    /// The increase for each MiB/s through the chosen interfaces.
     pub per_mib: f64,
-    /// Standard deviation of what is added by chance.
+    /// Standard deviation of the noise.
     pub noise: f64,
-    /// Seed of the chance.
+    /// Seed of the noise.
     pub seed: u64,
 }
 
-/// Why a word is no source.
+/// Why a text is not a source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\": {reason}")]
 pub struct SpecError {
-    /// The word, without secrets.
+    /// The text, without secrets.
     pub text: String,
     /// What is wrong, and what to write instead.
     pub reason: String,
 }
 
 impl SourceSpec {
-    /// What it measures, where the word says so; `None`: what it finds.
+    /// What it measures, if the spec defines it; `None`: what it finds.
     pub fn quantity(&self) -> Option<Quantity> {
         match self {
             Self::Snmp { quantity, .. } | Self::Command { quantity, .. } => Some(*quantity),

@@ -1,11 +1,10 @@
-//! The URLs of sources, taken apart: `scheme://[user@]host[:port][/path][?key=value]`.
+//! Parses the URLs of sources: `scheme://[user@]host[:port][/path][?key=value]`.
 //!
-//! Narrower than RFC 3986 on purpose: what a source does not know is refused, not passed
-//! over. Knows nothing of what the parts mean.
+//! Stricter than RFC 3986 on purpose: unknown parts are refused, not ignored.
 
 use std::net::Ipv6Addr;
 
-/// Longest word that is looked at.
+/// Longest source, in bytes.
 pub(super) const TEXT_LEN_MAX: usize = 4096;
 /// Longest name of a host (RFC 1035).
 const HOST_LEN_MAX: usize = 253;
@@ -13,11 +12,11 @@ const HOST_LEN_MAX: usize = 253;
 /// The parts of a URL after `scheme://`.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
-    /// What stands before `@`, decoded.
+    /// The part before `@`, decoded.
     pub user: Option<String>,
     /// Name or address; of IPv6 without brackets.
     pub host: String,
-    /// The port, where one stands.
+    /// The port, if it is given.
     pub port: Option<u16>,
     /// From the first `/`; empty without one.
     pub path: &'a str,
@@ -25,10 +24,10 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Takes it apart.
+    /// Parses the part after `scheme://`.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and what to write instead.
+    /// What is wrong and what to write instead.
     pub fn new(rest: &'a str) -> Result<Self, String> {
         let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
         let slash = before.find('/').unwrap_or(before.len());
@@ -59,17 +58,19 @@ impl<'a> Parts<'a> {
         Some(self.query.swap_remove(at).1)
     }
 
-    /// Nothing may be left in the query once every known key was taken.
+    /// Checks that the query has no other keys than those that were taken.
     ///
     /// # Errors
-    /// The key that nobody knows, and those that there are.
+    /// The unknown key, and the known ones.
     pub fn finish(&self, known: &str) -> Result<(), String> {
         match self.query.first() {
             None => Ok(()),
             Some((key, _)) if known.is_empty() => {
                 Err(format!("\"{key}\" is not known here: nothing may follow ?"))
             }
-            Some((key, _)) => Err(format!("\"{key}\" is not known here; after ? go {known}")),
+            Some((key, _)) => Err(format!(
+                "\"{key}\" is not known here; allowed after ? are {known}"
+            )),
         }
     }
 }
@@ -77,14 +78,14 @@ impl<'a> Parts<'a> {
 fn user_of(text: &str) -> Result<String, String> {
     if text.contains(':') {
         return Err(
-            "a password may not stand in a URL: write it into a file that only you can read, \
+            "a password is not allowed in a URL: write it into a file that only you can read, \
              and add ?password-file=FILE, or set FILERMARK_METER_PASSWORD"
                 .into(),
         );
     }
     let user = decode(text)?;
     if user.is_empty() || user.chars().any(char::is_control) {
-        return Err("nothing that can be used stands before @; leave @ out, or name a user".into());
+        return Err("the part before @ is not a valid user; leave @ out, or name a user".into());
     }
     Ok(user)
 }
@@ -95,7 +96,7 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
             return Err("a bracket is not closed; write an IPv6 address as [fe80::1]".into());
         };
         if host.parse::<Ipv6Addr>().is_err() {
-            return Err(format!("[{host}] is no IPv6 address"));
+            return Err(format!("[{host}] is not an IPv6 address"));
         }
         let port = match port.strip_prefix(':') {
             None if port.is_empty() => None,
@@ -105,7 +106,7 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
         (host, port)
     } else {
         if text.matches(':').count() > 1 {
-            return Err("an IPv6 address stands in brackets: [fe80::1]".into());
+            return Err("write an IPv6 address in brackets: [fe80::1]".into());
         }
         match text.split_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -136,11 +137,11 @@ fn pairs(query: &str) -> Result<Vec<(&str, String)>, String> {
             return Err(format!("\"{pair}\" has no value; write {pair}=VALUE"));
         };
         if found.iter().any(|(known, _)| *known == key) {
-            return Err(format!("\"{key}\" stands there twice"));
+            return Err(format!("\"{key}\" occurs twice"));
         }
         let value = decode(value)?;
         if value.is_empty() || value.chars().any(char::is_control) {
-            return Err(format!("\"{key}\" has no value that can be used"));
+            return Err(format!("\"{key}\" has no valid value"));
         }
         found.push((key, value));
     }
@@ -166,7 +167,7 @@ fn decode(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| bad())
 }
 
-/// What [`decode`] reads again, with nothing in it that has a meaning in a URL.
+/// The inverse of [`decode`]: reserved characters are percent-encoded.
 pub(super) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -180,7 +181,7 @@ pub(super) fn encode(text: &str) -> String {
     out
 }
 
-/// The host as it stands in a URL.
+/// The host as it is written in a URL.
 pub(super) fn host(text: &str) -> String {
     if text.contains(':') {
         format!("[{text}]")

@@ -1,7 +1,7 @@
-//! Datagrams out of packet captures, pcap and pcapng.
+//! Reads datagrams from packet captures, pcap and pcapng.
 //!
 //! Reads a stream once, in bounded memory: one block at a time. The times are those of the
-//! packets. What is no whole datagram to the port is counted by its reason.
+//! packets. Packets that are not a whole datagram to the port are counted by reason.
 
 use super::packet::{self, LinkType, PacketKind};
 use filermark_results::Timestamp;
@@ -21,13 +21,13 @@ const INTERFACES_MAX: usize = 1024;
 pub struct Packets {
     /// All.
     pub read: u64,
-    /// Datagrams to the port; these were handed on.
+    /// Datagrams to the port; these were passed on.
     pub datagrams: u64,
-    /// Packets of which the capture has not all bytes: taken with too short a snapshot length.
+    /// Packets that were not captured completely: the snapshot length was too short.
     pub cut: u64,
-    /// Parts of datagrams that IP has cut up; not put together.
+    /// Fragments of datagrams; they are not reassembled.
     pub fragments: u64,
-    /// Packets for somebody else.
+    /// Other packets.
     pub other: u64,
     /// Packets of layers below IP that are not known here, without a time, or of an interface that
     /// was not described.
@@ -40,14 +40,12 @@ pub struct Packets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
     /// It is neither pcap nor pcapng.
-    #[error(
-        "this is no packet capture: neither pcap nor pcapng; a packed one has to be unpacked first"
-    )]
+    #[error("not a packet capture: neither pcap nor pcapng; decompress a compressed one first")]
     NoCapture,
     /// It cannot be read.
     #[error("the packet capture cannot be read beyond packet {0}")]
     Read(u64),
-    /// A block makes no sense.
+    /// A block is invalid.
     #[error("the packet capture is damaged after packet {0}")]
     Damaged(u64),
     /// A block is too long.
@@ -59,17 +57,17 @@ pub enum CaptureError {
 #[derive(Clone, Copy)]
 struct Interface {
     link: Option<LinkType>,
-    /// Units of time in a second; `None` where that makes no sense.
+    /// Units of time in a second; `None` if invalid.
     units: Option<u64>,
     /// Seconds to add to times.
     offset: i64,
 }
 
-/// Reads a capture to its end; `sink` gets each UDP datagram to `port`: when, from whom, what.
+/// Reads a capture to its end; `sink` gets each UDP datagram to `port`: time, sender, payload.
 ///
 /// # Errors
 ///
-/// When it is no capture, or damaged. What came before is in `packets` and went to `sink`.
+/// It is not a capture, or damaged. Packets before are in `packets` and went to `sink`.
 pub fn read(
     input: impl Read + Send,
     port: u16,
@@ -92,8 +90,8 @@ pub fn read(
                 return Ok(());
             }
             Err(PcapError::Incomplete(_)) => {
-                // A pipe gives little at a time. But what still lacks bytes after as many reads as the
-                // buffer has bytes does not end.
+                // A pipe returns few bytes at a time, but each read returns at least one: after
+                // as many reads as the buffer has bytes, the block must be complete.
                 refilled += 1;
                 if refilled > BUFFER {
                     return Err(CaptureError::Damaged(packets.read));

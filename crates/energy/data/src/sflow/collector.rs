@@ -1,4 +1,4 @@
-//! Takes datagrams in and keeps books: rates, estimates, and what was wrong.
+//! Decodes datagrams and counts problems.
 
 use super::datagram::{Datagram, Sample};
 use super::error::WireError;
@@ -8,31 +8,31 @@ use super::traffic::TrafficSample;
 use filermark_results::Timestamp;
 use std::net::IpAddr;
 
-/// What came that is neither rate nor estimate.
+/// Datagrams and samples that gave no rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramProblems {
     /// Datagrams whose head cannot be read.
     pub unreadable: u64,
     /// Samples and records that cannot be read, in datagrams that can.
     pub broken: u64,
-    /// Samples of kinds that are not known here; skipped.
+    /// Samples of unknown kinds; skipped.
     pub skipped: u64,
     /// The first that could not be read.
     pub first: Option<WireError>,
 }
 
-/// Everything that a stream of datagrams has told.
+/// The state of a stream of datagrams.
 #[derive(Debug)]
 pub struct Collector {
     /// The interfaces' counters.
     pub ports: Ports,
     problems: DatagramProblems,
-    /// What became of the last head in a text file.
+    /// The admission of the last head in a text file.
     row_head: Admission,
 }
 
 impl Collector {
-    /// Has heard nothing yet.
+    /// A collector without any datagram.
     pub fn new(options: PortOptions) -> Self {
         Self {
             ports: Ports::new(options),
@@ -41,17 +41,17 @@ impl Collector {
         }
     }
 
-    /// What was wrong so far.
+    /// The problems so far.
     pub fn problems(&self) -> DatagramProblems {
         self.problems
     }
 
-    /// Takes the bytes of a datagram in. `from` is who sent it; rates go to `sink`.
+    /// Handles the bytes of a datagram. `from` is the sender; rates go to `sink`.
     /// Nothing is allocated unless an agent or interface is new.
     ///
     /// # Errors
     ///
-    /// When its head cannot be read. That is counted too.
+    /// Its head cannot be read. That is counted, too.
     pub fn datagram(
         &mut self,
         at: Timestamp,
@@ -87,10 +87,10 @@ impl Collector {
         Ok(admitted)
     }
 
-    /// Takes in what a text file tells. `now` is the time of rows that have none.
+    /// Handles a row of a text file. `now` is the time of rows without one.
     ///
-    /// Counters of a datagram that came late are dropped: without the number of their sample
-    /// nobody knows whether they are older than those known.
+    /// Counters of a late datagram are dropped: without the number of their sample it is unknown
+    /// whether they are older than the last ones.
     pub fn row(&mut self, now: Timestamp, row: &Row, sink: &mut impl FnMut(TrafficSample)) {
         match row {
             Row::Head {

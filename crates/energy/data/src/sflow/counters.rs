@@ -1,7 +1,7 @@
 //! The records of a counter sample.
 //!
-//! Structures may grow at their end: what is longer than known here is read as far as it is
-//! known. What is shorter is an error; the records after it are still read.
+//! Structures may grow at their end: of a longer one the known part is read. A shorter one is
+//! an error; the records after it are still read.
 
 use super::datagram::{Tag, next_structure};
 use super::error::WireError;
@@ -36,7 +36,7 @@ pub enum CounterRecord {
     Interface(InterfaceCounters),
     /// Something else, skipped.
     Other {
-        /// What it calls itself.
+        /// Its tag.
         tag: Tag,
         /// Its length, in bytes.
         length: usize,
@@ -74,7 +74,7 @@ macro_rules! counters {
 
 counters! {
     /// Counters of any interface, 88 bytes (0:1; the names are those of IF-MIB, RFC 2863). All
-    /// ones means that the agent does not know.
+    /// ones means unknown.
     InterfaceCounters {
         /// Which interface.
         if_index: u32 = "ifIndex",
@@ -88,31 +88,31 @@ counters! {
         status: u32 = "ifStatus",
         /// Bytes received.
         in_octets: u64 = "ifInOctets",
-        /// Packets received for one station.
+        /// Unicast packets received.
         in_unicast: u32 = "ifInUcastPkts",
-        /// Packets received for a group.
+        /// Multicast packets received.
         in_multicast: u32 = "ifInMulticastPkts",
-        /// Packets received for all.
+        /// Broadcast packets received.
         in_broadcast: u32 = "ifInBroadcastPkts",
-        /// Sound packets received and thrown away.
+        /// Packets received without errors and discarded.
         in_discards: u32 = "ifInDiscards",
-        /// Unsound packets received.
+        /// Packets received with errors.
         in_errors: u32 = "ifInErrors",
-        /// Packets received of protocols that are not known.
+        /// Packets received of unknown protocols.
         in_unknown_protocols: u32 = "ifInUnknownProtos",
         /// Bytes sent.
         out_octets: u64 = "ifOutOctets",
-        /// Packets sent to one station.
+        /// Unicast packets sent.
         out_unicast: u32 = "ifOutUcastPkts",
-        /// Packets sent to a group.
+        /// Multicast packets sent.
         out_multicast: u32 = "ifOutMulticastPkts",
-        /// Packets sent to all.
+        /// Broadcast packets sent.
         out_broadcast: u32 = "ifOutBroadcastPkts",
-        /// Sound packets to be sent and thrown away.
+        /// Packets to be sent without errors and discarded.
         out_discards: u32 = "ifOutDiscards",
         /// Packets that could not be sent.
         out_errors: u32 = "ifOutErrors",
-        /// 1: it takes packets for anybody.
+        /// 1: promiscuous mode.
         promiscuous: u32 = "ifPromiscuousMode",
     }
 }

@@ -12,7 +12,7 @@ pub const SAMPLES_MAX: u32 = 8192;
 /// Records that one sample may announce. The longest real ones have some ten.
 pub const RECORDS_MAX: u32 = 1024;
 
-/// What kind of structure lies there: whose it is, and its number there.
+/// The kind of a structure: the enterprise that defines it, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag {
     /// SMI private enterprise number; 0 for the standard's own structures.
@@ -34,9 +34,9 @@ impl Tag {
 /// A datagram of version 5, borrowed from the bytes it came in.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// The agent's own address; `None` where it says that it does not know it.
+    /// The agent's own address; `None` if it is marked as unknown.
     pub agent: Option<IpAddr>,
-    /// Which part of the agent sent it. Sequence numbers belong to this part.
+    /// The part of the agent that sent it. Sequence numbers belong to this part.
     pub sub_agent: u32,
     /// Rises by one with each datagram of this part of the agent.
     pub sequence: u32,
@@ -70,7 +70,7 @@ impl<'a> Datagram<'a> {
         })
     }
 
-    /// Its samples. After a length that cannot be, they end.
+    /// Its samples. They end at an invalid length.
     pub fn samples(&self) -> Samples<'a> {
         Samples {
             at: self.samples,
@@ -94,7 +94,7 @@ fn count(at: &mut Decoder<'_>, limit: u32, field: &'static str) -> Result<u32, W
     Ok(at.length(limit as usize, field)? as u32)
 }
 
-/// The next of a row of structures, each a tag, a length and so many bytes.
+/// The next of consecutive structures, each a tag, a length and that many bytes.
 pub(super) fn next_structure<'a>(
     at: &mut Decoder<'a>,
     left: &mut u32,
@@ -103,7 +103,7 @@ pub(super) fn next_structure<'a>(
     *left = left.checked_sub(1)?;
     let structure = structure(at, field);
     if structure.is_err() {
-        // Where the next one begins cannot be known.
+        // The beginning of the next one is unknown.
         *left = 0;
     }
     Some(structure)
@@ -149,7 +149,7 @@ pub enum Sample<'a> {
     Packet,
     /// Something else, skipped.
     Other {
-        /// What it calls itself.
+        /// Its tag.
         tag: Tag,
         /// Its length, in bytes.
         length: usize,
@@ -171,8 +171,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Who took a sample: an interface (class 0, the index is its ifIndex), a VLAN (1), an
-/// entity of the device (2), or something of its own (3).
+/// The source of a sample: an interface (class 0, the index is its ifIndex), a VLAN (1), an
+/// entity of the device (2), or a logical entity (3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// What the index counts.
@@ -200,10 +200,10 @@ impl Source {
 /// Counters that were read at a source.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterSample<'a> {
-    /// Rises by one with each counter sample of the source; starts anew when the source
-    /// sets any of its counters back.
+    /// Rises by one with each counter sample of the source; restarts when the source resets any
+    /// of its counters.
     pub sequence: u32,
-    /// Whose counters.
+    /// The source of the counters.
     pub source: Source,
     record_count: u32,
     records: Decoder<'a>,

@@ -1,10 +1,10 @@
-//! What is wrong with a datagram, as a sentence.
+//! Errors of datagrams.
 
 use filermark_xdr::{DecodeError, Problem};
 use std::fmt;
 
-/// Something in a datagram that cannot be: the field has its name in the standard, the offset
-/// counts from the begin of the datagram.
+/// An invalid field of a datagram, with its name in the standard; the offset counts from the
+/// beginning of the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireError(pub DecodeError);
 
@@ -26,7 +26,7 @@ impl fmt::Display for WireError {
             Problem::Truncated { needed, left } => {
                 write!(f, "has {needed} bytes, but {left} are left")
             }
-            Problem::TooLong { len, max } => write!(f, "is {len}; at most {max} is believed"),
+            Problem::TooLong { len, max } => write!(f, "is {len}; at most {max} is accepted"),
             Problem::Unexpected { value } => write!(f, "is {value}, which is not known here"),
             Problem::Trailing { left } => write!(f, "is followed by {left} bytes"),
         }

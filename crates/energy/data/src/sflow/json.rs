@@ -21,7 +21,7 @@ fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     object.get(name)?.as_str()
 }
 
-/// Gives the rows of a datagram; says how many of its parts make no sense.
+/// Passes the rows of a datagram to `sink`; returns the number of invalid parts.
 pub(super) fn datagram(object: &str, sink: &mut impl FnMut(Row)) -> u64 {
     let Ok(object) = serde_json::from_str::<Value>(object) else {
         return 1;

@@ -1,18 +1,18 @@
-//! Times that a file tells without saying where: the reader has to be told.
+//! Local times of files, which need a time zone.
 
 use filermark_results::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use std::str::FromStr;
 
-/// A time zone, as a person names it: `UTC`, `+01:00`, `Europe/Berlin`.
+/// A time zone: `UTC`, `+01:00`, `Europe/Berlin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
-/// A name that is no time zone.
+/// A name that is not a time zone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no time zone; give UTC, an offset as +01:00, or a name of the tz database as Europe/Berlin"
+    "\"{0}\" is not a time zone; give UTC, an offset as +01:00, or a name of the tz database as Europe/Berlin"
 )]
 pub struct UnknownZone(String);
 
@@ -28,7 +28,7 @@ impl FromStr for Zone {
         if text == "Z" || text.eq_ignore_ascii_case("utc") {
             return Ok(Self::UTC);
         }
-        // An offset, by way of a time that has it.
+        // An offset: parsed as a part of a time.
         let offset = text.starts_with(['+', '-']);
         let zone = if offset {
             let at = format!("2000-01-01T00:00{text}[{text}]");
@@ -53,15 +53,14 @@ impl LocalTimes {
         Self { zone, last: None }
     }
 
-    /// Whether times without an offset can be placed.
+    /// Whether times without an offset can be converted.
     pub(crate) fn has_zone(&self) -> bool {
         self.zone.is_some()
     }
 
     /// The instant of `2018-03-04 19:10:36`, or with an offset `...T19:10:36-0600`, which needs
-    /// no zone. Where clocks were set back and an hour comes twice,
-    /// the one that goes on from the last time. `None` for what is no time, or never was: an
-    /// hour that was left out.
+    /// no zone. Where clocks were set back and an hour occurs twice, the one that follows the
+    /// last time. `None` for text that is not a time, or a time in an hour that was skipped.
     pub(crate) fn read(&mut self, text: &str) -> Option<Timestamp> {
         if let Ok(at) = text.parse::<jiff::Timestamp>() {
             return Some(Timestamp::from_unix_seconds(
@@ -71,7 +70,7 @@ impl LocalTimes {
         self.place(text.parse().ok()?)
     }
 
-    /// The instant of a local time, as [`read`](Self::read) has it.
+    /// The instant of a local time, as [`read`](Self::read) returns it.
     pub(crate) fn place(&mut self, local: DateTime) -> Option<Timestamp> {
         let instants = self.zone.as_ref()?.0.to_ambiguous_timestamp(local);
         let at = match instants.offset() {
@@ -120,7 +119,7 @@ mod tests {
         for bad in ["", "Mars/Olympus", "+99:00", "12"] {
             let error = bad.parse::<Zone>().expect_err("no zone").to_string();
             assert!(
-                error.starts_with(&format!("\"{bad}\" is no time zone")),
+                error.starts_with(&format!("\"{bad}\" is not a time zone")),
                 "{error}"
             );
         }
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_that_comes_twice_and_one_that_never_came() {
+    fn an_hour_that_occurs_twice_and_one_that_was_skipped() {
         let autumn = [
             "2018-10-28 02:30:00",
             "2018-10-28 02:59:59",

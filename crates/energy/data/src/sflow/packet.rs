@@ -1,12 +1,12 @@
-//! From the bytes of a captured packet to the payload of its UDP datagram.
+//! Extracts the payload of a UDP datagram from a captured packet.
 //!
-//! Only as much of Ethernet, VLAN tags, IPv4 (RFC 791), IPv6 (RFC 8200) and UDP (RFC 768) as
-//! it takes. Checksums are not looked at: the capturing host may have seen packets before they
-//! were filled in.
+//! Only the necessary part of Ethernet, VLAN tags, IPv4 (RFC 791), IPv6 (RFC 8200) and UDP (RFC
+//! 768). Checksums are not checked: the capturing host may have seen packets before they were
+//! filled in.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What captures call the layer below IP (tcpdump.org, "Link-layer header types").
+/// The layer below IP (tcpdump.org, "Link-layer header types").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkType {
     Ethernet,
@@ -29,16 +29,16 @@ impl LinkType {
     }
 }
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PacketKind<'a> {
-    /// A datagram to the port that is looked for.
+    /// A datagram to the wanted port.
     Datagram { from: IpAddr, payload: &'a [u8] },
     /// Something else.
     Other,
-    /// A part of a datagram that IP has cut up.
+    /// A fragment of a datagram.
     Fragment,
-    /// One to the port, or that could be one, that was not captured to its end.
+    /// One to the port, or possibly to it, that was not captured completely.
     Cut,
 }
 
@@ -46,9 +46,9 @@ const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const UDP: u8 = 17;
-/// Extension headers before which a packet is given up.
+/// Most extension headers of a packet.
 const EXTENSIONS_MAX: usize = 8;
-/// Tags before which a packet is given up.
+/// Most tags of a packet.
 const TAGS_MAX: usize = 4;
 
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
@@ -76,7 +76,7 @@ pub(super) fn udp(link: LinkType, bytes: &[u8], port: u16) -> PacketKind<'_> {
     found.unwrap_or(PacketKind::Cut)
 }
 
-/// The type of what lies behind VLAN tags, and its bytes.
+/// The type of the payload after VLAN tags, and its bytes.
 fn tagged(bytes: &[u8], mut at: usize) -> Option<(u16, &[u8])> {
     for _ in 0..=TAGS_MAX {
         let kind = word(bytes, at)?;
@@ -114,7 +114,7 @@ fn ipv6(bytes: &[u8], port: u16) -> Option<PacketKind<'_>> {
     for _ in 0..=EXTENSIONS_MAX {
         match next {
             UDP => return datagram(bytes.get(at..)?, port, Ipv6Addr::from(source).into()),
-            // Hop-by-hop, routing, destination options: 8 bytes, and so many times 8 more.
+            // Hop-by-hop, routing, destination options: 8 bytes, and a multiple of 8 more.
             0 | 43 | 60 => {
                 next = *bytes.get(at)?;
                 at += 8 + 8 * usize::from(*bytes.get(at + 1)?);
@@ -134,7 +134,7 @@ fn datagram(bytes: &[u8], port: u16, from: IpAddr) -> Option<PacketKind<'_>> {
     if length < 8 {
         return Some(PacketKind::Other);
     }
-    // Behind the datagram there may be the padding of a short frame.
+    // The datagram may be followed by the padding of a short frame.
     let payload = bytes.get(8..length)?;
     Some(PacketKind::Datagram { from, payload })
 }

@@ -1,7 +1,7 @@
-//! Remembers the last counters of every interface and makes rates of the next ones.
+//! Computes rates from the last and the next counters of every interface.
 //!
-//! What it keeps is bounded: so many agents, so many interfaces of each; who was heard
-//! longest ago goes. What could not become a rate is counted, by its reason.
+//! The numbers of agents, and of interfaces of each, are bounded; the least recently used one is
+//! dropped. Readings that give no rate are counted by reason.
 
 use super::counters::{CounterRecord, InterfaceCounters};
 use super::datagram::{CounterSample, Source};
@@ -15,29 +15,29 @@ use std::num::NonZeroUsize;
 
 /// Readings closer than this are one reading, in seconds.
 const SECONDS_MIN: f64 = 0.001;
-/// The two clocks may differ by so much over an interval, in seconds, and a tenth of it.
+/// The two clocks may differ by this over an interval, in seconds, and a tenth of it.
 const CLOCKS_DIFFER_S: f64 = 2.0;
 
-/// Whose clock an interval is measured with. The time of a sample is always the receiver's.
+/// The clock that measures intervals. The time of a sample is always the receiver's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeBasis {
     /// The receiver's.
     #[default]
     Receiver,
-    /// The agent's uptime, where it goes on; it knows nothing of delays on the way.
+    /// The agent's uptime, where it increases; it excludes delays on the way.
     AgentUptime,
 }
 
 /// Limits and choices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortOptions {
-    /// Parts of agents that are remembered.
+    /// Most parts of agents that are kept.
     pub agents_max: usize,
-    /// Interfaces of each that are remembered.
+    /// Most interfaces of each that are kept.
     pub interfaces_max: usize,
-    /// An interval of more seconds gives no rate: nobody knows what was in it.
+    /// An interval of more seconds gives no rate: counters may have wrapped in it.
     pub seconds_max: f64,
-    /// How long an interval was.
+    /// The clock that measures intervals.
     pub time_basis: TimeBasis,
 }
 
@@ -61,24 +61,24 @@ pub struct AgentKey {
     pub sub_agent: u32,
 }
 
-/// What has come, and what could not be used, since the beginning.
+/// Counts of datagrams and readings since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounts {
-    /// Datagrams that were taken.
+    /// Datagrams that were used.
     pub datagrams: u64,
-    /// Datagrams whose numbers are missing. Those that come late are taken off again.
+    /// Datagrams whose numbers are missing. Late ones are subtracted again.
     pub lost: u64,
-    /// Datagrams that came late and were taken.
+    /// Late datagrams that were used.
     pub late: u64,
-    /// Datagrams that had come already, or too late to tell; dropped.
+    /// Datagrams received twice, or too late to be used; dropped.
     pub duplicates: u64,
-    /// Times that an agent started again.
+    /// Restarts of agents.
     pub restarts: u64,
-    /// Readings of interface counters that were taken.
+    /// Readings of interface counters that were used.
     pub readings: u64,
     /// Readings older than one already taken, or the same; dropped.
     pub stale: u64,
-    /// Intervals without a rate since counters were set back, or the agent started again.
+    /// Intervals without a rate since counters were reset, or the agent restarted.
     pub resets: u64,
     /// Intervals without a rate since they were longer than the limit.
     pub too_long: u64,
@@ -88,13 +88,13 @@ pub struct PortCounts {
     pub clock_back: u64,
     /// Intervals over which agent and receiver differ about the time that passed.
     pub clocks_differ: u64,
-    /// Agents forgotten to make room.
+    /// Agents dropped since there were too many.
     pub agents_dropped: u64,
-    /// Interfaces forgotten to make room.
+    /// Interfaces dropped since there were too many.
     pub interfaces_dropped: u64,
 }
 
-/// Where in the stream of an agent a reading lies.
+/// The position of a reading in the stream of an agent.
 #[derive(Clone, Copy, Debug)]
 struct ReadingPosition {
     uptime_ms: u32,
@@ -103,11 +103,11 @@ struct ReadingPosition {
     sequence: u32,
 }
 
-/// What is remembered of an interface.
+/// The last reading of an interface.
 #[derive(Clone, Copy, Debug)]
 struct Port {
     at: Timestamp,
-    /// How often the agent had started when this was read.
+    /// The number of restarts of the agent when this was read.
     starts: u64,
     place: Option<ReadingPosition>,
     counters: InterfaceCounters,
@@ -129,7 +129,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Remembers nothing yet.
+    /// An empty table.
     pub fn new(options: PortOptions) -> Self {
         Self {
             options,
@@ -138,18 +138,18 @@ impl Ports {
         }
     }
 
-    /// What has come so far.
+    /// The counts so far.
     pub fn counts(&self) -> PortCounts {
         self.counts
     }
 
-    /// Parts of agents, and interfaces, that are remembered now.
+    /// Numbers of parts of agents, and of interfaces, that are kept now.
     pub fn sizes(&self) -> (usize, usize) {
         let interfaces = self.agents.iter().map(|(_, agent)| agent.ports.len());
         (self.agents.len(), interfaces.sum())
     }
 
-    /// Takes the head of a datagram in: whether it is one to be used, and whether it is late.
+    /// Checks the head of a datagram: whether it is to be used, and whether it is late.
     pub fn admit(
         &mut self,
         at: Timestamp,
@@ -186,7 +186,7 @@ impl Ports {
         Admission::InOrder
     }
 
-    /// Takes the counters of a sample in. The datagram was admitted as `admitted` says.
+    /// Handles the counters of a sample. `head` has the admission of the datagram.
     pub fn sample(
         &mut self,
         at: Timestamp,
@@ -210,7 +210,7 @@ impl Ports {
         }
     }
 
-    /// Takes counters in that come without a datagram around them, as from a text file.
+    /// Handles counters without a datagram, as from a text file.
     pub fn counters(
         &mut self,
         at: Timestamp,
@@ -252,24 +252,24 @@ impl Ports {
     }
 }
 
-/// What becomes of a datagram.
+/// Whether a datagram is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It is the newest: use it.
     InOrder,
-    /// It is one that was missing: use it, but its counters may be older than those known.
+    /// It was missing: use it, but its counters may be older than the last ones.
     OutOfOrder,
-    /// It has come already: drop it.
+    /// It was received already: drop it.
     No,
 }
 
-/// An empty table of at most `limit` entries, and of one at least. It takes memory as it fills.
+/// An empty table of at most `limit` entries, and of one at least. It allocates as it fills.
 fn table<K: Eq + Hash, V>(limit: usize) -> LruCache<K, V> {
     LruCache::sparse(NonZeroUsize::new(limit).unwrap_or(NonZeroUsize::MIN))
 }
 
-/// The entry of a key, made where there is none; and whether the entry that was used longest
-/// ago was dropped for it.
+/// The entry of a key, made if there is none; and whether the least recently used entry was
+/// dropped for it.
 fn entry<K: Copy + Eq + Hash, V>(
     table: &mut LruCache<K, V>,
     key: K,
@@ -294,7 +294,7 @@ fn agent<'a>(
     agent
 }
 
-/// From what is known of an interface to the new reading, which becomes what is known if it is
+/// The sample from the last reading of an interface to the new one, which replaces it if it is
 /// newer.
 fn next(
     port: &mut Port,
@@ -344,13 +344,13 @@ fn next(
     })
 }
 
-/// How a reading stands to the one before.
+/// The order of a reading and the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadingOrder {
     Next,
-    /// Older than what is known, or the same.
+    /// Older than the last one, or the same.
     Stale,
-    /// The counters have begun anew in between.
+    /// The counters were reset in between.
     Reset,
 }
 
@@ -362,7 +362,7 @@ fn order(old: &Port, new: &Port) -> ReadingOrder {
         return ReadingOrder::Next;
     };
     if before.source != now.source {
-        // Another source with numbers of its own tells of the interface now.
+        // Another source, with its own numbers, reports the interface now.
         return ReadingOrder::Reset;
     }
     match now.sequence.wrapping_sub(before.sequence).cast_signed() {
@@ -376,7 +376,7 @@ fn order(old: &Port, new: &Port) -> ReadingOrder {
     }
 }
 
-/// How long the interval was, by the clock that is wanted.
+/// The length of the interval, by the chosen clock.
 fn seconds(
     old: &Port,
     new: &Port,
@@ -389,7 +389,7 @@ fn seconds(
     };
     let passed_ms = now.uptime_ms.wrapping_sub(before.uptime_ms).cast_signed();
     if passed_ms <= 0 {
-        // An agent without a clock, or one that set it a little late.
+        // An agent without a clock, or one that updates it late.
         return received;
     }
     let uptime = f64::from(passed_ms) / 1000.0;

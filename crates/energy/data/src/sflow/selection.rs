@@ -1,27 +1,27 @@
-//! Which interfaces matter, and what they are called.
+//! Chosen interfaces and their names.
 //!
-//! A switch tells of all its ports; the traffic of the server is that of the ports the server
-//! is plugged into. Who measures says which: by number, range or name, for one agent or all.
+//! A switch reports all its ports; the traffic of the server is that of the ports to which it is
+//! connected. The user chooses them by number, range or name, for one agent or all.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Ports as a person says them: `24`, `1-4`, `uplink`, or one of these for one agent,
+/// A pattern of ports: `24`, `1-4`, `uplink`, or one of these for one agent,
 /// `10.0.0.248/24`. Numbers are ifIndexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortPattern {
-    /// Whose; `None` for any agent's.
+    /// The agent; `None` for any agent.
     pub agent: Option<IpAddr>,
-    /// Which.
+    /// The ports of the agent.
     pub which: PortRange,
 }
 
-/// Which ports of an agent.
+/// Ports of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortRange {
-    /// From the first ifIndex to the last, both among them.
+    /// From the first ifIndex to the last, inclusive.
     Range(u32, u32),
     /// The one with this name.
     Name(String),
@@ -49,7 +49,7 @@ impl PortSyntaxError {
         let port = if port.is_empty() { "24" } else { port };
         Self {
             text: text.to_owned(),
-            hint: format!("an agent's address stands before a slash: write {agent}/{port}"),
+            hint: format!("an agent's address is followed by a slash: write {agent}/{port}"),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Names {
             .map(String::as_str)
     }
 
-    /// For people: the name, or the number where there is none.
+    /// The label: the name, or the number where there is none.
     pub fn label(&self, agent: IpAddr, if_index: u32) -> impl fmt::Display {
         match self.get(agent, if_index) {
             Some(name) => format!("{agent} {name}"),
@@ -125,18 +125,17 @@ impl Names {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     ports: Vec<PortPattern>,
-    /// What interfaces are called.
+    /// Names of interfaces.
     pub names: Names,
 }
 
 impl Selection {
-    /// These, by these names. With none, no interface faces the server: guessing one would
-    /// make a figure that nobody asked for.
+    /// Without ports, no interface is chosen: none is guessed.
     pub fn new(ports: Vec<PortPattern>, names: Names) -> Self {
         Self { ports, names }
     }
 
-    /// Whether this one is among them.
+    /// Whether this interface is chosen.
     pub fn has(&self, agent: IpAddr, if_index: u32) -> bool {
         self.ports
             .iter()
@@ -151,7 +150,7 @@ impl Selection {
             }
     }
 
-    /// The asked-for ports that none of these interfaces is: misspelt, or not heard of.
+    /// The patterns that match none of these interfaces: misspelt, or without counters.
     pub fn unmatched<'a>(
         &'a self,
         seen: &'a [(IpAddr, u32)],
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_ports_is_told() {
+    fn invalid_patterns_are_refused_with_a_hint() {
         for bad in ["", " ", "10.0.0.1/", "9-3"] {
             let error = bad
                 .parse::<PortPattern>()

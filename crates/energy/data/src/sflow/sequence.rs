@@ -1,33 +1,32 @@
-//! In which order an agent's datagrams come: what is new, late, there already, lost, or from
-//! an agent that has started again.
+//! The order of an agent's datagrams: new, late, duplicate, lost, or from a restarted agent.
 
 use filermark_results::Timestamp;
 
-/// Datagrams back within which a late one is told from one seen already.
+/// Datagrams back within which a late one is distinguished from a duplicate.
 const WINDOW: u32 = 64;
-/// Datagrams ahead beyond which it is no gap but another count.
+/// Datagrams ahead beyond which it is not a gap but a restarted count.
 const JUMP: i32 = 65_536;
 /// How late a datagram may be, by the agent's own time.
 const LATE_MS: f64 = 10_000.0;
 /// How far the agent's time may go back from one datagram to the next: some set it and the
 /// sequence number in different threads.
 const JITTER_MS: u32 = 1_000;
-/// How well the agent's and the receiver's time have to agree where the agent's wraps.
+/// How closely the agent's and the receiver's time must agree where the agent's wraps.
 const WRAP_TOLERANCE_MS: f64 = 600_000.0;
 
-/// What a datagram is.
+/// The classification of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// New, after so many that have not come (yet).
+    /// New, after missing ones.
     New {
         /// How many.
         missing: u32,
     },
-    /// One of those that had not come.
+    /// One of those that were missing.
     OutOfOrder,
-    /// One that was there already, or is too late to tell.
+    /// A duplicate, or one too late to distinguish from a duplicate.
     Duplicate,
-    /// The first one after the agent started again.
+    /// The first one after a restart of the agent.
     Restart,
 }
 
@@ -35,7 +34,7 @@ pub(super) enum Arrival {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     highest: u32,
-    /// Bit n: `highest - n` has come. What was before the first counts as come.
+    /// Bit n: `highest - n` was received. Those before the first count as received.
     come: u64,
     uptime_ms: u32,
     at: Timestamp,
@@ -52,7 +51,7 @@ impl Sequence {
         }
     }
 
-    /// Takes the next datagram in.
+    /// Classifies the next datagram.
     pub(super) fn arrive(&mut self, sequence: u32, uptime_ms: u32, at: Timestamp) -> Arrival {
         let elapsed_ms = at.seconds_since(self.at) * 1000.0;
         let ahead = sequence.wrapping_sub(self.highest).cast_signed();
@@ -81,7 +80,7 @@ impl Sequence {
         Arrival::OutOfOrder
     }
 
-    /// Whether an agent that has not started again can have this uptime now.
+    /// Whether an agent without a restart can have this uptime now.
     fn goes_on(&self, uptime_ms: u32, elapsed_ms: f64) -> bool {
         uptime_ms.saturating_add(JITTER_MS) >= self.uptime_ms || self.wrapped(uptime_ms, elapsed_ms)
     }
@@ -165,7 +164,7 @@ mod tests {
             arrivals((10, 5000, 0.0), &[(1_000_000, 6000, 1.0)]),
             [Arrival::Restart]
         );
-        // Young, and its first datagrams have the numbers of those before.
+        // A young agent, whose first datagrams have the numbers of those before.
         assert_eq!(
             arrivals((3, 60_000, 0.0), &[(1, 0, 2.0), (2, 1000, 3.0)]),
             [Arrival::Restart, NEXT]

@@ -1,9 +1,9 @@
-//! What sflowtool prints: rows of `-l`, with a time column where it was asked for one, and
-//! the objects of `-j` and `-J`.
+//! Parses the output of sflowtool: rows of `-l`, with or without a time column, and the objects
+//! of `-j` and `-J`.
 //!
-//! Takes text line by line and gives [`Row`]s. Lines that make no sense are counted, the
-//! first is kept; other output of sflowtool is passed over as well. One line, and one
-//! object, has a limit of [`TEXT_MAX`] bytes.
+//! It reads text line by line and returns [`Row`]s. Invalid lines are counted, and the first is
+//! kept; other output of sflowtool is skipped. A line and an object have a limit of [`TEXT_MAX`]
+//! bytes.
 
 use super::counters::InterfaceCounters;
 use super::json;
@@ -18,14 +18,14 @@ pub const TEXT_MAX: usize = 1 << 20;
 /// Bytes of a bad line that are kept for a message.
 const KEPT: usize = 80;
 
-/// What a line or an object tells.
+/// The contents of a line or an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
     /// The head of a datagram (JSON only); what follows came with it.
     Head {
         /// When it was received.
         at: Timestamp,
-        /// Who sent it.
+        /// Its agent.
         key: AgentKey,
         /// Its number.
         sequence: u32,
@@ -34,9 +34,9 @@ pub enum Row {
     },
     /// Counters of an interface.
     Counters {
-        /// When, if the row says so.
+        /// The time, if the row has one.
         at: Option<Timestamp>,
-        /// Whose.
+        /// Their agent.
         key: AgentKey,
         /// The counters.
         counters: InterfaceCounters,
@@ -52,16 +52,15 @@ pub struct Lines {
     pub read: u64,
     /// Rows with counters or packets, in JSON the samples.
     pub rows: u64,
-    /// Lines or objects that should be rows and make no sense.
+    /// Invalid rows or objects.
     pub bad: u64,
     /// Number, from 1, and beginning of the first bad one.
     pub first_bad: Option<(u64, String)>,
-    /// Rows with a local time that nobody can place, since no time zone was given. They are
-    /// among the bad.
+    /// Rows with a local time while no time zone was given. They are included in `bad`.
     pub no_zone: u64,
 }
 
-/// Reads such text.
+/// Reads output of sflowtool.
 #[derive(Clone, Debug)]
 pub struct SflowtoolReader {
     times: LocalTimes,
@@ -74,8 +73,8 @@ pub struct SflowtoolReader {
 }
 
 impl SflowtoolReader {
-    /// `zone` is where the times of rows were written. Without it rows whose time does not
-    /// tell its offset are bad. JSON has times in UTC and needs none.
+    /// `zone` is the time zone of rows. Without it rows whose time has no offset are bad. JSON
+    /// has times in UTC and needs none.
     pub fn new(zone: Option<Zone>) -> Self {
         Self {
             times: LocalTimes::new(zone),
@@ -86,12 +85,12 @@ impl SflowtoolReader {
         }
     }
 
-    /// What has been read so far.
+    /// The counts so far.
     pub fn lines(&self) -> &Lines {
         &self.lines
     }
 
-    /// Takes the next line in, without its end or with it.
+    /// Handles the next line, with or without its line end.
     pub fn line(&mut self, line: &str, sink: &mut impl FnMut(Row)) {
         self.lines.read += 1;
         let line = line.trim_end();
@@ -108,12 +107,12 @@ impl SflowtoolReader {
         }
     }
 
-    /// Takes a whole text in, a line at a time; bytes that are no UTF-8 make a row bad, not the
-    /// text, and of a line that is too long only the beginning is kept.
+    /// Handles a whole text, a line at a time. Bytes that are not UTF-8 make only their row bad.
+    /// Of a line that is too long only the beginning is kept.
     ///
     /// # Errors
     ///
-    /// When `input` cannot be read. What came before went to `sink`.
+    /// `input` cannot be read. Rows before went to `sink`.
     pub fn text(
         &mut self,
         mut input: impl BufRead,
@@ -135,7 +134,7 @@ impl SflowtoolReader {
         Ok(())
     }
 
-    /// The text has ended: an object that has not is bad.
+    /// Ends the text: an incomplete object is bad.
     pub fn end(&mut self) {
         if !self.object.is_empty() {
             let object = std::mem::take(&mut self.object);
@@ -182,8 +181,8 @@ impl SflowtoolReader {
     }
 
     fn json_line(&mut self, line: &str, sink: &mut impl FnMut(Row)) {
-        // Only an object begins at the left edge with a brace: one that was cut does not take
-        // the next with it.
+        // Only an object begins with a brace in the first column, so a truncated object does not
+        // include the next.
         if line.starts_with('{') {
             self.end();
         }
@@ -214,7 +213,7 @@ impl SflowtoolReader {
     }
 }
 
-/// How many braces and brackets are opened and not closed, outside of strings.
+/// Opened minus closed braces and brackets, outside of strings.
 fn depth(line: &str) -> i64 {
     let (mut depth, mut in_string, mut escaped) = (0, false, false);
     for byte in line.bytes() {

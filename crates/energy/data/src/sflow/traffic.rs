@@ -1,38 +1,38 @@
-//! How much went through an interface, from two readings of its counters.
+//! The traffic of an interface, from two readings of its counters.
 //!
-//! Only arithmetic: no state, no clock. The hard part is a counter that has gone back: has it
-//! wrapped, or was it set back?
+//! Only arithmetic: no state, no clock. The difficult case is a counter that has gone back: it
+//! may have wrapped, or may have been reset.
 
 use super::counters::InterfaceCounters;
 use filermark_results::Timestamp;
 use std::net::IpAddr;
 
-/// The shortest Ethernet head. Packets times this is no more than the bytes.
+/// The shortest Ethernet header. Packets times this are at most the bytes.
 const PACKET_BYTES_MIN: u64 = 14;
-/// A rate of so many times the interface's speed cannot be.
+/// A rate above this multiple of the interface's speed is impossible.
 const SPEED_LEEWAY: f64 = 1.5;
-/// What is possible where the interface does not tell its speed, in bits per second.
+/// The greatest possible speed where the interface does not report it, in bits per second.
 const SPEED_MAX: f64 = 3.2e12;
-/// An agent may hold a reading back for so long, so that an interval seems shorter than it
-/// was (sFlow version 5, section 5), in seconds.
+/// How long an agent may hold a reading back, in seconds, so that an interval seems shorter
+/// than it was (sFlow version 5, section 5).
 const HELD_BACK_S: f64 = 1.0;
-/// ifDirection of an interface that sends and receives by turns.
+/// ifDirection of a half duplex interface.
 const HALF_DUPLEX: u32 = 2;
 
 /// Traffic of one interface between two readings of its counters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrafficSample {
-    /// When the second reading came.
+    /// The time of the second reading.
     pub at: Timestamp,
     /// Seconds between the readings; above 0.
     pub seconds: f64,
-    /// Whose interface.
+    /// The agent.
     pub agent: IpAddr,
-    /// Which part of the agent told of it.
+    /// The part of the agent that reported it.
     pub sub_agent: u32,
     /// Which interface of the agent.
     pub if_index: u32,
-    /// Bits per second that it can do; `None` where the agent does not know.
+    /// Its speed in bits per second; `None` if the agent does not know it.
     pub speed_bits_per_s: Option<u64>,
     /// What the agent received. On a switch's port to a server: what the server sent.
     pub input: Rates,
@@ -46,7 +46,7 @@ impl TrafficSample {
         Some(self.input.bytes_per_s? + self.output.bytes_per_s?)
     }
 
-    /// MiB per second in both directions, as efficiency counts them.
+    /// MiB per second in both directions, as used for efficiency.
     pub fn mib_per_s(&self) -> Option<f64> {
         self.bytes_per_s().map(|bytes| bytes / crate::MIB)
     }
@@ -57,22 +57,22 @@ impl TrafficSample {
 pub struct Rates {
     /// Bytes over the interval, as they were counted.
     pub bytes: Option<u64>,
-    /// Packets over the interval that were broken or thrown away, as they were counted.
+    /// Packets over the interval with errors or discarded, as they were counted.
     pub bad_packets: Option<u64>,
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
-    /// Packets per second, to one, to many and to all.
+    /// Packets per second: unicast, multicast and broadcast together.
     pub packets_per_s: Option<f64>,
-    /// Packets per second that were broken.
+    /// Packets per second with errors.
     pub errors_per_s: Option<f64>,
-    /// Sound packets per second that were thrown away.
+    /// Packets per second without errors that were discarded.
     pub discards_per_s: Option<f64>,
     /// Share of the speed, 1 for all of it. With half duplex both directions share one.
     pub utilisation: Option<f64>,
 }
 
-/// Bits per second, if it says so. A 32-bit gauge stands at its end (4294967295) for
-/// everything faster (RFC 2863, ifSpeed), and some agents hand that on.
+/// Bits per second, if reported. A 32-bit gauge is at its maximum (4294967295) for everything
+/// faster (RFC 2863, ifSpeed), and some agents send that.
 pub(super) fn speed(counters: &InterfaceCounters) -> Option<u64> {
     let speed = counters.speed;
     (speed != 0 && speed != u64::from(u32::MAX) && speed != u64::MAX).then_some(speed)
@@ -119,7 +119,7 @@ enum Step {
     /// One of the two is not known.
     Unknown,
     Forward(u64),
-    /// Less than before; so many if it has wrapped.
+    /// Less than before; `wrapped` is the difference if it has wrapped.
     Back {
         wrapped: u64,
     },
@@ -135,7 +135,7 @@ fn step32(from: u32, to: u32) -> Step {
     }
 }
 
-/// Bytes: a counter of 64 bits, behind which an agent may have one of 32.
+/// Bytes: a counter of 64 bits; an agent may have only one of 32 bits.
 fn step64(from: u64, to: u64) -> Step {
     match (from, to) {
         (u64::MAX, _) | (_, u64::MAX) => Step::Unknown,
@@ -185,7 +185,7 @@ impl Steps {
             .count()
     }
 
-    /// Whether the packet counters that went back can have wrapped while so many bytes passed.
+    /// Whether the packet counters that went back can have wrapped with these bytes.
     fn packets_fit(&self) -> bool {
         let Step::Forward(octets) = self.octets else {
             return true;
@@ -235,11 +235,11 @@ fn amount(step: Step) -> Option<u64> {
 }
 
 /// The rates (in, out) over `seconds` between two readings, or `None` where the counters were
-/// set back in between.
+/// reset in between.
 ///
-/// A single counter that went back has wrapped, if what passed then is possible. Where more
-/// went back at once, or the bytes that passed are too few for the packets, they were set
-/// back: counters wrap each at its own time.
+/// A single counter that went back has wrapped, if the resulting amount is possible. Where more
+/// went back at once, or the bytes are too few for the packets, they were reset: counters wrap
+/// independently.
 pub(super) fn rates(
     from: &InterfaceCounters,
     to: &InterfaceCounters,

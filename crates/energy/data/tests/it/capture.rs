@@ -1,4 +1,4 @@
-//! Packet captures: a real one, and such as are built here.
+//! Packet captures: a real one, and synthetic ones.
 
 use crate::encode::*;
 use filermark_energy_data::sflow::capture::{CaptureError, Packets, read};
@@ -16,7 +16,7 @@ use std::process::Command;
 /// Datagram 2 was refused, since the listener came later.
 const OVS: &[u8] = include_bytes!("../fixtures/ovs-sflow.pcap");
 
-/// What is in a capture: when (seconds), from whom, what.
+/// The datagrams of a capture: time in seconds, sender, payload.
 type Taken = Vec<(f64, IpAddr, Vec<u8>)>;
 
 fn taken(bytes: &[u8]) -> (Taken, Packets, Result<(), CaptureError>) {
@@ -38,9 +38,9 @@ fn a_capture_of_open_vswitch() {
     });
     assert_eq!(end, Ok(()));
     assert_eq!((packets.read, packets.datagrams), (8, 8));
-    let trouble = collector.problems();
+    let problems = collector.problems();
     assert_eq!(
-        (trouble.unreadable, trouble.broken, trouble.skipped),
+        (problems.unreadable, problems.broken, problems.skipped),
         (0, 0, 0)
     );
     let counts = collector.ports.counts();
@@ -53,7 +53,7 @@ fn a_capture_of_open_vswitch() {
     ];
     assert_eq!(silent, [0; 4]);
     let of = |index| samples.iter().filter(move |s| s.if_index == index);
-    // What comes in at 5 goes out at 3, in whole datagrams of 1442 bytes.
+    // Traffic received at 5 is sent at 3, in whole datagrams of 1442 bytes.
     let (from, to) = (of(5).next().expect("a rate"), of(3).next().expect("a rate"));
     assert_eq!((from.at, from.input), (to.at, to.output));
     let (bytes, packets) = from
@@ -170,7 +170,8 @@ fn pcapng() -> Vec<u8> {
         ),
         packet(1, time / 1000, &cooked, 0),
         packet(2, time / 1_000_000, &v4, 0),
-        // Not to the port, not UDP, not IP, cut up, cut off, of an unknown layer, of nobody.
+        // Not to the port, not UDP, not IP, a fragment, truncated, of an unknown layer, of an
+        // unknown interface.
         packet(
             0,
             time,
@@ -202,7 +203,7 @@ fn pcapng_with_many_kinds_of_packets() {
 }
 
 #[test]
-fn captures_that_end_early_or_are_none() {
+fn truncated_and_invalid_captures() {
     let whole = taken(OVS).0;
     let (all, packets, end) = taken(&OVS[..OVS.len() - 20]);
     assert_eq!(
@@ -216,7 +217,7 @@ fn captures_that_end_early_or_are_none() {
     ] {
         assert_eq!(taken(none).2, Err(CaptureError::NoCapture));
     }
-    // A record that says it has 4 GB.
+    // A record with a length of 4 GB.
     let mut long = OVS.to_vec();
     long[32..40].fill(0x7f);
     assert_eq!(taken(&long).2, Err(CaptureError::BlockTooLong(0)));
@@ -244,7 +245,7 @@ proptest! {
     }
 }
 
-/// tshark reads the same figures out of our own encoder's datagrams as we do.
+/// tshark and this decoder read the same figures from the test encoder's datagrams.
 #[test]
 fn tshark_reads_the_same() {
     let counters = InterfaceCounters {
@@ -324,7 +325,7 @@ fn tshark_reads_the_same() {
     assert!(!theirs.contains("Malformed"), "{theirs}");
 }
 
-/// IPv4 as tshark wants it: with its true length and no options.
+/// IPv4 as tshark requires it: with the correct length and no options.
 fn ipv4_sound(payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0];
     packet.extend((payload.len() as u16 + 20).to_be_bytes());
@@ -333,23 +334,23 @@ fn ipv4_sound(payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// What tshark says of a capture in words.
+/// The text output of tshark for a capture.
 fn tshark(file: &[u8]) -> filermark_testbed::Result<String> {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("sflow.pcapng");
     std::fs::write(&path, file).expect("a temporary file");
-    let said = Command::new("tshark")
+    let output = Command::new("tshark")
         .args(["-n", "-V", "-r"])
         .arg(&path)
         .output();
-    let said = said.map_err(|error| {
+    let output = output.map_err(|error| {
         let reason = format!("tshark cannot be run ({error}; Debian package tshark)");
         filermark_testbed::Error::Unavailable(reason)
     })?;
     assert!(
-        said.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&said.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
-    Ok(String::from_utf8_lossy(&said.stdout).into_owned())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,4 +1,4 @@
-//! Writes sFlow datagrams, the way back of the reader. Tests only.
+//! Encodes sFlow datagrams for the tests.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use filermark_energy_data::sflow::counters::*;

@@ -1,4 +1,4 @@
-//! Bytes from anybody.
+//! Untrusted bytes.
 
 use crate::encode::*;
 use filermark_energy_data::log::Log;
@@ -10,7 +10,7 @@ use filermark_energy_data::sflow::{Collector, PortOptions};
 use filermark_results::Timestamp;
 use proptest::prelude::*;
 
-/// A sound datagram of many kinds of samples.
+/// A valid datagram with many kinds of samples.
 fn sound(sequence: u32) -> Vec<u8> {
     let counters = InterfaceCounters {
         if_index: sequence % 40,
@@ -75,9 +75,9 @@ fn sound_messages_pass_every_target() {
     let bytes = sound(7);
     let mut collector = small();
     take(&mut collector, 0.0, &bytes);
-    let trouble = collector.problems();
+    let problems = collector.problems();
     assert_eq!(
-        (trouble.unreadable, trouble.broken, trouble.skipped),
+        (problems.unreadable, problems.broken, problems.skipped),
         (0, 0, 0)
     );
     if let Some(dir) = std::env::var_os("FILERMARK_FUZZ_SEEDS") {
@@ -101,9 +101,9 @@ fn sound_messages_pass_every_target() {
     }
 }
 
-/// What the seeds of logs and setups are read as, so that fuzzing begins beyond the door.
+/// The seeds of logs and setups are valid, so that fuzzing gets past the first checks.
 #[test]
-fn seeds_of_logs_and_setups_are_sound() {
+fn seeds_of_logs_and_setups_are_valid() {
     let path = std::path::Path::new("seed");
     Setup::parse(SETUP, path).expect("a setup");
     let log = Log::new(MERGED.as_bytes(), path);
@@ -158,7 +158,7 @@ proptest! {
         }
     }
 
-    /// What is written comes back, whatever the figures are.
+    /// Encoded counters are decoded unchanged.
     #[test]
     fn interface_counters_come_back(words in prop::array::uniform32(any::<u32>()), wide in prop::array::uniform3(any::<u64>())) {
         use filermark_energy_data::sflow::{Datagram, Sample, counters::CounterRecord};

@@ -1,4 +1,4 @@
-//! What the room does with what comes from outside.
+//! Decoding of external input.
 
 mod capture;
 mod encode;

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 const SENDER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
-/// A collector, and what it has given.
+/// A collector and its samples.
 struct TestCollector {
     collector: Collector,
     samples: Vec<TrafficSample>,
@@ -84,11 +84,11 @@ fn rates_over_lost_late_and_doubled_datagrams() {
 }
 
 #[test]
-fn an_agent_that_starts_again_costs_one_interval() {
+fn a_restarted_agent_loses_one_interval() {
     let mut desk = TestCollector::new(PortOptions::default());
     desk.read(0.0, 500, 9_000_000, 1_000_000);
     desk.read(5.0, 501, 9_005_000, 1_005_000);
-    // It starts again, and has counted past the old figure when it is next heard.
+    // It restarts, and has counted past the old figure at its next datagram.
     desk.read(15.0, 1, 4_000, 2_000_000);
     desk.read(20.0, 2, 9_000, 2_010_000);
     assert_eq!(desk.rates(), [1000.0, 2000.0]);
@@ -97,17 +97,17 @@ fn an_agent_that_starts_again_costs_one_interval() {
 }
 
 #[test]
-fn counters_set_back_by_hand_cost_one_interval() {
+fn reset_counters_lose_one_interval() {
     let mut desk = TestCollector::new(PortOptions::default());
     let mut read = |seconds: f64, number: u32, sample: u32, octets: u64| {
         let reading = port_sample(sample, &port(octets));
         desk.take(seconds, &datagram(&head(number, number * 5000), &[reading]));
     };
     read(0.0, 1, 71, 1_000_000);
-    // The sample's own number begins anew: the standard's sign.
+    // The sample's own number restarts: the sign defined by the standard.
     read(5.0, 2, 1, 1_900_000);
     read(10.0, 3, 2, 1_905_000);
-    // No sign at all, but no counter wraps from there.
+    // No sign, but no counter wraps from there.
     read(15.0, 4, 3, 10);
     read(20.0, 5, 4, 5_010);
     assert_eq!(desk.rates(), [1000.0, 1000.0]);

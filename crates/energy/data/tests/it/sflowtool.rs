@@ -4,8 +4,8 @@ use filermark_energy_data::sflow::sflowtool::{Row, SflowtoolReader};
 use filermark_energy_data::sflow::{Collector, PortOptions, TrafficSample, Zone};
 use filermark_results::Timestamp;
 
-/// Rows of the training on the Emerald specification, as they can be read on its slides today:
-/// in some, commas have become full stops.
+/// Rows of the training on the Emerald specification, as on its slides: in some, commas have
+/// become full stops.
 const TRAINING: &str = include_str!("../fixtures/sflowtool-training.csv");
 const PLAIN: &str = "CNTR,10.0.0.254,17,6,100000000,0,2147483648,175283006,136405187,2578019,297011,0,3,0,0,0,0,0,0,0,1";
 const FLOW: &str = "FLOW,10.0.0.254,563,1073741823,00902773db08,001083265e00,0x0800,0,-1,10.0.0.1,10.0.0.254,17,0x00,64,35690,161,0x00,143,125,80";
@@ -68,7 +68,7 @@ fn the_trainings_rows() {
 }
 
 #[test]
-fn without_a_zone_local_times_are_not_guessed() {
+fn local_times_need_a_zone() {
     let (rows, reader) = read(None, TRAINING);
     assert_eq!((rows.len(), reader.lines().no_zone), (0, 4));
     let offset = TRAINING
@@ -137,7 +137,7 @@ fn objects_on_many_lines_and_on_one() {
         ("10.210.24.181", 100_000)
     );
     assert_eq!((sequence, uptime_ms), (1509, 15_736_722));
-    // Again five seconds later, with more bytes; and the first one once more.
+    // Again five seconds later, with more bytes; and the first one again.
     let later = PRETTY
         .replace("1655386549", "1655386554")
         .replace("\"1509\"", "\"1510\"")
@@ -151,7 +151,7 @@ fn objects_on_many_lines_and_on_one() {
 }
 
 #[test]
-fn an_object_that_was_cut_is_told_and_takes_nothing_with_it() {
+fn a_truncated_object_is_reported_and_the_next_is_read() {
     let cut: String = PRETTY
         .lines()
         .take(9)
@@ -181,7 +181,7 @@ fn an_object_without_end_is_bounded() {
 }
 
 #[test]
-fn a_text_with_a_line_of_megabytes_and_bytes_that_are_no_text() {
+fn a_text_with_a_line_of_megabytes_and_invalid_utf8() {
     let mut text = b"CNTR,".to_vec();
     text.extend(vec![b'9'; 3 << 20]);
     text.extend(format!("\nCNTR,10.0.0.254,\n{PLAIN}\r\n{{\"agent\":").into_bytes());

@@ -85,8 +85,8 @@ fn a_datagram_of_a_real_switch() {
     );
 }
 
-/// Packets that a device samples or discards are not used, and neither are other counters than
-/// those of interfaces. What follows them is read.
+/// Sampled and discarded packets are not used, nor are other counters than those of
+/// interfaces. The samples after them are read.
 #[test]
 fn other_samples_and_records_are_skipped() {
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
@@ -171,7 +171,7 @@ fn errors_have_offset_and_field() {
         .0;
     assert_eq!(
         error(&many).to_string(),
-        "sFlow datagram, byte 20: samples is 4294967295; at most 8192 is believed"
+        "sFlow datagram, byte 20: samples is 4294967295; at most 8192 is accepted"
     );
     let unknown = Words::default().u32(5).u32(9).0;
     let wanted = DecodeError::unexpected(4, "address_type", 9);
@@ -179,7 +179,7 @@ fn errors_have_offset_and_field() {
 }
 
 #[test]
-fn a_broken_record_spoils_no_other_one() {
+fn a_broken_record_does_not_affect_others() {
     let counters = InterfaceCounters {
         if_index: 24,
         ..InterfaceCounters::default()

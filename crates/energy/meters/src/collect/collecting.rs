@@ -1,9 +1,9 @@
-//! A collection from its beginning to its end.
+//! A collection from its start to its end.
 
 use super::clock::{Clock, HostClock, StepWatch};
 use super::live_state::{LiveState, SourceOutage};
 use super::socket;
-use super::source::{SourceReader, WantedSource, beside};
+use super::source::{SourceReader, WantedSource, relative_to_prime};
 use super::state::{CollectorState, Totals};
 use super::stop::Stop;
 use super::writer::{self, LineBatch, LogSender};
@@ -30,12 +30,12 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 const END_MAX: Duration = Duration::from_secs(20);
 /// How often the clocks are compared.
 const CLOCK_EVERY: Duration = Duration::from_millis(250);
-/// A datagram is no longer than this.
+/// Longest datagram, in bytes.
 const DATAGRAM_MAX: usize = 1 << 16;
-/// What an agent may do with a sample before it sends it (sFlow version 5, section 5).
+/// How long an agent may hold a sample back, in seconds (sFlow version 5, section 5).
 const HELD_BACK_S: f64 = 1.0;
 
-/// A collection that goes on. Dropped, it ends.
+/// A running collection. Dropping it ends it.
 pub struct Collection {
     running: Option<CollectorThreads>,
     now: Arc<LiveState>,
@@ -57,7 +57,7 @@ struct CollectorThreads {
     ends: Arc<ThreadResults>,
 }
 
-/// What threads leave behind.
+/// The results of threads.
 #[derive(Default)]
 struct ThreadResults {
     written: Mutex<Option<(u64, u64)>>,
@@ -65,7 +65,7 @@ struct ThreadResults {
     clock_steps: Mutex<u64>,
 }
 
-/// What is to be collected, with everything open.
+/// The open parts of a collection.
 pub(super) struct CollectionParts<W: Write> {
     pub head: Head,
     pub sources: Vec<WantedSource>,
@@ -73,27 +73,26 @@ pub(super) struct CollectionParts<W: Write> {
     pub log: LogWriter<W>,
     pub clock: Arc<dyn Clock>,
     pub now: Arc<LiveState>,
-    /// How this host's clock stands to the prime's.
+    /// The offset of this host's clock from the prime's.
     pub host_clock: ClockFacts,
 }
 
 impl Collection {
-    /// Begins: binds the socket, opens the sources, makes the log (which must not be there),
-    /// and waits until every meter has answered once, or has failed.
+    /// Starts: binds the socket, opens the sources, creates the log (which must not exist), and
+    /// waits until every meter has answered once, or has failed.
     ///
     /// # Errors
-    /// The log is there already, the address is taken, a source cannot be opened or does not
-    /// answer at all: better now than after two days.
+    /// The log exists, the address is in use, or a source cannot be opened or does not answer.
     pub fn start(setup: &Setup, log: &Path, version: &str) -> Result<Self, CollectError> {
-        Self::start_beside(setup, log, version, &ClockFacts::default())
+        Self::start_with_clock(setup, log, version, &ClockFacts::default())
     }
 
-    /// The same on a host whose clock is not the prime's: how it stands to it goes into the
-    /// facts of every source that is read by it.
+    /// Starts on another host than the prime: the offset of its clock is added to the facts of
+    /// every source that is read by it.
     ///
     /// # Errors
     /// As [`start`](Self::start).
-    pub fn start_beside(
+    pub fn start_with_clock(
         setup: &Setup,
         log: &Path,
         version: &str,
@@ -101,7 +100,7 @@ impl Collection {
     ) -> Result<Self, CollectError> {
         if setup.sflow.is_none() && setup.meters.is_empty() && setup.sensors.is_empty() {
             return Err(CollectError(
-                "there is nothing to collect: no sFlow, no meter, no sensor".into(),
+                "nothing to collect: the setup has no sFlow, no meter and no sensor".into(),
             ));
         }
         let clock: Arc<dyn Clock> = Arc::new(HostClock::new());
@@ -125,7 +124,7 @@ impl Collection {
         Ok(collecting)
     }
 
-    /// Begins with what is open.
+    /// Starts with open parts.
     pub(super) fn begin<W: Write + Send + 'static>(
         parts: CollectionParts<W>,
     ) -> Result<Self, CollectError> {
@@ -148,7 +147,7 @@ impl Collection {
         let readers = match readers {
             Ok(readers) => readers,
             Err(error) => {
-                // The writer must have let go of the log before it is removed.
+                // The writer must have closed the log before it is removed.
                 drop((outbox, breath));
                 let _ = running.alive.recv_timeout(END_MAX);
                 return Err(error);
@@ -164,11 +163,11 @@ impl Collection {
             collecting.listens = socket.local_addr().ok();
             let source = sflow_source(next_id, &setup, collecting.listens, &parts.host_clock);
             outbox.send(vec![LogLine::Source(source)]);
-            let books =
+            let state =
                 CollectorState::new(next_id, setup.selection, setup.time_basis, outbox.clone());
             let (ends, listens) = (running.ends.clone(), collecting.listens);
             running.spawn("energy-sflow", breath.clone(), move |stop| {
-                let totals = receive(&socket, listens, books, stop);
+                let totals = receive(&socket, listens, state, stop);
                 put(&ends.totals, Some(totals));
             })?;
         }
@@ -180,12 +179,12 @@ impl Collection {
         Ok(collecting)
     }
 
-    /// Where sFlow is listened for.
+    /// The address on which sFlow is received.
     pub const fn listens(&self) -> Option<SocketAddr> {
         self.listens
     }
 
-    /// What there is to be seen now.
+    /// The present state.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             listens: self.listens,
@@ -193,21 +192,20 @@ impl Collection {
         }
     }
 
-    /// Sentences of what has happened since this was asked last: a meter that does not
-    /// answer, and that does again.
+    /// Messages since the last call: a meter that does not answer, or answers again.
     pub fn take_messages(&self) -> Vec<String> {
         self.now.take_messages()
     }
 
-    /// Why nothing is written any more, if so: the collection should be stopped.
+    /// Why the log cannot be written, if so: the collection should be stopped.
     pub fn failure(&self) -> Option<String> {
         self.now.failure()
     }
 
-    /// Ends: reads everything once more, writes the last line.
+    /// Reads every source once more, and writes the last line.
     ///
     /// # Errors
-    /// The log could not be written to its end.
+    /// The log could not be completed.
     pub fn stop(mut self) -> Result<Summary, CollectError> {
         let running = self.running.take();
         let absences = self.now.absences(self.clock.passed());
@@ -227,17 +225,19 @@ impl Collection {
     }
 
     fn warnings(&self, running: &CollectorThreads, absences: Vec<SourceOutage>) -> Vec<String> {
-        let mut troubles: Vec<String> = absences.iter().map(absent).collect();
+        let mut problems: Vec<String> = absences.iter().map(absent).collect();
         let steps = *lock(&running.ends.clock_steps);
         if steps > 0 {
             let times = counted(steps, "time");
-            troubles.push(format!("this host's clock was set meanwhile ({times})"));
+            problems.push(format!(
+                "this host's clock was set during the collection ({times})"
+            ));
         }
         let Some(totals) = *lock(&running.ends.totals) else {
-            return troubles;
+            return problems;
         };
-        let nothing = totals.nothing_came(self.listens);
-        // Where nothing of version 5 came, one sentence says what came instead.
+        let nothing = totals.nothing_received(self.listens);
+        // Where nothing of version 5 was received, `nothing` has the number of others.
         let unreadable = match nothing.is_some() {
             true => 0,
             false => totals.unreadable,
@@ -253,17 +253,17 @@ impl Collection {
             (totals.no_number, "sample", "left out: too many interfaces"),
         ];
         for (n, what, became) in sentences.into_iter().filter(|(n, ..)| *n > 0) {
-            troubles.push(format!("{} {became}", counted(n, what)));
+            problems.push(format!("{} {became}", counted(n, what)));
         }
         if let Some(nothing) = nothing {
-            troubles.push(nothing);
+            problems.push(nothing);
         } else {
-            let unheard = self.now.with_ports(|ports| ports.unheard());
-            for ports in unheard.unwrap_or_default() {
-                troubles.push(format!("no traffic was told of the chosen ports {ports}"));
+            let silent = self.now.with_ports(|ports| ports.without_traffic());
+            for ports in silent.unwrap_or_default() {
+                problems.push(format!("no traffic received for the chosen ports {ports}"));
             }
         }
-        troubles
+        problems
     }
 }
 
@@ -315,21 +315,20 @@ impl CollectorThreads {
         })
     }
 
-    /// Ends all threads and gives the numbers of lines of readings and of samples.
+    /// Ends all threads and returns the numbers of lines of readings and of samples.
     fn end(&self) -> Result<(u64, u64), CollectError> {
         self.stop.raise();
         if self.alive.recv_timeout(END_MAX) == Err(RecvTimeoutError::Timeout) {
             return Err(CollectError(format!(
-                "the log is not whole: it was not written to its end within {} s; is the disk there?",
+                "the log is incomplete: it was not completed within {} s; does the disk still work?",
                 END_MAX.as_secs()
             )));
         }
-        lock(&self.ends.written)
-            .ok_or_else(|| CollectError("the log was not written to its end".into()))
+        lock(&self.ends.written).ok_or_else(|| CollectError("the log is incomplete".into()))
     }
 }
 
-/// A source that was not there for a time, in words.
+/// The sentence for a source that did not answer for some time.
 fn absent(of: &SourceOutage) -> String {
     let (name, lost_s) = (&of.name, of.lost.as_secs_f64());
     match (of.silent, of.lost.is_zero()) {
@@ -349,7 +348,7 @@ fn put<T>(mutex: &Mutex<T>, value: T) {
     *lock(mutex) = value;
 }
 
-/// A log that has just been made, and is removed again if the collection does not begin.
+/// A new log, which is removed if the collection does not start.
 struct NewLog {
     writer: LogWriter<io::BufWriter<std::fs::File>>,
     guard: Guard,
@@ -504,15 +503,15 @@ fn sflow_source(
         interval_s: None,
         digits: Default::default(),
         instrument: Box::new(setup.instrument.clone()),
-        clock: beside(own, host),
+        clock: relative_to_prime(own, host),
     }
 }
 
-/// Takes datagrams in until the collection ends.
+/// Receives datagrams until the collection ends.
 fn receive(
     socket: &UdpSocket,
     listens: Option<SocketAddr>,
-    mut books: CollectorState,
+    mut state: CollectorState,
     stop: &Stop,
 ) -> Totals {
     let mut buffer = vec![0; DATAGRAM_MAX];
@@ -520,19 +519,19 @@ fn receive(
         match socket.recv_from(&mut buffer) {
             Ok((length, from)) => {
                 let bytes = buffer.get(..length).unwrap_or_default();
-                books.datagram(from.ip().to_canonical(), bytes);
+                state.datagram(from.ip().to_canonical(), bytes);
             }
             Err(error) if is_nothing(&error) => {}
-            // No descriptor or memory for the moment: not at once again.
+            // No descriptor or memory at the moment: do not retry at once.
             Err(_) => {
-                stop.wait(socket::LOOK);
+                stop.wait(socket::POLL_INTERVAL);
             }
         }
-        if !books.look() {
-            return books.totals();
+        if !state.send_due() {
+            return state.totals();
         }
     }
-    books.end(listens)
+    state.end(listens)
 }
 
 fn is_nothing(error: &io::Error) -> bool {
@@ -542,7 +541,7 @@ fn is_nothing(error: &io::Error) -> bool {
     )
 }
 
-/// Says when the wall's clock was set, and counts how often.
+/// Reports and counts steps of the wall clock.
 fn watch_clock(outbox: &LogSender, count: &Mutex<u64>, stop: &Stop) {
     let mut steps = StepWatch::new();
     loop {
@@ -551,7 +550,7 @@ fn watch_clock(outbox: &LogSender, count: &Mutex<u64>, stop: &Stop) {
             *lock(count) += 1;
             let direction = if step > 0.0 { "forward" } else { "back" };
             let message = format!(
-                "this host's clock was set {direction} by {:.1} s: times before and after do not go together",
+                "this host's clock was set {direction} by {:.1} s: times before and after cannot be compared",
                 step.abs()
             );
             let line = outbox.event(None, EventKind::ClockJump, message);

@@ -1,4 +1,4 @@
-//! What there is to be seen now, as all threads tell it.
+//! The present state of all threads, for the live view.
 
 use super::ports::PortTable;
 use super::{Snapshot, SourceNow};
@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A source is silent when nothing came for so many of its intervals.
+/// A source is silent after this number of its intervals without an answer.
 const SILENT_INTERVALS: u32 = 3;
-/// But not before this: a meter may be a little late.
+/// The shortest time until a source is silent: a meter may be a little late.
 const SILENT_MIN: Duration = Duration::from_secs(1);
-/// Most sentences that wait to be said; of more, the oldest go.
-const NEWS_MAX: usize = 64;
-/// One that has failed is silent after this, however long its interval.
+/// Most messages that wait to be read; the oldest are dropped.
+const MESSAGES_MAX: usize = 64;
+/// A failed source is silent after this time, even with a longer interval.
 const FAILED_MAX: Duration = Duration::from_secs(15);
 
 /// The state behind [`Snapshot`].
@@ -36,20 +36,20 @@ struct State {
 struct Measuring {
     source: Source,
     interval: Duration,
-    /// When it last answered, and what.
+    /// Time and figures of its last answer.
     last: Option<(Duration, BTreeMap<Quantity, f64>)>,
-    /// Joules that it had counted the time before.
+    /// Its counter of joules at the last answer.
     joules: Option<(Duration, f64)>,
     power_w: Option<f64>,
     failing_since: Option<Duration>,
-    /// How long it did not answer, without what goes on now.
+    /// How long it did not answer, without a current outage.
     lost: Duration,
 }
 
-/// How a source was found at the end.
+/// The outages of a source at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SourceOutage {
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// It is silent now.
     pub silent: bool,
@@ -86,7 +86,7 @@ impl LiveState {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A meter or sensor begins; gives its place here.
+    /// Adds a meter or sensor; returns its index.
     pub fn add_source(&self, source: Source, interval: Duration) -> usize {
         let mut state = self.lock();
         state.sources.push(Measuring {
@@ -101,7 +101,7 @@ impl LiveState {
         state.sources.len() - 1
     }
 
-    /// It has answered.
+    /// Records an answer.
     pub fn answered(&self, place: usize, at: Duration, values: &BTreeMap<Quantity, f64>) {
         let mut state = self.lock();
         let Some(measuring) = state.sources.get_mut(place) else {
@@ -119,7 +119,7 @@ impl LiveState {
         measuring.failing_since = None;
     }
 
-    /// It has not.
+    /// Records a failure.
     pub fn failed(&self, place: usize, at: Duration) {
         let mut state = self.lock();
         if let Some(measuring) = state.sources.get_mut(place) {
@@ -127,53 +127,53 @@ impl LiveState {
         }
     }
 
-    /// A collector of sFlow begins.
+    /// Sets the interfaces of a collector of sFlow.
     pub fn set_ports(&self, table: PortTable) {
         self.lock().ports = Some(table);
     }
 
-    /// Does something with the interfaces; `None` without a collector.
+    /// Calls `work` with the interfaces; `None` without a collector.
     pub fn with_ports<T>(&self, work: impl FnOnce(&mut PortTable) -> T) -> Option<T> {
         self.lock().ports.as_mut().map(work)
     }
 
-    /// Datagrams that came and that were lost, in all.
+    /// Sets the numbers of datagrams received and lost.
     pub fn set_datagrams(&self, came: u64, lost: u64) {
         self.lock().datagrams = (came, lost);
     }
 
-    /// The last thing that went wrong.
+    /// Sets the last problem.
     pub fn set_last_problem(&self, sentence: String) {
         self.lock().last_problem = Some(sentence);
     }
 
-    /// A sentence that whoever is there should read now.
+    /// Adds a message for the terminal.
     pub fn push_message(&self, sentence: String) {
         let mut state = self.lock();
-        if state.messages.len() >= NEWS_MAX {
+        if state.messages.len() >= MESSAGES_MAX {
             state.messages.pop_front();
         }
         state.messages.push_back(sentence);
     }
 
-    /// The sentences since the last time, the oldest first.
+    /// The messages since the last call, the oldest first.
     pub fn take_messages(&self) -> Vec<String> {
         self.lock().messages.drain(..).collect()
     }
 
-    /// The log cannot be written any more.
+    /// Records that the log cannot be written.
     pub fn set_failure(&self, sentence: String) {
         let mut state = self.lock();
         state.last_problem = Some(sentence.clone());
         state.failure.get_or_insert(sentence);
     }
 
-    /// Why the log cannot be written any more.
+    /// Why the log cannot be written.
     pub fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
     }
 
-    /// Meters and sensors that are silent, or were not there for a time.
+    /// Meters and sensors that are silent, or did not answer for some time.
     pub fn absences(&self, now: Duration) -> Vec<SourceOutage> {
         let state = self.lock();
         let all = state.in_order().into_iter().map(|s| SourceOutage {
@@ -184,7 +184,7 @@ impl LiveState {
         all.filter(|a| a.silent || !a.lost.is_zero()).collect()
     }
 
-    /// What there is to be seen.
+    /// The state for the live view.
     pub fn snapshot(&self, now: Duration) -> Snapshot {
         let state = self.lock();
         let ports = state.ports.as_ref();
@@ -202,7 +202,7 @@ impl LiveState {
 }
 
 impl State {
-    /// The sources as the setup has them, whoever answered first.
+    /// The sources in the order of the setup.
     fn in_order(&self) -> Vec<&Measuring> {
         let mut sources: Vec<&Measuring> = self.sources.iter().collect();
         sources.sort_by_key(|measuring| measuring.source.id);
@@ -221,7 +221,7 @@ impl State {
     }
 }
 
-/// A figure with its unit, for people.
+/// A figure with its unit, as text.
 fn shown(quantity: Quantity, value: f64) -> String {
     let (decimals, unit) = match quantity {
         Quantity::Power => (1, " W"),

@@ -1,4 +1,4 @@
-//! Numbers of interfaces in the log, and what each was doing last.
+//! Numbers of interfaces in the log, and the last rate of each.
 
 use super::{PortNow, TOP_PORTS};
 use filermark_energy_data::MIB;
@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Most interfaces of a log; senders can make them up.
+/// Most interfaces of a log, since senders can forge them.
 pub(super) const PORTS_MAX: usize = 65_536;
-/// A rate counts until so many of its own intervals have passed without a new one.
+/// A rate is valid until this number of its own intervals has passed without a new one.
 const STALE_INTERVALS: f64 = 3.0;
 
 /// An interface: agent, part of the agent, ifIndex.
 type Key = (IpAddr, u32, u32);
 
-/// All interfaces that have told a rate.
+/// All interfaces with a rate.
 #[derive(Debug)]
 pub(super) struct PortTable {
     source: u32,
@@ -52,14 +52,18 @@ impl PortTable {
         }
     }
 
-    /// Takes a rate in. Gives the interface's number, and its line if it is new; `None`: there
+    /// Stores a rate. Returns the interface's number, and its line if it is new; `None`: there
     /// are too many.
-    pub fn take(&mut self, sample: &TrafficSample, heard: Duration) -> Option<(u32, Option<Port>)> {
+    pub fn take(
+        &mut self,
+        sample: &TrafficSample,
+        received: Duration,
+    ) -> Option<(u32, Option<Port>)> {
         let key = (sample.agent, sample.sub_agent, sample.if_index);
         if let Some(number) = self.numbers.get(&key) {
             let last = self.last.get_mut(*number as usize)?;
             last.sample = *sample;
-            last.received = heard;
+            last.received = received;
             return Some((*number, None));
         }
         if self.last.len() >= PORTS_MAX {
@@ -84,20 +88,19 @@ impl PortTable {
             label: port.label(),
             chosen: self.selection.has(sample.agent, sample.if_index),
             sample: *sample,
-            received: heard,
+            received,
         });
         Some((port.port, Some(port)))
     }
 
-    /// MiB/s through the chosen interfaces, of which the last rate is not too old; `None`
-    /// where there is none.
+    /// MiB/s through the chosen interfaces whose last rate is not too old; `None` without one.
     pub fn chosen_mib_per_s(&self, now: Duration) -> Option<f64> {
         let fresh = self.last.iter().filter(|p| p.chosen && p.is_fresh(now));
         let rates = fresh.filter_map(|port| port.sample.mib_per_s());
         rates.reduce(|a, b| a + b)
     }
 
-    /// The chosen ones first, then the busiest of now.
+    /// The chosen interfaces first, then the busiest.
     pub fn busiest(&self, now: Duration) -> Vec<PortNow> {
         let mut fresh: Vec<&Last> = self.last.iter().filter(|p| p.is_fresh(now)).collect();
         let rate = |last: &Last| last.sample.mib_per_s().unwrap_or(0.0);
@@ -110,8 +113,8 @@ impl PortTable {
         fresh.iter().map(|last| last.shown()).collect()
     }
 
-    /// Chosen interfaces of which nothing has been heard, as they were asked for.
-    pub fn unheard(&self) -> Vec<String> {
+    /// Chosen interfaces without any rate, as in the setup.
+    pub fn without_traffic(&self) -> Vec<String> {
         let seen: Vec<(IpAddr, u32)> = self.last.iter().map(|p| (p.key.0, p.key.2)).collect();
         let unmatched = self.selection.unmatched(&seen);
         unmatched.map(ToString::to_string).collect()

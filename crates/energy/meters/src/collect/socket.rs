@@ -7,21 +7,21 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// Bytes that the kernel is asked to keep for us: a second of a hundred thousand datagrams
-/// of counters does not fit, a tenth of one does. It gives what it may.
+/// Requested receive buffer in bytes: enough for 0.1 s of 100000 datagrams of counters a
+/// second. The kernel may give less.
 const RECEIVE_BUFFER: usize = 32 << 20;
-/// How long a look into the socket takes when nothing comes.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+/// How long a receive call waits for a datagram.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Listens there. An IPv6 address hears IPv4 as well, where it is none in particular.
+/// Listens on the address. The unspecified IPv6 address receives IPv4, too.
 ///
 /// # Errors
-/// The address cannot be had; another collector may have it.
+/// The address cannot be bound; another collector may use it.
 pub(super) fn listen(address: SocketAddr) -> Result<UdpSocket, CollectError> {
     open(address).map_err(|error| {
         let next = match error.kind() {
             io::ErrorKind::AddrInUse => {
-                "another collector listens there already; end it, or choose another port and tell the switch"
+                "another collector listens there already; end it, or choose another port here and on the switch"
             }
             io::ErrorKind::AddrNotAvailable => "this host has no such address",
             io::ErrorKind::PermissionDenied => "choose a port from 1024 on; sFlow's is 6343",
@@ -40,11 +40,11 @@ fn open(address: SocketAddr) -> io::Result<UdpSocket> {
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    // Past the limit of the system where we may; up to it otherwise.
+    // Beyond the limit of the system where that is allowed; up to it otherwise.
     if sockopt::set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER).is_err() {
         let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
     }
     socket.bind(&address.into())?;
-    socket.set_read_timeout(Some(LOOK))?;
+    socket.set_read_timeout(Some(POLL_INTERVAL))?;
     Ok(socket.into())
 }

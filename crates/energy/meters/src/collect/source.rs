@@ -1,7 +1,7 @@
-//! One meter or sensor, in a thread of its own: read at set times, whatever it does.
+//! One meter or sensor, in a thread of its own, read at fixed times.
 //!
-//! The times are an absolute schedule, so that nothing drifts. An answer that takes longer
-//! than the interval costs the readings it covers, and that is said.
+//! The times are an absolute schedule, so that nothing drifts. If an answer takes longer than
+//! the interval, the readings of that time are skipped and reported.
 
 use super::stop::Stop;
 use super::throttle::LogThrottle;
@@ -13,8 +13,7 @@ use filermark_results::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A source that fails is asked no more seldom than this (but for one whose interval is
-/// longer).
+/// The longest wait before a failed source is read again (its interval, if that is longer).
 const BACK_OFF_MAX: Duration = Duration::from_secs(10);
 
 /// A source that is to be read.
@@ -23,9 +22,8 @@ pub(super) struct WantedSource {
     pub source: Source,
     /// How often it is read.
     pub interval: Duration,
-    /// What the user says of its clock.
+    /// The offset of its clock in the setup.
     pub offset_s: Option<f64>,
-    /// The thing itself.
     pub meter: Box<dyn Meter>,
 }
 
@@ -36,12 +34,12 @@ pub(super) struct SourceReader {
     interval: Duration,
     meter: Box<dyn Meter>,
     outbox: LogSender,
-    /// Its place in what there is to be seen.
+    /// Its index in the live state.
     place: usize,
     lost_since: Option<Duration>,
     failures: u32,
     skipped: LogThrottle<()>,
-    /// The longest that a reading took, its answer and its way to the log.
+    /// The longest time of a reading, including sending it to the log.
     slowest: Duration,
 }
 
@@ -51,12 +49,12 @@ struct Answer {
     /// The time is the source's own.
     own_clock: bool,
     values: BTreeMap<Quantity, f64>,
-    /// Between question and answer.
+    /// The time between request and answer.
     trip: Duration,
 }
 
 impl SourceReader {
-    /// Reads a source for the first time, and hands its line and its figures over.
+    /// Reads a source for the first time, and sends its line and its figures.
     ///
     /// # Errors
     /// It does not answer.
@@ -89,7 +87,7 @@ impl SourceReader {
         Ok(reader)
     }
 
-    /// Reads until the collection ends, and once more then.
+    /// Reads until the collection ends, and once at the end.
     pub fn work(mut self, stop: &Stop) {
         let clock = self.outbox.clock.clone();
         let begin = clock.passed();
@@ -103,7 +101,7 @@ impl SourceReader {
             let wait = due.saturating_sub(clock.passed()).max(self.back_off());
             let ended = stop.wait(wait);
             if self.failures > 0 {
-                // Times that went by while it was left alone are not missed ones.
+                // Times during the back-off are not skipped readings.
                 tick = tick.max(self.times_over(begin));
             }
             let asked = clock.passed();
@@ -116,7 +114,7 @@ impl SourceReader {
         self.report_skipped(true);
     }
 
-    /// One reading. Gives whether there is still somebody who writes.
+    /// Reads once. Returns whether the writer still runs.
     fn read(&mut self) -> bool {
         match ask(self.meter.as_mut(), &self.name, &self.outbox) {
             Ok(answer) => self.take(answer),
@@ -124,20 +122,20 @@ impl SourceReader {
         }
     }
 
-    /// The least wait before a source that has failed is asked again.
+    /// The shortest wait before a failed source is read again.
     fn back_off(&self) -> Duration {
         let longer = self.interval.saturating_mul(self.failures);
         longer.min(BACK_OFF_MAX.max(self.interval))
     }
 
-    /// Times of the schedule that are over.
+    /// The number of times of the schedule that have passed.
     fn times_over(&self, begin: Duration) -> u64 {
         let passed = self.outbox.clock.passed().saturating_sub(begin);
         let over = passed.as_nanos() / self.interval.as_nanos().max(1);
         u64::try_from(over).unwrap_or(u64::MAX)
     }
 
-    /// The number of the last time that is over, with those that were missed told.
+    /// The number of the last time that has passed; those between are counted as skipped.
     fn skip(&mut self, tick: u64, begin: Duration) -> u64 {
         let over = self.times_over(begin);
         if self.lost_since.is_none() {
@@ -190,7 +188,7 @@ impl SourceReader {
         self.outbox.send(lines)
     }
 
-    /// Told once; then only when it is back.
+    /// Reported once; the next message is that of its return.
     fn lost(&mut self, error: &MeterError) -> bool {
         let now = self.outbox.clock.passed();
         self.failures = self.failures.saturating_add(1);
@@ -208,8 +206,8 @@ impl SourceReader {
     }
 }
 
-/// Asks once. Where the source has no clock of its own, the middle between question and
-/// answer is the time. Without a finite figure there is no answer.
+/// Reads once. Where the source has no clock of its own, the time is the middle between
+/// request and answer. An answer without a finite figure is a failure.
 fn ask(meter: &mut dyn Meter, name: &str, outbox: &LogSender) -> Result<Answer, MeterError> {
     let asked = outbox.clock.passed();
     let sample = meter.read();
@@ -227,15 +225,15 @@ fn ask(meter: &mut dyn Meter, name: &str, outbox: &LogSender) -> Result<Answer, 
         return Err(MeterError {
             source_name: name.into(),
             step: "read",
-            reason: "the answer has no figure; see whether it measures".into(),
+            reason: "the answer has no figure; check that the source measures".into(),
         });
     }
     Ok(answer)
 }
 
-/// What is known of the clock behind a source's times. `own` is what the meter says of its
-/// own clock, if it has one; without one this host's counts, and half of the way there and
-/// back is its error. `host` is how this host's clock stands to the prime's.
+/// The facts about the clock of a source's times. `own` are those of the meter's own clock,
+/// if it has one. Without it this host's clock is used, and its error is half of the round
+/// trip. `host` is the offset of this host's clock from the prime's.
 fn facts(
     own: Option<ClockFacts>,
     trip: Duration,
@@ -245,7 +243,7 @@ fn facts(
     if let Some(offset_s) = offset_s {
         return ClockFacts {
             offset_s,
-            how: "as the user says".into(),
+            how: "as given in the setup".into(),
             ..ClockFacts::default()
         };
     }
@@ -258,11 +256,11 @@ fn facts(
             trip.as_secs_f64() * 1e3
         ),
     });
-    beside(facts, host)
+    relative_to_prime(facts, host)
 }
 
-/// Facts that hold against this host's clock, as they hold against the prime's.
-pub(super) fn beside(facts: ClockFacts, host: &ClockFacts) -> ClockFacts {
+/// Converts an offset from this host's clock to one from the prime's.
+pub(super) fn relative_to_prime(facts: ClockFacts, host: &ClockFacts) -> ClockFacts {
     if host.how.is_empty() {
         return facts;
     }

@@ -1,6 +1,7 @@
-//! What a collector of sFlow makes of datagrams: lines for the log.
+//! The collector of sFlow: makes lines of the log from datagrams.
 //!
-//! Knows no socket: bytes go in with their time, posts come out about once a second.
+//! It has no socket: it takes bytes with their time, and sends batches of lines about once a
+//! second.
 
 use super::clock::StepWatch;
 use super::ports::{PORTS_MAX, PortTable};
@@ -17,10 +18,10 @@ use std::time::Duration;
 
 /// A line has no more samples than this.
 const SAMPLES_MAX: usize = 4096;
-/// And none waits longer for its line.
+/// The longest wait of a sample for its line.
 const LINE_EVERY: Duration = Duration::from_secs(1);
 
-/// What is told of a stream of datagrams, about once a minute.
+/// The events of a stream of datagrams, each about once a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ThrottleTopic {
     Lost(AgentKey),
@@ -43,47 +44,47 @@ pub(super) struct CollectorState {
     outbox: LogSender,
     steps: StepWatch,
     topics: LogThrottle<ThrottleTopic>,
-    /// Lines of interfaces and events that have not been handed over yet.
+    /// Lines of interfaces and events that have not been sent yet.
     pending: LineBatch,
     /// Rates since the last line, with the interface's number.
     rates: Vec<(u32, TrafficSample)>,
-    /// Rates of the present datagram.
+    /// Rates of the current datagram.
     fresh: Vec<TrafficSample>,
     /// When the first of `rates` came.
     begun: Option<Duration>,
-    /// When it was last looked whether there is something to say.
-    looked: Duration,
+    /// When events were last checked.
+    events_checked: Duration,
     totals: Totals,
 }
 
 /// Sums over the whole collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
-    /// Datagrams that were taken.
+    /// Datagrams that were decoded.
     pub datagrams: u64,
     /// Datagrams whose numbers are missing.
     pub lost: u64,
     /// Datagrams whose head cannot be read.
     pub unreadable: u64,
-    /// Samples for which the writer had no room.
+    /// Samples that were dropped because the queue of the writer was full.
     pub not_written: u64,
     /// Samples of interfaces that got no number.
     pub no_number: u64,
 }
 
 impl Totals {
-    /// What is to be said where not one datagram of version 5 has come.
-    pub fn nothing_came(&self, listens: Option<SocketAddr>) -> Option<String> {
+    /// The problem where no datagram of version 5 was received.
+    pub fn nothing_received(&self, listens: Option<SocketAddr>) -> Option<String> {
         if self.datagrams > 0 {
             return None;
         }
         let at = listens.map_or_else(String::new, |at| format!(" on {at}"));
         Some(match self.unreadable {
             0 => format!(
-                "no datagram of sFlow came{at}: see that the switch sends to this host, and that no firewall is between"
+                "no datagram of sFlow received{at}: check that the switch sends to this host, and that no firewall blocks it"
             ),
             n => format!(
-                "no datagram of sFlow version 5 came{at}, but {} of something else: set the switch to sFlow version 5",
+                "no datagram of sFlow version 5 received{at}, but {} of another kind: set the switch to sFlow version 5",
                 counted(n, "datagram")
             ),
         })
@@ -91,7 +92,7 @@ impl Totals {
 }
 
 impl CollectorState {
-    /// Begins the books of a source; its interfaces are told to the live view.
+    /// Starts the state of a source, and gives the live view its interfaces.
     pub fn new(source: u32, selection: Selection, basis: TimeBasis, outbox: LogSender) -> Self {
         let options = PortOptions {
             time_basis: basis,
@@ -108,7 +109,7 @@ impl CollectorState {
             rates: Vec::with_capacity(SAMPLES_MAX),
             fresh: Vec::new(),
             begun: None,
-            looked: outbox.clock.passed(),
+            events_checked: outbox.clock.passed(),
             totals: Totals::default(),
             outbox,
         }
@@ -119,7 +120,7 @@ impl CollectorState {
         self.totals
     }
 
-    /// Takes a datagram in that has just come.
+    /// Handles a datagram that was just received.
     pub fn datagram(&mut self, from: IpAddr, bytes: &[u8]) {
         let (now, passed) = (self.outbox.clock.now(), self.outbox.clock.passed());
         self.watch(now, passed);
@@ -128,12 +129,12 @@ impl CollectorState {
         let taken = self
             .collector
             .datagram(now, from, bytes, &mut |sample| fresh.push(sample));
-        let (counts, trouble) = (self.collector.ports.counts(), self.collector.problems());
+        let (counts, problems) = (self.collector.ports.counts(), self.collector.problems());
         if taken.is_err() {
             self.totals.unreadable += 1;
             self.topics.add(ThrottleTopic::Unreadable, 1);
         }
-        let broken = trouble.broken - before.1.broken;
+        let broken = problems.broken - before.1.broken;
         self.topics.add(ThrottleTopic::Broken, signed(broken));
         if counts != before.0 {
             self.count(from, bytes, &before.0, &counts);
@@ -143,14 +144,14 @@ impl CollectorState {
         }
     }
 
-    /// When the clock was set, no interval may begin before and end after.
+    /// No interval may span a step of the clock.
     fn watch(&mut self, now: Timestamp, passed: Duration) {
         if self.steps.step(now, passed).is_some() {
             self.collector.ports = Ports::new(self.options);
         }
     }
 
-    /// Looks at what has become more. That is seldom more than the datagrams themselves.
+    /// Adds what has changed. Mostly that is only the number of datagrams.
     fn count(&mut self, from: IpAddr, bytes: &[u8], before: &PortCounts, now: &PortCounts) {
         self.totals.datagrams += now.datagrams - before.datagrams;
         let lost = signed(now.lost) - signed(before.lost);
@@ -202,13 +203,12 @@ impl CollectorState {
         }
     }
 
-    /// Hands over what has waited long enough. Gives whether there is still somebody who
-    /// writes.
-    pub fn look(&mut self) -> bool {
+    /// Sends what has waited long enough. Returns whether the writer still runs.
+    pub fn send_due(&mut self) -> bool {
         let passed = self.outbox.clock.passed();
         let old = |since: Duration| passed >= since + LINE_EVERY;
-        if old(self.looked) {
-            self.looked = passed;
+        if old(self.events_checked) {
+            self.events_checked = passed;
             self.take_events(false);
         }
         if self.begun.is_some_and(old) || self.rates.len() >= SAMPLES_MAX {
@@ -217,12 +217,12 @@ impl CollectorState {
         true
     }
 
-    /// Hands everything over, for which it waits. Where nothing came at `listens`, the log
-    /// says so: whoever reduces it must know that there is no traffic, and not that none was
-    /// asked for.
+    /// Sends everything; may block. Where nothing was received at `listens`, the log has an
+    /// event: the reduction must distinguish missing traffic from traffic that was not
+    /// collected.
     pub fn end(mut self, listens: Option<SocketAddr>) -> Totals {
         self.take_events(true);
-        if let Some(nothing) = self.totals.nothing_came(listens) {
+        if let Some(nothing) = self.totals.nothing_received(listens) {
             let line = self
                 .outbox
                 .event(Some(self.source), EventKind::Lost, nothing);
@@ -232,7 +232,7 @@ impl CollectorState {
         self.totals
     }
 
-    /// Makes events of what is to be told now.
+    /// Makes events of the counts that are due.
     fn take_events(&mut self, end: bool) {
         let now = &self.outbox.now;
         now.set_datagrams(self.totals.datagrams, self.totals.lost);
@@ -242,7 +242,7 @@ impl CollectorState {
             self.pending.push(line);
         }
         if !self.pending.is_empty() {
-            self.begun.get_or_insert(self.looked);
+            self.begun.get_or_insert(self.events_checked);
         }
     }
 
@@ -253,7 +253,7 @@ impl CollectorState {
             ThrottleTopic::Lost(key) => (
                 EventKind::Gap,
                 format!(
-                    "agent {}: {} lost on the way; bytes are counted all the same, over a longer interval",
+                    "agent {}: {} lost on the way; bytes are still counted, over a longer interval",
                     name(key),
                     counted(n, "datagram")
                 ),
@@ -261,14 +261,14 @@ impl CollectorState {
             ThrottleTopic::Restarted(key) => (
                 EventKind::Restart,
                 format!(
-                    "agent {}: started again ({n}); one interval of each interface has no rate",
+                    "agent {}: restarted ({n}); one interval of each interface has no rate",
                     name(key)
                 ),
             ),
             ThrottleTopic::CountersBegan(key) => (
                 EventKind::Restart,
                 format!(
-                    "agent {}: {n} intervals have no rate: counters began anew",
+                    "agent {}: {n} intervals have no rate: counters were reset",
                     name(key)
                 ),
             ),
@@ -282,7 +282,7 @@ impl CollectorState {
             ),
             ThrottleTopic::Unreadable => (
                 EventKind::Invalid,
-                format!("{}: no sFlow version 5{first}", counted(n, "datagram")),
+                format!("{}: not sFlow version 5{first}", counted(n, "datagram")),
             ),
             ThrottleTopic::Broken => (
                 EventKind::Invalid,
@@ -291,14 +291,14 @@ impl CollectorState {
             ThrottleTopic::AgentsDropped => (
                 EventKind::Invalid,
                 format!(
-                    "{n} agents forgotten: more than {} tell of their traffic; send only those of the test here",
+                    "{n} agents dropped: more than {} send counters; send only those of the test here",
                     self.options.agents_max
                 ),
             ),
             ThrottleTopic::InterfacesDropped => (
                 EventKind::Invalid,
                 format!(
-                    "{n} interfaces forgotten: an agent has more than {}; poll only those of the test",
+                    "{n} interfaces dropped: an agent has more than {}; poll only those of the test",
                     self.options.interfaces_max
                 ),
             ),
@@ -313,8 +313,8 @@ impl CollectorState {
         }
     }
 
-    /// Hands over what there is. Unless it may wait, samples that find no room are dropped
-    /// and counted; interfaces and events stay for the next time.
+    /// Sends all lines. If it may not wait and the queue is full, samples are dropped and
+    /// counted; interfaces and events are kept for the next time.
     fn hand_over(&mut self, may_wait: bool) -> bool {
         self.begun = None;
         let lines_before = self.pending.len();

@@ -1,4 +1,4 @@
-//! The wish to end, for which threads can wait.
+//! The stop flag, for which threads can wait.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Everybody who waits goes on.
+    /// Wakes all threads that wait.
     pub fn raise(&self) {
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.wake.notify_all();
@@ -22,7 +22,7 @@ impl Stop {
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits so long, or until it is raised; gives whether it is.
+    /// Waits for this time, or until it is raised; returns whether it is.
     pub fn wait(&self, time: Duration) -> bool {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self

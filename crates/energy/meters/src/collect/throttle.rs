@@ -1,12 +1,11 @@
-//! Sums up what happens often, so that a log has a sentence of it once a minute at most.
+//! Sums up frequent events, so that a log has each at most once a minute.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Least time between two sentences about the same.
+/// Least time between two events of a topic.
 const APART: Duration = Duration::from_secs(60);
-/// Most things that are told of within a minute; agents can be made up, and whoever counts
-/// has sums of his own.
+/// Most topics within a minute, since agents can be forged. The totals are counted elsewhere.
 const TOPICS_MAX: usize = 1024;
 
 /// Counts of things by their topic.
@@ -17,7 +16,7 @@ pub(super) struct LogThrottle<K> {
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// What may be taken off again is negative.
+    /// Negative where counts were subtracted.
     sum: i64,
     reported: Option<Duration>,
 }
@@ -29,7 +28,7 @@ impl<K: Ord + Copy> LogThrottle<K> {
         }
     }
 
-    /// So many more; or fewer, where what was missing has come late.
+    /// Adds to the sum of a topic; negative for datagrams that arrived late.
     pub fn add(&mut self, topic: K, count: i64) {
         if count == 0 {
             return;
@@ -40,13 +39,13 @@ impl<K: Ord + Copy> LogThrottle<K> {
         self.entries.entry(topic).or_default().sum += count;
     }
 
-    /// What is to be said now: topics of which nothing was said for a minute. At the end:
-    /// all that was not said yet.
+    /// The sums to be reported now: topics without an event for a minute. At the end: all that
+    /// were not reported yet.
     pub fn due(&mut self, now: Duration, end: bool) -> Vec<(K, u64)> {
-        let quiet = |said: Option<Duration>| said.is_none_or(|said| now >= said + APART);
+        let is_due = |reported: Option<Duration>| reported.is_none_or(|at| now >= at + APART);
         let mut due = Vec::new();
         for (topic, entry) in &mut self.entries {
-            if entry.sum > 0 && (end || quiet(entry.reported)) {
+            if entry.sum > 0 && (end || is_due(entry.reported)) {
                 due.push((*topic, entry.sum.unsigned_abs()));
                 *entry = Entry {
                     sum: 0,
@@ -55,7 +54,7 @@ impl<K: Ord + Copy> LogThrottle<K> {
             }
         }
         self.entries
-            .retain(|_, entry| entry.sum != 0 || !quiet(entry.reported));
+            .retain(|_, entry| entry.sum != 0 || !is_due(entry.reported));
         due
     }
 }
@@ -69,30 +68,30 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_a_minute_with_the_sum() {
-        let mut ration = LogThrottle::new();
-        ration.add("a", 3);
-        ration.add("b", 2);
-        ration.add("b", -2);
-        assert_eq!(ration.due(s(1), false), [("a", 3)]);
-        ration.add("a", 4);
-        ration.add("b", 1);
-        assert_eq!(ration.due(s(2), false), [("b", 1)]);
-        ration.add("a", 5);
-        assert_eq!(ration.due(s(60), false), []);
-        assert_eq!(ration.due(s(61), false), [("a", 9)]);
-        ration.add("a", 1);
-        assert_eq!(ration.due(s(62), true), [("a", 1)]);
-        assert_eq!(ration.due(s(200), false), []);
-        assert!(ration.entries.is_empty());
+    fn a_topic_is_reported_once_a_minute_with_its_sum() {
+        let mut throttle = LogThrottle::new();
+        throttle.add("a", 3);
+        throttle.add("b", 2);
+        throttle.add("b", -2);
+        assert_eq!(throttle.due(s(1), false), [("a", 3)]);
+        throttle.add("a", 4);
+        throttle.add("b", 1);
+        assert_eq!(throttle.due(s(2), false), [("b", 1)]);
+        throttle.add("a", 5);
+        assert_eq!(throttle.due(s(60), false), []);
+        assert_eq!(throttle.due(s(61), false), [("a", 9)]);
+        throttle.add("a", 1);
+        assert_eq!(throttle.due(s(62), true), [("a", 1)]);
+        assert_eq!(throttle.due(s(200), false), []);
+        assert!(throttle.entries.is_empty());
     }
 
     #[test]
     fn topics_have_a_limit() {
-        let mut ration = LogThrottle::new();
+        let mut throttle = LogThrottle::new();
         for topic in 0..5000 {
-            ration.add(topic, 1);
+            throttle.add(topic, 1);
         }
-        assert_eq!(ration.due(s(0), false).len(), TOPICS_MAX);
+        assert_eq!(throttle.due(s(0), false).len(), TOPICS_MAX);
     }
 }

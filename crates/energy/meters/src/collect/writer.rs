@@ -1,7 +1,7 @@
-//! The one thread that writes the log, and the way to it.
+//! The thread that writes the log, and the queue to it.
 //!
-//! The way has a limit. Meters wait for room; the collector of sFlow, which must go on
-//! reading its socket, counts what it cannot get rid of.
+//! The queue is bounded. Meters wait while it is full. The collector of sFlow must continue to
+//! read its socket, so it drops and counts samples.
 
 use super::clock::Clock;
 use super::live_state::LiveState;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-/// Most posts on the way to the writer. One holds 4096 samples at most.
+/// Most batches in the queue. One holds 4096 samples at most.
 const POSTS_MAX: usize = 64;
 /// A line waits no longer than this in memory.
 const FLUSH: Duration = Duration::from_secs(1);
@@ -19,37 +19,36 @@ const FLUSH: Duration = Duration::from_secs(1);
 /// Lines that belong together.
 pub(super) type LineBatch = Vec<LogLine>;
 
-/// The way to the writer.
+/// The sending end of the queue.
 #[derive(Clone)]
 pub(super) struct LogSender {
     posts: SyncSender<LineBatch>,
-    /// What the live view shows.
+    /// The state of the live view.
     pub now: Arc<LiveState>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Why a post did not go.
+/// Why a batch was not sent.
 pub(super) enum NotSent {
-    /// There is no room now.
+    /// The queue is full.
     Full(LineBatch),
-    /// The writer has given up: nothing will go any more.
+    /// The writer has ended.
     Closed,
 }
 
 impl LogSender {
-    /// The way and its other end.
+    /// Both ends of the queue.
     pub fn new(now: Arc<LiveState>, clock: Arc<dyn Clock>) -> (Self, Receiver<LineBatch>) {
         let (posts, incoming) = sync_channel(POSTS_MAX);
         (Self { posts, now, clock }, incoming)
     }
 
-    /// Hands lines over; waits for room. Gives whether there is still somebody who writes.
+    /// Sends lines; waits while the queue is full. Returns whether the writer still runs.
     pub fn send(&self, lines: LineBatch) -> bool {
         self.posts.send(lines).is_ok()
     }
 
-    /// Hands lines over, or gives them back.
+    /// Sends lines, or returns them if the queue is full.
     pub fn try_send(&self, lines: LineBatch) -> Result<(), NotSent> {
         self.posts.try_send(lines).map_err(|error| match error {
             TrySendError::Full(lines) => NotSent::Full(lines),
@@ -57,7 +56,7 @@ impl LogSender {
         })
     }
 
-    /// An event as a line; the live view hears of it too.
+    /// An event as a line; problems are also shown in the live view.
     pub fn event(&self, source: Option<u32>, what: EventKind, message: String) -> LogLine {
         match what {
             EventKind::Recovered | EventKind::Note => {}
@@ -72,11 +71,11 @@ impl LogSender {
     }
 }
 
-/// Writes what comes until all senders have gone, then the last line. Gives the numbers of
+/// Writes lines until all senders are dropped, then the last line. Returns the numbers of
 /// lines of readings and of samples.
 ///
 /// # Errors
-/// The file system says no: what comes later is lost, and nobody waits for it.
+/// The log cannot be written; later lines are lost.
 pub(super) fn write<W: Write>(
     mut log: LogWriter<W>,
     posts: &Receiver<LineBatch>,
@@ -96,7 +95,7 @@ pub(super) fn write<W: Write>(
         }
         match posts.recv_timeout(left) {
             Ok(lines) => {
-                // Whoever looks into the log sees at once what it is.
+                // The head is flushed at once, so that a reader can identify the log.
                 let first = matches!(lines.first(), Some(LogLine::Energy(_) | LogLine::Source(_)));
                 for line in &lines {
                     match line {

@@ -60,22 +60,22 @@ fn the_whole_machine_is_not_added_to_its_parts() {
         ("hwmon1/power1_input", "30000000"),
     ]);
     assert_eq!(read_all(&root, None), Ok(vec![(Quantity::Power, 310.0)]));
-    // What it is now, where a sensor has both.
+    // "input", where a sensor has both.
     let gpu = read_all(&root, Some("amdgpu"));
     assert_eq!(gpu, Ok(vec![(Quantity::Power, 30.0)]));
 }
 
 #[test]
-fn where_sensors_may_overlap_nothing_is_guessed() {
+fn ambiguous_sensors_are_refused() {
     let rails = root(&[
         ("hwmon0/name", "ina3221"),
         ("hwmon0/power1_input", "1"),
         ("hwmon0/power2_input", "2"),
     ]);
-    let said = read_all(&rails, None).expect_err("ambiguous");
+    let message = read_all(&rails, None).expect_err("ambiguous");
     assert!(
-        said.contains("hwmon:CHIP/SENSOR") && said.contains("ina3221/power2"),
-        "{said}"
+        message.contains("hwmon:CHIP/SENSOR") && message.contains("ina3221/power2"),
+        "{message}"
     );
     let mixed = root(&[
         ("hwmon0/name", "pmbus"),
@@ -86,8 +86,8 @@ fn where_sensors_may_overlap_nothing_is_guessed() {
     ]);
     assert!(read_all(&mixed, None).is_err());
     let cores = root(&SUPPLIES);
-    let said = read_all(&cores, Some("coretemp")).expect_err("ambiguous");
-    assert!(said.contains("CHIP/SENSOR"), "{said}");
+    let message = read_all(&cores, Some("coretemp")).expect_err("ambiguous");
+    assert!(message.contains("CHIP/SENSOR"), "{message}");
 }
 
 #[test]
@@ -99,19 +99,19 @@ fn one_temperature_and_humidity_of_a_named_chip() {
     ]);
     let wanted = vec![(Quantity::Temperature, -1.5), (Quantity::Humidity, 45.2)];
     assert_eq!(read_all(&root, Some("sht3x")), Ok(wanted));
-    // Not named, nobody says that it is the inlet.
+    // Without a name of the chip it is not known to be the inlet.
     assert!(read_all(&root, None).is_err());
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_sensors_are_reported() {
     let root = root(&SUPPLIES);
-    let said = read_all(&root, Some("acpi")).expect_err("none");
-    assert!(said.contains("pmbus/power1 (pin)"), "{said}");
+    let message = read_all(&root, Some("acpi")).expect_err("none");
+    assert!(message.contains("pmbus/power1 (pin)"), "{message}");
     assert!(read_all(&root, Some("pmbus/power9")).is_err());
     fs::write(root.path().join("hwmon1/power1_input"), "N/A").expect("written");
-    let said = read_all(&root, None).expect_err("no figure");
-    assert!(said.contains("no whole number"), "{said}");
+    let message = read_all(&root, None).expect_err("no figure");
+    assert!(message.contains("not a whole number"), "{message}");
     let empty = tempfile::tempdir().expect("a directory");
     assert!(
         read_all(&empty, None)

@@ -1,5 +1,4 @@
-//! HTTP for Redfish: one agent, a login, limits on time and size, and sentences for what
-//! goes wrong.
+//! HTTP for Redfish: one agent, a login, limits on time and size, and error messages.
 
 use crate::meter::ReadFailure;
 use crate::secret;
@@ -20,11 +19,11 @@ use ureq::{Agent, Error, ResponseExt};
 const BODY_LEN_MAX: u64 = 1 << 20;
 /// Largest file of certificates, in bytes.
 const CA_LEN_MAX: u64 = 1 << 20;
-/// Most times that an answer may send elsewhere: with or without a last slash, and once more.
+/// Most redirects of one request: to the path with or without a last slash, and one more.
 const REDIRECTS_MAX: u32 = 2;
 const STEP: &str = "ask the service";
 
-/// A service that is asked.
+/// A client of one service.
 pub(super) struct Client {
     agent: Agent,
     /// `https://host:port`.
@@ -45,14 +44,14 @@ pub(super) enum HttpError {
 impl From<HttpError> for ReadFailure {
     fn from(failed: HttpError) -> Self {
         match failed {
-            HttpError::NotFound(trouble) | HttpError::Other(trouble) => trouble,
+            HttpError::NotFound(failure) | HttpError::Other(failure) => failure,
         }
     }
 }
 
 impl From<ReadFailure> for HttpError {
-    fn from(trouble: ReadFailure) -> Self {
-        Self::Other(trouble)
+    fn from(failure: ReadFailure) -> Self {
+        Self::Other(failure)
     }
 }
 
@@ -70,7 +69,7 @@ impl Client {
             ..
         } = spec
         else {
-            return Err(ReadFailure::new("open", "this is no Redfish source"));
+            return Err(ReadFailure::new("open", "not a Redfish source"));
         };
         let login = match user {
             None => None,
@@ -88,7 +87,7 @@ impl Client {
             .root_certs(roots)
             .disable_verification(*insecure)
             .build();
-        // Service processors are near: a proxy for the Internet is not the way to them.
+        // Service processors are in the local network: no proxy is used.
         let config = Agent::config_builder()
             .tls_config(checks)
             .http_status_as_error(false)
@@ -111,13 +110,13 @@ impl Client {
         })
     }
 
-    /// Seconds that the service's clock is ahead of this host's, and how far the truth may
-    /// be; `None` before an answer that said.
+    /// Seconds that the service's clock is ahead of this host's, and the error bound; `None`
+    /// before an answer with a date.
     pub(super) const fn clock(&self) -> Option<(f64, f64)> {
         self.clock
     }
 
-    /// The body of a resource. What follows `#` in the path is not sent.
+    /// The body of a resource. The fragment of the path is not sent.
     pub(super) fn get(&mut self, path: &str, deadline: Deadline) -> Result<Value, HttpError> {
         let path = path.split('#').next().unwrap_or_default();
         let left = deadline.left(STEP)?;
@@ -133,15 +132,15 @@ impl Client {
         let request = request.config().timeout_global(Some(left)).build();
         let mut answer = request.call().map_err(|e| self.broken(e, deadline))?;
         let round_trip = Timestamp::now().seconds_since(sent);
-        // Whatever another host says, and whoever hears it: it is not what was named.
+        // An answer of another host is not that of the source in the setup.
         if place(answer.get_uri()) != self.base.parse().ok().as_ref().and_then(place) {
             let elsewhere = sanitize(&answer.get_uri().to_string(), 120);
-            let reason = format!("{path} leads to {elsewhere}; name that place itself");
+            let reason = format!("{path} redirects to {elsewhere}; give that address instead");
             return Err(HttpError::Other(ReadFailure::new(STEP, reason)));
         }
         let date = answer.headers().get("date");
         if let Some(date) = date.and_then(|date| date.to_str().ok()).and_then(date_of) {
-            // The header has whole seconds: the truth is half a second later, on average.
+            // The header has whole seconds: the real time is half a second later on average.
             let middle = sent.plus_seconds(round_trip / 2.0);
             let ahead = date.plus_seconds(0.5).seconds_since(middle);
             self.clock = Some((ahead, 1.0 + round_trip / 2.0));
@@ -150,7 +149,7 @@ impl Client {
         let body = answer.body_mut().with_config().limit(BODY_LEN_MAX);
         let body = body.read_to_vec().map_err(|e| self.broken(e, deadline))?;
         serde_json::from_slice(&body).map_err(|error| {
-            let reason = format!("{path} is no JSON ({error}); is this a Redfish service?");
+            let reason = format!("{path} is not JSON ({error}); is this a Redfish service?");
             HttpError::Other(ReadFailure::new("read the answer", reason))
         })
     }
@@ -159,9 +158,11 @@ impl Client {
         let reason = match status.as_u16() {
             200 => return Ok(()),
             401 | 403 => match self.login {
-                None => "it wants a login: redfish://USER@HOST/..., with the password in a file \
+                None => {
+                    "it requires a login: redfish://USER@HOST/..., with the password in a file \
                          (?password-file=FILE) or in FILERMARK_METER_PASSWORD"
-                    .to_owned(),
+                        .to_owned()
+                }
                 Some(_) => format!(
                     "it refuses the login ({status}): is the password right, and may the user \
                      read {path}?"
@@ -171,8 +172,8 @@ impl Client {
                 let reason = format!("there is no {path}; /redfish/v1/Chassis lists what there is");
                 return Err(HttpError::NotFound(ReadFailure::new(STEP, reason)));
             }
-            300..=399 => format!("{path} leads elsewhere ({status}); name the place itself"),
-            429 | 503 => format!("it is asked too often ({status}); set a longer interval"),
+            300..=399 => format!("{path} redirects ({status}); give the final address instead"),
+            429 | 503 => format!("too many requests ({status}); set a longer interval"),
             _ => format!("{path}: {status}"),
         };
         Err(HttpError::Other(ReadFailure::new(STEP, reason)))
@@ -185,11 +186,10 @@ impl Client {
                 let reason = format!("the answer has more than {BODY_LEN_MAX} bytes");
                 ReadFailure::new("read the answer", reason)
             }
-            Error::HostNotFound => ReadFailure::new("look the host up", "nobody knows its name"),
-            Error::TooManyRedirects | Error::RedirectFailed => ReadFailure::new(
-                STEP,
-                "it leads elsewhere again and again; name the place itself",
-            ),
+            Error::HostNotFound => ReadFailure::new("look the host up", "the name is unknown"),
+            Error::TooManyRedirects | Error::RedirectFailed => {
+                ReadFailure::new(STEP, "too many redirects; give the final address instead")
+            }
             other => {
                 let text = other.to_string();
                 let low = text.to_lowercase();
@@ -232,12 +232,12 @@ fn certificates(path: &Path) -> Result<RootCerts, ReadFailure> {
     };
     let found = std::fs::metadata(path).map_err(|error| bad(error.to_string()))?;
     if !found.is_file() || found.len() > CA_LEN_MAX {
-        return Err(bad("is no file of certificates".into()));
+        return Err(bad("not a file of certificates".into()));
     }
     let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
     let mut certificates: Vec<Certificate<'static>> = Vec::new();
     for item in parse_pem(&pem) {
-        // A key beside it is of no use here, and no reason to fail.
+        // A key in the same file is ignored.
         if let PemItem::Certificate(certificate) = item.map_err(|e| bad(e.to_string()))? {
             certificates.push(certificate);
         }
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_scheme_host_and_port() {
+    fn addresses_are_compared_by_scheme_host_and_port() {
         let of = |text: &str| place(&text.parse().expect("an address"));
         assert_eq!(of("https://bmc:443"), of("https://BMC/redfish/v1"));
         assert_eq!(of("http://[::1]:80/x"), of("http://[::1]/y"));

@@ -1,21 +1,21 @@
-//! What the schemas of Redfish say of power, temperature and humidity (DSP8010).
+//! Power, temperature and humidity in the schemas of Redfish (DSP8010).
 //!
-//! `null` is a figure that is missing now. Nothing is added up: of several entries one is
-//! the total, or the user says which is meant.
+//! `null` is a figure that is missing now. Nothing is added up: one of several entries is the
+//! total, or the user names the entry.
 
 use crate::meter::ReadFailure;
 use filermark_energy_data::Quantity;
 use filermark_model::text::sanitize;
 use serde_json::Value;
 
-/// What is taken of a resource.
+/// The figures that are taken from a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantedFigures {
     /// All that it has: the user named it.
     Everything,
-    /// Power and what goes with it, and humidity.
+    /// Power with its related figures, and humidity.
     Power,
-    /// The temperature of the air that goes in.
+    /// The temperature of the intake air.
     Intake,
 }
 
@@ -36,7 +36,7 @@ impl WantedFigures {
 pub(super) struct Figures {
     /// Those that are there.
     pub values: Vec<(Quantity, f64)>,
-    /// How many the resource knows of, `null` among them.
+    /// How many the resource has, including `null`.
     pub taken: usize,
 }
 
@@ -52,13 +52,13 @@ impl Figures {
         }
     }
 
-    /// The same of an excerpt of a sensor: `{"Reading": 374}`.
+    /// Takes the figure of a sensor's excerpt: `{"Reading": 374}`.
     fn excerpt(&mut self, quantity: Quantity, value: Option<&Value>) {
         self.take(quantity, value.and_then(|value| value.get("Reading")));
     }
 }
 
-/// What a resource has, and where to look further, the best first.
+/// The figures of a resource, and its links, the best first.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ResourceData {
     pub figures: Figures,
@@ -135,13 +135,13 @@ fn kind(body: &Value) -> &str {
 fn link(body: &Value, key: &str, wanted: WantedFigures) -> Option<(String, WantedFigures)> {
     let path = body.get(key)?.get("@odata.id")?.as_str()?;
     let plain = path.starts_with("/redfish/") && path.len() <= 512;
-    // A service says where its resources are, not on which host.
+    // Links are paths on the same host.
     let plain = plain && path.chars().all(|c| c.is_ascii_graphic() && c != '#');
     plain.then(|| (path.to_owned(), wanted))
 }
 
 /// Newer resources first. The temperature that EnvironmentMetrics has of a chassis may be
-/// any (of a processor in DMTF's own mock-up): only what is called intake is the inlet.
+/// any (of a processor in DMTF's own mock-up): only one named intake is the inlet.
 fn of_chassis(body: &Value) -> Vec<(String, WantedFigures)> {
     [
         ("EnvironmentMetrics", WantedFigures::Power),
@@ -162,13 +162,13 @@ fn environment(body: &Value, wanted: WantedFigures, figures: &mut Figures) {
     }
 }
 
-/// Power, and what stands beside it (SensorPowerExcerpt).
+/// Power and its related figures (SensorPowerExcerpt).
 fn power_excerpt(excerpt: Option<&Value>, figures: &mut Figures) {
     figures.excerpt(Quantity::Power, excerpt);
-    beside(excerpt, figures);
+    related_to_power(excerpt, figures);
 }
 
-fn beside(value: Option<&Value>, figures: &mut Figures) {
+fn related_to_power(value: Option<&Value>, figures: &mut Figures) {
     let of = |key| value.and_then(|value| value.get(key));
     figures.take(Quantity::ApparentPower, of("ApparentVA"));
     figures.take(Quantity::PowerFactor, of("PowerFactor"));
@@ -202,15 +202,15 @@ fn power(body: &Value, figures: &mut Figures) -> Result<(), ReadFailure> {
     if let Some(total) = total(body)? {
         figures.take(Quantity::Power, total.get("PowerConsumedWatts"));
     }
-    // `Voltages` are rails of the board; the supply is what goes into a power supply.
+    // `Voltages` are rails of the board; the supply is the input of a power supply.
     let lines = list(body, "PowerSupplies").iter();
     let mut volts = lines.filter_map(|supply| supply.get("LineInputVoltage"));
     figures.take(Quantity::Voltage, volts.find(|volts| volts.is_number()));
     Ok(())
 }
 
-/// Of several power controls the one of the chassis. Some services add one for processors
-/// and one for memory, which are in it; where it cannot be told, the user says.
+/// The power control of the chassis, of several. Some services add one for processors and
+/// one for memory, which are parts of it. Where it is ambiguous, the user must name it.
 fn total(body: &Value) -> Result<Option<&Value>, ReadFailure> {
     let all = list(body, "PowerControl").iter();
     let all: Vec<&Value> = all
@@ -252,21 +252,21 @@ fn total(body: &Value) -> Result<Option<&Value>, ReadFailure> {
     Err(ReadFailure::new("read the resource", reason))
 }
 
-/// The inlet: what is said to be there, or is called so. None other.
+/// The inlet: the sensor with that context, or with such a name. No other is used.
 fn thermal(body: &Value, figures: &mut Figures) {
     let all = list(body, "Temperatures");
-    let said = |t: &&Value| text(t, "PhysicalContext") == "Intake";
-    let called = |t: &&Value| {
+    let has_context = |t: &&Value| text(t, "PhysicalContext") == "Intake";
+    let has_name = |t: &&Value| {
         let name = text(t, "Name").to_lowercase();
         ["inlet", "intake", "ambient"]
             .iter()
             .any(|word| name.contains(word))
     };
-    let inlets: Vec<&Value> = match all.iter().any(|t| said(&t)) {
-        true => all.iter().filter(said).collect(),
-        false => all.iter().filter(called).collect(),
+    let inlets: Vec<&Value> = match all.iter().any(|t| has_context(&t)) {
+        true => all.iter().filter(has_context).collect(),
+        false => all.iter().filter(has_name).collect(),
     };
-    // One that is silent is not replaced by a sensor of another kind.
+    // An inlet without a reading is not replaced by a sensor of another kind.
     let mut reading = inlets.iter().filter(|t| has_number(t, "ReadingCelsius"));
     let found = reading.next().or(inlets.first());
     figures.take(
@@ -301,7 +301,7 @@ fn sensor(body: &Value, figures: &mut Figures) -> Result<(), ReadFailure> {
         .map_or(Value::Null, |number| (number * scale).into());
     figures.take(quantity, Some(&reading));
     if quantity == Quantity::Power {
-        beside(Some(body), figures);
+        related_to_power(Some(body), figures);
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// To this address.
     pub(super) fn connect(address: SocketAddr, deadline: Deadline) -> Result<Self, ReadFailure> {
         Ok(Self {
             stream: stream(address, "the meter's line port", deadline)?,
@@ -38,10 +37,10 @@ impl Transport for Line {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.buffer.drain(..=end).collect();
                 if !self.buffer.is_empty() {
-                    return Err(ReadFailure::new(step, "it answered more than it was asked"));
+                    return Err(ReadFailure::new(step, "it sent more than one answer"));
                 }
                 let text = String::from_utf8(line).map(|text| text.trim().to_owned());
-                return text.map_err(|_| ReadFailure::new(step, "its answer is no text"));
+                return text.map_err(|_| ReadFailure::new(step, "its answer is not text"));
             }
             if self.buffer.len() >= LINE_LEN_MAX {
                 let reason = format!("it answered {LINE_LEN_MAX} bytes without an end of line");

@@ -1,7 +1,7 @@
-//! VXI-11 (TCP/IP Instrument Protocol, VXIbus Consortium, 1995): what instruments speak on
+//! VXI-11 (TCP/IP Instrument Protocol, VXIbus Consortium, 1995), a protocol of instruments on
 //! Ethernet. Remote procedure calls (RFC 5531) over TCP, a link to the device `inst0`.
 //!
-//! A handful of calls of whole words, one at a time on a connection that blocks.
+//! Few calls, one at a time on a blocking connection.
 
 use super::{LINE_LEN_MAX, Transport, receive, send, stream};
 use crate::meter::ReadFailure;
@@ -12,9 +12,9 @@ use filermark_onc::template::CallTemplate;
 use filermark_onc::xdr::{Decode, Decoder, Encoder, Problem};
 use std::net::{SocketAddr, TcpStream};
 
-/// Where the portmapper listens.
+/// The port of the portmapper.
 pub(super) const PORTMAPPER: u16 = portmap::PORT;
-/// The device of an instrument that is one.
+/// The device name of an instrument that is a single device.
 const DEVICE: &[u8] = b"inst0";
 /// Program, version, procedure.
 type Procedure = (u32, u32, u32);
@@ -29,7 +29,7 @@ const DEVICE_WRITE: Procedure = (CORE, 1, 11);
 const DEVICE_READ: Procedure = (CORE, 1, 12);
 /// The last data of a message (flag of a write).
 const END: u32 = 8;
-/// The same, among the reasons why a read has ended.
+/// The last data of a message (reason of a read).
 const END_READ: u32 = 4;
 /// Largest reply that is read, in bytes: a line and the words around it.
 const REPLY_LEN_MAX: usize = LINE_LEN_MAX + 256;
@@ -42,7 +42,8 @@ pub(super) struct Vxi11 {
 }
 
 impl Vxi11 {
-    /// To the core channel at this address, or where the portmapper there says.
+    /// Connects to the core channel at this address, or at the port that the portmapper there
+    /// returns.
     pub(super) fn connect(
         mut address: SocketAddr,
         ask_portmapper: bool,
@@ -50,7 +51,7 @@ impl Vxi11 {
     ) -> Result<Self, ReadFailure> {
         if ask_portmapper {
             const STEP: &str = "ask the portmapper";
-            let what = "the portmapper of a meter with VXI-11 (vxi11://HOST:PORT goes past it, scpi:// is the line port)";
+            let what = "the portmapper of a meter with VXI-11 (vxi11://HOST:PORT does not use it, scpi:// is the line port)";
             let mut calls = Calls::connect(address, what, deadline)?;
             let reply = calls.call(
                 GETPORT,
@@ -61,7 +62,7 @@ impl Vxi11 {
             )?;
             let port = u16::try_from(reply.results(STEP).word()?).unwrap_or(0);
             if port == 0 {
-                let reason = "it knows no VXI-11; is this an instrument, and is its network on?";
+                let reason = "it has no VXI-11; is this an instrument, and is its network on?";
                 return Err(ReadFailure::new(STEP, reason));
             }
             address.set_port(port);
@@ -77,9 +78,9 @@ impl Vxi11 {
     }
 }
 
-/// How long the instrument may take, in its words: milliseconds, until just before we give
-/// up, so that it says so itself.
-fn patience_ms(step: &'static str, deadline: Deadline) -> Result<u32, ReadFailure> {
+/// The time limit of the instrument in milliseconds: the time left, so that it reports the
+/// timeout itself.
+fn io_timeout_ms(step: &'static str, deadline: Deadline) -> Result<u32, ReadFailure> {
     let left = deadline.left(step)?;
     Ok(u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1))
 }
@@ -92,7 +93,7 @@ impl Transport for Vxi11 {
         deadline: Deadline,
     ) -> Result<(), ReadFailure> {
         let line = format!("{words}\n");
-        let head = [self.link, patience_ms(step, deadline)?, 0, END];
+        let head = [self.link, io_timeout_ms(step, deadline)?, 0, END];
         let reply = self
             .calls
             .call(DEVICE_WRITE, &head, line.as_bytes(), step, deadline)?;
@@ -100,7 +101,10 @@ impl Transport for Vxi11 {
         accepted(results.word()?, step)?;
         match usize::try_from(results.word()?) {
             Ok(len) if len == line.len() => Ok(()),
-            _ => Err(ReadFailure::new(step, "it took a part of the command only")),
+            _ => Err(ReadFailure::new(
+                step,
+                "it accepted only a part of the command",
+            )),
         }
     }
 
@@ -108,7 +112,7 @@ impl Transport for Vxi11 {
         let mut line: Vec<u8> = Vec::new();
         loop {
             let most = u32::try_from(LINE_LEN_MAX).unwrap_or(u32::MAX);
-            let head = [self.link, most, patience_ms(step, deadline)?, 0, 0, 0];
+            let head = [self.link, most, io_timeout_ms(step, deadline)?, 0, 0, 0];
             let reply = self.calls.call(DEVICE_READ, &head, &[], step, deadline)?;
             let mut results = reply.results(step);
             accepted(results.word()?, step)?;
@@ -121,7 +125,7 @@ impl Transport for Vxi11 {
             }
             if reason & END_READ != 0 {
                 let text = String::from_utf8(line).map(|text| text.trim().to_owned());
-                return text.map_err(|_| ReadFailure::new(step, "its answer is no text"));
+                return text.map_err(|_| ReadFailure::new(step, "its answer is not text"));
             }
         }
     }
@@ -132,10 +136,10 @@ fn accepted(code: u32, step: &'static str) -> Result<(), ReadFailure> {
     let why = match code {
         0 => return Ok(()),
         3 => "it has no device inst0",
-        9 => "it has no link left: another program holds it",
+        9 => "it has no link left: another program uses it",
         11 => "another program has locked it",
-        15 => "it says that it takes too long",
-        _ => "it refuses",
+        15 => "the instrument timed out",
+        _ => "it refused the call",
     };
     Err(ReadFailure::new(
         step,
@@ -193,7 +197,7 @@ impl Calls {
             let mark = u32::from_be_bytes(mark);
             let len = usize::try_from(mark & 0x7fff_ffff).unwrap_or(usize::MAX);
             if len > REPLY_LEN_MAX.saturating_sub(bytes.len()) || len == 0 {
-                let reason = "what it answers is no reply to a call: too long, or empty";
+                let reason = "its answer is not a reply to the call: too long, or empty";
                 return Err(ReadFailure::new(step, reason));
             }
             let mut fragment = vec![0; len];
@@ -224,10 +228,10 @@ fn results_at(reply: &[u8], xid: u32, step: &'static str) -> Result<usize, ReadF
     let mut d = Decoder::new(reply);
     let header = ReplyHeader::decode(&mut d);
     let unknown = |code| {
-        let reason = format!("it does not know the call (RPC status {code})");
+        let reason = format!("it does not support the call (RPC status {code})");
         ReadFailure::new(step, reason)
     };
-    let no_reply = || ReadFailure::new(step, "what it answers is no reply to a call");
+    let no_reply = || ReadFailure::new(step, "its answer is not a reply to the call");
     match header {
         Ok(header) if header.xid != xid => Err(no_reply()),
         Ok(header) => match header.body {
@@ -253,7 +257,7 @@ fn cut_short(step: &'static str) -> ReadFailure {
     ReadFailure::new(step, "its reply is cut short")
 }
 
-/// A reply to a call that was carried out.
+/// A reply to a call that succeeded.
 #[derive(Debug)]
 struct Reply {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Commands, and that nothing of them stays.
+//! Commands; no process of theirs may stay behind.
 
 use crate::{LIMIT, failure, figure, meter, read};
 use filermark_energy_data::Quantity;
@@ -15,10 +15,10 @@ fn a_command_prints_a_figure() {
     std::fs::write(&file, "0.5 kW\n").expect("written");
     assert_eq!(figure(&read(&mut *power), Quantity::Power), Some(500.0));
     std::fs::remove_file(&file).expect("removed");
-    let said = failure(&mut *power, LIMIT);
+    let message = failure(&mut *power, LIMIT);
     assert!(
-        said.contains("exit status: 1") && said.contains("No such file"),
-        "{said}"
+        message.contains("exit status: 1") && message.contains("No such file"),
+        "{message}"
     );
     let mut inlet = meter("cmd+temperature_c:echo inlet 23.5 C", LIMIT);
     assert_eq!(
@@ -28,29 +28,29 @@ fn a_command_prints_a_figure() {
 }
 
 #[test]
-fn what_is_no_figure_is_told() {
+fn output_without_a_figure_is_reported() {
     for (command, wanted) in [
         ("true", "one line"),
         ("echo on", "no number"),
         ("echo 1 2", "more than one"),
-        ("echo 5 C", "no unit"),
+        ("echo 5 C", "not a unit"),
         ("yes 1", "more than 4096 bytes"),
         ("exit 3", "exit status: 3"),
         ("no-such-command-at-all", "127"),
         ("kill -9 $$", "signal: 9"),
     ] {
-        let said = failure(&mut *meter(&format!("cmd:{command}"), LIMIT), LIMIT);
-        assert!(said.contains(wanted), "{command}: {said}");
+        let message = failure(&mut *meter(&format!("cmd:{command}"), LIMIT), LIMIT);
+        assert!(message.contains(wanted), "{command}: {message}");
     }
-    // Complaints beside the figure do no harm, however many.
+    // Any amount of output on stderr is allowed.
     let mut loud = meter("cmd:yes hush | head -c 300000 >&2; echo 7", LIMIT);
     assert_eq!(figure(&read(&mut *loud), Quantity::Power), Some(7.0));
 }
 
-/// Until then a shell has started what it starts, also on a busy machine.
+/// Time for a shell to start its commands, also on a busy machine.
 const STARTED: Duration = Duration::from_secs(2);
 
-/// Waits until a process is gone, or no more than a zombie.
+/// Waits until a process has ended, or is a zombie.
 fn is_gone(pid: &str) -> bool {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(20) {
@@ -64,13 +64,13 @@ fn is_gone(pid: &str) -> bool {
 }
 
 #[test]
-fn what_takes_too_long_is_killed_with_all_that_it_started() {
+fn a_command_that_takes_too_long_is_killed_with_its_children() {
     let dir = tempfile::tempdir().expect("a directory");
     let pids = dir.path().join("pids");
     for ending in ["wait", "exec >&- 2>&-; wait", "trap '' TERM INT; wait"] {
         let command = format!("sleep 1000 & echo $$ $! > '{}'; {ending}", pids.display());
-        let said = failure(&mut *meter(&format!("cmd:{command}"), STARTED), STARTED);
-        assert!(said.contains("no answer within 2 s"), "{said}");
+        let message = failure(&mut *meter(&format!("cmd:{command}"), STARTED), STARTED);
+        assert!(message.contains("no answer within 2 s"), "{message}");
         let text = std::fs::read_to_string(&pids).expect("numbers of processes");
         let mut pids = text.split_whitespace();
         assert_eq!(pids.clone().count(), 2);
@@ -79,7 +79,7 @@ fn what_takes_too_long_is_killed_with_all_that_it_started() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_goes_with_it() {
+fn background_processes_of_a_command_are_killed() {
     let dir = tempfile::tempdir().expect("a directory");
     let pid = dir.path().join("pid");
     let command = format!(

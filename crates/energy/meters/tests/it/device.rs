@@ -21,7 +21,7 @@ impl Device {
         Self::start_at(0, serve)
     }
 
-    /// The same at a port, in a network of the test's own.
+    /// As [`start`](Self::start), at a port in a network namespace of the test.
     pub fn start_at(port: u16, serve: impl Fn(TcpStream) + Send + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -34,7 +34,7 @@ impl Device {
                     return;
                 }
                 count.fetch_add(1, Ordering::SeqCst);
-                // Whatever a test does not read must not hold the device for ever.
+                // Data that a test does not read must not block the device for ever.
                 stream
                     .set_read_timeout(Some(Duration::from_secs(30)))
                     .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(30))))
@@ -50,12 +50,12 @@ impl Device {
         }
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How often somebody connected.
+    /// The number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -64,7 +64,7 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for somebody.
+        // Wakes the thread that waits for a connection.
         let woken = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take()
             && woken.is_ok()
@@ -75,8 +75,8 @@ impl Drop for Device {
     }
 }
 
-/// What a meter of the WT300 family is asked and answers, as the manual of its commands
-/// has it; written by hand, no capture.
+/// Commands and answers of a meter of the WT300 family, from the manual of its commands;
+/// written by hand, not a capture.
 #[derive(Clone)]
 pub struct Wattmeter {
     /// What has been set up, `ITEM1` first.
@@ -111,7 +111,7 @@ impl Wattmeter {
         }
     }
 
-    /// What it says to a line, if anything.
+    /// Its answer to a line, if any.
     pub fn answer(&self, line: &str) -> Option<String> {
         let mut items = self.items.lock().expect("items");
         if line == "*IDN?" {
@@ -127,14 +127,14 @@ impl Wattmeter {
             }
             let (number, what) = item.split_once(' ').expect("an item");
             let number: usize = number.parse().expect("a number");
-            // An input or an option that is not there: the item stays as it is.
+            // An input or an option that is missing: the item does not change.
             let known = what.ends_with(",1") && (self.harmonics || !what.starts_with("UTHD"));
             if known {
                 items[number - 1] = what.into();
             }
         } else if line == ":NUMERIC:NORMAL:VALUE?" {
-            let told = self.answer.lock().expect("an answer").clone();
-            return Some(told.unwrap_or_else(|| values(&items)));
+            let answer = self.answer.lock().expect("an answer").clone();
+            return Some(answer.unwrap_or_else(|| values(&items)));
         }
         None
     }

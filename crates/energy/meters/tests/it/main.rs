@@ -1,4 +1,4 @@
-//! Meters against devices: some that behave, and some that do not.
+//! Meters against correct devices and faulty ones.
 
 mod command;
 mod device;
@@ -13,14 +13,14 @@ use filermark_energy_meters::{Meter, MeterError, Sample, open};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a reading may take where nothing is wrong; generous, for a busy machine.
+/// The time limit of a reading that succeeds; generous, for a busy machine.
 const LIMIT: Duration = Duration::from_secs(20);
-/// How long it may take where a device is silent.
+/// The time limit of a reading of a silent device.
 const SHORT: Duration = Duration::from_millis(400);
-/// What a busy machine may add.
+/// Extra time on a busy machine.
 const SLACK: Duration = Duration::from_secs(8);
 
-/// Opens a source by its word.
+/// Opens a source.
 fn meter(source: &str, limit: Duration) -> Box<dyn Meter> {
     try_meter(source, limit).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -30,7 +30,7 @@ fn try_meter(source: &str, limit: Duration) -> Result<Box<dyn Meter>, MeterError
     open(&spec, limit, Arc::new(|| 100.0))
 }
 
-/// A reading that must come.
+/// A reading that must succeed.
 fn read(meter: &mut dyn Meter) -> Sample {
     meter.read().unwrap_or_else(|error| panic!("{error}"))
 }
@@ -43,17 +43,17 @@ fn figure(sample: &Sample, quantity: Quantity) -> Option<f64> {
     first
 }
 
-/// The sentence of a reading that must fail, within the time that it may take.
+/// The message of a reading that must fail within its limit.
 fn failure(meter: &mut dyn Meter, limit: Duration) -> String {
     let start = Instant::now();
-    let said = meter.read().expect_err("a reading that fails").to_string();
+    let message = meter.read().expect_err("a reading that fails").to_string();
     let took = start.elapsed();
-    assert!(took < limit + SLACK, "{took:?}: {said}");
-    said
+    assert!(took < limit + SLACK, "{took:?}: {message}");
+    message
 }
 
 #[test]
-fn made_up_figures_say_so() {
+fn simulated_sources_are_marked() {
     let mut made = meter("sim:idle=200,per-mib=0.5", LIMIT);
     assert!(made.is_simulated());
     assert_eq!(figure(&read(&mut *made), Quantity::Power), Some(250.0));

@@ -1,4 +1,4 @@
-//! Redfish against a service that behaves, and against services that do not.
+//! Redfish against a correct service, and against faulty ones.
 
 use crate::redfish_service::{Answer, Service, rackmount};
 use crate::{LIMIT, SHORT, failure, figure, meter, read, try_meter};
@@ -26,7 +26,7 @@ fn a_chassis_is_followed_to_its_links() {
     let sample = read(&mut *meter);
     assert_eq!(figure(&sample, Quantity::Power), Some(374.0));
     assert_eq!(figure(&sample, Quantity::Humidity), Some(41.5));
-    // The inlet, and not the processor that EnvironmentMetrics tells of.
+    // The inlet, and not the processor of EnvironmentMetrics.
     assert_eq!(figure(&sample, Quantity::Temperature), Some(24.8));
     assert_eq!(sample.at, None);
     let new = [
@@ -42,12 +42,12 @@ fn a_chassis_is_followed_to_its_links() {
             .collect()
     };
     assert_eq!(service.paths(), asked(&new));
-    // The second time it is known where the figures are.
+    // The second reading requests only the resources with figures.
     assert_eq!(read(&mut *meter).values, sample.values);
     assert_eq!(service.paths(), asked(&[new[1], new[3]]));
     let clock = meter.clock();
     assert!(clock.offset_s.abs() < 1e-9 && clock.bound_s.is_none());
-    // The service lives in 1994.
+    // The clock of the service is in 1994.
     assert!(
         clock.how.contains("Date header") && clock.how.contains("clock is -"),
         "{}",
@@ -88,7 +88,7 @@ fn old_services_have_power_and_thermal() {
 }
 
 #[test]
-fn null_is_missing_and_a_place_is_an_entry() {
+fn null_is_left_out_and_a_fragment_names_an_entry() {
     let watts = Mutex::new(json!(null));
     let service = Service::plain(move |_, _| {
         let mut watts = watts.lock().expect("watts");
@@ -104,12 +104,12 @@ fn null_is_missing_and_a_place_is_an_entry() {
     assert_eq!(read(&mut *node).values, [(Quantity::Power, 120.0)]);
     assert_eq!(service.paths(), ["/redfish/v1/Chassis/1/Power"; 2]);
     let whole = service.source("", "/redfish/v1/Chassis/1/Power");
-    let said = failure(&mut *meter(&whole, LIMIT), LIMIT);
-    assert!(said.contains("#/PowerControl/0"), "{said}");
+    let message = failure(&mut *meter(&whole, LIMIT), LIMIT);
+    assert!(message.contains("#/PowerControl/0"), "{message}");
 }
 
 #[test]
-fn a_login_is_sent_and_shown_nowhere() {
+fn a_login_is_sent_and_never_shown() {
     let dir = tempfile::tempdir().expect("a directory");
     let password = file(&dir, "password", "hush:now\n");
     let service = Service::plain(|path, login| match login {
@@ -124,27 +124,27 @@ fn a_login_is_sent_and_shown_nowhere() {
     let mut right = meter(&source("monitor@", &password), LIMIT);
     assert_eq!(figure(&read(&mut *right), Quantity::Power), Some(374.0));
     let wrong = file(&dir, "wrong", "hash\n");
-    let said = failure(&mut *meter(&source("monitor@", &wrong), LIMIT), LIMIT);
+    let message = failure(&mut *meter(&source("monitor@", &wrong), LIMIT), LIMIT);
     assert!(
-        said.contains("refuses the login") && !said.contains("hash"),
-        "{said}"
+        message.contains("refuses the login") && !message.contains("hash"),
+        "{message}"
     );
-    let said = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
-    assert!(said.contains("?password-file=FILE"), "{said}");
+    let message = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
+    assert!(message.contains("?password-file=FILE"), "{message}");
     std::fs::set_permissions(&password, PermissionsExt::from_mode(0o644)).expect("set");
-    let said = try_meter(&source("monitor@", &password), LIMIT);
-    let said = said
+    let message = try_meter(&source("monitor@", &password), LIMIT);
+    let message = message
         .err()
         .map(|error| error.to_string())
         .unwrap_or_default();
-    assert!(said.contains("chmod 600"), "{said}");
+    assert!(message.contains("chmod 600"), "{message}");
 }
 
 #[test]
 fn a_login_goes_to_no_other_host() {
     let other = Service::plain(|path, _| rackmount(path));
     let to = other.source("", CHASSIS).replace("redfish+http", "http");
-    // The same loopback under another name: another host, to a client.
+    // The loopback under another name is another host to a client.
     let to = to.replace("127.0.0.1", "localhost");
     let service =
         Service::plain(move |_, _| Answer::Status("302 Found", format!("Location: {to}\r\n")));
@@ -152,14 +152,14 @@ fn a_login_goes_to_no_other_host() {
     let password = file(&dir, "password", "hush\n");
     let source = service.source("monitor@", CHASSIS);
     let source = format!("{source}?password-file={}", password.display());
-    let said = failure(&mut *meter(&source, LIMIT), LIMIT);
-    assert!(said.contains("name that place itself"), "{said}");
+    let message = failure(&mut *meter(&source, LIMIT), LIMIT);
+    assert!(message.contains("give that address instead"), "{message}");
     assert!(service.requests()[0].1.is_some());
     assert!(other.requests().iter().all(|(_, login)| login.is_none()));
 }
 
 #[test]
-fn a_service_may_send_to_another_place_of_its_own() {
+fn redirects_within_the_service_are_followed() {
     let service = Service::plain(|path, _| match path.strip_suffix('/') {
         Some(path) => rackmount(path),
         None => Answer::Status("301 Moved Permanently", format!("Location: {path}/\r\n")),
@@ -174,10 +174,10 @@ fn a_service_may_send_to_another_place_of_its_own() {
 fn a_certificate_is_checked() {
     let (service, pem) = Service::tls(|path, _| rackmount(path));
     let source = service.source("", CHASSIS);
-    let said = failure(&mut *meter(&source, LIMIT), LIMIT);
+    let message = failure(&mut *meter(&source, LIMIT), LIMIT);
     assert!(
-        said.contains("ca=FILE") && said.contains("insecure=yes"),
-        "{said}"
+        message.contains("ca=FILE") && message.contains("insecure=yes"),
+        "{message}"
     );
     assert_eq!(service.requests(), []);
     let dir = tempfile::tempdir().expect("a directory");
@@ -186,82 +186,85 @@ fn a_certificate_is_checked() {
     assert_eq!(figure(&read(&mut *checked), Quantity::Power), Some(374.0));
     let mut any = meter(&format!("{source}?insecure=yes"), LIMIT);
     assert_eq!(figure(&read(&mut *any), Quantity::Power), Some(374.0));
-    // Another one's certificate is no proof.
+    // The certificate of another service is refused.
     let (_other, pem) = Service::tls(|path, _| rackmount(path));
     let ca = file(&dir, "other.pem", &pem);
     let mut wrong = meter(&format!("{source}?ca={}", ca.display()), LIMIT);
-    let said = failure(&mut *wrong, LIMIT);
-    assert!(said.contains("ca=FILE"), "{said}");
+    let message = failure(&mut *wrong, LIMIT);
+    assert!(message.contains("ca=FILE"), "{message}");
     for (name, text, wanted) in [
         ("none.pem", "", "no certificate"),
         ("bad.pem", "-----BEGIN", ""),
     ] {
         let ca = file(&dir, name, text);
-        let said = try_meter(&format!("{source}?ca={}", ca.display()), LIMIT);
-        let said = said
+        let message = try_meter(&format!("{source}?ca={}", ca.display()), LIMIT);
+        let message = message
             .err()
             .map(|error| error.to_string())
             .expect("a bad file");
         assert!(
-            said.contains("read the certificate") && said.contains(wanted),
-            "{said}"
+            message.contains("read the certificate") && message.contains(wanted),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn what_a_service_refuses_is_a_sentence() {
+fn refusals_have_a_message() {
     for (status, wanted) in [
         ("404 Not Found", "/redfish/v1/Chassis lists"),
-        ("403 Forbidden", "wants a login"),
+        ("403 Forbidden", "requires a login"),
         ("503 Service Unavailable", "longer interval"),
         ("500 Internal Server Error", "500"),
         ("204 No Content", "204"),
     ] {
         let service = Service::plain(move |_, _| Answer::Status(status, String::new()));
-        let said = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
-        assert!(said.contains(wanted), "{status}: {said}");
+        let message = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
+        assert!(message.contains(wanted), "{status}: {message}");
     }
 }
 
 #[test]
-fn a_service_that_goes_in_circles_is_left() {
+fn loops_of_redirects_and_links_end() {
     let service =
         Service::plain(|path, _| Answer::Status("302 Found", format!("Location: {path}/x\r\n")));
-    let said = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
-    assert!(said.contains("name the place itself"), "{said}");
+    let message = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
+    assert!(
+        message.contains("give the final address instead"),
+        "{message}"
+    );
     assert!(service.paths().len() <= 4);
-    // A resource that links to itself, again and again.
+    // A resource that links to itself.
     let service = Service::plain(|path, _| {
         Answer::Body(json!({
             "@odata.type": "#PowerDistribution.v1_0_0.PowerDistribution",
             "Metrics": {"@odata.id": format!("{path}/x")},
         }))
     });
-    let said = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
-    assert!(said.contains("8 requests were not enough"), "{said}");
+    let message = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
+    assert!(message.contains("8 requests were not enough"), "{message}");
     assert_eq!(service.paths().len(), 8);
 }
 
 #[test]
 fn a_body_has_a_limit() {
     let service = Service::plain(|_, _| Answer::Flood(vec![b' '; 65536]));
-    let said = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
-    assert!(said.contains("more than 1048576 bytes"), "{said}");
+    let message = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
+    assert!(message.contains("more than 1048576 bytes"), "{message}");
 }
 
 #[test]
-fn a_mute_service_takes_no_longer_than_the_limit() {
+fn a_silent_service_takes_no_longer_than_the_limit() {
     let service = Service::plain(|_, _| Answer::Nothing);
     let mut meter = meter(&service.source("", CHASSIS), SHORT);
     for _ in 0..2 {
-        let said = failure(&mut *meter, SHORT);
-        assert!(said.contains("no answer within 0.4 s"), "{said}");
+        let message = failure(&mut *meter, SHORT);
+        assert!(message.contains("no answer within 0.4 s"), "{message}");
     }
 }
 
 #[test]
-fn a_service_with_nothing_to_measure_is_told() {
+fn a_service_without_figures_is_reported() {
     for body in [
         json!({"@odata.type": "#Chassis.v1_0_0.Chassis"}),
         json!({"@odata.type": "#Fan.v1_0_0.Fan"}),
@@ -269,7 +272,7 @@ fn a_service_with_nothing_to_measure_is_told() {
         json!(7),
     ] {
         let service = Service::plain(move |_, _| Answer::Body(body.clone()));
-        let said = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
-        assert!(said.contains("name a"), "{said}");
+        let message = failure(&mut *meter(&service.source("", CHASSIS), LIMIT), LIMIT);
+        assert!(message.contains("name a"), "{message}");
     }
 }

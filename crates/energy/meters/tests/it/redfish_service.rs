@@ -1,5 +1,5 @@
 //! A Redfish service on a loopback port. Its bodies are written by hand after DMTF's
-//! schemas (DSP8010) and published mock-ups; they are no captures.
+//! schemas (DSP8010) and published mock-ups; they are not captures.
 
 use crate::device::Device;
 use base64::Engine;
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex};
 
-/// What is answered.
+/// An answer of the service.
 pub enum Answer {
     /// 200 with this body.
     Body(Value),
     /// This status line, with these headers (each ends with CRLF), and no body.
     Status(&'static str, String),
-    /// These bytes, again and again, until nobody wants them.
+    /// These bytes repeatedly, until the client disconnects.
     Flood(Vec<u8>),
-    /// Nothing, until the other side has gone.
+    /// Nothing, until the client disconnects.
     Nothing,
 }
 
@@ -38,7 +38,7 @@ impl Service {
         Self::start(None, answer)
     }
 
-    /// Over TLS, with a certificate that nobody knows, in PEM.
+    /// Over TLS, with a self-signed certificate, returned in PEM.
     pub fn tls(answer: impl Fn(&str, Option<&str>) -> Answer + Send + 'static) -> (Self, String) {
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
@@ -89,12 +89,12 @@ impl Service {
         format!("{}://{user}{}{path}", self.scheme, self.device.address())
     }
 
-    /// What has been asked for since the last time, and with which login.
+    /// The requests since the last call, with their logins.
     pub fn requests(&self) -> Vec<Asked> {
         std::mem::take(&mut self.requests.lock().expect("requests"))
     }
 
-    /// The paths of them.
+    /// The paths of these requests.
     pub fn paths(&self) -> Vec<String> {
         self.requests().into_iter().map(|(path, _)| path).collect()
     }
@@ -109,7 +109,7 @@ fn serve(
     let (mut path, mut login) = (String::new(), None);
     loop {
         let mut line = String::new();
-        // A handshake that fails, and a test that has seen enough, end it.
+        // A failed handshake, or a test that has ended, ends it.
         if !matches!(stream.read_line(&mut line), Ok(len) if len > 0) {
             return;
         }
@@ -129,7 +129,7 @@ fn serve(
     let answer = answer(&path, login.as_deref());
     seen.lock().expect("requests").push((path, login));
     let writer = stream.get_mut();
-    // The other side may have gone: that is what some tests are about.
+    // The client may have disconnected; some tests do that.
     let _ = match answer {
         Answer::Body(body) => {
             let body = body.to_string();

@@ -35,7 +35,7 @@ fn all_figures_come_with_one_query() {
 }
 
 #[test]
-fn what_the_meter_has_not_got_is_missing() {
+fn figures_that_the_meter_lacks_are_left_out() {
     let wattmeter = Wattmeter {
         harmonics: false,
         ..Wattmeter::new()
@@ -50,19 +50,19 @@ fn what_the_meter_has_not_got_is_missing() {
     let sample = read(&mut *meter);
     assert_eq!(sample.values, [(Quantity::Voltage, 230.1)]);
     *answer.lock().expect("an answer") = Some(["NAN"; 7].join(","));
-    assert!(failure(&mut *meter, LIMIT).contains("no figure at all"));
+    assert!(failure(&mut *meter, LIMIT).contains("the answer has no figure"));
     *answer.lock().expect("an answer") = None;
     assert_eq!(figure(&read(&mut *meter), Quantity::Power), Some(535.2));
     assert_eq!(device.connections(), 2);
 }
 
 #[test]
-fn an_input_that_is_not_there_is_told() {
+fn a_missing_input_is_reported() {
     let wattmeter = Wattmeter::new();
     let device = Device::start(move |stream| wattmeter.serve(stream));
     let mut meter = meter(&format!("{}?element=2", source(&device)), LIMIT);
-    let said = failure(&mut *meter, LIMIT);
-    assert!(said.contains("has it an input 2"), "{said}");
+    let message = failure(&mut *meter, LIMIT);
+    assert!(message.contains("does it have an input 2"), "{message}");
 }
 
 #[test]
@@ -75,89 +75,95 @@ fn a_device_that_comes_back_is_read_again() {
         }
     });
     let mut meter = meter(&source(&device), LIMIT);
-    let said = failure(&mut *meter, LIMIT);
-    assert!(said.starts_with(&source(&device)), "{said}");
+    let message = failure(&mut *meter, LIMIT);
+    assert!(message.starts_with(&source(&device)), "{message}");
     assert_eq!(figure(&read(&mut *meter), Quantity::Power), Some(535.2));
 }
 
 #[test]
-fn nobody_there_is_told() {
+fn a_missing_device_is_reported() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = port.local_addr().expect("an address");
     drop(port);
     let mut meter = meter(&format!("scpi://{address}"), LIMIT);
-    let said = failure(&mut *meter, LIMIT);
-    assert!(said.contains("the meter's line port"), "{said}");
+    let message = failure(&mut *meter, LIMIT);
+    assert!(message.contains("the meter's line port"), "{message}");
 }
 
-/// Nothing more is read or sent until the other side has gone.
-fn until_gone(mut stream: &TcpStream) {
+/// Waits until the other side disconnects.
+fn wait_for_disconnect(mut stream: &TcpStream) {
     let mut bytes = [0; 64];
     while matches!(stream.read(&mut bytes), Ok(len) if len > 0) {}
 }
 
 #[test]
-fn a_mute_device_takes_no_longer_than_the_limit() {
-    let device = Device::start(|stream| until_gone(&stream));
+fn a_silent_device_takes_no_longer_than_the_limit() {
+    let device = Device::start(|stream| wait_for_disconnect(&stream));
     let mut meter = meter(&source(&device), SHORT);
     for _ in 0..2 {
-        let said = failure(&mut *meter, SHORT);
+        let message = failure(&mut *meter, SHORT);
         assert!(
-            said.contains("ask who it is: no answer within 0.4 s"),
-            "{said}"
+            message.contains("identify the meter: no answer within 0.4 s"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn a_device_that_drips_takes_no_longer_than_the_limit() {
+fn a_slow_sender_takes_no_longer_than_the_limit() {
     let device = Device::start(|mut stream| {
         while stream.write_all(b"x").is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
     });
-    let said = failure(&mut *meter(&source(&device), SHORT), SHORT);
-    assert!(said.contains("no answer within"), "{said}");
+    let message = failure(&mut *meter(&source(&device), SHORT), SHORT);
+    assert!(message.contains("no answer within"), "{message}");
 }
 
 #[test]
 fn an_answer_without_end_is_cut() {
     let device = Device::start(|mut stream| while stream.write_all(&[b'1'; 4096]).is_ok() {});
-    let said = failure(&mut *meter(&source(&device), LIMIT), LIMIT);
-    assert!(said.contains("1024 bytes without an end of line"), "{said}");
+    let message = failure(&mut *meter(&source(&device), LIMIT), LIMIT);
+    assert!(
+        message.contains("1024 bytes without an end of line"),
+        "{message}"
+    );
 }
 
 #[test]
-fn nonsense_is_told_and_tamed() {
+fn invalid_answers_are_reported_and_sanitized() {
     for (answer, wanted) in [
-        (&b"SSH-2.0-OpenSSH_9.2\r\n"[..], "no instrument's name"),
-        (b"\x1b[2Ja,b\n", "no instrument's name"),
-        (b"\xff\xfe\n", "is no text"),
-        (b"a,b,c,d\nmore\n", "more than it was asked"),
+        (
+            &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
+            "not an instrument's identification",
+        ),
+        (b"\x1b[2Ja,b\n", "not an instrument's identification"),
+        (b"\xff\xfe\n", "is not text"),
+        (b"a,b,c,d\nmore\n", "more than one answer"),
         (b"a,b,c,d\n", "no answer within"),
     ] {
         let device = Device::start(move |mut stream| {
             if stream.write_all(answer).is_ok() {
-                until_gone(&stream);
+                wait_for_disconnect(&stream);
             }
         });
-        let said = failure(&mut *meter(&source(&device), SHORT), SHORT);
-        assert!(said.contains(wanted), "{said}");
-        assert!(!said.contains('\x1b'), "{said:?}");
+        let message = failure(&mut *meter(&source(&device), SHORT), SHORT);
+        assert!(message.contains(wanted), "{message}");
+        assert!(!message.contains('\x1b'), "{message:?}");
     }
 }
 
 #[test]
-fn an_answer_that_comes_late_is_nobodys() {
+fn a_late_answer_is_not_taken_for_the_next() {
     let wattmeter = Wattmeter::new();
     let device = Device::start(move |mut stream| {
-        // What was asked on a connection before comes on this one, first of all.
+        // The answer to a query of the previous connection comes first.
         let _ = stream.write_all(b"1,1,1,1,1,1,1\n");
         wattmeter.serve(stream);
     });
-    let said = failure(&mut *meter(&source(&device), SHORT), SHORT);
+    let message = failure(&mut *meter(&source(&device), SHORT), SHORT);
     assert!(
-        said.contains("instrument's name") || said.contains("more than"),
-        "{said}"
+        message.contains("instrument's identification") || message.contains("more than"),
+        "{message}"
     );
 }

@@ -1,4 +1,4 @@
-//! SNMP against net-snmp's agent, and against agents that are silent or talk nonsense.
+//! SNMP against net-snmp's agent, and against agents that are silent or send invalid answers.
 
 use crate::{LIMIT, SHORT, failure, figure, meter, read};
 use filermark_energy_data::Quantity;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// An outlet's power, as a maker of PDUs numbers it.
+/// The object of an outlet's power of a PDU.
 const OUTLET: &str = "1.3.6.1.4.1.3808.1.1.3.2.3.1.1.11.1";
 const OTHER: &str = "1.3.6.1.4.1.3808.1.1.3.2.3.1.1.11.2";
 
@@ -33,14 +33,14 @@ fn outlets_of_a_real_agent_add_up() {
         agent.set(OUTLET, Some(("integer", "10"))).expect("set");
         let changed = figure(&read(&mut *power), Quantity::Power).expect("a figure");
         assert!((changed - 250.0).abs() < 1e-9, "{changed}");
-        // A sum without an outlet is no sum.
+        // A sum without an outlet is not reported.
         agent.set(OTHER, None).expect("removed");
-        let said = failure(&mut *power, LIMIT);
+        let message = failure(&mut *power, LIMIT);
         assert!(
-            said.contains(OTHER) && said.contains("no such object"),
-            "{said}"
+            message.contains(OTHER) && message.contains("no such object"),
+            "{message}"
         );
-        assert!(!said.contains(Snmpd::COMMUNITY), "{said}");
+        assert!(!message.contains(Snmpd::COMMUNITY), "{message}");
         agent.set(OTHER, Some(("gauge", "90"))).expect("set");
         let again = figure(&read(&mut *power), Quantity::Power).expect("a figure");
         assert!((again - 10.0).abs() < 1e-9, "{again}");
@@ -81,13 +81,13 @@ fn a_wrong_community_is_a_silent_agent() {
     let Some(agent) = agent() else { return };
     agent.sandbox().run(|| {
         let wrong = format!("snmp://wrong@{}/{OUTLET}", agent.address());
-        let said = failure(&mut *meter(&wrong, SHORT), SHORT);
-        assert!(said.contains("is the community right"), "{said}");
-        assert!(!said.contains("wrong@"), "{said}");
+        let message = failure(&mut *meter(&wrong, SHORT), SHORT);
+        assert!(message.contains("is the community right"), "{message}");
+        assert!(!message.contains("wrong@"), "{message}");
     });
 }
 
-/// A socket that answers every datagram as it likes, until it is dropped.
+/// A socket that answers every datagram by a function, until it is dropped.
 struct Answering(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 
 impl Answering {
@@ -124,15 +124,15 @@ impl Drop for Answering {
 }
 
 #[test]
-fn a_mute_agent_takes_no_longer_than_the_limit() {
+fn a_silent_agent_takes_no_longer_than_the_limit() {
     let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let (_agent, source) = Answering::start(move |_| {
         count.fetch_add(1, Ordering::SeqCst);
         None
     });
-    let said = failure(&mut *meter(&source, SHORT), SHORT);
-    assert!(said.contains("to 3 requests"), "{said}");
+    let message = failure(&mut *meter(&source, SHORT), SHORT);
+    assert!(message.contains("to 3 requests"), "{message}");
     // Each try has a third of the limit; the socket keeps what the thread has not seen yet.
     let start = std::time::Instant::now();
     while asked.load(Ordering::SeqCst) < 3 && start.elapsed() < LIMIT {
@@ -142,7 +142,7 @@ fn a_mute_agent_takes_no_longer_than_the_limit() {
 }
 
 #[test]
-fn nonsense_is_told() {
+fn invalid_answers_are_reported() {
     for answer in [
         Vec::new(),
         vec![0x30],
@@ -151,23 +151,23 @@ fn nonsense_is_told() {
         vec![0x30, 0x80, 0x02],
     ] {
         let (_agent, source) = Answering::start(move |_| Some(answer.clone()));
-        let said = failure(&mut *meter(&source, SHORT), SHORT);
-        assert!(said.contains("makes no sense"), "{said}");
+        let message = failure(&mut *meter(&source, SHORT), SHORT);
+        assert!(message.contains("cannot be decoded"), "{message}");
     }
-    // The request sent back: a message that is well formed, and no answer.
+    // The request sent back: well formed, but not an answer.
     let (_agent, source) = Answering::start(|request| Some(request.to_vec()));
-    let said = failure(&mut *meter(&source, SHORT), SHORT);
-    assert!(said.contains("makes no sense"), "{said}");
+    let message = failure(&mut *meter(&source, SHORT), SHORT);
+    assert!(message.contains("cannot be decoded"), "{message}");
 }
 
 #[test]
-fn nobody_there_is_told() {
+fn a_missing_agent_is_reported() {
     let port = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = port.local_addr().expect("an address");
     drop(port);
-    let said = failure(
+    let message = failure(
         &mut *meter(&format!("snmp://{address}/{OUTLET}"), SHORT),
         SHORT,
     );
-    assert!(said.contains("is it on"), "{said}");
+    assert!(message.contains("is it on"), "{message}");
 }

@@ -1,5 +1,5 @@
 //! VXI-11 against a server written here by hand after the specification (VXIbus
-//! Consortium, 1995, appendix C); no capture.
+//! Consortium, 1995, appendix C); not a capture.
 
 use crate::device::{Device, Wattmeter};
 use crate::{LIMIT, SHORT, failure, figure, meter, read};
@@ -8,22 +8,22 @@ use filermark_testbed::{Sandbox, available};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// What a server does that is not as it should be.
+/// How a server misbehaves.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Well,
-    /// An answer comes in pieces of so many bytes.
+    /// An answer comes in pieces of this many bytes.
     Pieces(usize),
     /// There is no link left.
     Full,
-    /// Every reply has this as its body, whatever was asked.
+    /// Every reply has this body.
     Nonsense(&'static [u8]),
     /// A reply to another call.
     Confused,
-    /// Nothing is ever the end.
+    /// Replies never have the END flag.
     Endless,
     /// Reads are never answered.
-    Mute,
+    Silent,
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -44,9 +44,9 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// Serves calls until the other side has gone. `core` is what the portmapper tells.
+/// Serves calls until the client disconnects. `core` is the port that the portmapper returns.
 fn serve(mut stream: TcpStream, wattmeter: &Wattmeter, way: Way, core: u16) {
-    let mut said: Vec<u8> = Vec::new();
+    let mut answer_bytes: Vec<u8> = Vec::new();
     let mut mark = [0; 4];
     while stream.read_exact(&mut mark).is_ok() {
         let len = u32::from_be_bytes(mark);
@@ -71,12 +71,12 @@ fn serve(mut stream: TcpStream, wattmeter: &Wattmeter, way: Way, core: u16) {
                 let line = std::str::from_utf8(&call[60..60 + len]).expect("text");
                 let line = line.strip_suffix('\n').expect("a line");
                 if let Some(answer) = wattmeter.answer(line) {
-                    said = format!("{answer}\n").into_bytes();
+                    answer_bytes = format!("{answer}\n").into_bytes();
                 }
                 words(&[0, word(&call, 14)])
             }
             (395_183, 1, 12) => match way {
-                Way::Mute => continue,
+                Way::Silent => continue,
                 Way::Endless => [words(&[0, 0]), opaque(&[b'1'; 512])].concat(),
                 _ => {
                     let most = if let Way::Pieces(len) = way {
@@ -84,8 +84,8 @@ fn serve(mut stream: TcpStream, wattmeter: &Wattmeter, way: Way, core: u16) {
                     } else {
                         4096
                     };
-                    let now: Vec<u8> = said.drain(..most.min(said.len())).collect();
-                    let reason = if said.is_empty() { 4 } else { 1 };
+                    let now: Vec<u8> = answer_bytes.drain(..most.min(answer_bytes.len())).collect();
+                    let reason = if answer_bytes.is_empty() { 4 } else { 1 };
                     [words(&[0, reason]), opaque(&now)].concat()
                 }
             },
@@ -126,7 +126,7 @@ fn figures_come_over_one_link() {
 }
 
 #[test]
-fn the_portmapper_knows_the_port() {
+fn the_portmapper_returns_the_port() {
     let Some(sandbox) = available(Sandbox::new()) else {
         return;
     };
@@ -143,18 +143,18 @@ fn the_portmapper_knows_the_port() {
         };
         let sample = asked(port).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(figure(&sample, Quantity::Power), Some(535.2));
-        let said = asked(0).expect_err("no such program").to_string();
-        assert!(said.contains("knows no VXI-11"), "{said}");
+        let message = asked(0).expect_err("no such program").to_string();
+        assert!(message.contains("has no VXI-11"), "{message}");
     });
 }
 
 #[test]
-fn what_goes_wrong_is_a_sentence() {
+fn failures_have_a_message() {
     for (way, wanted) in [
         (Way::Full, "no link left"),
-        (Way::Confused, "no reply to a call"),
+        (Way::Confused, "not a reply to the call"),
         (Way::Endless, "without an end"),
-        (Way::Mute, "no answer within 0.4 s"),
+        (Way::Silent, "no answer within 0.4 s"),
         (Way::Nonsense(b""), "too long, or empty"),
         (Way::Nonsense(&[0; 8192]), "too long, or empty"),
         (Way::Nonsense(&[0; 3]), "cut short"),
@@ -173,7 +173,7 @@ fn what_goes_wrong_is_a_sentence() {
         ),
     ] {
         let (_device, source) = device(way);
-        let said = failure(&mut *meter(&source, SHORT), SHORT);
-        assert!(said.contains(wanted), "{wanted}: {said}");
+        let message = failure(&mut *meter(&source, SHORT), SHORT);
+        assert!(message.contains(wanted), "{wanted}: {message}");
     }
 }

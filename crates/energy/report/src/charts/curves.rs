@@ -7,7 +7,7 @@ use crate::names::{self, RunNames};
 use filermark_energy_data::reduce::{PointEfficiency, WorkloadReduction};
 use filermark_report::parts::ChartWidth;
 
-/// Colours that runs are told apart by; more runs begin anew.
+/// Colours of runs; with more runs they repeat.
 const CLASSES: [&str; 6] = ["c0", "c2", "c1", "c3", "q5", "q2"];
 /// Most runs in one chart; the tables have all.
 const RUNS_MAX: usize = 24;
@@ -93,7 +93,7 @@ pub fn curves_chart(runs: &[WorkloadReduction], curve: Curve, fit: ChartWidth) -
     xy_chart(&sheet, &lines)
 }
 
-/// What the run is called, and that it is made up.
+/// The label of the run, with the mark of made-up figures.
 fn label(run: &WorkloadReduction, called: &RunNames) -> String {
     match run.simulated {
         true => format!("{} ({})", called.title, labels::SIMULATED),

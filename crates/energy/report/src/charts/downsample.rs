@@ -1,5 +1,5 @@
-//! Long series made short enough to be drawn: the least and the most of every column of
-//! the drawing stay, and so do gaps.
+//! Shortens long series for drawing: the least and the greatest value of every column of the
+//! drawing stay, and so do gaps.
 
 /// A value of a series: seconds, and what was measured; `None` is a gap.
 pub type Value = (f64, Option<f64>);
@@ -91,7 +91,7 @@ mod tests {
         let all = stretches(&values, 0.0, 3.0, 100);
         assert_eq!(all, [vec![(0.0, 1.0)], vec![(2.0, 3.0), (3.0, 4.0)]]);
         assert!(stretches(&[], 0.0, 0.0, 0).is_empty());
-        // As many gaps as values give no more stretches than columns.
+        // Many gaps give no more stretches than columns.
         let holes: Vec<Value> = (0..10_000)
             .map(|i| (f64::from(i), (i % 2 == 0).then_some(1.0)))
             .collect();

@@ -7,13 +7,13 @@ use crate::rows::{Row, Table};
 use crate::{labels, names};
 use filermark_energy_data::reduce::{Series, WorkloadReduction};
 
-/// Rows of the table that stands for the chart.
+/// Rows of the table of the chart.
 const SLICES: usize = 24;
 /// Columns of that table.
 const SLICE_COLUMNS_MAX: usize = 6;
 
-/// The chart's figures for those who do not see it: the time in equal parts, and the least
-/// and the greatest value of every line that is no part of another.
+/// The chart's figures for screen readers: the time in equal parts, and the least and the
+/// greatest value of every line that is not a part of another.
 pub fn slices_table(run: &WorkloadReduction) -> Option<Table> {
     let all = drawn(run);
     let (from, to) = times(run, &all)?;

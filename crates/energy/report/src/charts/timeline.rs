@@ -1,5 +1,5 @@
-//! Power, traffic, throughput and climate of one run over each other, on one time axis,
-//! with phases shaded and events marked.
+//! Power, traffic, throughput and climate of one run in panels on one time axis, with phases
+//! shaded and events marked.
 
 use super::axis::{span, y_axis};
 use super::downsample::{Value, stretches};
@@ -18,14 +18,14 @@ const LINES_MAX: usize = 8;
 const EVENTS_MAX: usize = 60;
 /// Units of a drawing for each column of thinned values.
 const COLUMN_WIDTH: f64 = 2.0;
-/// Where a panel's legend begins, from its left: before it stands the unit.
+/// Where a panel's legend begins, from its left: the unit is before it.
 const LEGEND_LEFT: f64 = 64.0;
-/// What the time before the first load point is called.
+/// The label of the time before the first load point.
 const AT_REST: &str = "at rest";
 /// Narrower phases are not shaded.
 const BAND_WIDTH_MIN: f64 = 0.4;
 
-/// One of the charts above each other.
+/// One panel of the chart.
 struct Panel<'a> {
     run: &'a WorkloadReduction,
     unit: &'a str,
@@ -59,7 +59,7 @@ fn panels<'a>(run: &'a WorkloadReduction, all: &[&'a Series], fit: ChartWidth) -
     } else {
         130.0
     };
-    // Parts have a panel of their own: beside them a sum's little changes could not be seen.
+    // Parts have a panel of their own, so that small changes of a sum stay visible.
     let kinds: [(&[K], &str, f64); 6] = [
         (&[K::Power], "W", tall),
         (&[K::Meter], "W", 80.0),
@@ -87,7 +87,7 @@ fn panels<'a>(run: &'a WorkloadReduction, all: &[&'a Series], fit: ChartWidth) -
     panels.filter(|p| !p.series.is_empty()).collect()
 }
 
-/// From when to when there is anything.
+/// The first and the last time of phases and series.
 pub fn times(run: &WorkloadReduction, all: &[&Series]) -> Option<(f64, f64)> {
     let ends = |s: &Series| [s.values.first(), s.values.last()].map(|v| v.map(|v| v.0));
     let of_series = all.iter().flat_map(|s| ends(s)).flatten();
@@ -95,7 +95,7 @@ pub fn times(run: &WorkloadReduction, all: &[&Series]) -> Option<(f64, f64)> {
     span(of_series.chain(of_phases).map(Timestamp::unix_seconds)).filter(|(a, b)| b > a)
 }
 
-/// Seconds of a unit that suits so many seconds, and its name.
+/// A unit of time for an axis of this length: its seconds and its name.
 pub const fn time_unit(seconds: f64) -> (f64, &'static str) {
     match seconds {
         s if s <= 180.0 => (1.0, "seconds"),
@@ -136,7 +136,7 @@ pub fn timeline_chart(
         height,
         &title,
         &format!(
-            "Panels on one time axis, in {unit} since {began}. The figures stand in the table below."
+            "Panels on one time axis, in {unit} since {began}. The figures are in the table below."
         ),
     );
     let at = |seconds: f64| x.at((seconds - from) / unit_s);
@@ -172,7 +172,7 @@ struct TimeAxis<'a> {
     span: (f64, f64),
 }
 
-/// What is left of a panel's width for its legend, behind the unit.
+/// The width of a panel's legend, after the unit.
 fn legend_width(left: f64, right: f64) -> f64 {
     right - left - LEGEND_LEFT
 }
@@ -288,14 +288,14 @@ fn draw_series(svg: &mut Svg, series: &Series, class: &str, axis: &TimeAxis<'_>,
             .map(|(at, v)| ((axis.at)(*at), y.at(*v)))
             .collect();
         match points.as_slice() {
-            // A value between two gaps would not be seen as a line.
+            // A value between two gaps is not visible as a line.
             [(px, py)] => svg.line(class, (px - 1.0, *py), (px + 1.0, *py)),
             _ => svg.polyline(class, &points),
         }
     }
 }
 
-/// Shades the time at rest, INIT, WARMUP and RUN, and numbers the load points above.
+/// Shades the idle time, INIT, WARMUP and RUN, and numbers the load points above.
 fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f64) {
     let mut numbered_to = f64::NEG_INFINITY;
     let at_rest = at_rest(run, axis.span.0);
@@ -319,7 +319,7 @@ fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f6
             _ => continue,
         };
         let wide = 8.0 * label.len() as f64 + 6.0;
-        // A label that is wider than its phase would stand over load: the legend has it.
+        // A label that is wider than its phase would cover load; the legend has it.
         if phase.phase == EnergyPhase::PreTest && to - from < wide {
             continue;
         }
@@ -332,8 +332,8 @@ fn bands(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f6
     svg.text("tick", (2.0, 18.0), Anchor::Start, "point");
 }
 
-/// The time before the first load point, where it has power and is not a phase of the log:
-/// merged logs have the phases of runs only.
+/// The time before the first load point, where it has power. Merged logs have only the
+/// phases of runs, so the log may lack it.
 fn at_rest(run: &WorkloadReduction, from: f64) -> Option<PhaseSpan> {
     run.idle?;
     let ended = run.phases.iter().map(|p| p.began).min()?;
@@ -375,11 +375,11 @@ fn events(svg: &mut Svg, run: &WorkloadReduction, axis: &TimeAxis<'_>, bottom: f
         }
         let x = (axis.at)(seconds);
         svg.line("event", (x, 24.0), (x, bottom));
-        let said = format!(
+        let title = format!(
             "{}: {}",
             at.readable(),
             filermark_results::text::one_line(message)
         );
-        svg.circle("event-mark", (x, 27.0), 4.0, &said);
+        svg.circle("event-mark", (x, 27.0), 4.0, &title);
     }
 }

@@ -1,4 +1,4 @@
-//! Lines through load points that each have a place of their own on the x axis.
+//! Lines through load points, each at its own place on the x axis.
 
 use super::axis::{span, y_axis};
 use filermark_report::parts::Scale;
@@ -11,7 +11,7 @@ pub struct Mark {
     pub y: f64,
     /// Crosses do not count.
     pub valid: bool,
-    /// What is said where the pointer rests on it.
+    /// The tooltip.
     pub title: String,
 }
 
@@ -22,13 +22,13 @@ pub struct Line {
     pub marks: Vec<Mark>,
 }
 
-/// A dashed line across, at a value of an axis.
+/// A dashed line at a value of an axis.
 pub enum Guide {
     Across(f64, String),
     Up(f64, String),
 }
 
-/// What stands around the lines.
+/// The layout around the lines.
 pub struct Sheet<'a> {
     pub id: &'a str,
     pub fit: ChartWidth,
@@ -38,7 +38,7 @@ pub struct Sheet<'a> {
     pub guides: &'a [Guide],
     /// Only whole numbers are marked on the x axis.
     pub whole_x: bool,
-    /// The y axis begins at 0 however close the figures are.
+    /// The y axis begins at 0 even if the figures are close to each other.
     pub from_0: bool,
     /// The legend names the lines.
     pub has_legend: bool,
@@ -93,7 +93,7 @@ pub fn xy_chart(sheet: &Sheet<'_>, lines: &[Line]) -> Option<String> {
 }
 
 fn guides(svg: &mut Svg, guides: &[Guide], area: &Area, x: &Scale, y: &Scale) {
-    // Labels of lines that stand close stand above each other.
+    // Labels of adjacent lines must not overlap.
     let mut label_y = area.bottom - 8.0;
     for guide in guides {
         match guide {
@@ -105,7 +105,7 @@ fn guides(svg: &mut Svg, guides: &[Guide], area: &Area, x: &Scale, y: &Scale) {
             Guide::Up(value, label) => {
                 let at = x.at(*value);
                 svg.line("ideal", (at, area.top), (at, area.bottom));
-                // To the side on which there is room.
+                // To the side with more space.
                 let anchor = match at > (area.left + area.right) / 2.0 {
                     true => Anchor::End,
                     false => Anchor::Start,
@@ -142,7 +142,7 @@ fn draw(svg: &mut Svg, lines: &[Line], classes: &[String], x: &Scale, y: &Scale)
     }
 }
 
-/// For those who do not see it: each line from its first to its last mark.
+/// A description for screen readers: each line from its first to its last mark.
 fn describe(sheet: &Sheet<'_>, lines: &[Line]) -> String {
     let ends = |line: &Line| {
         let (first, last) = (line.marks.first()?, line.marks.last()?);

@@ -8,7 +8,7 @@ use filermark_results::text::one_line;
 use rust_xlsxwriter::{Format, Worksheet, XlsxError};
 use std::collections::BTreeSet;
 
-/// Most characters of a sheet's name, as spreadsheets have it.
+/// Most characters of a sheet's name in spreadsheets.
 const NAME_CHARS_MAX: usize = 31;
 /// Most characters of a cell.
 const CELL_CHARS_MAX: usize = 32_000;
@@ -38,13 +38,13 @@ impl Names {
             clean => clean,
         };
         for number in 1..=u32::MAX {
-            let behind = match number {
+            let suffix = match number {
                 1 => String::new(),
                 n => format!(" {n}"),
             };
-            let room = NAME_CHARS_MAX - behind.len();
-            let kept: String = clean.chars().take(room).collect();
-            let name = format!("{kept}{behind}");
+            let width_left = NAME_CHARS_MAX - suffix.len();
+            let kept: String = clean.chars().take(width_left).collect();
+            let name = format!("{kept}{suffix}");
             if self.0.insert(name.to_lowercase()) {
                 return name;
             }
@@ -78,7 +78,7 @@ pub fn cut_cell(value: Option<f64>) -> Cell {
     Cell::Number(cut, if is_small { "General" } else { SHORT })
 }
 
-/// Title, notice and heads; gives the row behind them.
+/// Writes title, notice and heads; returns the row after them.
 pub fn begin(
     sheet: &mut Worksheet,
     name: &str,
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sheets_have_names_that_spreadsheets_take() {
+    fn names_of_sheets_are_valid_and_unique() {
         let mut names = Names::default();
         assert_eq!(names.claim("Summary"), "Summary");
         assert_eq!(names.claim("summary"), "summary 2");

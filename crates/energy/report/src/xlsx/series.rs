@@ -39,8 +39,8 @@ pub fn series(sheet: &mut Worksheet, names: &mut Names, reduction: &Reduction) -
         let began = rows::began(run);
         for (at, values) in by_time(run, &columns) {
             if row as usize > SERIES_ROWS_MAX {
-                let said = format!("cut: more than {SERIES_ROWS_MAX} rows; the JSON has all");
-                return write_row(sheet, row, &[text(said)]);
+                let note = format!("cut: more than {SERIES_ROWS_MAX} rows; the JSON has all");
+                return write_row(sheet, row, &[text(note)]);
             }
             let seconds = began.map(|began| at.seconds_since(began));
             let mut cells = vec![

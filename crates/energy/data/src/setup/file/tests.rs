@@ -70,7 +70,7 @@ fn a_whole_file_is_read() {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn missing_keys_have_their_defaults() {
     let setup = parsed("");
     assert!(setup.sflow.is_none() && setup.meters.is_empty() && setup.sensors.is_empty());
     assert_eq!(setup.lab, Lab::default());
@@ -84,11 +84,11 @@ fn what_is_left_out_has_its_default() {
 }
 
 #[test]
-fn every_mistake_is_told_by_its_line() {
+fn every_error_is_reported_with_its_line() {
     for (text, line, wanted) in [
         ("drives = 0", 1, "from 1"),
         ("\ndrives = -1", 2, "u32"),
-        ("drives = \"many\"", 1, "numbers do not"),
+        ("drives = \"many\"", 1, "numbers are not"),
         ("raw_capacity_gb = 0", 1, "above 0"),
         ("nominal_voltage_v = nan", 1, "above 0"),
         ("interval = 0.01", 1, "from 50 ms"),
@@ -96,7 +96,7 @@ fn every_mistake_is_told_by_its_line() {
         ("interval = -5", 1, "to 10 min"),
         ("interval = \"5h\"", 1, "to 10 min"),
         ("interval = [1]", 1, "to 10 min"),
-        ("\n\nintervall = 1", 3, "mend the key"),
+        ("\n\nintervall = 1", 3, "correct the key"),
         ("[sflow]\nlisten = \"6343\"", 2, "\"0.0.0.0:6343\""),
         ("[sflow]\nports = [\"1\",\n\"9-3\"]", 3, "names no ports"),
         ("[sflow]\nports = [\"1\",\n\"1-1\"]", 3, "twice"),
@@ -109,10 +109,10 @@ fn every_mistake_is_told_by_its_line() {
         ("[sflow.names]\n1-3 = \"x\"", 2, "one interface"),
         ("[sflow.names]\nuplink = \"x\"", 2, "one interface"),
         ("[sflow.names]\n1 = \"\"", 2, "from 1 to 64"),
-        ("[[meter]]\nname = \"a\"", 1, "says where it is"),
+        ("[[meter]]\nname = \"a\"", 1, "needs its location"),
         ("[[meter]]\nat = \"scpi://\"", 2, "no host is named"),
         ("[[meter]]\nat = \"rapl:\"\nrole = \"sut\"", 3, "\"client\""),
-        ("[[meter]]\nat = \"rapl:\"\nport = 1", 3, "mend the key"),
+        ("[[meter]]\nat = \"rapl:\"\nport = 1", 3, "correct the key"),
         (
             "[[meter]]\nat = \"rapl:\"\nclock_offset = inf",
             3,
@@ -121,12 +121,12 @@ fn every_mistake_is_told_by_its_line() {
         (
             "[[meter]]\nat = \"rapl:\"\n[[meter]]\nat = \"rapl:\"",
             4,
-            "name of its own",
+            "its own name",
         ),
         (
             "[[meter]]\nname = \"a\"\nat = \"rapl:\"\n[[meter]]\nat = \"sim:\"\nname = \"a\"",
             6,
-            "name of its own",
+            "its own name",
         ),
         (
             "[[meter]]\nat = \"redfish://me:hush@b/redfish/v1\"",
@@ -143,18 +143,18 @@ fn every_mistake_is_told_by_its_line() {
         ("meter = 1", 1, "invalid type"),
         ("a = = b", 1, ""),
     ] {
-        let said = refused(text);
+        let message = refused(text);
         let place = format!("energy.toml:{line}: ");
         assert!(
-            said.starts_with(&place) && said.contains(wanted),
-            "{text}: {said}"
+            message.starts_with(&place) && message.contains(wanted),
+            "{text}: {message}"
         );
-        assert!(!said.contains("hush"), "{said}");
+        assert!(!message.contains("hush"), "{message}");
     }
 }
 
 #[test]
-fn there_are_not_too_many() {
+fn the_number_of_sources_is_limited() {
     let sources = |count: usize| -> String {
         (0..count)
             .map(|n| format!("[[meter]]\nname = \"{n}\"\nat = \"rapl:\"\n"))
@@ -172,7 +172,7 @@ fn a_file_is_read_up_to_a_limit() {
     assert_eq!(Setup::read(&path).expect("read").meters.len(), 2);
     std::fs::write(&path, " ".repeat(FILE_LEN_MAX as usize + 1)).expect("written");
     let error = Setup::read(&path).expect_err("too large").to_string();
-    assert!(error.contains("no energy setup"), "{error}");
+    assert!(error.contains("not an energy setup"), "{error}");
     let error = Setup::read(&dir.path().join("none")).expect_err("none");
     assert!(matches!(error, SetupError::Io { .. }));
 }
@@ -185,7 +185,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn what_a_worksheet_asks_for_is_read_and_mistakes_are_told_by_their_line() {
+fn fields_of_the_worksheet_are_read_and_errors_have_their_line() {
     let setup = parsed(
         r#"place = "Lab 2, Cologne"
 measured_by = "Example Labs"
@@ -214,13 +214,13 @@ instrument = { make = "Yokogawa", model = "WT310E", serial = "C3", calibrated = 
             "[product]\nname = \"a\\nb\"",
             "energy.toml:2: this is a text",
         ),
-        ("[product]\nmaker = \"x\"", "mend the key"),
+        ("[product]\nmaker = \"x\"", "correct the key"),
         (
             "[[meter]]\nat = \"rapl:\"\ninstrument = { calibrated = \"2026-13-01\" }",
             "energy.toml:3: calibrated is a day",
         ),
     ] {
-        let told = refused(text);
-        assert!(told.contains(what), "{told}");
+        let message = refused(text);
+        assert!(message.contains(what), "{message}");
     }
 }

@@ -88,7 +88,7 @@ fn every_kind_is_read() {
 }
 
 #[test]
-fn every_mistake_is_a_sentence_with_a_way_out() {
+fn every_error_states_what_to_write_instead() {
     for (text, wanted) in [
         ("", "there are scpi://"),
         ("meter:10001", "there are scpi://"),
@@ -99,7 +99,7 @@ fn every_mistake_is_a_sentence_with_a_way_out() {
         ("scpi://m:+80", "1 to 65535"),
         ("scpi://fe80::1", "in brackets"),
         ("scpi://[fe80::1", "not closed"),
-        ("scpi://[meter]", "no IPv6 address"),
+        ("scpi://[meter]", "not an IPv6 address"),
         ("scpi://[::1]80", ":PORT"),
         ("scpi://a b", "neither a name nor an address"),
         ("scpi://m?elemnt=1", "element=N"),
@@ -119,13 +119,13 @@ fn every_mistake_is_a_sentence_with_a_way_out() {
         ("redfish+http://bmc/redfish/v1?ca=f", "write redfish://"),
         ("redfish://bmc/redfish/v1/ü", "percent-encoded"),
         ("redfish://a%4@bmc/redfish/v1", "hexadecimal"),
-        ("snmp://pdu", "is no object"),
-        ("snmp://pdu/1.3..6", "is no object"),
-        ("snmp://pdu/1.3.6.x", "is no object"),
-        ("snmp://pdu/1", "is no object"),
-        ("snmp://pdu/1.40.1", "is no object"),
-        ("snmp://pdu/3.1.1", "is no object"),
-        ("snmp://pdu/1.3.6.4294967296", "is no object"),
+        ("snmp://pdu", "is not an object"),
+        ("snmp://pdu/1.3..6", "is not an object"),
+        ("snmp://pdu/1.3.6.x", "is not an object"),
+        ("snmp://pdu/1", "is not an object"),
+        ("snmp://pdu/1.40.1", "is not an object"),
+        ("snmp://pdu/3.1.1", "is not an object"),
+        ("snmp://pdu/1.3.6.4294967296", "is not an object"),
         ("snmp://pdu/1.3.6,1.3.6", "twice"),
         ("snmp://pdu/1.3.6?scale=0", "above 0"),
         ("snmp://pdu/1.3.6?scale=inf", "above 0"),
@@ -145,18 +145,18 @@ fn every_mistake_is_a_sentence_with_a_way_out() {
         ("sim:idle=1,idle=2", "twice"),
         ("sim:watts=1", "not known"),
     ] {
-        let said = refusal(text);
-        assert!(said.contains(wanted), "{text}: {said}");
+        let message = refusal(text);
+        assert!(message.contains(wanted), "{text}: {message}");
     }
     let long = format!("snmp://pdu/1.3{}", ".1".repeat(200));
-    assert!(refusal(&long).contains("is no object"));
+    assert!(refusal(&long).contains("is not an object"));
     let many: Vec<String> = (0..17).map(|n| format!("1.3.{n}")).collect();
     let many = format!("snmp://pdu/{}", many.join(","));
     assert!(refusal(&many).contains("at most 16"));
 }
 
 #[test]
-fn secrets_are_shown_nowhere() {
+fn secrets_are_never_shown() {
     let spec = parse("snmp://hush@pdu/1.3.6.1");
     for shown in [spec.to_string(), format!("{spec:?}")] {
         assert!(!shown.contains("hush"), "{shown}");
@@ -167,8 +167,8 @@ fn secrets_are_shown_nowhere() {
         "redfish://me:hu@sh@bmc/redfish/v1",
         "snmp://hush@pdu/1.x",
     ] {
-        let said = refusal(text);
-        assert!(!said.contains("hu"), "{said}");
+        let message = refusal(text);
+        assert!(!message.contains("hu"), "{message}");
     }
 }
 
@@ -278,7 +278,7 @@ fn spec() -> impl Strategy<Value = SourceSpec> {
 
 proptest! {
     #[test]
-    fn what_is_shown_is_read_again(spec in spec()) {
+    fn displayed_sources_are_parsed_again(spec in spec()) {
         let shown = spec.to_string();
         prop_assert_eq!(parse(&shown), spec, "{}", shown);
     }

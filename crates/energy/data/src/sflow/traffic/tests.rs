@@ -46,7 +46,7 @@ fn plain_rates() {
 }
 
 #[test]
-fn what_the_agent_does_not_count_is_not_known() {
+fn missing_counters_are_unknown() {
     let mut from = port();
     from.in_multicast = u32::MAX;
     from.in_errors = u32::MAX;
@@ -62,7 +62,7 @@ fn what_the_agent_does_not_count_is_not_known() {
     assert_eq!((input.bytes, output.bytes), (Some(100), None));
     assert_eq!(input.utilisation, None);
     assert_eq!(output.bytes_per_s, None);
-    // It begins to be known: no rate from all ones to a figure.
+    // It becomes known: no rate from all ones to a figure.
     let mut later = to;
     later.out_octets = 17;
     assert_eq!(rates(&to, &later, 1.0).expect("sound").1.bytes_per_s, None);
@@ -89,7 +89,7 @@ fn counters_of_64_and_32_bits_wrap() {
     assert_eq!(input.bytes_per_s, Some(900_101.0));
     assert_eq!(input.packets_per_s, Some(1001.0));
 
-    // Bytes in 32 bits behind a field of 64.
+    // A counter of 32 bits in a field of 64.
     let mut from = port();
     from.in_octets = u64::from(u32::MAX) - 999;
     let mut to = from;
@@ -126,13 +126,13 @@ fn counters_that_were_set_back_give_no_rate() {
     let mut small = zero;
     (small.in_octets, small.in_unicast) = (4_000_000_000, 3_900_000_000);
     assert_eq!(rates(&small, &zero, 5.0), None);
-    // Bytes have come further again than they were, packets have not.
+    // Bytes are above their former value again, packets are not.
     let mut from = zero;
     (from.in_octets, from.in_unicast) = (100_000, 1500);
     let mut to = zero;
     (to.in_octets, to.in_unicast) = (150_000, 100);
     assert_eq!(rates(&from, &to, 5.0), None);
-    // One counter only, but no wrap reaches that.
+    // One counter only, but no wrap gives that value.
     let mut from = zero;
     from.in_octets = 1_000_000;
     assert_eq!(rates(&from, &zero, 5.0), None);
@@ -148,7 +148,7 @@ fn counters_that_were_set_back_give_no_rate() {
 }
 
 #[test]
-fn errors_that_were_cleared_are_not_known() {
+fn cleared_error_counters_are_unknown() {
     let mut from = port();
     from.in_errors = 50;
     let mut to = from;

@@ -1,5 +1,5 @@
 //! The bodies are written by hand after DMTF's schemas (DSP8010) and its published
-//! mock-ups; they are no captures.
+//! mock-ups; they are not captures.
 
 use super::*;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn one_power_control_is_the_total() {
 }
 
 #[test]
-fn of_several_power_controls_the_one_of_the_chassis_counts() {
+fn the_power_control_of_the_chassis_is_used() {
     let parts = |first: Value| {
         of(
             "Power",
@@ -61,7 +61,7 @@ fn of_several_power_controls_the_one_of_the_chassis_counts() {
 }
 
 #[test]
-fn where_the_total_cannot_be_told_the_user_says() {
+fn an_ambiguous_total_needs_a_named_entry() {
     let body = of(
         "Power",
         json!({"PowerControl": [
@@ -69,13 +69,13 @@ fn where_the_total_cannot_be_told_the_user_says() {
             {"Name": "Node 2", "PowerConsumedWatts": 120},
         ]}),
     );
-    let said = format!(
+    let message = format!(
         "{:?}",
         read(&body, None, WantedFigures::Everything).expect_err("two")
     );
     assert!(
-        said.contains("Node 1, Node 2") && said.contains("#/PowerControl/0"),
-        "{said}"
+        message.contains("Node 1, Node 2") && message.contains("#/PowerControl/0"),
+        "{message}"
     );
     let found = read(&body, Some("/PowerControl/1"), WantedFigures::Everything).expect("one");
     assert_eq!(found.figures.values, [(Quantity::Power, 120.0)]);
@@ -83,7 +83,7 @@ fn where_the_total_cannot_be_told_the_user_says() {
 }
 
 #[test]
-fn the_inlet_is_what_is_said_to_be_there() {
+fn the_inlet_is_found_by_its_context_or_name() {
     let body = |temperatures: Value| of("Thermal", json!({ "Temperatures": temperatures }));
     let cpu = json!({"Name": "CPU1 Temp", "PhysicalContext": "CPU", "ReadingCelsius": 62});
     let named = json!({"Name": "01-Inlet Ambient", "ReadingCelsius": 25});
@@ -177,7 +177,7 @@ fn links_are_followed_on_the_same_host_only() {
         "Chassis",
         json!({
             "Thermal": {"@odata.id": "/redfish/v1/Chassis/1/Thermal"},
-            "Power": {"@odata.id": "//evil.example/redfish/"},
+            "Power": {"@odata.id": "//other.example/redfish/"},
             "EnvironmentMetrics": {"@odata.id": "/redfish/v1/Chassis/1/EnvironmentMetrics"},
         }),
     );
