@@ -14,7 +14,7 @@ use filermark_link::facts::{CheckRecord, CheckVerdict, Validation};
 use filermark_model::plan::MountPoint;
 use filermark_model::{NOT_A_SPEC_RESULT, RunPlan};
 use filermark_prime::validate::{
-    Outcome, ValidateOptions, Validated, validate as go_round, why_over,
+    Outcome, ValidateOptions, Validated, validate as go_round, why_skip_rest,
 };
 use filermark_results::Timestamp;
 use filermark_results::outputs::SFSVAL;
@@ -148,7 +148,7 @@ fn here(resolved: &Resolved, protocol: &str, args: &ValidateArgs, stop: &StopFla
         filermark_cli_kit::stderr_line!("validating {mount}: {protocol}");
         let driver = &resolved.plan.driver;
         let checked = check_here(driver, &mount, &claim, first_only, stop, &mut receive);
-        over = why_over(&checked, driver, first_only, &mount.to_string());
+        over = why_skip_rest(&checked, driver, first_only, &mount.to_string());
         match checked {
             Ok(validation) => outcome.done.push(Validated {
                 client,
