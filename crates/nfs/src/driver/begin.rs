@@ -16,7 +16,7 @@ use filermark_onc::nfs3::Procedure;
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
-        if self.calls.free_slots() == 0 || !self.ops.has_room() {
+        if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
             return Submit::Busy;
         }
         let Some(subject) = request.action.subject() else {

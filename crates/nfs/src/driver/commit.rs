@@ -415,7 +415,7 @@ impl Core {
             let Some(object) = self.gather.idle(proc).filter(|_| is_free) else {
                 continue;
             };
-            if self.calls.free_slots() == 0 || !self.ops.has_room() {
+            if self.calls.free_slots() == 0 || !self.ops.has_free_slot() {
                 break;
             }
             self.procs[proc as usize].settling = true;

@@ -18,7 +18,7 @@ const CALLS_PER_OP: u32 = 64;
 impl Core {
     /// Takes a request: its first calls wait in the queue of its connection.
     pub(crate) fn submit(&mut self, request: &Request) -> Submit {
-        if self.calls.free_slots() < CALLS_PER_OP || !self.ops.has_room() {
+        if self.calls.free_slots() < CALLS_PER_OP || !self.ops.has_free_slot() {
             return Submit::Busy;
         }
         let proc = self.procs.get_mut(request.proc as usize);
