@@ -145,7 +145,7 @@ fn templates_are_exported_changed_and_used() {
     // Edited files are never overwritten.
     let output = filermark(dir.path(), &["report", "--export-templates", "mine"]);
     assert!(
-        stderr_text(&output).contains("it is there already"),
+        stderr_text(&output).contains("it exists already"),
         "{}",
         stderr_text(&output)
     );

@@ -377,7 +377,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
         (
             |dir| fs::write(dir.join("example.xml"), [0xff, 0xfe]).expect("no text"),
             with(&PAIR),
-            "no UTF-8 text",
+            "not UTF-8 text",
         ),
         (
             |dir| {
@@ -403,7 +403,7 @@ fn what_does_not_fit_is_refused_in_plain_words() {
                 fs::write(path, &text[..text.len() / 2]).expect("half of it");
             },
             with(&PAIR),
-            "the run record is cut",
+            "the run record is incomplete",
         ),
         (
             nothing,
