@@ -112,8 +112,8 @@ fn files_below(folder: &Path, end: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a source file that are not its tests'; a string that goes on behind a
-/// backslash at the end of its line is one line.
+/// The lines of a source file without its tests; a string that continues after a backslash at
+/// the end of a line is one line.
 fn text_of_source(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut joined = String::new();

@@ -204,7 +204,7 @@ mod tests {
         StopConditions::new(&plan, point, SpaceReporters::from([(0, names)]))
     }
 
-    /// A second with so many operations of this service time, and errors.
+    /// A second with this number of operations of this service time, and errors.
     fn second(second: i64, count: u64, service_ns: u64, error_count: u64) -> Interval {
         let mut interval = Interval {
             second,

@@ -147,7 +147,7 @@ fn late_run(
         ),
     };
     let message = format!(
-        "client {name}: {what}; check whether its network or its host stood still, or set phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
+        "client {name}: {what}; check whether its network or its host stalled, or set phases of fixed length (WARMUP_TIME; netmist: --exact-time)"
     );
     Some(Finding::new(Rule::ClientStart, Severity::Invalid, message))
 }

@@ -28,7 +28,7 @@ pub(super) struct PointMeasurement {
     pub warmup: Option<WarmupRecord>,
     /// How far apart the clients began.
     pub start: Option<StartRecord>,
-    /// How long each process stood still.
+    /// How long each process was stalled.
     pub stalls: Vec<ProcessStalls>,
     /// The source of the bytes that were read.
     pub reads: Vec<ClientReads>,
